@@ -1,24 +1,28 @@
+// Prints the last line of a test run.
 import type { Reporter, TestModule } from 'vitest/node'
 
-/** Ends a run with the one plain line that any reader of the log can count on: `N passed, N failed`. */
+/**
+ * Ends a run with the one plain line that any reader of the log can rely on: `N passed, N failed`. A failed run never says "0 failed": errors outside
+ * of tests count, such as those of `beforeAll`, and so does everything else that makes vitest exit with another code than 0.
+ */
 export class ClosingLineReporter implements Reporter {
-  onTestRunEnd(modules: ReadonlyArray<TestModule>, errors: ReadonlyArray<unknown>): void {
+  onTestRunEnd(modules: ReadonlyArray<TestModule>, errors: ReadonlyArray<unknown>, reason: string): void {
     const counts = { passed: 0, failed: errors.length, skipped: 0 }
     for (const module of modules) {
-      let ran = false
-      for (const test of module.children.allTests()) {
-        ran = true
+      const tests = [...module.children.allTests()]
+      for (const test of tests) {
         const { state } = test.result()
         if (state === 'passed') counts.passed += 1
         else if (state === 'failed') counts.failed += 1
         else counts.skipped += 1
       }
-      if (!ran || module.state() === 'failed') counts.failed += module.errors().length
+      for (const suite of [module, ...module.children.allSuites()]) counts.failed += suite.errors().length
     }
-    // Printed after the default reporter's own summary.
-    process.on('exit', () => {
+    // The line comes after the default reporter's own summary, when the exit code is final.
+    process.on('exit', code => {
+      const failed = Math.max(counts.failed, code !== 0 || reason === 'failed' ? 1 : 0)
       const skipped = counts.skipped ? `, ${counts.skipped} skipped` : ''
-      process.stdout.write(`${counts.passed} passed, ${counts.failed} failed${skipped}\n`)
+      process.stdout.write(`${counts.passed} passed, ${failed} failed${skipped}\n`)
     })
   }
 }

@@ -4,10 +4,10 @@ import { dirname, join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { findDangling, indexTests, listCited, readRules, writeTests } from './conformance.ts'
 
-/** Ids of no real rule, put together so that this file cites none. */
+/** Builds ids of no real rule from parts, so that this file cites none. */
 const rule = (digits: string) => ['Q', digits].join('-')
 const header = '| rule | what it asks | source | tests |\n| --- | --- | --- | --- |\n'
-/** Of no real document either. */
+/** The name of a document that does not exist. */
 const plan = ['plan', 'md'].join('.')
 const list = 'docs/conformance/q.md'
 const passing = 'packages/q/test/q.test.ts'
@@ -17,7 +17,7 @@ afterEach(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true })
 })
 
-/** A repository with these files and one rule that one test names. */
+/** Creates a repository with these files and one rule that one test names. */
 function createRepository(files: Readonly<Record<string, string>> = {}): string {
   const root = mkdtempSync(join(tmpdir(), 'conformance-'))
   folders.push(root)
@@ -137,7 +137,7 @@ test('indexTests() prefers running tests to the files with their cases, and read
     { path: 'packages/q/src/q.ts', text: `${cited} ${rule('03')}` },
     { path: 'clients/python/tests/test_q.py', text: 'def test_Q_01_Q_04_hold():' },
   ])
-  const found = ['01', '02', '03', '04'].map(digits => find(rule(digits)))
+  const citations = ['01', '02', '03', '04'].map(digits => find(rule(digits)))
   const python = 'clients/python/tests/test_q.py'
-  expect(found).toEqual([[python, 'packages/q/test/q.test.ts'], ['packages/q/test/cases.ts'], [], [python]])
+  expect(citations).toEqual([[python, 'packages/q/test/q.test.ts'], ['packages/q/test/cases.ts'], [], [python]])
 })

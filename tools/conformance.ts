@@ -1,18 +1,19 @@
+// Checks that every rule id cited in code or docs is listed in docs/conformance/ with its source and tests.
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { parseArgs } from 'node:util'
 
-// Rules have ids (`E-30`, `AP-12`), which comments and titles of tests cite. docs/conformance/ says what each of them means, and where it is
-// tested. `--write` fills in the tests; without it the program prints what does not fit, and fails.
+// Rules have ids (`E-30`, `AP-12`), which comments and titles of tests cite. docs/conformance/ says what each of them means, and where it is tested.
+// `--write` fills in the tests; without it the program prints the faults, and fails.
 
 /** A line of a table in docs/conformance/. */
 interface ListedRule {
   readonly id: string
   readonly text: string
   readonly source: string
-  /** From the root of the repository. */
+  /** The paths of its tests from the root of the repository. */
   readonly tests: readonly string[]
-  /** The list that has it, from the root of the repository. */
+  /** The list that contains it, from the root of the repository. */
   readonly list: string
 }
 
@@ -22,7 +23,7 @@ interface SourceFile {
 }
 
 const lists = 'docs/conformance'
-const places = ['{apps,packages,clients,tools,examples,docs}/**/*.{ts,tsx,mts,js,mjs,py,md}', '*.{ts,md}']
+const globs = ['{apps,packages,clients,tools,examples,docs}/**/*.{ts,tsx,mts,js,mjs,py,md}', '*.{ts,md}']
 const notOurs = /(^|\/)(node_modules|dist|build|vendor)\//
 const header = '| rule | what it asks | source | tests |'
 const noTest = '–'
@@ -31,33 +32,33 @@ const noTest = '–'
 const otherNames = /^(SHA|UTF|ISO|P|RFC|FEP|CVE|GHSA|GB|HZ|FNV|RSA|HMAC|AES|SSH|A-Z\d?|MIT|CC0|PSF|AFL|EUPL|GPL)-/
 
 const idPattern = /(?<![\w./%-])[A-Z][A-Z0-9_]*(?:-[A-Z][A-Z0-9]*)*-[A-Z]?\d+(?:\.\d+)*[a-z]?(?![\w-])/g
-/** What may follow an id: `, -002` is one more, `…S-30`, `..003` and ` to -006` are all up to it. */
+/** Patterns of the text after an id: `, -002` is one more id; `…S-30`, `..003` and ` to -006` are the last one of a range. */
 const nextPattern = /^(, | and )-(\d+[a-z]?)\b/
 const lastPattern = /^(?:…|–|\.\.| to )(?:[A-Z][A-Z0-9_-]*-|-)?(\d+)\b/
 
 const vaguePattern = /^\d{1,2}(?=: )|(?<=^(?:\/\*\* |\/\/ )?|[(`'"])§\d[\d.]*|\b(?:rows?|seeds?|issues?) \d+\b/gi
 
-/** The ids of rules that a text cites. */
+/** Lists the ids of rules that a text cites. */
 export function listCited(text: string): readonly string[] {
   const cited = new Set<string>()
   for (const match of text.matchAll(idPattern)) {
     if (otherNames.test(match[0])) continue
     cited.add(match[0])
     const [, stem = '', digits = ''] = /^(.*?)(\d+)[a-z]?$/.exec(match[0]) ?? []
-    let rest = text.slice(match.index + match[0].length, match.index + match[0].length + 80)
-    const last = lastPattern.exec(rest)?.[1]
+    let following = text.slice(match.index + match[0].length, match.index + match[0].length + 80)
+    const last = lastPattern.exec(following)?.[1]
     for (let number = Number(digits) + 1; last !== undefined && number <= Number(last); number += 1) {
       cited.add(stem + String(number).padStart(digits.length, '0'))
     }
-    for (let next = nextPattern.exec(rest); next; next = nextPattern.exec(rest)) {
+    for (let next = nextPattern.exec(following); next; next = nextPattern.exec(following)) {
       cited.add(stem + next[2])
-      rest = rest.slice(next[0].length)
+      following = following.slice(next[0].length)
     }
   }
   return [...cited]
 }
 
-/** The rules of one list. */
+/** Reads the rules of one list. */
 export function readRules({ path, text }: SourceFile): readonly ListedRule[] {
   return listTableLines(text).map(({ cells: [id = '', rule = '', source = '', tests = ''] }) => ({
     id,
@@ -68,7 +69,7 @@ export function readRules({ path, text }: SourceFile): readonly ListedRule[] {
   }))
 }
 
-/** The lines below each header of rules, by their place in the text. */
+/** Lists the lines below each header of rules, with their positions in the text. */
 function listTableLines(text: string): readonly { readonly at: number; readonly cells: readonly string[] }[] {
   let isRules = false
   return text.split('\n').flatMap((line, at) => {
@@ -86,7 +87,7 @@ function readCells(line: string): readonly string[] {
     .map(cell => cell.trim())
 }
 
-/** The list with its last column filled in; everything else stays as it is. */
+/** Fills in the last column of a list, and leaves everything else unchanged. */
 export function writeTests({ path, text }: SourceFile, findTests: (id: string) => readonly string[]): string {
   const lines = text.split('\n')
   for (const { at, cells } of listTableLines(text)) {
@@ -99,7 +100,7 @@ export function writeTests({ path, text }: SourceFile, findTests: (id: string) =
 
 const nameTest = (path: string) => path.replace(/^.*\//, '').replace(/(\.test)?\.\w+$/, '')
 
-/** The tests that name a rule: files that are run, or else what they read their cases from. */
+/** Indexes the tests that name a rule: files that are run, or else the files of their cases. */
 export function indexTests(sources: readonly SourceFile[]): (id: string) => readonly string[] {
   const cited = sources
     .filter(({ path }) => !isProse(path))
@@ -114,20 +115,20 @@ export function indexTests(sources: readonly SourceFile[]): (id: string) => read
 
 const isProse = (path: string) => path.endsWith('.md')
 
-/** Python names its tests by identifiers: `test_S_01_S_04_…`. */
+/** Reads a file as text. Python names its tests by identifiers such as `test_S_01_S_04_…`, which become ids. */
 function readCode({ path, text }: SourceFile): string {
   if (!path.endsWith('.py')) return text
   return text.replace(/(?<=_)[A-Z]_\d+(?=_)/g, name => ` ${name.replace('_', '-')} `)
 }
 
 function readSources(root: string): readonly SourceFile[] {
-  const paths = places.flatMap(place => globSync(place, { cwd: root, exclude: path => notOurs.test(`${path}/`) }))
+  const paths = globs.flatMap(glob => globSync(glob, { cwd: root, exclude: path => notOurs.test(`${path}/`) }))
   return paths.toSorted().map(path => ({ path, text: readFileSync(join(root, path), 'utf8') }))
 }
 
 const isList = ({ path }: SourceFile) => path.startsWith(`${lists}/`)
 
-/** Everything that points at nothing, a sentence each. */
+/** Finds every dangling reference, and describes each in a sentence. */
 export function findDangling(root: string): readonly string[] {
   const sources = readSources(root)
   const rules = sources.filter(isList).flatMap(readRules)
@@ -153,19 +154,19 @@ export function findDangling(root: string): readonly string[] {
   ]
 }
 
-/** A test that is not there is a broken link like any other. */
+/** Judges a listed test; a missing one is a dangling reference like any other. */
 function judgeTest(id: string, test: string, text: string | undefined): readonly string[] {
   if (text === undefined || listCited(text).includes(id)) return []
   return [`${id} is listed with ${test}, which does not name it`]
 }
 
-/** Sections, rows and issues of a document that is not named; numbers before a title. */
+/** Lists references to sections, rows and issues of a document that is not named: numbers before a title. */
 function listVague({ path, text }: SourceFile): readonly string[] {
   const passages = isProse(path) ? text.split('\n') : listComments(text)
   return passages.flatMap(passage => passage.match(vaguePattern) ?? [])
 }
 
-/** Documents and folders that comments, titles and prose name and the repository does not have. */
+/** Lists documents and folders that comments, titles and prose name but the repository does not have. */
 function listMissingFiles(root: string, { path, text }: SourceFile): readonly string[] {
   const words = isProse(path) ? text : listComments(text).join('\n')
   const documents = isProse(path) ? /\]\(([^()\s:#]+)[)#]/g : /(?<![\w./:<…-])((?:[\w.-]+\/)*[\w-]+\.md)\b/g
@@ -174,7 +175,7 @@ function listMissingFiles(root: string, { path, text }: SourceFile): readonly st
   return [...files].filter(file => !existsSync(join(root, file)) && !existsSync(join(root, dirname(path), file)))
 }
 
-/** Comments, and the titles of tests. */
+/** Returns the comments and the titles of tests. */
 function listComments(text: string): readonly string[] {
   const comments = [...text.matchAll(/(?:^|\s)\/\/.*$|\/\*[\s\S]*?\*\/|^\s*#.*$|"""[\s\S]*?"""/gm)].map(
     ([comment]) => comment,

@@ -1,13 +1,22 @@
+// Restores mocks, timers and the environment after each test file, and fails if a server is still open.
 import { afterAll, vi } from 'vitest'
 
-// A file finds the process as if it were the first one in it.
-const found = { ...process.env }
+// Each file finds the process as if it were the first file in it.
+const environment = { ...process.env }
+const countServers = () => process.getActiveResourcesInfo().filter(kind => kind === 'TCPServerWrap').length
+const servers = countServers()
 
-afterAll(() => {
+afterAll(async () => {
   vi.restoreAllMocks()
   vi.unstubAllGlobals()
   vi.unstubAllEnvs()
   vi.useRealTimers()
-  for (const name of Object.keys(process.env)) if (!(name in found)) delete process.env[name]
-  Object.assign(process.env, found)
+  for (const name of Object.keys(process.env)) if (!(name in environment)) delete process.env[name]
+  Object.assign(process.env, environment)
+  // An open gateway or peer would continue to work during later files. Some close in the background.
+  if (countServers() <= servers) return
+  const checkServers = () => {
+    if (countServers() > servers) throw new Error('this file leaves a server open: close what it opens')
+  }
+  await vi.waitFor(checkServers, { timeout: 5_000 })
 })

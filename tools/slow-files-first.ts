@@ -1,7 +1,8 @@
+// Orders the test files so that slow tests of whole gateways begin early.
 import type { TestSpecification } from 'vitest/node'
 import { BaseSequencer } from 'vitest/node'
 
-/** How many files of the packages a worker gets for one test of a whole gateway, as long as there are any of these. */
+/** Number of package test files that a worker gets for one test of a whole gateway, as long as there are any. */
 const othersPerSlow = 2
 
 /**
@@ -12,10 +13,10 @@ export class SlowFilesFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files)
     const isSlow = ({ moduleId }: TestSpecification) => moduleId.includes('/apps/gateway/test/')
-    const others = sorted.filter(file => !isSlow(file))
+    const quickFiles = sorted.filter(file => !isSlow(file))
     const mixed = sorted
       .filter(isSlow)
-      .flatMap((file, at) => [file, ...others.slice(at * othersPerSlow, (at + 1) * othersPerSlow)])
-    return [...new Set([...mixed, ...others])]
+      .flatMap((file, at) => [file, ...quickFiles.slice(at * othersPerSlow, (at + 1) * othersPerSlow)])
+    return [...new Set([...mixed, ...quickFiles])]
   }
 }

@@ -1,13 +1,14 @@
+// Opens agents of the gateway for CopilotKit.
 import { HttpAgent } from '@ag-ui/client'
 
 interface Gateway {
-  /** Such as `http://127.0.0.1:8787`. */
+  /** The address of the gateway, such as `http://127.0.0.1:8787`. */
   readonly url: string
-  /** Of the person who chats (`web.auth.tokens`, or a token of your issuer). */
+  /** The token of the person who chats (`web.auth.tokens`, or a token of your issuer). */
   readonly token: string
 }
 
-/** Agents of the gateway as CopilotKit takes them, by their names. */
+/** Returns agents of the gateway in CopilotKit's form, by their names. */
 export function openAgents({ url, token }: Gateway, names: readonly string[]): Record<string, HttpAgent> {
   const headers = { authorization: `Bearer ${token}` }
   return Object.fromEntries(

@@ -1,3 +1,4 @@
+// Answers with a LangGraph graph that keeps the state of each thread.
 import { AIMessageChunk, HumanMessage } from '@langchain/core/messages'
 import { tool } from '@langchain/core/tools'
 import { MemorySaver, MessagesAnnotation, START, StateGraph } from '@langchain/langgraph'
@@ -22,7 +23,7 @@ const graph = new StateGraph(MessagesAnnotation)
   .addEdge('tools', 'model')
   .compile({ checkpointer: new MemorySaver() })
 
-/** The graph keeps its own state of each thread, so it is given the new message alone. */
+/** The graph stores its own state of each thread, so it gets only the new message. */
 export default defineAgent({
   async *handle(message, context) {
     const input = { messages: [new HumanMessage(readMessageText(message))] }

@@ -1,3 +1,4 @@
+// Answers with the OpenAI Agents SDK, streamed, with a tool.
 import { Agent, assistant, run, tool, user } from '@openai/agents'
 import { defineAgent, readMessageText } from 'postern'
 import { z } from 'zod'

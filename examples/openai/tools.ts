@@ -1,3 +1,4 @@
+// Exports a tool for an agent of the kind `openai`.
 import type { ToolDefinition } from '@postern/agents'
 
 const hours: Readonly<Record<string, string>> = { saturday: 'ten to two', sunday: 'closed' }

@@ -15,8 +15,22 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 MAX_BODY = 8 * 1024 * 1024
 MAX_AGE = 300  # seconds
-SECRET = os.environ["WEBHOOK_SECRET"]
-KEY = base64.b64decode(SECRET[6:] + "==") if SECRET.startswith("whsec_") else SECRET.encode()
+
+
+def read_key(secret: str) -> bytes:
+    """The key of a secret: "whsec_" and base64, or any other text as it is. The program ends where it is neither."""
+    if not secret.startswith("whsec_"):
+        key = secret.encode() if secret.strip() else b""
+    else:
+        encoded = secret[6:].rstrip("=")
+        try:
+            key = base64.b64decode(encoded + "=" * (-len(encoded) % 4), validate=True)
+        except binascii.Error:
+            key = b""
+    return key or sys.exit('WEBHOOK_SECRET has no key: it is some text, or "whsec_" followed by base64')
+
+
+KEY = read_key(os.environ["WEBHOOK_SECRET"])
 
 
 def is_genuine(headers, body: bytes) -> bool:

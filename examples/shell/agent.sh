@@ -11,6 +11,13 @@ set -euo pipefail
 max_body=$((8 * 1024 * 1024))
 max_age=300 # seconds
 
+# "whsec_" and base64, or any other text. Everybody could sign with an empty key.
+if [[ $WEBHOOK_SECRET == whsec_* ]]; then valid='^whsec_[A-Za-z0-9+/]{2,}=*$'; else valid='[^[:space:]]'; fi
+if [[ ! $WEBHOOK_SECRET =~ $valid ]]; then
+  echo 'WEBHOOK_SECRET has no key: it is some text, or "whsec_" followed by base64' >&2
+  exit 1
+fi
+
 reply() { # status, body
   local length
   length=$(printf '%s' "${2-}" | wc -c)

@@ -1,3 +1,4 @@
+// Exports the tools of a swarm's till; a refund needs the sender's approval.
 import type { ToolDefinition } from '@postern/agents'
 
 const paid: Readonly<Record<string, string>> = { '17': '20.00', '18': '4.50' }
@@ -19,7 +20,7 @@ export const look_up: ToolDefinition = {
   run: ({ order }: Order) => ({ paid: paid[order] ?? 'there is no such order' }),
 }
 
-/** Under the policy `preview`: the sender is asked this first, and the money moves once they have said yes. */
+/** Refunds an order. Under the tool policy `preview`, the sender sees the preview first, and the money moves only after a yes. */
 export const refund: ToolDefinition = {
   description: 'Gives the money for an order back',
   parameters,

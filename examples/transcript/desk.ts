@@ -14,7 +14,7 @@ const log = {
   warn: (_: object, text: string) => print(text),
   error: (_: object, text: string) => print(text),
 }
-const platform: SwarmDeps['platform'] = {
+const system: SwarmDeps['system'] = {
   now: Date.now,
   randomBytes: size => randomBytes(size),
   sleep: (ms, signal) => delay(ms, undefined, signal && { signal }).catch(() => undefined),
@@ -75,7 +75,7 @@ const swarm = createSwarm(
       { computeName: 'load', isShared: true, dependsOn: ['count'], compute: ({ count }) => `${count} waiting` },
     ],
   },
-  { transcript: store.transcript, records: store.records, bus, platform, owner: 'shop' },
+  { transcript: store.transcript, records: store.records, bus, system, owner: 'shop' },
 )
 
 bus.listen(({ context }) => print(`* ${context.agentName} takes over`), {

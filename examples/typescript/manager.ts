@@ -1,9 +1,11 @@
-import type { AgentCallAnswer, AgentContext, NormalizedMessage } from '@postern/core'
-import { plainTextOf } from '@postern/core'
+// Asks two other agents in parallel and combines their answers.
+import type { NormalizedMessage } from '@postern/message'
+import { plainTextOf } from '@postern/message'
+import type { AgentCallAnswer, AgentContext } from '@postern/pipeline'
 
 const workers = ['typescript', 'python']
 
-/** An agent that leads others: it plans, asks them side by side, and says what it makes of their answers. All of it is in the transcript. */
+/** Plans, asks and combines; the transcript has all of it. */
 export async function handle({ parts, recipient, phase_id = 0 }: NormalizedMessage, context: AgentContext) {
   const task = plainTextOf(parts)
   context.note({ type: 'strategic_plan', content: { phases: [{ goals: task, workers }] } })

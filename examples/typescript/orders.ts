@@ -1,10 +1,12 @@
-import type { AgentAnswer, AgentContext, NormalizedMessage } from '@postern/core'
+// Asks for consent and payment before it accepts an order.
+import type { NormalizedMessage } from '@postern/message'
+import type { AgentAnswer, AgentContext } from '@postern/pipeline'
 
-/** An agent that asks before it acts: for consent, and for money. What it may do, it learns with the next message. */
+/** Asks before it acts; the next message contains the decision. */
 export async function handle(message: NormalizedMessage, context: AgentContext): Promise<AgentAnswer> {
   const { policy_resolution: decided } = message
   if (!decided) return askForConsent(message, context)
-  // The gateway has checked it; this agent checks that it is what it asked for.
+  // The gateway has checked the decision; this agent checks that it belongs to its own question.
   const { asked } = ((await context.state.get()) ?? {}) as { readonly asked?: string }
   if (asked === undefined || decided.in_reply_to_state !== asked) return 'That is not what I asked.'
   context.state.set({})
@@ -31,7 +33,7 @@ function askForMoney(context: AgentContext): AgentAnswer {
   return remember(context, context.requirePayment({ message: 'One cake.', amount: '4.50', currency: 'EUR' }))
 }
 
-/** Kept with the answer, or not at all. */
+/** The question is stored together with the answer, or not at all. */
 function remember(context: AgentContext, answer: ReturnType<AgentContext['requireConsent']>): AgentAnswer {
   const policy = answer.parts?.find(part => part.kind === 'policy')?.policy
   context.state.set({ asked: policy?.state ?? '' })

@@ -1,3 +1,4 @@
+// Answers with the Vercel AI SDK, which gets the whole conversation each time.
 import { openai } from '@ai-sdk/openai'
 import { stepCountIs, streamText, tool } from 'ai'
 import { defineAgent, readMessageText } from 'postern'
@@ -9,7 +10,7 @@ const weather = tool({
   execute: async ({ city }) => ({ city, celsius: 18, sky: 'clear' }),
 })
 
-/** The AI SDK keeps nothing between calls: the gateway hands over the conversation with each message. */
+/** The AI SDK stores nothing between calls, so the gateway sends the conversation with each message. */
 export default defineAgent({
   async *handle(message, context) {
     const { fullStream } = streamText({

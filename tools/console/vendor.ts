@@ -1,19 +1,20 @@
+// Copies the browser libraries of the console from node_modules.
 /**
  * `npm run vendor`: copies the libraries of the console from node_modules, at the versions of the lockfile, with their licences. Without
  * `--write` it only says which files differ, and ends with 1 then.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { describeVendored } from './vendored.ts'
 
 const root = join(import.meta.dirname, '../..')
-const folder = join(root, 'packages/console/public/vendor')
+const folder = join(root, 'packages/console/public')
 const isWriting = process.argv.includes('--write')
 
-mkdirSync(folder, { recursive: true })
 const stale = [...describeVendored(root)].filter(([name, text]) => {
   const path = join(folder, name)
   if (existsSync(path) && readFileSync(path, 'utf8') === text) return false
+  if (isWriting) mkdirSync(dirname(path), { recursive: true })
   if (isWriting) writeFileSync(path, text)
   return true
 })

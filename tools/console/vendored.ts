@@ -1,50 +1,64 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+// Describes the browser libraries that the console ships as files of its own.
+import { globSync, readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { packageOf } from '../package/libraries.ts'
 
 interface VendoredLibrary {
-  /** File that the browser loads, in `vendor`. */
+  /** The file that the browser loads, in `packages/console/public`. */
   readonly file: string
   /** The library's own ES module. */
   readonly source: string
-  /** What of it the console uses, for the type checker. */
+  /** The names that the console imports from it, for the type checker. */
   readonly names: string
-  /** How the console imports it. */
+  /** The specifier by which the console imports it. */
   readonly from: string
+  /** The packages whose code is in the file, if the library has bundled others: their folders in `node_modules`. */
+  readonly bundled?: readonly string[]
 }
 
 const libraries: readonly VendoredLibrary[] = [
   {
-    file: 'preact.js',
+    file: 'vendor/preact.js',
     source: 'preact/dist/preact.mjs',
     names: '{ Component, Fragment, createContext, h, render }',
     from: 'preact',
   },
   {
-    file: 'hooks.js',
+    file: 'vendor/hooks.js',
     source: 'preact/hooks/dist/hooks.mjs',
     names: '{ useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState }',
     from: 'preact/hooks',
   },
   {
-    file: 'signals-core.js',
+    file: 'vendor/signals-core.js',
     source: '@preact/signals-core/dist/signals-core.mjs',
     names: '{ batch, computed, effect, signal }',
     from: '@preact/signals-core',
   },
   {
-    file: 'signals.js',
+    file: 'vendor/signals.js',
     source: '@preact/signals/dist/signals.mjs',
     names: '{ batch, computed, effect, signal, useComputed, useSignal }',
     from: '@preact/signals',
   },
-  { file: 'htm.js', source: 'htm/dist/htm.mjs', names: '{ default }', from: 'htm' },
+  { file: 'vendor/htm.js', source: 'htm/dist/htm.mjs', names: '{ default }', from: 'htm' },
+  { file: 'vendor/uqr.js', source: 'uqr/dist/index.mjs', names: '{ encode }', from: 'uqr' },
+  {
+    file: 'postern-chat/vendor/markdown-it.js',
+    source: 'markdown-it/dist/browser/markdown-it.esm.min.mjs',
+    names: '{ default }',
+    from: 'markdown-it',
+    bundled: [
+      ...['entities', 'linkify-it', 'uc.micro'].map(name => `markdown-it/node_modules/${name}`),
+      ...['mdurl', 'punycode.js'],
+    ],
+  },
 ]
 
 /**
- * Files of the console that others wrote, by their names. Bare specifiers become paths beside each other, so that the page needs no import
+ * Returns the console's files that others wrote, by their names. Bare specifiers become paths next to each other, so that the page needs no import
  * map: an inline map would need a hash in the content security policy.
- * @throws Error when a library imports something that is not vendored
+ * @throws Error when a library imports a module that is not vendored
  */
 export function describeVendored(root: string): ReadonlyMap<string, string> {
   const files = new Map<string, string>()
@@ -52,29 +66,31 @@ export function describeVendored(root: string): ReadonlyMap<string, string> {
     files.set(file, pointBeside(readLibrary(root, source)))
     files.set(file.replace(/\.js$/, '.d.ts'), `export ${names} from '${from}'\n`)
   }
-  files.set('licences.txt', describeLicences(root))
+  files.set('vendor/licences.txt', describeLicences(root))
   return files
 }
 
-/** Source maps lie beside the library, not beside the copy. */
+/** Removes the reference to a source map, because the copy has none next to it. */
 function pointBeside(code: string): string {
   const bare = code.replace(/\n?\/\/# sourceMappingURL=\S+\s*$/, '\n')
   return bare.replace(
     /\b(from|import)\s*(["'])([^"'.][^"']*)\2/g,
     (_, word: string, quote: string, specifier: string) => {
-      const found = libraries.find(({ from }) => from === specifier)
-      if (!found) throw new Error(`Cannot vendor: ${specifier} is imported, and is not in tools/console/vendored.ts`)
-      return `${word}${quote}./${found.file}${quote}`
+      const library = libraries.find(({ from }) => from === specifier)
+      if (!library) throw new Error(`Cannot vendor: ${specifier} is imported, and is not in tools/console/vendored.ts`)
+      return `${word}${quote}./${basename(library.file)}${quote}`
     },
   )
 }
 
 function describeLicences(root: string): string {
-  const names = [...new Set(libraries.map(({ from }) => packageOf(from)))]
-  return names
-    .map(name => {
-      const { version, license } = JSON.parse(readLibrary(root, `${name}/package.json`)) as Record<string, string>
-      return `${name} ${version}, ${license}\n\n${readLibrary(root, `${name}/LICENSE`).trim()}\n`
+  const folders = libraries.flatMap(({ from, bundled = [] }) => [packageOf(from), ...bundled])
+  return [...new Set(folders)]
+    .map(folder => {
+      const manifest = JSON.parse(readLibrary(root, `${folder}/package.json`)) as Record<string, string>
+      const [licence = ''] = globSync('LICENSE*', { cwd: join(root, 'node_modules', folder) })
+      const { name, version, license } = manifest
+      return `${name} ${version}, ${license}\n\n${readLibrary(root, `${folder}/${licence}`).trim()}\n`
     })
     .join(`\n${'-'.repeat(72)}\n\n`)
 }

@@ -1,3 +1,4 @@
+// Bundles our packages with their libraries for the oldest supported Node.
 import { existsSync, writeFileSync } from 'node:fs'
 import { builtinModules } from 'node:module'
 import { basename, dirname, join, resolve } from 'node:path'
@@ -8,20 +9,20 @@ import { isExternal, packageOf } from './libraries.ts'
 
 interface BundleOptions {
   readonly root: string
-  /** Folder that the files are written to. */
+  /** The folder that the files are written to. */
   readonly folder: string
-  /** Exact versions of the libraries that may stay outside, by name. */
+  /** The exact versions of the libraries that may stay outside of the bundle, by name. */
   readonly libraries: ReadonlyMap<string, string>
-  /** Sources of the public entries and of the program itself, by the names of their files. */
+  /** The sources of the public entries and of the program itself, by the names of their files. */
   readonly entries: Readonly<Record<string, string>>
-  /** What is joined to one file, by the chunks of a bundle without groups; default: nothing. */
+  /** Groups the chunks of a bundle without groups into files. Absent for no groups. */
   readonly group?: (chunks: readonly OutputChunk[]) => CodeSplittingGroup[]
 }
 
 interface Bundle {
-  /** Names of the libraries that the files import. */
+  /** The names of the libraries that the files import. */
   readonly imported: readonly string[]
-  /** Files of libraries that the bundle contains, by their paths. */
+  /** The files of libraries that the bundle contains, by their paths. */
   readonly contained: readonly string[]
 }
 
@@ -46,10 +47,10 @@ async function bundle(
     input: Object.fromEntries(Object.entries(entries).map(([name, path]) => [name, join(root, path)])),
     platform: 'node',
     external: specifier => builtins.has(specifier) || isExternal(specifier, libraries),
-    transform: { target: 'node22.18' },
-    // Modules of ours do nothing when they are loaded, so what nobody uses of them is left out. Programs of threads do everything then.
+    transform: { target: 'node24.11' },
+    // Our modules have no side effects when they load, so unused code is left out. Programs of threads are used only for their side effects.
     treeshake: { moduleSideEffects: id => id.includes('/node_modules/') || isThread(id) },
-    // Groups of modules need it; our entries are in groups or used by nothing else, so they get no other exports.
+    // Groups of modules need this option; our entries are in groups or used by nothing else, so they get no other exports.
     preserveEntrySignatures: 'allow-extension',
     plugins: [bundleWorkerFiles()],
     onLog: (level, log, handle) => handle(level === 'warn' ? 'error' : level, log),
@@ -64,15 +65,15 @@ const outputOptions = {
   format: 'esm',
   entryFileNames: '[name].js',
   chunkFileNames: '[name]-[hash].js',
-  // Functions keep their names for the lines of a stack.
+  // Functions keep their names for stack traces.
   minify: { compress: false, mangle: { toplevel: false, keepNames: true }, codegen: { removeWhitespace: true } },
   comments: { legal: true, annotation: false, jsdoc: false },
 } as const satisfies OutputOptions
 
-/** Of more characters beyond ASCII the file is a table of them, which escapes would double. */
+/** The largest share of characters beyond ASCII. A file with more is a table of them, which escapes would double. */
 const maxShare = 0.01
 
-/** One character beyond Latin-1 makes V8 keep the whole file at two bytes a character, so the few there are become escapes. */
+/** Escapes the few characters beyond Latin-1, because one of them makes V8 store the whole file with two bytes per character. */
 function escapeText(path: string, { code }: OutputChunk): void {
   const foreign = code.match(/[^\0-\x7f]/g)?.length ?? 0
   if (foreign === 0 || foreign > code.length * maxShare) return
@@ -90,7 +91,7 @@ function listImported(chunks: readonly OutputChunk[]): readonly string[] {
   return [...new Set(foreign.map(packageOf))].toSorted()
 }
 
-/** CommonJS libraries are also loaded by a `require` that the code makes for itself. */
+/** Lists the CommonJS libraries that code also loads with a `require` that it creates itself. */
 function listRequired(code: string): readonly string[] {
   return [...code.matchAll(/\b_*require[\w$]*\((["'`])([^."'`][^"'`]*)\1\)/g)].map(([, , name = '']) => name)
 }
@@ -99,12 +100,12 @@ function listContained(chunks: readonly OutputChunk[]): readonly string[] {
   return chunks.flatMap(({ moduleIds }) => moduleIds.filter(id => id.includes('/node_modules/')))
 }
 
-/** How the source names the file of a thread: `new URL('./worker.ts', import.meta.url)`. */
+/** Matches the code by which a source names the file of a thread: `new URL('./worker.ts', import.meta.url)`. */
 const fileReference = /new URL\(\s*'(\.{1,2}\/[^']+\.(?:ts|mjs))'\s*,\s*import\.meta\.url\s*\)/g
 
 /**
- * Bundles the program of each thread as a file of its own, and lets the source name that file. All files of the bundle lie in one
- * folder, so a name beside the file that uses it is right wherever the code ends up.
+ * Bundles the program of each thread as a file of its own, and makes the source name that file. All files of the bundle are in one folder, so a
+ * relative name is right wherever the code ends up.
  */
 function bundleWorkerFiles(): Plugin {
   const names = new Map<string, string>()
@@ -112,13 +113,13 @@ function bundleWorkerFiles(): Plugin {
     name: 'worker-files',
     transform(code, id) {
       if (!fileReference.test(code)) return null
-      const replaced = code.replace(fileReference, (whole, path: string) => {
+      const replaced = code.replace(fileReference, (reference, path: string) => {
         const file = resolve(dirname(id), path)
         if (!existsSync(file)) throw new Error(`Cannot bundle ${id}: it names ${file}, which does not exist`)
         const name = names.get(file) ?? nameFile(file, names.size)
         if (!names.has(file)) this.emitFile({ type: 'chunk', id: file, fileName: name })
         names.set(file, name)
-        return whole.replace(path, `./${name}`)
+        return reference.replace(path, `./${name}`)
       })
       return { code: replaced }
     },
@@ -129,7 +130,7 @@ function nameFile(file: string, index: number): string {
   return `thread-${index}-${basename(file).replace(/\.\w+$/, '')}.js`
 }
 
-/** Whether a file is the program of a thread, or all that such a program imports. */
+/** Returns true if a file is the program of a thread, or one that such a program imports. */
 function isThread(id: string): boolean {
   return /(?:worker|thread)\.(?:ts|mjs)$/.test(id)
 }

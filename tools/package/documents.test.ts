@@ -1,5 +1,9 @@
-import { expect, test } from 'vitest'
-import { keepLinks } from './documents.ts'
+import { execFileSync } from 'node:child_process'
+import { globSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { copyDocuments, keepLinks } from './documents.ts'
 
 const targets = new Set(['README.md', 'docs/guides/model.md', 'docs/reference/message.md', 'examples/python/agent.py'])
 
@@ -27,7 +31,25 @@ test.each([
 test.each([
   ['see [why](docs/decisions/0001.md).', 'README.md', 'see why.'],
   ['![the flow](docs/images/flow.png)', 'README.md', ''],
-  ['[code](../packages/core), [rules](conformance/a2a.md#r1)', 'docs/a2a.md', 'code, rules'],
+  ['[code](../packages/message), [rules](conformance/a2a.md#r1)', 'docs/a2a.md', 'code, rules'],
 ])('keepLinks() leaves only the words of a link that leads elsewhere, and no picture: %s', (text, from, kept) => {
   expect(keepLinks(text, from, targets)).toBe(kept)
+})
+
+test('copyDocuments() takes the files of examples that git knows, and no environment that somebody made beside them', () => {
+  const root = mkdtempSync(join(tmpdir(), 'postern-documents-'))
+  onTestFinished(() => rmSync(root, { recursive: true }))
+  const write = (path: string) => {
+    mkdirSync(dirname(join(root, path)), { recursive: true })
+    writeFileSync(join(root, path), 'x')
+  }
+  const kept = ['LICENSE', 'docs/guides/a/model.md', 'examples/town/agent.py']
+  for (const path of [...kept, 'apps/gateway/bin/README.md', 'docs/decisions/1.md']) write(path)
+  execFileSync('git', ['init', '--quiet'], { cwd: root })
+  execFileSync('git', ['add', '.'], { cwd: root })
+  for (const path of ['examples/town/venv/lib/x.py', 'examples/town/postern-data/store.db']) write(path)
+  const folder = join(root, 'package')
+  copyDocuments(root, folder)
+  const files = [...globSync('**/*.*', { cwd: folder }), ...globSync('LICENSE', { cwd: folder })]
+  expect(files.toSorted()).toEqual([...kept, 'README.md'].toSorted())
 })

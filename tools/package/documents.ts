@@ -1,7 +1,9 @@
+// Copies the documents and licences into the npm package.
+import { execFileSync } from 'node:child_process'
 import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join, normalize } from 'node:path'
+import { dirname, join, matchesGlob, normalize } from 'node:path'
 
-/** What is copied as it is: from the root, to the same place in the package. */
+/** Files that are copied unchanged: from the root to the same path in the package. */
 const copied = [
   'LICENSE',
   'CHANGELOG.md',
@@ -10,9 +12,12 @@ const copied = [
   'examples/**/*',
 ]
 
-/** Copies the documents. Links to what the package does not contain become plain text. */
+/**
+ * Copies the documents and examples that git tracks, without environments and data that earlier runs left next to an example. Links to files outside
+ * of the package become plain text.
+ */
 export function copyDocuments(root: string, folder: string): void {
-  const paths = copied.flatMap(pattern => globSync(pattern, { cwd: root })).filter(path => /\.\w+$|LICENSE$/.test(path))
+  const paths = listTracked(root).filter(path => /\.\w+$|LICENSE$/.test(path) && existsSync(join(root, path)))
   const targets = new Set(['README.md', ...paths])
   const readme = readFileSync(join(root, 'apps/gateway/bin/README.md'), 'utf8')
   write(join(folder, 'README.md'), keepLinks(readme, 'README.md', targets))
@@ -22,25 +27,30 @@ export function copyDocuments(root: string, folder: string): void {
   }
 }
 
+function listTracked(root: string): readonly string[] {
+  const paths = execFileSync('git', ['ls-files', '-z'], { cwd: root, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 })
+  return paths.split('\0').filter(path => copied.some(pattern => matchesGlob(path, pattern)))
+}
+
 function write(file: string, content: string | Uint8Array): void {
   mkdirSync(dirname(file), { recursive: true })
   writeFileSync(file, content)
 }
 
-/** `[text](path)` of a relative path that is in the package stays; of any other one the text does, and of a picture nothing. */
+/** Keeps `[text](path)` of a relative path that is in the package. Reduces another link to its text, and removes other pictures. */
 export function keepLinks(text: string, from: string, targets: ReadonlySet<string>): string {
-  return text.replace(/!?\[([^\]]*)\]\(([^)\s]+)\)/g, (whole: string, words: string, link: string) => {
-    if (/^(?:[a-z][a-z0-9+.-]*:|#)/i.test(link)) return whole
+  return text.replace(/!?\[([^\]]*)\]\(([^)\s]+)\)/g, (markdown: string, words: string, link: string) => {
+    if (/^(?:[a-z][a-z0-9+.-]*:|#)/i.test(link)) return markdown
     const path = normalize(join(dirname(from), link.replace(/#.*$/, ''))).replace(/\/$/, '')
     const isFolder = [...targets].some(target => target.startsWith(`${path}/`))
-    if (targets.has(path) || isFolder) return whole
-    return whole.startsWith('!') ? '' : words
+    if (targets.has(path) || isFolder) return markdown
+    return markdown.startsWith('!') ? '' : words
   })
 }
 
 /**
- * Puts the licences of the libraries that the bundle contains into one file, as they ask for. `contained`: files of these libraries.
- * @throws Error for one without a licence
+ * Writes the licences of the libraries that the bundle contains into one file, as they require. `contained` lists the files of these libraries.
+ * @throws Error for a library without a licence
  */
 export function writeLicences(folder: string, contained: readonly string[]): void {
   const folders = [...new Set(contained.map(findPackageFolder))].toSorted()
@@ -59,7 +69,7 @@ export function writeLicences(folder: string, contained: readonly string[]): voi
   write(join(folder, 'THIRD-PARTY-LICENCES.txt'), `${[intro, ...sections].join(`\n\n${'-'.repeat(80)}\n\n`)}\n`)
 }
 
-/** The folder of the package that a file belongs to. */
+/** Finds the folder of the package that a file belongs to. */
 function findPackageFolder(file: string): string {
   const own = /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file.replace(/^\0/, '').replace(/\?.*$/, ''))?.[0]
   if (own === undefined || !existsSync(join(own, 'package.json'))) throw new Error(`Cannot find the package of ${file}`)

@@ -1,3 +1,4 @@
+// Decides which libraries are bundled, installed beside the package, or optional.
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -12,18 +13,34 @@ import { join } from 'node:path'
  */
 const inlined: ReadonlySet<string> = new Set([
   ...['mailauth', 'mailparser', 'libmime'],
-  ...['zod', 'hono', '@hono/node-server', 'commander', 'lossless-json', 'pino'],
-  ...['@ag-ui/core', 'htmlparser2', 'css-what', 'color-name'],
+  ...[
+    'zod',
+    'hono',
+    '@hono/node-server',
+    '@scure/base',
+    'aws4fetch',
+    'canonicalize',
+    'commander',
+    'lossless-json',
+    'pino',
+  ],
+  ...['@ag-ui/core', 'htmlparser2', 'entities', 'css-tree', 'css-what', 'color-name'],
+  ...['fastest-levenshtein', 'string-width', 'get-east-asian-width', 'strip-ansi', 'ansi-regex'],
 ])
 
-/** Tables of charsets that `libmime` needs for rare mail. They would be a fifth of the bundle; they are installed beside it, in the versions that it has. */
+/**
+ * Tables of charsets that `libmime` needs for rare mail. They would be a fifth of the bundle, so they are installed next to it, in the versions that
+ * it uses.
+ */
 const tables = ['encoding-japanese', 'iconv-lite']
 
-/** Libraries that a user installs only if they use what needs them, and what that is. */
+/** Libraries that a user installs only for a certain feature, by name, with that feature. */
 export const optionalLibraries: Readonly<Record<string, string>> = {
   pg: 'the store on PostgreSQL',
   '@grpc/grpc-js': 'the gRPC binding of A2A',
   '@bufbuild/protobuf': 'the gRPC binding of A2A',
+  '@grpc/reflection': 'the gRPC binding of A2A',
+  'grpc-health-check': 'the gRPC binding of A2A',
   '@modelcontextprotocol/sdk': 'tools of MCP servers, and `postern mcp`',
   '@opentelemetry/api': 'traces',
   '@opentelemetry/exporter-trace-otlp-http': 'traces',
@@ -35,7 +52,7 @@ interface Manifest {
   readonly dependencies?: Readonly<Record<string, string>>
 }
 
-/** Exact versions of the libraries that our packages depend on, by name. */
+/** Reads the exact versions of the libraries that our packages depend on, by name. */
 export function readLibraries(root: string): ReadonlyMap<string, string> {
   const manifests = globSync('{apps/gateway,packages/*}/package.json', { cwd: root })
   const entries = manifests.flatMap(path => {
@@ -46,7 +63,7 @@ export function readLibraries(root: string): ReadonlyMap<string, string> {
   return new Map([...entries.filter(([name]) => !isOwn(name)), ...installed])
 }
 
-/** Of the libraries that a package imports. @throws Error for one that no manifest of ours depends on */
+/** Finds the versions of the libraries that a package imports. @throws Error for a library that none of our manifests depends on */
 export function findVersions(
   names: readonly string[],
   libraries: ReadonlyMap<string, string>,
@@ -58,7 +75,7 @@ export function findVersions(
   })
 }
 
-/** As `libmime` finds it. */
+/** Reads the version of a library that `libmime` resolves to. */
 function readVersion(modules: string, name: string): string {
   const own = join(modules, 'libmime/node_modules', name)
   const folder = existsSync(own) ? own : join(modules, name)
@@ -69,7 +86,7 @@ export function isOwn(specifier: string): boolean {
   return specifier.startsWith('@postern/')
 }
 
-/** `@grpc/grpc-js` of `@grpc/grpc-js/build/x.js`. */
+/** Returns the package of a specifier, such as `@grpc/grpc-js` for `@grpc/grpc-js/build/x.js`. */
 export function packageOf(specifier: string): string {
   return specifier
     .split('/')
@@ -77,7 +94,7 @@ export function packageOf(specifier: string): string {
     .join('/')
 }
 
-/** Whether the package imports this at run time instead of containing it. */
+/** Returns true if the package imports this specifier at run time instead of containing its code. */
 export function isExternal(specifier: string, libraries: ReadonlyMap<string, string>): boolean {
   if (specifier.startsWith('.') || specifier.startsWith('/') || isOwn(specifier)) return false
   const name = packageOf(specifier)

@@ -1,10 +1,11 @@
+// Builds, packs and checks the npm packages, and publishes nothing.
 /**
  * `npm run package`: builds the npm packages in `build/<name>`, packs them as `build/<name>-<version>.tgz` and checks them. Publishes
- * nothing. With `-- --release` it also refuses what must not be published.
+ * nothing. With `-- --release` it also refuses what must not be published, and `-- --into <folder>` takes another folder than `build`.
  */
 import { execFileSync } from 'node:child_process'
 import { globSync, rmSync, statSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { checkTypes, lintPackage } from './check-tarball.ts'
 import { findReleaseFaults, readRootManifest } from './stage/publication.ts'
@@ -13,8 +14,8 @@ import { stageCreator } from './stage/stage-creator.ts'
 import { stageGateway } from './stage/stage-gateway.ts'
 
 const root = join(import.meta.dirname, '../..')
-const build = join(root, 'build')
-const { values } = parseArgs({ options: { release: { type: 'boolean' } } })
+const { values } = parseArgs({ options: { release: { type: 'boolean' }, into: { type: 'string' } } })
+const build = resolve(values.into ?? join(root, 'build'))
 const packages = [
   { folder: join(build, 'package'), stage: stageGateway, isTyped: true },
   { folder: join(build, 'create-postern'), stage: stageCreator, isTyped: false },
@@ -33,7 +34,7 @@ for (const fault of faults) console.log(fault)
 console.log(`${faults.length} faults`)
 process.exitCode = faults.length === 0 ? 0 : 1
 
-/** The packed package. */
+/** Packs the package and returns the path of the archive. */
 function pack(folder: string): string {
   const args = ['pack', folder, '--pack-destination', build, '--json', '--loglevel=error']
   const [packed] = Object.values(JSON.parse(execFileSync('npm', args, { encoding: 'utf8' }))) as { filename: string }[]

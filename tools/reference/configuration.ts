@@ -1,5 +1,7 @@
+// Writes docs/reference/configuration.md from the configuration schemas.
 import { agentKinds } from '@postern/agents'
-import { productionLimits } from '../../apps/gateway/src/config/own-schema.ts'
+import { channelModules } from '../../apps/gateway/src/channels.ts'
+import { productionLimits, productionStorage } from '../../apps/gateway/src/config/own-schema.ts'
 import { configSchema } from '../../apps/gateway/src/config/schema.ts'
 import { formatPage } from './markdown.ts'
 import type { Schema } from './schema/bounds.ts'
@@ -8,24 +10,29 @@ import type { SchemaRow } from './schema/rows.ts'
 import { formatSchemaTable, listSchemaRows } from './schema/rows.ts'
 
 const configSource: SchemaName = { file: 'apps/gateway/src/config/own-schema.ts', name: 'ownSchema' }
-/** Where each channel writes its member. */
-const channelSources: Readonly<Record<string, SchemaName>> = {
-  activitypub: { file: 'packages/activitypub/src/config.ts', name: 'activityPubConfigSchema' },
-  a2a: { file: 'packages/a2a/src/config.ts', name: 'a2aConfigSchema' },
-  email: { file: 'packages/email/src/config.ts', name: 'emailConfigSchema' },
-  web: { file: 'packages/web/src/config.ts', name: 'webConfigSchema' },
-}
 export const common: SchemaName = { file: 'packages/agents/src/kind/agent-kind.ts', name: 'commonAgentSchema' }
 
-/** What the source says of a key, which may be a channel's. */
+/** Finds the comment of a key in the source, which may be a channel's. */
 export function findConfigComment(comments: Pick<KeyComments, 'find'>, path: readonly string[]): string {
   const [name = '', ...rest] = path
-  const channel = channelSources[name]
-  return channel && rest.length > 0 ? comments.find(channel, rest) : comments.find(configSource, path)
+  const source = rest.length > 0 ? findConfigSource(name) : configSource
+  return comments.find(source, source === configSource ? path : rest)
+}
+
+/**
+ * Finds the source of a member of the configuration. A channel declares its member in the `config.ts` of its package, as a constant named after it.
+ */
+export function findConfigSource(
+  member: string,
+  channels: readonly { readonly descriptor: { readonly name: string } }[] = channelModules,
+): SchemaName {
+  if (channels.every(({ descriptor }) => descriptor.name !== member)) return configSource
+  return { file: `packages/${member}/src/config.ts`, name: `${member}ConfigSchema` }
 }
 
 /** The kinds of agents that have keys of their own, and where these are written. */
 export const kindSources: readonly (readonly [use: string, source: SchemaName])[] = [
+  ['./agents/desk.ts', { file: 'packages/agents/src/module/kind.ts', name: 'moduleAgentSchema' }],
   ['webhook', { file: 'packages/agents/src/webhook/kind.ts', name: 'webhookConfigSchema' }],
   ['openai', { file: 'packages/agents/src/openai/config.ts', name: 'openaiAgentSchema' }],
   ['swarm', { file: 'packages/agents/src/swarm/config/config.ts', name: 'swarmAgentSchema' }],
@@ -51,19 +58,22 @@ Each entry of \`agents\` has the keys of this table, and those of its kind. \`us
 
 const limitNote = ' outside of dev mode'
 
-/** docs/reference/configuration.md */
+/** Writes docs/reference/configuration.md. */
 export function describeConfiguration(comments: Pick<KeyComments, 'find'>): string {
   const rows = listSchemaRows(configSchema)
   const groups = [...new Set(rows.filter(({ path }) => path.length > 1).map(({ path: [name = ''] }) => name))]
   const isTopLevel = ({ path: [name = '', ...rest] }: SchemaRow) =>
     rest.length === 0 && (name === 'agents' || !groups.includes(name))
   const defaults = Object.fromEntries(
-    Object.entries(productionLimits).map(([name, value]) => [`limits.${name}`, `${value}${limitNote}`]),
+    Object.entries({ ...productionLimits, ...listStorageDefaults() }).map(([name, value]) => [
+      `limits.${name}`,
+      `${value}${limitNote}`,
+    ]),
   )
-  const table = (filter: (row: SchemaRow) => boolean) =>
+  const table = (filter: (row: SchemaRow) => boolean, source = configSource) =>
     formatSchemaTable(configSchema, {
       comments: { find: (_, path) => findConfigComment(comments, path) },
-      source: configSource,
+      source,
       filter,
       defaults,
     })
@@ -72,9 +82,17 @@ export function describeConfiguration(comments: Pick<KeyComments, 'find'>): stri
     '## The gateway',
     table(isTopLevel),
     ...groups.flatMap(name =>
-      name === 'agents' ? describeAgents(comments) : [`## \`${name}\``, table(({ path }) => path[0] === name)],
+      name === 'agents'
+        ? describeAgents(comments)
+        : [`## \`${name}\``, table(({ path }) => path[0] === name, findConfigSource(name))],
     ),
   ])
+}
+
+function listStorageDefaults(): Readonly<Record<string, number>> {
+  const { stored, free_bytes } = productionStorage
+  const ofSenders = Object.entries(stored).map(([name, value]) => [`stored.${name}`, value])
+  return { ...Object.fromEntries(ofSenders), free_bytes }
 }
 
 function describeAgents(comments: Pick<KeyComments, 'find'>): readonly string[] {

@@ -1,3 +1,4 @@
+// Lists every generated document, and finds those that differ from the code.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describeLicences, listDependencies, readLock } from '../release/licences.ts'
@@ -18,7 +19,7 @@ import { openKeyComments } from './schema/key-comments.ts'
 
 type Describe = (comments: KeyComments, root: string) => string | Promise<string>
 
-/** What is written from the code: the files of docs/reference and the types for Python, and what writes each. */
+/** Documents that are written from the code: the files of docs/reference and the types for Python, each with its writer. */
 const documents: Readonly<Record<string, Describe>> = {
   'docs/reference/configuration.md': describeConfiguration,
   'docs/reference/routes.md': describeRoutes,
@@ -38,7 +39,7 @@ const documents: Readonly<Record<string, Describe>> = {
   'clients/python/postern_agent/types.py': describePythonTypes,
 }
 
-/** What the code gives now, by path from the root of the repository. */
+/** Returns the documents that the code produces now, by path from the root of the repository. */
 export async function describeReference(root: string): Promise<ReadonlyMap<string, string>> {
   using comments = openKeyComments(root)
   const texts = Object.entries(documents).map(
@@ -48,7 +49,7 @@ export async function describeReference(root: string): Promise<ReadonlyMap<strin
   return new Map([...described, ...describeApi(described.get('docs/reference/openapi.json') ?? '')])
 }
 
-/** Files that are not what the code gives, a sentence each with the first line that differs. */
+/** Returns a sentence for each file that differs from the code's output, with the first line that differs. */
 export function findDifferences(root: string, texts: ReadonlyMap<string, string>): readonly string[] {
   return [...texts].flatMap(([path, text]) => {
     if (!existsSync(join(root, path))) return [`${path} is not there`]

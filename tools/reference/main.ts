@@ -1,3 +1,4 @@
+// Compares docs/reference with the code, and writes it.
 /** `npm run reference`: says where docs/reference differs from the code, and ends with 1; with `-- --write` it writes the files. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

@@ -1,7 +1,8 @@
+// Writes docs/reference/message.md and docs/reference/response.md from the message schemas.
 import { channelModules } from '../../apps/gateway/src/channels.ts'
-import type { knownPartSchema } from '../../packages/core/src/message/part.ts'
-import { partSchema, traceSchema } from '../../packages/core/src/message/part.ts'
-import { refusalKinds, requirementKinds } from '../../packages/core/src/message/response.ts'
+import type { knownPartSchema } from '../../packages/message/src/message/part.ts'
+import { givenPartSchema, partSchema, policySchema, traceSchema } from '../../packages/message/src/message/part.ts'
+import { refusalKinds, requirementKinds } from '../../packages/message/src/message/policy/policy-kinds.ts'
 import { formatInlineCode, formatMarkdownTable, formatPage } from './markdown.ts'
 import type { Schema } from './schema/bounds.ts'
 import type { DocumentedName } from './schema/documented.ts'
@@ -14,7 +15,9 @@ const { Policy, HistoricalMessage, IdentityEvidence, PolicyResolution, Action, T
 /** Schemas with a section of their own. */
 const sections: NamedSchemas = new Map<Schema, string>([
   [partSchema, '[Part](#parts)'],
+  [givenPartSchema, '[Part](#parts)'],
   [traceSchema.element, '[tool_call](#tool_call)'],
+  [policySchema, '[PolicyPart](#policypart)'],
   [Policy.schema, '[PolicyPart](#policypart)'],
   [HistoricalMessage.schema, '[HistoricalMessage](#historicalmessage)'],
   [IdentityEvidence.schema, '[IdentityEvidence](#identityevidence)'],
@@ -25,7 +28,7 @@ const sections: NamedSchemas = new Map<Schema, string>([
 
 type PartKind = (typeof knownPartSchema.options)[number]['shape']['kind']['value']
 
-/** A kind without a name does not compile. */
+/** The names of the kinds of parts; a kind without a name does not compile. */
 const partNames: Readonly<Record<PartKind, DocumentedName>> = {
   text: 'TextPart',
   file: 'FilePart',
@@ -35,7 +38,7 @@ const partNames: Readonly<Record<PartKind, DocumentedName>> = {
   policy: 'PolicyPart',
 }
 
-/** docs/reference/message.md */
+/** Writes docs/reference/message.md. */
 export function describeMessage(comments: Pick<KeyComments, 'find'>): string {
   const table = (name: DocumentedName) => formatDocumented(name, comments, sections)
   return formatPage('Message reference', [
@@ -63,15 +66,15 @@ export function describeMessage(comments: Pick<KeyComments, 'find'>): string {
   ])
 }
 
-/** docs/reference/response.md */
+/** Writes docs/reference/response.md. */
 export function describeResponsePage(comments: Pick<KeyComments, 'find'>): string {
-  const named: NamedSchemas = new Map(
+  const namedSchemas: NamedSchemas = new Map(
     [...sections].map(([schema, link]) => [
       schema,
       link.replace('(#', '(message.md#').replace(/message\.md(#action|#tokenusage)/, '$1'),
     ]),
   )
-  const table = (name: DocumentedName) => formatDocumented(name, comments, named)
+  const table = (name: DocumentedName) => formatDocumented(name, comments, namedSchemas)
   return formatPage('Response', [
     messageFacts.response,
     '## NormalizedResponse',
@@ -96,11 +99,11 @@ function describeChannels(): string {
 
 const listCodes = (words: readonly string[]) => words.map(formatInlineCode).join(', ')
 
-/** What the code does with the members of a message, where no schema says it. Keep each sentence as true as the code it is about. */
+/** Facts about the members of a message that no schema expresses. Keep each sentence as true as its code. */
 const messageFacts = {
   intro: `
-This page has everything that an agent reads, by the schemas in \`packages/core/src/message\`. The names are those of NormalizedMessage v0.1 of [Mentionable](https://mentionable.dev). But
-\`kind\`, \`merged\`, \`phase_id\`, \`previous_phase_id\`, the channel \`web\`, the part \`policy\` and the shape of the response are Postern's own. [The guides](../guides/README.md) have examples,
+This page has everything that an agent reads, by the schemas in \`packages/message/src/message\`. The names are those of NormalizedMessage v0.1 of [Mentionable](https://mentionable.dev). But
+\`thread_source\`, \`kind\`, \`merged\`, \`phase_id\`, \`previous_phase_id\`, the channel \`web\`, the part \`policy\` and the shape of the response are Postern's own. [The guides](../guides/README.md) have examples,
 [identity](../explanation/identity/overview.md) explains who is speaking, and [transcripts](../explanation/transcripts/formats.md) the formats of a conversation.
 `,
   rules: `
@@ -118,11 +121,15 @@ This page has everything that an agent reads, by the schemas in \`packages/core/
 | | ActivityPub | A2A | email | web |
 | --- | --- | --- | --- | --- |
 | \`id\` | IRI of the activity | \`messageId\` | Message-ID without brackets; \`sha256:…\` if no proof covers it | id of the message |
-| \`thread_id\` | \`context\`, else \`conversation\`, else what it replies to, else the post | \`contextId\`, else the id of the task | first of References, else In-Reply-To, else the message itself | \`threadId\` |
+| \`thread_source\` | \`context\`, else \`conversation\`, else what it replies to, else the post | \`contextId\`, else the id of the task | first of References, else In-Reply-To, else the message itself | \`threadId\` |
 | same message again | same activity | same caller and \`messageId\` | same recipient and signed id or hash of the body | same owner and \`runId\` |
 | \`sender.address\` | name and host of the verified actor | from the authenticated principal | the one From mailbox | from the token's subject and issuer |
 | \`raw\` | JSON-LD | the request, without credentials | the mail as it came | the request, without tokens |
 
+- \`thread_id\` is a random UUID. The store draws it once, when a conversation begins, and every message and response of the conversation has it. The store tells conversations apart by agent, channel, readers and \`thread_source\`. So two people who name the same foreign id have two conversations. In a public thread all who take part share one.
+- A person who continues a conversation from another channel, by linked addresses, has its \`thread_id\` there, too. A conversation that begins anew after somebody asked to forget it gets another id.
+- \`thread_source\` is what the table says of the message that began the conversation. The peer's other ids stand in \`in_reply_to\` and \`raw\`. Peers choose all of these: key no memory by them.
+- A conversation that an earlier release began keeps the \`thread_id\` that it had then, its \`thread_source\`. If two conversations of different readers had the same one, both got another.
 - Ids of the same message on ActivityPub (activity and post) name the same message.
 - The same A2A \`messageId\` with other words is a conflict, which the gateway refuses.
 - Mail also finds its thread by Outlook's \`Thread-Index\`. Only header fields that a proof covers count.
@@ -133,6 +140,11 @@ A response with the status \`completed\` has at least one part.
 
 An agent returns a string, an object of the second table, a part, nothing, or an async iterable of these. A string is one text part in Markdown. Nothing means silence. An
 iterable streams: A2A and web see it as it comes, email and ActivityPub get one message at the end.
+
+An \`artifact\` with \`data\` (any JSON) needs no \`bytes_ref\`, also in a post and in a call: the gateway makes the bytes of it. A2A gets it as data, other channels as a file. Values become JSON as \`JSON.stringify\` does it.
+
+The gateway makes all text of an agent well formed: a surrogate without its other half becomes U+FFFD. Two pieces of a stream may part a character; the gateway joins
+its halves.
 
 An error of an agent becomes a response with the status \`failed\`, neutral words and a correlation id. The error itself is in the log.
 `,

@@ -1,6 +1,13 @@
-import { identityEvidenceSchema } from '../../packages/core/src/message/address/identity.ts'
-import { normalizedMessageSchema } from '../../packages/core/src/message/message.ts'
-import { knownPartSchema, partSchema, traceSchema } from '../../packages/core/src/message/part.ts'
+// Writes the Python types of messages and answers from the message schemas.
+import { identityEvidenceSchema } from '../../packages/message/src/message/identity/identity.ts'
+import { normalizedMessageSchema } from '../../packages/message/src/message/message.ts'
+import {
+  givenPartSchema,
+  knownPartSchema,
+  partSchema,
+  policySchema,
+  traceSchema,
+} from '../../packages/message/src/message/part.ts'
 import type { Schema } from './schema/bounds.ts'
 import type { DocumentedName } from './schema/documented.ts'
 import { documentedSchemas } from './schema/documented.ts'
@@ -10,9 +17,11 @@ import { formatPythonTypes } from './schema/python-types.ts'
 const { sender, recipient_capabilities, history, merged } = normalizedMessageSchema.shape
 const historySchema = history.unwrap().element
 
-/** What types are called that have no section of their own; a type without a name here is called by where it stands. */
+/** The names of types that have no section of their own; other types are named by their position. */
 const names: ReadonlyMap<Schema, string> = new Map<Schema, string>([
   [partSchema, 'Part'],
+  [policySchema, 'Policy'],
+  [givenPartSchema, 'GivenPart'],
   [traceSchema.element, 'ToolCallPart'],
   [knownPartSchema.options[1].shape.bytes_ref, 'BytesRef'],
   [identityEvidenceSchema.shape.proof, 'IdentityProof'],
@@ -24,7 +33,7 @@ const names: ReadonlyMap<Schema, string> = new Map<Schema, string>([
   [merged.unwrap().element, 'MergedMessage'],
 ])
 
-/** The types, with a sentence each. Those of parts and actions stand in the order of their schemas. */
+/** The types, with a sentence each. Those of parts and actions follow the order of their schemas. */
 const sentences = {
   Policy: 'What is required before the agent goes on, or why it refuses.',
   TextPart: 'Text.',
@@ -34,11 +43,14 @@ const sentences = {
   ToolCallPart: 'A call of a tool; it comes twice under one id, when it begins and when it ends.',
   PolicyPart: 'A requirement or a refusal.',
   Part: 'Something that is said. Parts of other kinds may come, too; they are kept as they are.',
+  DataPart: 'An artifact that an agent gives as JSON alone.',
+  GivenPart: 'A part as an agent hands it over.',
   IdentityEvidence: 'A statement of a trusted party about the sender.',
   PolicyResolution: 'How a requirement was decided.',
   HistoricalMessage: 'A turn spoken earlier in the thread.',
   NormalizedMessage: 'The one message that every channel makes and every agent reads.',
   Post: 'A post to all who follow the agent.',
+  FurtherReply: 'Further words in a conversation, without a message to answer.',
   Edit: 'Other words for something the agent said.',
   Delete: 'Takes back something the agent said.',
   Reaction: 'A reaction to a message.',
@@ -57,7 +69,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 `
 
-/** clients/python/postern_agent/types.py */
+/** Writes clients/python/postern_agent/types.py. */
 export function describePythonTypes(comments: Pick<KeyComments, 'find'>): string {
   const roots = Object.entries(sentences).map(([name, sentence]) => {
     return { name, sentence, ...documentedSchemas[name as keyof typeof sentences] }

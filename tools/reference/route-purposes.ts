@@ -1,13 +1,16 @@
-/** What each route is for. A route without a phrase, and a phrase without a route, is an error. */
+// Says in one phrase what each HTTP route is for.
+/** The purpose of each route. A route without a phrase, and a phrase without a route, is an error. */
 export const routePurposes: Readonly<Record<string, string>> = {
   '/healthz': 'whether the process runs',
-  '/readyz': 'whether it can take work: it has just written a row; else 503',
+  '/readyz': 'whether it can take work: it has just written a row, and its required agents have started; else 503',
   '/metrics': 'metrics for Prometheus',
   '/operator': 'redirect to the console',
   '/operator/:name{.*}': 'the console’s files; `/operator/` is its page',
   '/operator/chat/agents/:agent/:path{.+}': 'the chat with an agent, for the console',
   '/operator/chat/agent/attachments': 'upload or delete a file of that chat',
   '/postern-chat.js': 'the web component `<postern-chat>`, for any page',
+  '/postern-chat/:name{.+}': 'the files that it loads',
+  '/operator/proof': 'proves to a command on this machine that the gateway reads the data folder',
   '/operator/session': 'whether a session of the console is open; begin one; end it',
   '/schemas/:name': 'JSON Schemas: `config.json`, `message.json`, `response.json`',
 
@@ -54,6 +57,10 @@ export const routePurposes: Readonly<Record<string, string>> = {
   '/api/v1/agents/:agent/runs': 'the same with one agent',
   '/api/v1/agent/runs/:run/cancel': 'stop a run',
   '/api/v1/agents/:agent/runs/:run/cancel': 'the same with one agent',
+  '/api/v1/agent/runs/:run/events': 'come back to a run: the conversation, then the run to its end, as AG-UI events',
+  '/api/v1/agents/:agent/runs/:run/events': 'the same with one agent',
+  '/api/v1/agent/threads/:thread/events': 'follow a conversation: each of its runs, and its messages when they change',
+  '/api/v1/agents/:agent/threads/:thread/events': 'the same with one agent',
   '/api/v1/agent/threads': 'the person’s conversations with the default agent',
   '/api/v1/agents/:agent/threads': 'the same with one agent',
   '/api/v1/agent/threads/:thread': 'delete a conversation',

@@ -1,8 +1,8 @@
+// Writes docs/reference/routes.md and openapi.json from the routes of a gateway.
 import { mkdtempDisposableSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { DeliveryRecord, MessageRecord } from '@postern/core'
-import type { Simulation } from '@postern/simulation'
+import type { DeliveryRecord, MessageRecord } from '@postern/pipeline'
 import { parseConfig } from '../../apps/gateway/src/config/read-config.ts'
 import { createSimulationRoutes } from '../../apps/gateway/src/dev/simulation.ts'
 import type { Gateway } from '../../apps/gateway/src/gateway.ts'
@@ -47,12 +47,12 @@ const everything = {
 interface ListedRoute {
   readonly methods: readonly string[]
   readonly path: string
-  /** Channels and other parts of the program that serve it. */
+  /** The channels and other parts of the program that serve it. */
   readonly parts: readonly string[]
   readonly callers: string
 }
 
-/** docs/reference/routes.md */
+/** Writes docs/reference/routes.md. */
 export async function describeRoutes(): Promise<string> {
   const routes = await withGateway(listRoutes)
   const summaries = summarizeOperations(await withGateway(readOpenApi))
@@ -75,7 +75,7 @@ export async function describeRoutes(): Promise<string> {
   ])
 }
 
-/** @throws Error naming each path that has no phrase, and each phrase that has no path */
+/** Checks the phrases. @throws Error naming each path without a phrase, and each phrase without a path */
 export function checkPurposes(paths: readonly string[], purposes: Readonly<Record<string, string>>): void {
   const missing = paths.filter(path => !Object.hasOwn(purposes, path)).map(path => `add one for ${path}`)
   const left = Object.keys(purposes)
@@ -101,19 +101,19 @@ interface DescribedOperations {
   readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly summary: string }>>>>
 }
 
-/** The OpenAPI document of the operator's API, as the gateway answers it. */
+/** Reads the OpenAPI document of the operator's API from the gateway. */
 async function readOpenApi({ app }: Pick<Gateway, 'app'>): Promise<DescribedOperations> {
   const headers = { authorization: `Bearer ${secret}` }
   const answer = await app.request('/operator/api/openapi.json', { headers })
   return (await answer.json()) as DescribedOperations
 }
 
-/** docs/reference/openapi.json */
+/** Writes docs/reference/openapi.json. */
 export async function describeOpenApi(): Promise<string> {
   return `${JSON.stringify(await withGateway(readOpenApi), undefined, 2)}\n`
 }
 
-/** What the operations of each path do, by the path as the router has it. */
+/** Summarizes the operations of each path, in the router's notation. */
 function summarizeOperations({ paths }: DescribedOperations): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(paths).map(([path, methods]) => {
@@ -128,8 +128,8 @@ async function withGateway<Result>(read: (gateway: Gateway) => Promise<Result> |
   const data = directory.path
   const config = parseConfig({ ...everything, data, operator_token: secret })
   const log = createLog({ level: 'silent', readable: false })
-  // Its routes are listed and never called.
-  const simulation = createSimulationRoutes({} as Simulation)
+  // The routes of the simulation are listed and never called.
+  const simulation = createSimulationRoutes({} as Parameters<typeof createSimulationRoutes>[0])
   const gateway = await openGateway(config, { baseDir: data, log, operatorToken: secret, extraOperations: simulation })
   try {
     return await read(gateway)
@@ -138,22 +138,25 @@ async function withGateway<Result>(read: (gateway: Gateway) => Promise<Result> |
   }
 }
 
-/** What answers a request; guards and refusals of other methods are no routes of their own. @throws Error for a path whose callers nobody has named */
+/**
+ * Lists the handlers of requests; guards and refusals of other methods are not routes of their own.
+ * @throws Error for a path whose callers are not documented
+ */
 export function listRoutes({ app, channels }: Pick<Gateway, 'app' | 'channels'>): readonly ListedRoute[] {
   const routes = app.routes.map(({ method, path }) => ({ method, path }))
-  const named = routes.filter(({ method }) => method !== 'ALL')
+  const methodRoutes = routes.filter(({ method }) => method !== 'ALL')
   const answering = routes.filter(
-    ({ method, path }) => method !== 'ALL' || !named.some(route => covers(path, route.path)),
+    ({ method, path }) => method !== 'ALL' || !methodRoutes.some(route => covers(path, route.path)),
   )
   const paths = [...new Set(answering.map(({ path }) => path))].filter(path => !(path.endsWith('/') && path !== '/'))
   return paths.map(path => {
     const row = callerRows.find(each => each.path.test(path))
     if (!row) throw new Error(`Cannot say who may call ${path}: add a row to tools/reference/routes.ts`)
     const methods = answering.filter(route => route.path === path).map(({ method }) => method)
-    const serving = channels.filter(({ routes: own }) =>
-      own.routes.some(route => route.method !== 'ALL' && route.path === path),
+    const serving = channels.filter(({ endpoint }) =>
+      endpoint.routes.routes.some(route => route.method !== 'ALL' && route.path === path),
     )
-    const unguarded = channels.filter(({ routes: own }) => own.routes.some(route => route.path === path))
+    const unguarded = channels.filter(({ endpoint }) => endpoint.routes.routes.some(route => route.path === path))
     const names = (serving.length > 0 ? serving : unguarded).map(({ descriptor }) => descriptor.name)
     const isShared = methods.length > new Set(methods).size
     const parts =
@@ -162,18 +165,18 @@ export function listRoutes({ app, channels }: Pick<Gateway, 'app' | 'channels'>)
   })
 }
 
-/** Whether a guard of `pattern` stands before `path`. */
+/** Returns true if a guard of `pattern` applies to `path`. */
 function covers(pattern: string, path: string): boolean {
   return pattern === path || (pattern.endsWith('/*') && `${path}/`.startsWith(pattern.slice(0, -1)))
 }
 
-/** Paths that one sentence about callers holds for. */
+/** The paths for which one sentence about callers is true. */
 interface CallerRow {
-  /** Fits the beginning of a path. */
+  /** Matches the beginning of a path. */
   readonly path: RegExp
-  /** Which part serves them, if it is no channel. */
+  /** The part that serves them, if it is not a channel. */
   readonly part: string
-  /** Who may call. */
+  /** The parties that may call. */
   readonly callers: string
 }
 
@@ -181,7 +184,7 @@ const signer = 'a peer that signs its request (HTTP signature)'
 const chatter = 'bearer of a token of `web.auth`'
 const mailer = 'the provider, by its own signature or password'
 
-/** Who may call which route; the first row that fits a path counts. */
+/** The callers of each route; the first row that matches a path counts. */
 const callerRows: readonly CallerRow[] = [
   { path: /^\/(healthz|readyz|metrics)$/, part: 'server', callers: 'anybody; keep `/metrics` behind your proxy' },
   { path: /^\/schemas\//, part: 'discovery', callers: 'anybody' },
@@ -196,7 +199,7 @@ const callerRows: readonly CallerRow[] = [
     part: 'operator',
     callers: 'bearer of the operator token, or a session of the console',
   },
-  { path: /^\/postern-chat\.js$/, part: 'discovery', callers: 'anybody' },
+  { path: /^\/postern-chat[./]/, part: 'discovery', callers: 'anybody' },
   { path: /^\/operator/, part: 'operator', callers: 'anybody; the pages show nothing without a session' },
   { path: /^\/api\/v1\/operator\//, part: 'web', callers: 'bearer of the operator token, or one of `web.operators`' },
   { path: /^\/storage\/v1\/object\/sign\//, part: 'web', callers: 'whoever has the signed address, until it expires' },
@@ -229,7 +232,7 @@ const callerRows: readonly CallerRow[] = [
   { path: /^\/(actor|nodeinfo|\.well-known|agents|favicon)|^\/$/, part: 'discovery', callers: 'anybody' },
 ]
 
-/** What the operator is told of one message; a member without a phrase does not compile. */
+/** Members of one message for the operator; a member without a phrase does not compile. */
 const messageMembers: Readonly<Record<keyof MessageRecord, string>> = {
   number: 'the gateway’s number of it',
   thread: 'number of its conversation',
@@ -246,6 +249,8 @@ const messageMembers: Readonly<Record<keyof MessageRecord, string>> = {
   namesakes: 'numbers of further messages with the same id',
   trace:
     'its intake: `received_at`, `admitted_at` and `steps`, each with `kind`, `verdict`, `key_id?`, `key_from?`, `key_digest?`, `after`, `ms`',
+  steps:
+    'what the agent noted in its turn: `kind` (`stage`, `call`, `note`), `name`, `at`, `ms?`, `message?`, `error?`',
   turn: '`attempts`, `due_at?`, `is_leased` and `ended_at?`; each attempt with its times, input, tools, tokens, error',
 }
 
@@ -264,7 +269,7 @@ const deliveryMembers: Readonly<Record<keyof DeliveryRecord, string>> = {
   wire: 'what the gateway sends, without signatures and secrets',
 }
 
-/** The answer of `GET /operator/api/messages/{id}`. */
+/** Describes the answer of `GET /operator/api/messages/{id}`. */
 function describeRecord(): readonly string[] {
   return [
     '### Record of a message',

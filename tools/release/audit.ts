@@ -1,4 +1,5 @@
-/** `npm run audit`: known vulnerabilities of what the gateway runs with. It fails from `moderate` on, and says so where the registry does not answer. */
+// Checks the libraries of the gateway for known vulnerabilities (`npm run audit`). It fails from severity `moderate` on, and reports a skipped
+// check if the registry does not answer.
 import { spawnSync } from 'node:child_process'
 import { readAudit } from './read-audit.ts'
 

@@ -1,3 +1,4 @@
+// Formats the entries of CHANGELOG.md from commits and sets the versions.
 /** A commit as the changelog reads it. */
 export interface CommitText {
   readonly subject: string
@@ -27,7 +28,7 @@ export function readChange({ subject, body }: CommitText): Change | undefined {
   return { kind, scope, text, isBreaking: mark !== undefined || /^BREAKING[ -]CHANGE: /m.test(body) }
 }
 
-/** One release. Commits come newest first, as git lists them; changes are listed oldest first. */
+/** Formats one release. Commits come newest first, as git lists them; changes are listed oldest first. */
 export function formatRelease(version: string, date: string, commits: readonly CommitText[]): string {
   const changes = commits.flatMap(commit => readChange(commit) ?? []).toReversed()
   const breaking = changes.filter(({ isBreaking }) => isBreaking)
@@ -59,7 +60,7 @@ const opening = `# Changelog
 
 The format is that of [Keep a Changelog](https://keepachangelog.com/en/1.1.0/). Versions follow [Semantic Versioning](https://semver.org).`
 
-/** The file with a release in front of the others. @throws Error when it has that release already */
+/** Inserts a release in front of the others. @throws Error when it has that release already */
 export function insertRelease(file: string, release: string): string {
   const [head = ''] = release.split('\n')
   const version = head.split(' ')[1] ?? ''
@@ -74,7 +75,7 @@ export function insertRelease(file: string, release: string): string {
 /** A semantic version without build data (semver.org 2.0.0). */
 export const versionPattern = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/
 
-/** The text of a `package.json` or `pyproject.toml` with another version; nothing else of it changes. @throws Error without a version */
+/** Replaces the version in the text of a `package.json` or `pyproject.toml`; nothing else of it changes. @throws Error without a version */
 export function replaceVersion(path: string, text: string, version: string): string {
   const pattern = path.endsWith('.toml') ? /^(version = ")[^"]*(")/m : /^( {2}"version": ")[^"]*(")/m
   if (!pattern.test(text)) throw new Error(`Cannot find a version in ${path}`)

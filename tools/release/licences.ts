@@ -1,14 +1,15 @@
+// Lists the licences of all dependencies and writes the bill of materials.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { formatInlineCode, formatMarkdownTable } from '../reference/markdown.ts'
 
-/** What package-lock.json says of a package (lockfileVersion 3). */
+/** A package as package-lock.json describes it (lockfileVersion 3). */
 interface LockedPackage {
   readonly version?: string
   readonly license?: string
   /** Subresource Integrity: the archive's digest. */
   readonly integrity?: string
-  /** Of a workspace: where it is. */
+  /** Path of a workspace. */
   readonly resolved?: string
   readonly link?: boolean
   readonly dependencies?: Readonly<Record<string, string>>
@@ -43,7 +44,7 @@ const acceptedLicences: ReadonlySet<string> = new Set([
   'Unlicense',
 ])
 
-/** Of an SPDX expression without parentheses inside others: one alternative is enough, and all of its parts count. */
+/** Judges an SPDX expression without parentheses inside others: one alternative is enough, and all of its parts count. */
 export function isAccepted(licence: string): boolean {
   const alternatives = licence.replace(/^\((.*)\)$/, '$1').split(' OR ')
   return alternatives.some(each => each.split(' AND ').every(name => acceptedLicences.has(name)))
@@ -54,29 +55,31 @@ export function readLock(root: string): Lock {
   return packages
 }
 
-/** All packages of others that a workspace needs to run, by name. @throws Error for one that the lock does not have */
+/** Lists all packages of others that a workspace needs to run, by name. @throws Error for one that the lock does not have */
 export function listDependencies(lock: Lock, workspace: string): readonly Dependency[] {
-  const places = new Set([workspace])
+  const paths = new Set([workspace])
   // A set goes on to what is added while it is walked.
-  for (const place of places) for (const next of listPlaces(lock, place)) places.add(next)
-  const found = [...places].filter(place => place.includes('node_modules/') && !lock[place]?.link)
-  const unique = new Map(found.map(place => describe(lock, place)).map(each => [`${each.name}@${each.version}`, each]))
+  for (const path of paths) for (const next of listPaths(lock, path)) paths.add(next)
+  const installed = [...paths].filter(path => path.includes('node_modules/') && !lock[path]?.link)
+  const unique = new Map(
+    installed.map(path => describe(lock, path)).map(each => [`${each.name}@${each.version}`, each]),
+  )
   return [...unique].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, each]) => each)
 }
 
-function describe(lock: Lock, place: string): Dependency {
-  const { version = '', license = 'unknown', integrity } = lock[place] ?? {}
-  return { name: place.split('node_modules/').at(-1) ?? '', version, licence: license, integrity }
+function describe(lock: Lock, path: string): Dependency {
+  const { version = '', license = 'unknown', integrity } = lock[path] ?? {}
+  return { name: path.split('node_modules/').at(-1) ?? '', version, licence: license, integrity }
 }
 
-/** Where the packages lie that the one at `place` needs. */
-function listPlaces(lock: Lock, place: string): readonly string[] {
-  const { link, resolved, ...locked } = lock[place] ?? {}
+/** Lists the folders of the packages that the one at `path` needs. */
+function listPaths(lock: Lock, path: string): readonly string[] {
+  const { link, resolved, ...locked } = lock[path] ?? {}
   if (link && resolved) return [resolved]
   return listNeeds(locked).flatMap(([name, isOptional]) => {
-    const found = findPlace(lock, place, name)
-    if (found === undefined && !isOptional) throw new Error(`package-lock.json lacks ${name}, which ${place} needs`)
-    return found ?? []
+    const nextPath = findPath(lock, path, name)
+    if (nextPath === undefined && !isOptional) throw new Error(`package-lock.json lacks ${name}, which ${path} needs`)
+    return nextPath ?? []
   })
 }
 
@@ -93,16 +96,16 @@ function listNeeds({
   ]
 }
 
-/** Where Node finds a package from another one: next to it, or above. */
-function findPlace(lock: Lock, from: string, name: string): string | undefined {
+/** Finds a package as Node does from another one: next to it, or above. */
+function findPath(lock: Lock, from: string, name: string): string | undefined {
   for (let folder = from; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf('/')))) {
-    const place = folder === '' ? `node_modules/${name}` : `${folder}/node_modules/${name}`
-    if (!folder.endsWith('node_modules') && lock[place]) return place
+    const path = folder === '' ? `node_modules/${name}` : `${folder}/node_modules/${name}`
+    if (!folder.endsWith('node_modules') && lock[path]) return path
     if (folder === '') return undefined
   }
 }
 
-/** docs/reference/licences.md */
+/** Writes docs/reference/licences.md. */
 export function describeLicences(dependencies: readonly Dependency[]): string {
   const summary = [...Map.groupBy(dependencies, ({ licence }) => licence)]
     .sort(([, one], [, other]) => other.length - one.length)
@@ -127,8 +130,8 @@ interface BomFacts {
 }
 
 /**
- * A bill of materials of the gateway (CycloneDX 1.5). `npm sbom` leaves out packages that a development dependency needs as well, such as
- * Hono, so the lock is read here.
+ * Creates a bill of materials of the gateway (CycloneDX 1.5). `npm sbom` leaves out packages that a development dependency needs as well,
+ * such as Hono, so it reads the lock.
  */
 export function createBom(lock: Lock, { version, now }: BomFacts) {
   return {

@@ -1,3 +1,4 @@
+// Writes a release into CHANGELOG.md and sets the version of every package.
 /**
  * `npm run changelog -- 0.2.0` prints what a release would add to CHANGELOG.md: the changes for users since the last tag `v…`. With `--write`
  * it adds them, and sets the version of every package.

@@ -1,3 +1,4 @@
+// Decides from the report of `npm audit` whether a release may go out.
 interface AuditReport {
   readonly metadata?: { readonly vulnerabilities?: Readonly<Record<string, number>> }
   readonly vulnerabilities?: Readonly<Record<string, { readonly severity: string }>>
@@ -10,18 +11,18 @@ interface AuditOutcome {
   readonly isFailed: boolean
 }
 
-/** From here on a release waits for an update; below it the next release has it. */
+/** Severities for which a release waits for an update; below them the next release has it. */
 const failing: ReadonlySet<string> = new Set(['moderate', 'high', 'critical'])
 
-/** What `npm audit --json` printed. A registry that has no answer is no finding. */
+/** Reads the report of `npm audit --json`. A registry without an answer is no finding. */
 export function readAudit(text: string): AuditOutcome {
   const report = parse(text)
   if (!report?.metadata) {
     const reason = report?.message ?? report?.error?.summary ?? 'npm printed no report'
     return { line: `SKIPPED  audit: ${reason}`, isFailed: false }
   }
-  const found = Object.entries(report.vulnerabilities ?? {}).filter(([, { severity }]) => failing.has(severity))
-  const names = found.map(([name, { severity }]) => `${name} (${severity})`)
+  const serious = Object.entries(report.vulnerabilities ?? {}).filter(([, { severity }]) => failing.has(severity))
+  const names = serious.map(([name, { severity }]) => `${name} (${severity})`)
   return names.length === 0
     ? { line: 'No known vulnerability of moderate severity or more.', isFailed: false }
     : {

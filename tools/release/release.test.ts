@@ -145,10 +145,10 @@ describe('the audit', () => {
 
   test('fails from moderate severity on', () => {
     expect(readAudit(report({ a: { severity: 'low' } }))).toMatchObject({ isFailed: false })
-    const found = readAudit(
+    const outcome = readAudit(
       report({ a: { severity: 'low' }, b: { severity: 'moderate' }, c: { severity: 'critical' } }),
     )
-    expect(found).toEqual({ isFailed: true, line: expect.stringContaining('b (moderate), c (critical)') })
+    expect(outcome).toEqual({ isFailed: true, line: expect.stringContaining('b (moderate), c (critical)') })
   })
 
   test('says so when the registry has no answer', () => {

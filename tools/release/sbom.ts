@@ -1,4 +1,4 @@
-/** `npm run sbom`: the bill of materials of the gateway, on standard output. */
+// Prints the bill of materials of the gateway (`npm run sbom`).
 import { join } from 'node:path'
 import { readRootManifest } from '../package/stage/publication.ts'
 import { createBom, readLock } from './licences.ts'

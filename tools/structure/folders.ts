@@ -1,3 +1,4 @@
+// Finds large folders, import cycles and imports against the order of folders.
 import { posix } from 'node:path'
 import type { SourceFile } from './source-files.ts'
 import { isTestFile } from './source-files.ts'
@@ -30,18 +31,18 @@ export function findCycles(files: readonly SourceFile[]): readonly (readonly str
 }
 
 function readGraph(files: readonly SourceFile[]): Graph {
-  const known = new Set(files.map(({ path }) => path))
+  const filePaths = new Set(files.map(({ path }) => path))
   const targetsOf = ({ imports }: SourceFile) => imports.flatMap(({ target }) => target ?? [])
-  return new Map(files.map(file => [file.path, targetsOf(file).filter(target => known.has(target))]))
+  return new Map(files.map(file => [file.path, targetsOf(file).filter(target => filePaths.has(target))]))
 }
 
-/** Without the files that import nothing which is left: they are in no circle, and few files stay. */
+/** Removes the files that import none of the remaining ones: they are in no circle, and few files stay. */
 function peel(graph: Graph): Graph {
   const left = new Map([...graph].filter(([, targets]) => targets.some(target => graph.has(target))))
   return left.size === graph.size ? left : peel(left)
 }
 
-/** Every file that one file leads to, itself only by a circle. */
+/** Lists every file that one file leads to, itself only by a circle. */
 function reach(start: string, graph: Graph): ReadonlySet<string> {
   const reached = new Set<string>()
   const waiting = [start]
@@ -88,7 +89,7 @@ function findLayer(path: string, layers: Layers): Layer | undefined {
   const folders = inner.reverse()
   const order = layers[name] ?? []
   if (folders.length === 0) return { name, rank: order.includes(file) ? order.indexOf(file) : order.length }
-  const named = folders.map((_, index) => folders.slice(0, folders.length - index).join('/'))
-  const found = named.find(folder => order.includes(folder))
-  return { name, rank: found === undefined ? -1 : order.indexOf(found) }
+  const prefixes = folders.map((_, index) => folders.slice(0, folders.length - index).join('/'))
+  const layer = prefixes.find(folder => order.includes(folder))
+  return { name, rank: layer === undefined ? -1 : order.indexOf(layer) }
 }

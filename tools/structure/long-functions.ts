@@ -1,9 +1,10 @@
+// Finds functions of more than 60 lines.
 import type { SourceFile } from './source-files.ts'
 import { isTestFile } from './source-files.ts'
 
 const maxLines = 60
 
-/** What opens a block and is no function. */
+/** Pattern of blocks that are no functions. */
 const otherBlock = /^(?:\} )?(?:if|for|while|switch|catch|else|try|do|finally|with|class|interface|namespace)\b/
 const method = /^(?:(?:async|get|set|static) )*\*?[#\w$[\].]+\??(?:<.*>)?\(.*\)(?:: .+)? \{$/
 const namePattern = /function\*? ([\w$]+)|(?:const|let) ([\w$]+)|^(?:(?:async|get|set|static) )*([#\w$]+)[(<:]/
@@ -23,7 +24,7 @@ export function findLongFunctions(files: readonly SourceFile[]): readonly string
 
 interface MeasuredFunction {
   readonly name: string
-  /** Of its beginning, from 1. */
+  /** Line of its beginning, from 1. */
   readonly line: number
   readonly lines: number
 }
@@ -43,7 +44,7 @@ function measureFunctions(text: string): readonly MeasuredFunction[] {
   })
 }
 
-/** Where a header of several lines begins, which ends with the line at `index`. */
+/** Finds the beginning of a header of several lines, which ends with the line at `index`. */
 function findHeader(lines: readonly string[], index: number): number {
   let first = index
   while (first > 0 && /^\s*[)}\]]/.test(lines[first] ?? '')) {

@@ -1,16 +1,18 @@
-/** `npm run structure`: the rules of the tree that a compiler does not know. Ends with 1 when one is broken. */
+// Checks the rules of the tree that a compiler does not know (`npm run structure`); ends with 1 on a fault.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { listRepositoryFiles } from '../docs/pages.ts'
-import { findDuplicateNames, findStarExports, findUnusedNames } from './exported-names.ts'
+import { findFragments, findSilentFiles } from './comments.ts'
+import { findDuplicateNames, findStarExports } from './exported-names.ts'
 import { findCycles, findLargeFolders, findLayerFaults } from './folders.ts'
 import layers from './layers.json' with { type: 'json' }
 import { findLongFunctions } from './long-functions.ts'
 import { findImportedPrograms } from './programs.ts'
-import { findProtocolNames } from './protocol-names.ts'
+import { findChannelValues, findProtocolNames } from './protocol-names.ts'
+import { findStaleFileNames } from './readme-files.ts'
 import { readSourceFiles } from './source-files.ts'
-import { findPrivateWords, findSubjectFaults, findTitleFaults } from './wording.ts'
+import { findPrivateWords, findSubjectFaults, findTitleFaults, findVagueNames } from './wording.ts'
 
 const root = join(import.meta.dirname, '../..')
 /** Earlier commits are as they are. */
@@ -22,21 +24,26 @@ const files = readSourceFiles(
   root,
   paths.filter(path => path.endsWith('.ts') && !path.startsWith('fixtures/')),
 )
-const texts = paths
-  .filter(path => /\.(ts|mjs|md)$/.test(path) && !path.startsWith('fixtures/'))
-  .map(path => ({ path, text: readFileSync(`${root}/${path}`, 'utf8') }))
+
+const readmes = paths
+  .filter(path => path.endsWith('/README.md'))
+  .map(path => ({ path, text: readFileSync(join(root, path), 'utf8') }))
 
 const rules: readonly (readonly [string, readonly string[]])[] = [
   ['Files that import each other in a circle', findCycles(files).map(group => group.join(' '))],
   ['Imports against the order of folders', findLayerFaults(files, layers)],
   ['Exports that name nothing', findStarExports(files)],
   ['Names that several files export', findDuplicateNames(files)],
-  ['Exports that nobody uses', findUnusedNames(files, texts)],
   ['Programs that others import', findImportedPrograms(files)],
   ['Folders with too many files', findLargeFolders(paths)],
   ['Functions that are too long', findLongFunctions(files)],
   ['Channels that are known by name', findProtocolNames(files)],
+  ["Channels of which the operator's side may import types alone", findChannelValues(files)],
   ['Words outside the vocabulary', findPrivateWords(files)],
+  ['Variables that do not say what they hold', findVagueNames(files)],
+  ['READMEs that name files that are gone', findStaleFileNames(readmes, paths)],
+  ['Files that do not say what they are for', findSilentFiles(files)],
+  ['Comments that are no sentences', findFragments(files)],
   ['Titles of tests', findTitleFaults(files)],
   ['Subjects of commits', findSubjectFaults(logged.split('\n').filter(Boolean))],
 ]

@@ -1,6 +1,7 @@
+// Finds imported files that do something as soon as they are loaded.
 import type { SourceFile } from './source-files.ts'
 
-/** What is quoted does nothing: a comment, a text of several lines. */
+/** Pattern of quoted text, which does nothing: a comment, a text of several lines. */
 const quoted = /^\s*(?:\/\/|\/?\*).*$|`(?:[^`\\]|\\.)*`/gm
 /** A call, or something of `process` that is set, outside of all functions. */
 const deed = /^(?:await |void )?[\w.]+\(|^process\.\w+ = /m

@@ -1,9 +1,10 @@
+// Reads the imports and exports of TypeScript files.
 import { readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 
 /** One TypeScript file of the repository, as its text shows it: what it imports and exports. */
 export interface SourceFile {
-  /** From the root of the repository, with `/`. */
+  /** Path from the root of the repository, with `/`. */
   readonly path: string
   readonly text: string
   readonly imports: readonly FileImport[]
@@ -11,9 +12,9 @@ export interface SourceFile {
 }
 
 interface FileImport {
-  /** As written. */
+  /** Specifier as written. */
   readonly specifier: string
-  /** Whether the file runs when the importing one is loaded. */
+  /** True if the file runs when the importing one is loaded. */
   readonly isRun: boolean
   /** Path of the file that a relative specifier names. */
   readonly target?: string
@@ -29,7 +30,7 @@ export function readSourceFiles(root: string, paths: readonly string[]): readonl
   return paths.map(path => parseSourceFile(path, readFileSync(join(root, path), 'utf8')))
 }
 
-/** Code here is formatted by one program, so each import and export begins its line. */
+/** Parses a file. Code here is formatted by one program, so each import and export begins its line. */
 export function parseSourceFile(path: string, text: string): SourceFile {
   const code = text.replace(commentPattern, '')
   const imports = [...code.matchAll(importPattern)].map(([statement, from, dynamic = '']) => ({

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { findDuplicateNames, findStarExports, findUnusedNames } from './exported-names.ts'
+import { findDuplicateNames, findStarExports } from './exported-names.ts'
 import { findCycles, findLargeFolders, findLayerFaults } from './folders.ts'
 import { findLongFunctions } from './long-functions.ts'
 import { findImportedPrograms } from './programs.ts'
-import { findProtocolNames } from './protocol-names.ts'
+import { findChannelValues, findProtocolNames } from './protocol-names.ts'
 import { parseSourceFile } from './source-files.ts'
-import { findPrivateWords, findSubjectFaults, findTitleFaults } from './wording.ts'
+import { findPrivateWords, findSubjectFaults, findTitleFaults, findVagueNames } from './wording.ts'
 
 const parse = (tree: Readonly<Record<string, string>>) =>
   Object.entries(tree).map(([path, text]) => parseSourceFile(path, text))
@@ -89,11 +89,6 @@ describe('exported names', () => {
     const files = parse({ 'p/a.ts': 'export const name = 1\n', 'q/b.ts': 'export interface name {}\n' })
     expect(findDuplicateNames(files)).toEqual(['name is exported by p/a.ts, q/b.ts'])
   })
-
-  test('appear in another file', () => {
-    const files = parse({ 'p/a.ts': 'export const used = 1\nexport const lonely = used\n', 'p/b.ts': 'used\n' })
-    expect(findUnusedNames(files, files)).toEqual(['p/a.ts exports lonely, which no other file names'])
-  })
 })
 
 test('a folder of sixteen files is too large; tables and fixtures may be', () => {
@@ -105,7 +100,7 @@ test('a folder of sixteen files is too large; tables and fixtures may be', () =>
 })
 
 describe('functions', () => {
-  /** A function of so many lines. */
+  /** Writes a function of so many lines. */
   const grow = (head: string, lines: number, end: string, indent = '') =>
     `${head}\n${`${indent}  work()\n\n`.repeat((lines - 2) / 2)}${indent}${end}\n`
 
@@ -126,7 +121,7 @@ describe('functions', () => {
     expect(findLongFunctions(files)).toHaveLength(count)
   })
 
-  test('are named with place and length; tests may have long ones', () => {
+  test('are named with location and length; tests may have long ones', () => {
     const text = grow('function long() {', 100, '}')
     const files = parse({ 'p/src/a.ts': text, 'p/src/a.test.ts': text })
     expect(findLongFunctions(files)).toEqual(['p/src/a.ts:1 long has 100 lines; at most 60'])
@@ -138,14 +133,22 @@ describe('names of channels', () => {
     const text =
       "const via = 'email'\nimport { open } from '@postern/web'\nconst one = config.a2a\n// 'activitypub' in a comment\n"
     const files = parse({
-      'packages/core/src/turn/a.ts': text,
+      'packages/pipeline/src/turn/a.ts': text,
       'apps/gateway/src/channels.ts': text,
       'packages/email/src/a.ts': text,
-      'packages/core/src/turn/a.test.ts': text,
+      'packages/pipeline/src/turn/a.test.ts': text,
     })
     expect(findProtocolNames(files)).toEqual(
-      ["'email'", "'@postern/web'", '.a2a'].map(name => `packages/core/src/turn/a.ts names ${name}`),
+      ["'email'", "'@postern/web'", '.a2a'].map(name => `packages/pipeline/src/turn/a.ts names ${name}`),
     )
+  })
+
+  test('the operator’s side imports types of channels alone', () => {
+    const files = parse({
+      'packages/operator/src/a.ts': "import type { A } from '@postern/a2a'\nimport { b } from '@postern/web'\n",
+      'packages/operator/src/a.test.ts': "import { c } from '@postern/email'\n",
+    })
+    expect(findChannelValues(files)).toEqual(['packages/operator/src/a.ts imports more of @postern/web'])
   })
 })
 
@@ -153,6 +156,21 @@ describe('words', () => {
   test('outside the vocabulary appear in names, and not in quotations', () => {
     const files = parse({ 'p/a.ts': "const openDesk = 'desk' // the desk\nconst greenhouse = 1\nconst shelves = 2\n" })
     expect(findPrivateWords(files)).toEqual(['p/a.ts: openDesk (say Store)'])
+  })
+
+  test('of retired terms appear in parts of names, and not in longer words', () => {
+    const files = parse({ 'p/a.ts': "const seedPlace = text.replace('place', placeholder)\ntype TurnTaker = never\n" })
+    expect(findPrivateWords(files)).toEqual([
+      'p/a.ts: seedPlace (say Position, Location, Number, or what it is)',
+      'p/a.ts: TurnTaker (say Consumer)',
+    ])
+  })
+
+  test('that do not say what they hold are no whole names of variables', () => {
+    const files = parse({
+      'p/a.ts': "const found = 1 // const known = 2\nconst foundActor = 'const named = 3'\nlet whole: 4\n",
+    })
+    expect(findVagueNames(files)).toEqual(['p/a.ts: found (say what it holds)', 'p/a.ts: whole (say what it holds)'])
   })
 })
 

@@ -1,3 +1,4 @@
+// Finds faults in test titles, commit subjects and identifiers.
 import { countWords, findPassive } from '../docs/prose/sentences.ts'
 import { dropQuotations } from '../docs/prose/words.ts'
 import type { SourceFile } from './source-files.ts'
@@ -53,7 +54,7 @@ export function findSubjectFaults(subjects: readonly string[]): readonly string[
 const wordPairs: Readonly<Record<string, string>> = {
   Desk: 'Store',
   House: 'Gateway',
-  World: 'Platform',
+  World: 'System',
   Demand: 'Requirement',
   Deed: 'OutgoingAction',
   Outpost: 'AgentPublisher',
@@ -73,6 +74,9 @@ const wordPairs: Readonly<Record<string, string>> = {
   Hall: 'SwarmClients',
   Rooms: 'Deps',
   Mend: 'fix',
+  Place: 'Position, Location, Number, or what it is',
+  Placed: 'the concrete word',
+  Taker: 'Consumer',
 }
 
 const identifier = /[A-Za-z_$][\w$]*/g
@@ -89,14 +93,27 @@ export function findPrivateWords(files: readonly SourceFile[]): readonly string[
   })
 }
 
-/** This list itself names them. */
+/** Returns false for this list itself, which names them. */
 function isChecked({ path }: SourceFile): boolean {
   return !path.startsWith('tools/structure/')
 }
 
-/** Fedify's option and Mastodon's double knock; in tests an agent may be called `desk`. */
+/** Fedify's option, Mastodon's double knock and MCP's hint; in tests an agent may be called `desk`; the store's lockstep keeps its words. */
 function isForeign(name: string, path: string): boolean {
-  return /doubleKnock|firstKnock/i.test(name) || (name === 'desk' && isTestFile(path))
+  if (/doubleKnock|firstKnock|openWorldHint/i.test(name) || (name === 'desk' && isTestFile(path))) return true
+  return /^place$/i.test(name) && /^packages\/store\/src\/(?:together|postgres)\//.test(path)
+}
+
+/** Matches the declaration of a variable whose whole name is a participle. */
+const vagueName = /\b(?:const|let)\s+(found|known|named|whole)\s*[:=]/g
+
+/** Finds variables whose name tells that something was found or is known, but not what. */
+export function findVagueNames(files: readonly SourceFile[]): readonly string[] {
+  return files
+    .filter(file => isChecked(file) && !file.path.startsWith('packages/store/src/together/'))
+    .flatMap(({ path, text }) =>
+      [...text.replace(codeOnly, '').matchAll(vagueName)].map(([, name]) => `${path}: ${name} (say what it holds)`),
+    )
 }
 
 function wordsOf(name: string): readonly string[] {

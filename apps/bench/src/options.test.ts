@@ -1,13 +1,15 @@
 import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { jobs, parseOptions } from './options.ts'
 
+const jobNames: readonly string[] = ['calls', 'tasks', 'postgres', 'postgres-held', 'postgres-far', 'mixed']
+
 test('parseOptions() measures everything unless told otherwise', () => {
   expect(parseOptions([])).toEqual({
-    only: jobs.filter(
-      job => job !== 'calls' && job !== 'tasks' && job !== 'postgres' && job !== 'postgres-far' && job !== 'mixed',
-    ),
+    only: jobs.filter(job => !jobNames.includes(job)),
+    warmUp: 40_000,
     rounds: 5,
     seconds: 3,
     quick: false,
@@ -25,8 +27,9 @@ test('parseOptions() measures everything unless told otherwise', () => {
 })
 
 test('parseOptions() takes fewer rounds for a quick look, unless told how many', () => {
-  expect(parseOptions(['--quick'])).toMatchObject({ quick: true, rounds: 2, seconds: 1 })
+  expect(parseOptions(['--quick'])).toMatchObject({ quick: true, rounds: 2, seconds: 1, warmUp: 4_000 })
   expect(parseOptions(['--quick', '--rounds', '3'])).toMatchObject({ quick: true, rounds: 3, seconds: 1 })
+  expect(parseOptions(['--quick', '--warm-up', '100'])).toMatchObject({ quick: true, warmUp: 100 })
 })
 
 test('parseOptions() measures against a commit what that commit can do', () => {
@@ -40,14 +43,15 @@ test('parseOptions() measures against a commit what that commit can do', () => {
 test.each([
   [
     ['--only', 'gopher'],
-    '--only "gopher" is not one of activitypub, a2a, stream, web, mail, maillarge, mailout, stall, flood, memory, growth, fanout, transcript, start, calls, tasks, postgres, postgres-far, mixed',
+    '--only "gopher" is not one of activitypub, a2a, a2a-20ms, stream, web, mail, maillarge, mailout, stall, flood, memory, growth, fanout, transcript, agents, start, calls, tasks, postgres, postgres-held, postgres-far, mixed',
   ],
   [
     ['--only', 'stall', '--against', 'HEAD~3'],
-    '--only "stall" cannot be measured --against a commit; activitypub, a2a, stream, web, mail, maillarge, mailout, fanout, start can',
+    '--only "stall" cannot be measured --against a commit; activitypub, a2a, a2a-20ms, stream, web, mail, maillarge, mailout, fanout, start can',
   ],
   [['--rounds', 'many'], '--rounds "many" is not a positive number'],
   [['--seconds', '0'], '--seconds "0" is not a positive number'],
+  [['--warm-up', '0.5'], '--warm-up "0.5" is not a whole number'],
 ])('parseOptions() refuses %j', (argv, message) => {
   expect(() => parseOptions(argv)).toThrow(new TypeError(message))
 })
@@ -58,3 +62,12 @@ test('a bench prints its help and ends', () => {
   expect(stdout).toContain('--only <job>')
   expect(status).toBe(0)
 }, 60_000)
+
+test('parseOptions() takes every command line of the README', () => {
+  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+  const commands = [...readme.matchAll(/^npm run bench -- (?!--help)([^#\n]+)/gm)].map(([, line = '']) =>
+    line.trim().split(/\s+/),
+  )
+  expect(commands.length).toBeGreaterThan(4)
+  for (const command of commands) expect(parseOptions(command).only).not.toEqual([])
+})

@@ -1,10 +1,12 @@
+// Parses the command line of the bench.
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import type { ProbeOptions } from './harness/figure.ts'
+import type { ProbeOptions } from './harness/tables/figure.ts'
 
 const usual = [
   'activitypub',
   'a2a',
+  'a2a-20ms',
   'stream',
   'web',
   'mail',
@@ -16,22 +18,23 @@ const usual = [
   'growth',
   'fanout',
   'transcript',
+  'agents',
   'start',
 ] as const
-/** Done only when they are named. */
-const detailed = ['calls', 'tasks', 'postgres', 'postgres-far', 'mixed'] as const
+/** Measurements that run only when they are named. */
+const detailed = ['calls', 'tasks', 'postgres', 'postgres-held', 'postgres-far', 'mixed'] as const
 export const jobs = [...usual, ...detailed] as const
 export type Job = (typeof jobs)[number]
 
-/** Not done with servers whose files an earlier commit has, too. */
-const incomparable: readonly Job[] = ['stall', 'flood', 'memory', 'growth', 'transcript', ...detailed]
+/** Measurements that cannot be compared with an earlier commit. */
+const incomparable: readonly Job[] = ['stall', 'flood', 'memory', 'growth', 'transcript', 'agents', ...detailed]
 const comparable = jobs.filter(job => !incomparable.includes(job))
 
-export interface BenchOptions extends Pick<ProbeOptions, 'rounds' | 'seconds' | 'quick' | 'full'> {
+export interface BenchOptions extends Pick<ProbeOptions, 'rounds' | 'seconds' | 'warmUp' | 'quick' | 'full'> {
   readonly only: readonly Job[]
-  /** Where CPU profiles go; undefined: measure instead. */
+  /** The folder for CPU profiles; undefined to measure instead. */
   readonly profile: string | undefined
-  /** A commit of this repository to measure against; undefined: against peers and floors. */
+  /** A commit of this repository to measure against; undefined for peers and floors. */
   readonly against: string | undefined
   readonly json: boolean
   readonly help: boolean
@@ -40,9 +43,11 @@ export interface BenchOptions extends Pick<ProbeOptions, 'rounds' | 'seconds' | 
 export const benchUsage = `npm run bench -- [options]
 
   --only <job>     one of ${jobs.join(', ')}; may be repeated (default: all but ${detailed.join(', ')})
-  --rounds <n>     measured rounds after one that warms up (default 5)
+  --warm-up <n>    messages that each server handles before the first round (default 40000): V8 still compiles a program that has
+                   handled a few thousand
+  --rounds <n>     measured rounds after one that does not count (default 5)
   --seconds <s>    how long each server is kept busy in each round (default 3)
-  --quick          fewer of everything: 2 rounds of 1 s, 10 000 messages, 10 000 stored messages
+  --quick          fewer of everything: 2 rounds of 1 s after 4 000 messages, 10 000 messages, stored messages and agents
   --full           up to 1 000 000 stored messages (takes minutes and 7 GB of disk); ten minutes of each mixed load
   --against <c>    instead of peers and floors, measure against commit <c> of this repository, whose packages are
                    installed in a temporary folder; for ${comparable.join(', ')}
@@ -50,12 +55,13 @@ export const benchUsage = `npm run bench -- [options]
                    functions with the most self time
   --json           machine-readable`
 
-/** @throws TypeError naming the option that cannot be understood */
+/** Parses the command line. @throws TypeError naming the option that cannot be understood */
 export function parseOptions(argv: readonly string[]): BenchOptions {
   const { values } = parseArgs({
     args: [...argv],
     options: {
       only: { type: 'string', multiple: true },
+      'warm-up': { type: 'string' },
       rounds: { type: 'string' },
       seconds: { type: 'string' },
       quick: { type: 'boolean', default: false },
@@ -69,6 +75,7 @@ export function parseOptions(argv: readonly string[]): BenchOptions {
   const { quick, full, against } = values
   return {
     only: selectJobs(values.only, against),
+    warmUp: parseCount('--warm-up', values['warm-up'] ?? (quick ? '4000' : '40000')),
     rounds: parsePositive('--rounds', values.rounds ?? (quick ? '2' : '5')),
     seconds: parsePositive('--seconds', values.seconds ?? (quick ? '1' : '3')),
     quick,
@@ -80,9 +87,9 @@ export function parseOptions(argv: readonly string[]): BenchOptions {
   }
 }
 
-function selectJobs(named: readonly string[] | undefined, against: string | undefined): readonly Job[] {
-  if (!named) return against === undefined ? usual : comparable
-  const only = named.map(parseJob)
+function selectJobs(jobNames: readonly string[] | undefined, against: string | undefined): readonly Job[] {
+  if (!jobNames) return against === undefined ? usual : comparable
+  const only = jobNames.map(parseJob)
   const alone = against === undefined ? undefined : only.find(job => !comparable.includes(job))
   if (alone)
     throw new TypeError(`--only "${alone}" cannot be measured --against a commit; ${comparable.join(', ')} can`)
@@ -93,6 +100,12 @@ function parseJob(text: string): Job {
   const job = jobs.find(name => name === text)
   if (!job) throw new TypeError(`--only "${text}" is not one of ${jobs.join(', ')}`)
   return job
+}
+
+function parseCount(name: string, text: string): number {
+  const value = parsePositive(name, text)
+  if (!Number.isInteger(value)) throw new TypeError(`${name} "${text}" is not a whole number`)
+  return value
 }
 
 function parsePositive(name: string, text: string): number {

@@ -1,32 +1,35 @@
+import { createServer } from 'node:http'
 import type { DocumentLoader, Federation } from '@fedify/fedify'
 import { createFederation, generateCryptoKeyPair, getDocumentLoader, MemoryKvStore } from '@fedify/fedify'
 import { Accept, type Activity, Create, Endpoints, Service } from '@fedify/vocab'
-import { listenFetch } from '../src/servers/hono.ts'
+import { getRequestListener } from '@hono/node-server'
+import { listenOnFreePort } from '../src/servers/loopback.ts'
 
-/** A bot as Fedify's manual builds one. It verifies what comes with Fedify's own code, and hears only what holds. */
+/** A bot as Fedify's manual builds one. It verifies every delivery with Fedify's own code, and accepts only valid ones. */
 export interface FedifyBot {
   readonly port: number
   readonly federation: Federation<void>
   readonly actor: URL
-  /** RSA for requests, Ed25519 for objects. */
+  /** The keys: RSA for requests, Ed25519 for objects. */
   readonly keys: { readonly rsa: CryptoKeyPair; readonly ed25519: CryptoKeyPair }
   readonly loader: DocumentLoader
-  /** Activities that passed Fedify's checks. */
+  /** The activities that passed Fedify's checks. */
   readonly heard: readonly Activity[]
-  /** Every request to its inbox, before anybody looked at it. */
+  /** Every request to its inbox, before any check. */
   readonly requests: readonly Request[]
-  /** @throws Error after ten seconds */
+  /** Waits for a matching activity. @throws Error after thirty seconds */
   waitFor<Kind extends Activity>(find: (activity: Activity) => Promise<Kind | undefined>): Promise<Kind>
+  close(): void
 }
 
 export const botOrigin = 'https://fedify.test'
 
 export interface FedifyBotOptions {
-  /** It takes RFC 9421 and nothing else. */
+  /** The bot accepts only signatures by RFC 9421. */
   readonly isModern?: boolean | undefined
 }
 
-/** `fetch` is the way to everybody else in the network. */
+/** Opens a Fedify bot, which reaches all other hosts in the network with `fetch`. */
 export async function openFedifyBot(
   fetch: typeof globalThis.fetch,
   { isModern = false }: FedifyBotOptions = {},
@@ -41,7 +44,7 @@ export async function openFedifyBot(
   const federation = createFederation<void>({
     kv: new MemoryKvStore(),
     origin: botOrigin,
-    // GoToSocial, snac and most others read nothing else.
+    // GoToSocial, snac and most other servers understand nothing else.
     firstKnock: 'draft-cavage-http-signatures-12',
     documentLoaderFactory: () => loader,
     contextLoaderFactory: () => loader,
@@ -64,8 +67,8 @@ export async function openFedifyBot(
     .setKeyPairsDispatcher(() => [keys.rsa, keys.ed25519])
   const hear = (_: unknown, activity: Activity) => void heard.push(activity)
   federation.setInboxListeners('/users/{identifier}/inbox', '/inbox').on(Create, hear).on(Accept, hear)
-  const port = await listenFetch(async request => {
-    // TLS ends before us.
+  const listener = getRequestListener(async request => {
+    // TLS ends in front of this server.
     const secure = new Request(request.url.replace(/^http:/, 'https:'), request)
     if (request.method === 'POST') requests.push(secure.clone() as Request)
     if (isModern && request.method === 'POST' && !request.headers.has('signature-input')) {
@@ -74,19 +77,24 @@ export async function openFedifyBot(
     }
     return federation.fetch(secure, { contextData: undefined })
   })
+  const server = createServer(listener)
   return {
-    port,
+    port: await listenOnFreePort(server),
     federation,
     actor: new URL(`${botOrigin}/users/bot`),
     keys,
     loader,
     heard,
     requests,
+    close() {
+      server.closeAllConnections()
+      server.close()
+    },
     async waitFor(find) {
-      for (let waited = 0; waited < 10_000; waited += 20) {
+      for (let waited = 0; waited < 30_000; waited += 20) {
         for (const activity of heard) {
-          const found = await find(activity)
-          if (found) return found
+          const kind = await find(activity)
+          if (kind) return kind
         }
         await new Promise(resolve => setTimeout(resolve, 20))
       }
@@ -95,7 +103,7 @@ export async function openFedifyBot(
   }
 }
 
-/** Contexts come preloaded with Fedify; everything else over loopback. */
+/** Creates a loader. Contexts come preloaded with Fedify; everything else is fetched over loopback. */
 function createLoader(fetch: typeof globalThis.fetch): DocumentLoader {
   const preloaded = getDocumentLoader()
   return async url => {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { FedifyStage } from './fedify-stage.ts'
 import { fedifyAgent, openFedifyStage } from './fedify-stage.ts'
 
-// A bot of Fedify follows the agent, and stops.
+// These tests let a Fedify bot follow the agent, and stop following it.
 
 let stage: FedifyStage
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { FedifyStage } from './fedify-stage.ts'
 import { fedifyAgent, openFedifyStage } from './fedify-stage.ts'
 
-// A bot of Fedify that has left draft-cavage behind checks what our agent answers: the request, and the object by itself.
+// These tests let a Fedify bot that no longer supports draft-cavage check our agent's answers: the request, and the object by itself.
 
 let stage: FedifyStage
 let answer: Create

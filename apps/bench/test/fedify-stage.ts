@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Activity } from '@fedify/vocab'
 import { Create, Mention, Note, PUBLIC_COLLECTION } from '@fedify/vocab'
-import type { MessageRecord } from '@postern/core'
+import type { MessageRecord } from '@postern/pipeline'
 import type { Simulation } from '@postern/simulation'
 import { openSimulation } from '@postern/simulation'
 import { parseConfig } from 'postern/config'
@@ -19,20 +19,20 @@ export const fedifyAgent = new URL(`${fedifyOrigin}/agents/echo`)
 export const inbox = new URL(`${fedifyOrigin}/agents/echo/inbox`)
 export const keyId = new URL(`${botOrigin}/users/bot#main-key`)
 
-/** The whole gateway and a bot of Fedify in one small network. */
+/** The whole gateway and a Fedify bot in one small network. */
 export interface FedifyStage {
   readonly simulation: Simulation
   readonly bot: FedifyBot
   readonly gateway: Gateway
   composeCreate(content: string, audience?: Audience): Create
-  /** An id that the bot has not given yet. */
+  /** Returns an id that the bot has not used yet. */
   nextId(kind: string): URL
-  /** A POST to the agent's inbox that nobody has signed. */
+  /** Describes an unsigned POST to the agent's inbox. */
   describeRequest(activity: Activity): Promise<Request>
-  /** As Fedify sends by itself: request, object and, for the old servers, linked data are signed. */
+  /** Sends an activity as Fedify does by itself: request, object and, for the old servers, linked data are signed. */
   sendAsBot(activity: Activity): Promise<void>
   findRecord(activity: Activity): Promise<MessageRecord | undefined>
-  /** The `Create` that Fedify let through to the bot. */
+  /** Waits for the answer `Create` that passed Fedify's checks and reached the bot. */
   waitForAnswer(create: Create): Promise<Create>
   close(): Promise<void>
 }
@@ -44,7 +44,7 @@ export interface Audience {
 
 export async function openFedifyStage(options: FedifyBotOptions = {}): Promise<FedifyStage> {
   const simulation = await openSimulation()
-  // Fedify delivers with the global one.
+  // Fedify delivers with the global `fetch`.
   vi.stubGlobal('fetch', simulation.loopback.fetch)
   const bot = await openFedifyBot(simulation.loopback.fetch, options)
   const config = parseConfig({
@@ -98,6 +98,7 @@ export async function openFedifyStage(options: FedifyBotOptions = {}): Promise<F
     async close() {
       vi.unstubAllGlobals()
       await gateway.stop()
+      bot.close()
       await simulation.close()
     },
   }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { FedifyStage } from './fedify-stage.ts'
 import { fedifyAgent, keyId, openFedifyStage } from './fedify-stage.ts'
 
-// Fedify is not asked what it thinks of our code: it runs its own against it.
+// These tests run Fedify's own code against ours.
 
 let stage: FedifyStage
 

@@ -1,5 +1,7 @@
-import type { AgentContext, NormalizedMessage, PartialResponse } from '@postern/core'
-import { plainTextOf } from '@postern/core'
+// Serves members of the chat room and asks for consent or payment first; an example agent.
+import type { NormalizedMessage, PartialResponse } from '@postern/message'
+import { plainTextOf } from '@postern/message'
+import type { AgentContext } from '@postern/pipeline'
 
 const member = 'urn:mentionable:auth:chat-room-member:v0.1'
 
@@ -20,7 +22,7 @@ const actions: Readonly<Record<string, (context: AgentContext) => Answer>> = {
   secret: context => context.refuse({ message: 'That I tell nobody.' }),
 }
 
-/** Knows again later what it has asked. */
+/** The questions that it has asked, so that it recognizes them later. */
 function keep(context: AgentContext, answer: PartialResponse): PartialResponse {
   const policy = answer.parts?.find(part => part.kind === 'policy')?.policy
   if (policy?.state !== undefined) context.state.set(policy.state)

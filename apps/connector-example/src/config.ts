@@ -1,47 +1,48 @@
+// Reads the configuration of the chat room from flags and environment variables.
 import { parseArgs } from 'node:util'
-import { ConfigError, toAsciiDomain } from '@postern/core'
+import { ConfigError, toAsciiDomain } from '@postern/message'
 
 export interface ConnectorConfig {
-  /** `https://chat.example`, without a port: whose word agents have. */
+  /** The public origin, such as `https://chat.example`, without a port; agents trust evidence in its name. */
   readonly origin: string
   readonly host: string
   readonly port: number
   readonly name: string
-  /** File of the keys and of the secret that sessions are signed with; made when it is not there. */
+  /** The file of the keys and of the secret that signs sessions; created if it does not exist. */
   readonly keyFile: string
-  /** Where `@echo` alone is looked for. */
+  /** The domain in which a bare `@echo` is looked up. */
   readonly agentsDomain?: string | undefined
-  /** Whether v0.2 credentials go along beside v0.1 attestations. */
+  /** True to send v0.2 credentials in addition to v0.1 attestations. */
   readonly credentials: boolean
-  /** On one machine: cookies over plain HTTP, and `loopback`. */
+  /** True if everything runs on one machine: cookies over plain HTTP, and `loopback`. */
   readonly dev: boolean
-  /** Host → local port, in dev mode. */
+  /** The local port of each host, in dev mode. */
   readonly loopback: Readonly<Record<string, number>>
-  /** Whether the last `X-Forwarded-For` is the visitor's address. */
+  /** True to trust the last `X-Forwarded-For` as the visitor's address. */
   readonly behindProxy: boolean
   readonly limits: ConnectorLimits
 }
 
 export const defaultLimits = {
-  /** Messages of one person in a minute, and of one network address. */
+  /** The messages per minute of one person, and of one network address. */
   messagesPerMinute: 20,
   messagesPerAddress: 120,
-  /** New names of one network address in a minute. */
+  /** The new names per minute of one network address. */
   loginsPerMinute: 10,
-  /** Calls of agents under way: in all, and of one person. */
+  /** The concurrent calls of agents: in all, and of one person. */
   calls: 32,
   callsPerPerson: 4,
-  /** Rooms that one network address may open in a minute. */
+  /** The rooms that one network address may open per minute. */
   roomsPerMinute: 10,
-  /** Agents that one message of a person may wake, those included that agents bring in. */
+  /** The agents that one message of a person may wake, including those that agents bring in. */
   agentsPerMessage: 6,
-  /** Agents that may pass a matter on to each other. */
+  /** The agents that may pass a message on to each other. */
   maxHops: 3,
   textChars: 4_000,
   rooms: 100,
   entriesPerRoom: 300,
   peoplePerRoom: 200,
-  /** Browsers that are told what is new: in all, of one network address, and of one person. */
+  /** The browsers that follow a room: in all, of one network address, and of one person. */
   streams: 1_000,
   streamsPerAddress: 200,
   streamsPerPerson: 6,
@@ -73,7 +74,7 @@ const defaults: Readonly<Record<TextName, string | undefined>> = {
   'agents-domain': undefined,
 }
 
-/** Flags; each has a variable, too: `--agents-domain` is `CHAT_AGENTS_DOMAIN`. @throws ConfigError */
+/** Reads the flags; each has a variable, too: `--agents-domain` is `CHAT_AGENTS_DOMAIN`. @throws ConfigError */
 export function readFlags(
   args: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,

@@ -1,12 +1,13 @@
+// Opens the chat room: a connector that vouches for its people to agents.
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { getRequestListener } from '@hono/node-server'
-import type { Log } from '@postern/core'
 import { createGuardedFetch, peerAddress, toProblem } from '@postern/http'
 import { createRateLimit } from '@postern/limits'
+import type { Log } from '@postern/message'
 import { Hono } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { createAgentLine } from './agents/agent-line.ts'
@@ -27,7 +28,7 @@ import { createSessions } from './rooms/session.ts'
 
 interface ConnectorOptions {
   readonly log: Log
-  /** ms; default the clock of the machine. */
+  /** Returns the time in ms. Absent for the clock of the machine. */
   readonly now?: (() => number) | undefined
 }
 
@@ -41,7 +42,7 @@ export interface Connector {
   close(): Promise<void>
 }
 
-/** A chat room whose people agents can believe. @throws ConfigError */
+/** Opens a chat room that vouches for its people to agents. @throws ConfigError */
 export async function openConnector(
   given: ConnectorConfig,
   { log, now = Date.now }: ConnectorOptions,
@@ -50,15 +51,15 @@ export async function openConnector(
   const closing = new AbortController()
   const keys = await openKeyRing(config.keyFile, now)
   const fetch = createGuardedFetch({ loopback: config.loopback, userAgent: 'postern-chat-room' })
-  const platform = { fetch, openStream: fetch.openStream, now, sleep, log }
-  const line = createAgentLine({ config, keys, platform, closing: closing.signal })
+  const system = { fetch, openStream: fetch.openStream, now, sleep, log }
+  const line = createAgentLine({ config, keys, system, closing: closing.signal })
   const rooms = createRooms(config.limits, now)
   rooms.open('lobby')
   const tasks = createTaskSeats(config)
   const dispatch = createDispatch({
     config,
     keys,
-    platform,
+    system,
     line,
     rooms,
     requirements: createOpenRequirements(),
@@ -90,7 +91,7 @@ export async function openConnector(
 type PageDeps = Parameters<typeof createRoomRoutes>[0] &
   Parameters<typeof createCallbackRoutes>[0] & { readonly keys: ConnectorKeyRing }
 
-/** All that the connector serves: documents of its issuer, notifications of agents, pages. */
+/** Creates all routes of the connector: documents of its issuer, notifications of agents, pages. */
 function createPages(deps: PageDeps): Hono {
   const app = new Hono()
   app.use(async function setPageHeaders(context, next) {
@@ -122,7 +123,7 @@ async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
 
 const files = { 'room.js': 'text/javascript; charset=UTF-8', 'chat.css': 'text/css; charset=UTF-8' } as const
 
-/** The script and the style of the pages, read once. */
+/** Creates the routes of script and style, which are read once. */
 function createStaticRoutes(): Hono {
   const routes = new Hono()
   for (const [name, type] of Object.entries(files)) {
@@ -145,8 +146,8 @@ interface CallbackDeps {
 }
 
 /**
- * Where an agent's host tells us that a task has gone on, as after a payment elsewhere (A2A push notifications). That it
- * tells us is all we take from it: what it has to say we ask the agent itself.
+ * Creates the route at which an agent's host reports that a task has continued, as after a payment elsewhere (A2A push notifications). The
+ * connector trusts the report alone, and asks the agent itself for the content.
  */
 function createCallbackRoutes({ tasks, dispatch, log, now }: CallbackDeps): Hono {
   const rate = createRateLimit({ perMinute: 600 }, now)
@@ -154,7 +155,7 @@ function createCallbackRoutes({ tasks, dispatch, log, now }: CallbackDeps): Hono
     rate.take(peerAddress(context.env))
     const seat = tasks.find(context.req.header('x-a2a-notification-token') ?? '')
     await context.req.raw.body?.cancel()
-    // The same answer for everybody: of what is busy or over we know all that there is.
+    // The answer is the same for everybody: nothing new can be learned about a task that is busy or over.
     if (seat && !seat.isBusy) {
       void dispatch.refresh(seat).catch(err => log.info({ err }, 'a task could not be read again'))
     }

@@ -1,9 +1,10 @@
-import type { Log, LogFields } from '@postern/core'
-import { ConfigError } from '@postern/core'
+// Starts the chat room from the command line.
+import type { Log, LogFields } from '@postern/message'
+import { ConfigError } from '@postern/message'
 import { readFlags } from './config.ts'
 import { openConnector } from './connector.ts'
 
-/** One line for each thing worth knowing; of errors their words only. */
+/** Creates a log with one line for each event; of errors it prints the message only. */
 function createLineLog(print: (line: string) => void): Log {
   const write = (level: string) => (fields: LogFields, text: string) => {
     const { err, ...others } = fields

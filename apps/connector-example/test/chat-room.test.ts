@@ -21,9 +21,9 @@ describe('what a person says in a room', () => {
     await deps.connector.idle()
     const subject = `room:lobby/${idOf(ann.cookie)}`
     const [answer] = (await ann.answers()).slice(-1)
-    const known = ['chat.test', 'did:web:chat.test'].map(issuer => `${subject} by ${issuer} (signed-attestation)`)
+    const identities = ['chat.test', 'did:web:chat.test'].map(issuer => `${subject} by ${issuer} (signed-attestation)`)
     const caller = 'chat-room by https://chat.test (transport)'
-    expect(answer).toBe(`@teller@agents.test: heard: hello | inline | no chain | ${[caller, ...known].join(', ')}`)
+    expect(answer).toBe(`@teller@agents.test: heard: hello | inline | no chain | ${[caller, ...identities].join(', ')}`)
     const [record] = await deps.messages()
     expect(record?.message.sender).toMatchObject({
       address: '@chat-room@chat.test',
@@ -70,8 +70,8 @@ describe('what a person says in a room', () => {
     expect([first.kind, first.text]).toEqual(['agent working', 'first…'])
     await ann.post('/rooms', { csrf: await ann.formToken(), name: 'elsewhere' })
     await ann.say('@holder go on', 'elsewhere')
-    const whole = await awaitEntry(seen, ({ id, kind }) => id === first.id && kind === 'agent said')
-    expect(whole.text).toBe('first second')
+    const entry = await awaitEntry(seen, ({ id, kind }) => id === first.id && kind === 'agent said')
+    expect(entry.text).toBe('first second')
     await seen.return()
     await deps.connector.idle()
   })
@@ -119,7 +119,7 @@ describe('an agent that brings in another', () => {
         .map(({ message }) => [message.recipient.split('@')[1], message.recipient_capabilities.agent_chain?.hop ?? 0])
         .toReversed()
     }
-    // Each names the other for ever.
+    // Each of the two agents mentions the other in every answer.
     expect(await heard('@ping')).toEqual([
       ['ping', 0],
       ['pong', 1],
@@ -150,9 +150,9 @@ describe('what an agent requires', () => {
     expect(asked?.html).toContain('May I hand it on to the baker?')
     expect(asked?.html).not.toContain('/actions/')
     const requirement = requirementIn(asked?.html ?? '') ?? ''
-    const others = await awaitEntry(seen, ({ id, html }) => id === asked?.id && html.includes('requirement'))
-    expect(others.html).toContain('Asked of <bdi>Ann</bdi>')
-    expect([requirementIn(others.html), requirementIn(await bob.page())]).toEqual([undefined, undefined])
+    const requirementEntry = await awaitEntry(seen, ({ id, html }) => id === asked?.id && html.includes('requirement'))
+    expect(requirementEntry.html).toContain('Asked of <bdi>Ann</bdi>')
+    expect([requirementIn(requirementEntry.html), requirementIn(await bob.page())]).toEqual([undefined, undefined])
     await seen.return()
     await ann.post('/rooms', { csrf: await ann.formToken(), name: 'cellar' })
     expect(await bob.press(requirement)).toBe(403)
@@ -239,5 +239,22 @@ describe('what an agent requires', () => {
     const told = await ann.post('/callback', { task: 'x' }, { 'x-a2a-notification-token': 'guessed' })
     expect(told.status).toBe(202)
     expect(await ann.entries()).toEqual(before)
+  })
+})
+
+describe('a gateway with limits for one person', () => {
+  test('refuses the messages of one member alone, and takes those of another', async () => {
+    const limited = await openConnectorGateway({
+      credentials: true,
+      limits: { ...defaultLimits, loginsPerMinute: 100 },
+      gatewayLimits: { per_identity: 3 },
+    })
+    const [ann, bob] = [await limited.comeIn('Ann'), await limited.comeIn('Bob')]
+    for (const word of ['one', 'two', 'three', 'four']) await ann.say(`@teller ${word}`)
+    for (const word of ['five', 'six', 'seven']) await bob.say(`@teller ${word}`)
+    await limited.connector.idle()
+    const taken = (await limited.messages()).map(({ message }) => message.sender.display_name).sort()
+    expect(taken).toEqual(['Ann', 'Ann', 'Ann', 'Bob', 'Bob', 'Bob'])
+    await limited.close()
   })
 })

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Unavailable } from '@postern/core'
+import { Unavailable } from '@postern/message'
 import { silentLog } from '@postern/testing'
 import { expect, test } from 'vitest'
 import type { KnownAgent } from '../src/agents/agent-line.ts'
@@ -21,20 +21,20 @@ test('agents elsewhere that never answer do not block local ones', async () => {
   const asked: string[] = []
   const hanging: (() => void)[] = []
   const nobody = () => Promise.reject(new Unavailable('nobody is there'))
-  const look = (address: string) =>
+  const find = (address: string) =>
     new Promise<KnownAgent>((_, reject) => {
       asked.push(address)
       hanging.push(() => reject(new Unavailable('nobody is there')))
     })
-  const platform = { fetch: nobody, now: Date.now, sleep: () => Promise.resolve(), log: silentLog }
+  const system = { fetch: nobody, now: Date.now, sleep: () => Promise.resolve(), log: silentLog }
   const rooms = createRooms(limits, Date.now)
   const room = rooms.open('lobby')
-  const line = { look, call: nobody, read: nobody }
+  const line = { find, call: nobody, read: nobody }
   const tasks = createTaskSeats(config)
   const dispatch = createDispatch({
     config,
     keys,
-    platform,
+    system,
     line,
     rooms,
     requirements: createOpenRequirements(),
@@ -48,7 +48,7 @@ test('agents elsewhere that never answer do not block local ones', async () => {
   expect(asked.at(-1)).toBe('@echo@agents.test')
   for (const end of hanging) end()
   await dispatch.idle()
-  // All of it is free again.
+  // All slots are free again.
   dispatch.hear(room, makePerson('Bob'), '@c@evil.test')
   expect(asked.at(-1)).toBe('@c@evil.test')
   hanging.at(-1)?.()

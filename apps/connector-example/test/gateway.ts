@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { MessageRecord, MessageSummary } from '@postern/core'
+import type { MessageRecord, MessageSummary } from '@postern/pipeline'
 import { findFreePort } from '@postern/testing/free-port'
 import { parseConfig } from 'postern/config'
 import type { Gateway } from 'postern/gateway'
@@ -24,9 +24,9 @@ export interface ConnectorGateway {
   readonly config: ConnectorConfig
   readonly gatewayUrl: string
   readonly directory: string
-  /** Somebody at their own browser. */
+  /** Logs another visitor in to the chat room. */
   comeIn(name: string): Promise<Visitor>
-  /** What the operator of the agents sees, newest first. */
+  /** Lists the messages of the gateway as its operator sees them, newest first. */
   messages(): Promise<readonly MessageRecord[]>
   stopGateway(): Promise<void>
   startGateway(): Promise<void>
@@ -36,16 +36,18 @@ export interface ConnectorGateway {
 export interface ChatOptions extends Partial<Pick<ConnectorConfig, 'credentials' | 'limits'>> {
   readonly prefixes?: readonly string[]
   readonly issuers?: readonly string[]
-  /** Origins whose tokens are those of a connector. */
+  /** Origins whose tokens the gateway accepts as those of a connector. */
   readonly connectors?: readonly string[]
-  /** Which of the two is asked for keys at `mallory.test`. */
+  /** The `limits` in the configuration of the gateway. */
+  readonly gatewayLimits?: Readonly<Record<string, number>>
+  /** The clock of the chat room, ms since 1970; default: the system's clock. */
   readonly now?: () => number
 }
 
-/** A gateway and a chat room, in this process, over real sockets. */
+/** Opens a gateway and a chat room that run in this process and talk over real sockets. */
 export async function openConnectorGateway(options: ChatOptions = {}): Promise<ConnectorGateway> {
   const { prefixes = ['room:'], issuers = ['chat.test', 'did:web:chat.test'], connectors = [connectorOrigin] } = options
-  const { credentials = false, limits = defaultLimits, now } = options
+  const { credentials = false, limits = defaultLimits, gatewayLimits = {}, now } = options
   const directory = mkdtempSync(join(tmpdir(), 'postern-chat-'))
   const [gatewayPort, chatPort] = [await findFreePort(), await findFreePort()]
   const log = createLog({ level: 'silent', readable: false })
@@ -82,6 +84,7 @@ export async function openConnectorGateway(options: ChatOptions = {}): Promise<C
     },
     payments: { use: 'builtin:test' },
     network: { loopback: { 'chat.test': chatPort, [mallory]: chatPort } },
+    limits: gatewayLimits,
     log: { level: 'silent' },
   }
   const config: ConnectorConfig = {

@@ -1,4 +1,4 @@
-import { Rejection } from '@postern/core'
+import { Rejection } from '@postern/message'
 import { expect, test } from 'vitest'
 import { dropOwnName, findMentions } from '../src/agents/turn.ts'
 import { defaultLimits } from '../src/config.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
-import type { MessageRecord } from '@postern/core'
+import type { MessageRecord } from '@postern/pipeline'
 import { afterEach, expect, test } from 'vitest'
 import type { ConnectorKeyRing } from '../src/issuer/key-ring.ts'
 import { openKeyRing } from '../src/issuer/key-ring.ts'
@@ -27,7 +27,7 @@ interface ByHand {
   readonly evidenceKeys: ConnectorKeyRing
 }
 
-/** A call as the connector makes it, but with keys of one's choice. */
+/** Makes a call as the connector does, but with given keys. */
 async function callByHand(
   { config, gatewayUrl }: ConnectorGateway,
   { tokenKeys, evidenceKeys }: ByHand,
@@ -127,7 +127,7 @@ test('MN-11: after a rotation the card has both keys, the new one signs, and wha
   const [[before]] = (await kids()) as [[string], string[]]
   const old = (await openKeyRing(config.keyFile, Date.now)).signing()
   const next = await connector.rotateKeys()
-  // Published, so that everybody can know it; the old one signs.
+  // The new key is published, so that every reader can know it, and the old one still signs.
   expect(await kids()).toEqual([[before, next], []])
   expect(await ask()).toEqual([
     ['pass', before],

@@ -1,4 +1,4 @@
-/** An entry as a browser shows it. */
+/** Simulates a visitor's browser, and reads the entries that it shows. */
 interface SeenEntry {
   readonly id: string
   readonly kind: string
@@ -7,7 +7,7 @@ interface SeenEntry {
   readonly html: string
 }
 
-/** Somebody at a browser: a cookie, and the pages they are given. */
+/** A person at a browser: a cookie, and the pages that the person gets. */
 export interface Visitor {
   readonly cookie: string
   get(path: string, headers?: Readonly<Record<string, string>>): Promise<Response>
@@ -16,15 +16,15 @@ export interface Visitor {
     fields: Readonly<Record<string, string>>,
     headers?: Readonly<Record<string, string>>,
   ): Promise<Response>
-  /** What their forms hold. */
+  /** Reads the token of the visitor's forms. */
   formToken(): Promise<string>
   say(text: string, room?: string): Promise<number>
   press(requirement: string, decision?: string, room?: string): Promise<number>
   page(room?: string): Promise<string>
   entries(room?: string): Promise<readonly SeenEntry[]>
-  /** What agents have said, newest last. */
+  /** Lists the answers of agents, newest last. */
   answers(room?: string): Promise<readonly string[]>
-  /** What is new from the first look on, as it comes, until they leave. */
+  /** Watches the room for new entries until the visitor leaves. */
   watch(room?: string): Promise<AsyncGenerator<SeenEntry, void, undefined>>
 }
 
@@ -63,7 +63,7 @@ export async function createVisitor(url: string, name: string): Promise<Visitor>
     async watch(room = 'lobby') {
       const [, path = ''] = /data-events="([^"]+)"/.exec(await page(room)) ?? []
       const { body: stream } = await get(path)
-      // Taken at once: a fetch cancels the body of an answer that nobody holds or reads.
+      // The iterator is created at once, because a fetch cancels the body of an answer that nobody references or reads.
       return readStream(stream?.values())
     },
   }
@@ -71,10 +71,10 @@ export async function createVisitor(url: string, name: string): Promise<Visitor>
 
 async function* readStream(stream: AsyncIterable<Uint8Array> | undefined): AsyncGenerator<SeenEntry, void, undefined> {
   const decoder = new TextDecoder()
-  let rest = ''
+  let buffered = ''
   for await (const bytes of stream ?? []) {
-    const events = (rest + decoder.decode(bytes, { stream: true })).split('\n\n')
-    rest = events.pop() ?? ''
+    const events = (buffered + decoder.decode(bytes, { stream: true })).split('\n\n')
+    buffered = events.pop() ?? ''
     for (const event of events) {
       const [, data] = /^data: (.*)$/m.exec(event) ?? []
       if (data) yield* readEntries((JSON.parse(data) as { html: string }).html)
@@ -89,7 +89,7 @@ const characters: Readonly<Record<string, string>> = {
   '&#39;': "'",
   '&amp;': '&',
 }
-const decode = (html: string) => html.replace(/&(?:lt|gt|quot|#39|amp);/g, found => characters[found] ?? found)
+const decode = (html: string) => html.replace(/&(?:lt|gt|quot|#39|amp);/g, escaped => characters[escaped] ?? escaped)
 
 function readEntries(html: string): readonly SeenEntry[] {
   const pattern = /<li id="(e-[^"]+)" class="([^"]+)">(.*?)<\/li>/gs
@@ -102,7 +102,7 @@ function readEntries(html: string): readonly SeenEntry[] {
   }))
 }
 
-/** The token in the form of a requirement that this page lets its reader decide. */
+/** Finds the token in the form of a requirement that this page lets its reader decide. */
 export function requirementIn(html: string): string | undefined {
   return /name="requirement" value="([^"]+)"/.exec(html)?.[1]
 }

@@ -1,4 +1,4 @@
-#!/usr/bin/env -S MALLOC_ARENA_MAX=2 MALLOC_TRIM_THRESHOLD_=131072 node --max-semi-space-size=8 --min-semi-space-size=4
+#!/usr/bin/env node
 // The program of the npm package: `npm run package` puts this file beside the bundle.
 import { isAtLeast, launch, minimumNode } from './launch.mjs'
 

@@ -1,4 +1,6 @@
-/** The oldest Node that an installed gateway runs on, such as `22.18`. */
+/** The oldest Node that a gateway runs on, such as `24.11`. */
 export const minimumNode: string
+/** Flags of Node that a gateway serves with. */
+export const nodeFlags: readonly string[]
 /** Whether a version of Node, by default this one, is at least `minimum`. */
 export function isAtLeast(minimum: string, version?: string): boolean

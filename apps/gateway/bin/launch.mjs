@@ -1,9 +1,8 @@
-// Parsed by every Node since 14, so that an old one can say what is missing.
+// Starts the program with the settings of its process. Every Node since 14 parses this file, so that an old one can say what is missing.
 import * as nodeModule from 'node:module'
-import { setFlagsFromString } from 'node:v8'
 
-/** The oldest Node that an installed gateway runs on. */
-export const minimumNode = '22.18'
+/** The oldest Node that a gateway runs on. */
+export const minimumNode = '24.11'
 
 /** Whether this Node is at least `minimum`, such as `24.11`. */
 export function isAtLeast(minimum, version = process.versions.node) {
@@ -12,38 +11,43 @@ export function isAtLeast(minimum, version = process.versions.node) {
   return major > leastMajor || (major === leastMajor && minor >= leastMinor)
 }
 
-// glibc gives each thread a heap of its own and keeps in them what large messages leave behind: more than 100 MB. With these it gives
-// that back to the system: a threshold that is set does not grow with them, nor does the one for blocks of their own, which is as large.
-// It reads them only when a process begins, so the first line of the program sets them; other C libraries do not know them.
+/**
+ * glibc gives each thread a heap of its own and keeps in them what large messages leave behind: more than 100 MB. With these settings it
+ * gives that back to the system: a threshold that is set does not grow with such blocks. Other C libraries ignore them.
+ */
 export const allocator = {
   MALLOC_ARENA_MAX: '2',
   MALLOC_TRIM_THRESHOLD_: '131072',
 }
 
-/** Runs the program in this process, or in one that begins anew with the allocator's settings, as after `node postern.mjs`. */
+/** Flags that keep V8's space for short-lived objects small, for a few per cent of CPU time, but not so small that a start fills it ten times. */
+export const nodeFlags = ['--max-semi-space-size=8', '--min-semi-space-size=4']
+
+/** Runs the program. A gateway that serves first replaces its process once, since the allocator and V8 read their settings only when a process begins. */
 export async function launch(load) {
-  const serves = ['start', 'dev'].includes(process.argv[2])
-  const isSet = Object.keys(allocator).every(name => name in process.env)
-  // A parent that talks with us would lose its line.
-  if (serves && !isSet && process.platform === 'linux' && !process.connected) {
-    const environment = { ...allocator, ...process.env }
-    process.execve(process.execPath, [process.execPath, ...process.execArgv, ...process.argv.slice(1)], environment)
-  }
-  // The sizes are meant for this thread, which has them by now; they would go before the one that a mail parser's thread is given. Here
-  // and not later: V8 takes no flags while threads run.
-  setFlagsFromString('--max-semi-space-size=0')
-  setFlagsFromString('--min-semi-space-size=0')
+  if (['start', 'dev'].includes(process.argv[2])) replaceProcess()
   nodeModule.enableCompileCache()
   hideKnownExperiments()
   const { runPostern } = await load()
   await runPostern(process.argv)
 }
 
-/** Node 22 warns of `node:sqlite` and of types in modules. Both are stable in the form that the gateway uses, and no user can change it. */
+/** Keeps the process id, the signals and whatever the operator has set. Returns if there is nothing to set. */
+function replaceProcess() {
+  const given = [...process.execArgv, process.env.NODE_OPTIONS || ''].join(' ')
+  const flags = nodeFlags.filter(flag => !given.includes(flag.split('=')[0]))
+  const isSet = flags.length === 0 && Object.keys(allocator).every(name => name in process.env)
+  // A parent that talks with this process would lose its line.
+  if (isSet || process.connected || process.platform === 'win32') return
+  const args = [process.execPath, ...flags, ...process.execArgv, ...process.argv.slice(1)]
+  process.execve(process.execPath, args, { ...allocator, ...process.env })
+}
+
+/** Node 24 warns of `node:sqlite`. It is stable in the form that the gateway uses, and no user can change it. */
 function hideKnownExperiments() {
   const { emitWarning } = process
   process.emitWarning = (warning, ...rest) => {
-    const isKnown = rest[0] === 'ExperimentalWarning' && /^(SQLite|Type Stripping) is an experimental/.test(warning)
+    const isKnown = rest[0] === 'ExperimentalWarning' && /^SQLite is an experimental/.test(warning)
     if (!isKnown) emitWarning.call(process, warning, ...rest)
   }
 }

@@ -1,10 +1,11 @@
+// The settings of each channel in a configuration file, as types for its author.
 import type { a2aConfigSchema } from '@postern/a2a'
 import type { activityPubConfigSchema } from '@postern/activitypub'
 import type { emailConfigSchema } from '@postern/email'
 import type { webConfigSchema } from '@postern/web'
 import type { z } from 'zod'
 
-/** What a configuration file may say of each channel. */
+/** The members of channels, before defaults. */
 export interface ChannelSettings {
   /** The fediverse. */
   readonly activitypub?: z.input<typeof activityPubConfigSchema>

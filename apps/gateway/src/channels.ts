@@ -1,14 +1,21 @@
+// Lists the channels of the gateway.
 import { a2a } from '@postern/a2a'
 import { activityPub } from '@postern/activitypub'
-import type { ChannelDescriptor } from '@postern/core'
 import { email } from '@postern/email'
+import type { ChannelDescriptor } from '@postern/pipeline'
 import { web } from '@postern/web'
 
-/** THE LIST: a channel is one line here, and its package. */
+/** All channels of the gateway. A new channel needs one entry here and a package of its own. */
 export const channelModules = [activityPub, a2a, email, web] as const
 
-/** Names of those by which the simulated network sends. */
-export const simulatedChannels: readonly string[] = channelModules
+const simulated = channelModules
   .map(({ descriptor }): ChannelDescriptor => descriptor)
   .filter(({ isSimulated }) => isSimulated)
-  .map(({ name }) => name)
+
+/** The names of the channels that the simulated network can send by. */
+export const simulatedChannels: readonly string[] = simulated.map(({ name }) => name)
+
+/** Resolves a channel's name or alias to its name. Returns any other text unchanged. */
+export function resolveChannelAlias(name: string): string {
+  return simulated.find(({ alias }) => alias === name)?.name ?? name
+}

@@ -1,91 +1,106 @@
+// Opens a gateway: system, store, agents, channels, routes and worker.
 import type { AgentDeps } from '@postern/agents'
-import type { Channel, Listening, Store } from '@postern/core'
+import type { OperatorRoute } from '@postern/operator'
+import { createSignInCodes } from '@postern/operator'
+import type { Channel, Listening } from '@postern/pipeline'
+import type { Requirements } from '@postern/requirements'
+import type { GatewayStore } from '@postern/store'
 import type { Hono } from 'hono'
-import type { OperatorRoute } from './api/operation.ts'
 import { channelModules } from './channels.ts'
+import type { CompositionDeps } from './compose/composition.ts'
 import { compose } from './compose/composition.ts'
 import type { AppOptions } from './compose/create-app.ts'
-import type { FoundationOptions } from './compose/foundation.ts'
+import type { Foundation, FoundationOptions } from './compose/foundation.ts'
 import { openFoundation } from './compose/foundation.ts'
 import type { Succession } from './compose/succession.ts'
 import { createSuccession } from './compose/succession.ts'
 import type { AnyChannelModule } from './config/channel-slices.ts'
 import type { Config } from './config/schema.ts'
 import { noTrustedProxy, trustsNoProxy } from './config/trusted-proxies.ts'
+import { listenHttp } from './http/listen.ts'
 import { createReadiness } from './http/readiness.ts'
-import { listenHttp } from './http/server.ts'
-import { createMetrics, createTokenMeter } from './observe/metrics.ts'
-import { openStages } from './observe/telemetry/observe-store.ts'
-import type { GatewayPlatform } from './platform/platform.ts'
-import { createSignInCodes } from './sign-in/sessions.ts'
-import { startRunNotes } from './work/work.ts'
+import type { SecretMask } from './masking/secret-mask.ts'
+import { createSecretMask } from './masking/secret-mask.ts'
+import { createMetrics } from './observe/metrics.ts'
+import { openStages } from './observe/telemetry/open-stages.ts'
+import { createTokenMeter } from './observe/token-meter.ts'
+import type { GatewaySystem } from './system/system.ts'
+import type { AgentStarts } from './work/agent-starts.ts'
+import { beginRun } from './work/gateway-run.ts'
 
 export interface Gateway {
   readonly app: Hono
-  readonly store: Store
+  readonly store: GatewayStore
   readonly agents: AgentDeps
-  readonly platform: GatewayPlatform
+  readonly system: GatewaySystem
   readonly operatorToken: string
   readonly channels: readonly Channel<Hono>[]
-  /** A code that opens the console once, for a link to it. */
+  readonly requirements: Requirements
+  /** Creates a code for a link that signs in to the console once. */
   makeSignInCode(): string
-  /** Opens the sockets and starts to work. */
+  /** Opens the sockets and starts to work. @throws ConfigError if the data belongs to another gateway */
   start(): Promise<readonly Listening[]>
-  /** Opens the agents anew, while everything else goes on. @throws ConfigError when one cannot be; then all stay as they are */
+  /** Returns the newest `start()` of each agent. */
+  starts(): AgentStarts
+  /** Reopens the agents while everything else continues. If one cannot be opened, all stay unchanged. @throws ConfigError */
   reloadAgents(): Promise<void>
   /**
-   * Goes on with another configuration, of the same origin, HTTP socket and store, where `isReloadable` was said. What runs ends as it began.
-   * @returns what it listens on then. @throws ConfigError, AggregateError of them; then all stays as it is
+   * Continues with another configuration of the same origin, HTTP socket and store, if `isReloadable` was set. Running work ends under the former
+   * one. If it fails, nothing changes.
+   * @returns the open sockets.
+   * @throws ConfigError, AggregateError of ConfigErrors
    */
   reload(config: Config): Promise<readonly Listening[]>
-  /** Takes nothing new, finishes or gives back what runs, closes. Within 10 s; also after a start that failed. */
+  /** Stops within 10 s, even after a failed start. Accepts nothing new, and finishes or returns the work that runs. */
   stop(): Promise<void>
 }
 
-interface GatewayOptions extends Omit<FoundationOptions, 'modules' | 'onStage'> {
+interface GatewayOptions extends Omit<FoundationOptions, 'modules' | 'onStage' | 'mask'> {
+  /** The mask that hides secrets. Absent for one that finds them by the names and forms of settings. */
+  readonly mask?: SecretMask | undefined
   readonly operatorToken: string
-  /** Default: the program's own list. */
+  /** Absent for all channels of the program. */
   readonly modules?: readonly AnyChannelModule[] | undefined
   /** Operations of the operator's API that only dev mode has. */
   readonly extraOperations?: readonly OperatorRoute[]
-  /** Every value of a configuration with its source, for the operator. Default: none is listed. */
+  /** Returns every value of a configuration with its source, for the operator. Default: none. */
   readonly listSettings?: AppOptions['listSettings'] | undefined
-  /** Whether its configuration may change while it runs: answers are counted then. Default: no. */
+  /** True if the configuration may change while the gateway runs, which then counts open answers. Default: false. */
   readonly isReloadable?: boolean | undefined
-  /** How long turns and deliveries may still run when the gateway stops; default 8 s. */
+  /** True if the gateway reaches only simulated peers. Default: false. */
+  readonly isSimulating?: boolean | undefined
+  /** True if the store adopts the mode and the origin of this gateway. Default: false; the gateway then rejects a store of others. */
+  readonly adopts?: boolean | undefined
+  /** The time that turns and deliveries get to finish when the gateway stops, ms. Default: 8 s. */
   readonly shutdownGraceMs?: number | undefined
 }
 
-/** Wires the gateway: platform, store, agents, channels, routes, worker. */
 export async function openGateway(config: Config, options: GatewayOptions): Promise<Gateway> {
   const {
     operatorToken,
     extraOperations = [],
-    modules = channelModules,
     shutdownGraceMs = 8_000,
     isReloadable = false,
+    isSimulating,
+    adopts,
     listSettings = () => [],
   } = options
   const stages = await openStages(config.telemetry)
-  const foundationOptions = { ...options, modules, onStage: stages.onStage }
+  const foundationOptions = toFoundationOptions(options, stages, () => http?.description)
   const first = await openFoundation(config, foundationOptions)
-  const { store, agents, platform } = first
+  const { store, agents, system } = first
   const meter = createTokenMeter()
-  const metrics = createMetrics(store, { meter, stageMeter: stages.meter }, platform.now)
-  const readiness = createReadiness({ checkWrites: store.checkWrites, sleep: platform.sleep, log: platform.log })
+  const metrics = createMetrics(store.forOperators, { meter, stageMeter: stages.meter }, system.now)
+  const readiness = openReadiness(() => running.current().foundation, system)
   const signInCodes = createSignInCodes()
-  const { isReady } = readiness
-  const activity = {
-    listListening: () => (http ? [http, ...running.listSockets()] : []),
-    listLeftAlone: () => running.listLeftAlone(),
-  }
-  const reporting = { meter, metrics, telemetry: stages.telemetry }
-  const deps = { operatorToken, ...reporting, extraOperations, isReady, signInCodes, listSettings, activity }
+  const activity = describeActivity({ running: () => running, http: () => http })
+  const reporting = { meter, metrics, telemetry: stages.telemetry, isReady: readiness.isReady }
+  const deps = { operatorToken, ...reporting, extraOperations, signInCodes, listSettings, activity }
   const running: Succession = createSuccession(await compose(first, deps), { deps, options: foundationOptions })
   let http: Listening | undefined
   let endRun: (() => Promise<void>) | undefined
   return {
-    ...{ store, agents, platform, operatorToken },
+    ...{ store, agents, system, operatorToken },
     makeSignInCode: signInCodes.make,
     get app() {
       return running.current().app
@@ -93,15 +108,18 @@ export async function openGateway(config: Config, options: GatewayOptions): Prom
     get channels() {
       return running.current().foundation.channels
     },
+    get requirements() {
+      return running.current().foundation.requirements
+    },
     async start() {
-      if (trustsNoProxy(config)) platform.log.warn({ fix: noTrustedProxy.fix }, noTrustedProxy.message)
+      if (trustsNoProxy(config)) system.log.warn({ fix: noTrustedProxy.fix }, noTrustedProxy.message)
+      endRun = await beginRun(first, { isSimulating, adopts })
       http = await listenHttp(isReloadable ? { fetch: running.serve } : running.current().app, config.listen)
-      endRun = await startRunNotes({ store, holder: first.holder, platform })
       const listening = [http, ...(await running.start())]
       readiness.open()
       return listening
     },
-    reloadAgents: running.reloadAgents,
+    ...{ starts: running.starts, reloadAgents: running.reloadAgents },
     reload: async changed => [...(http ? [http] : []), ...(await running.reload(changed))],
     async stop() {
       readiness.close()
@@ -110,8 +128,45 @@ export async function openGateway(config: Config, options: GatewayOptions): Prom
       await agents.close()
       metrics.close()
       await stages.telemetry?.close()
-      platform.close()
+      system.close()
       await store.close()
     },
   }
+}
+
+interface ActivityDeps {
+  running(): Pick<Succession, 'listSockets' | 'listLeftAlone' | 'starts'>
+  /** Returns the HTTP server's socket, or undefined before it runs. */
+  http(): Listening | undefined
+}
+
+function describeActivity({ running, http }: ActivityDeps): CompositionDeps['activity'] {
+  return {
+    listListening: () => [http() ?? [], http() ? running().listSockets() : []].flat(),
+    listLeftAlone: () => running().listLeftAlone(),
+    listFailedStarts: () => running().starts().listFailed(),
+  }
+}
+
+/** Completes the options. In a simulated network the origin leads nowhere, so agents get the address on this machine. */
+function toFoundationOptions(
+  options: GatewayOptions,
+  { onStage }: Pick<FoundationOptions, 'onStage'>,
+  findAddress: () => string | undefined,
+): FoundationOptions {
+  const { modules = channelModules, mask = createSecretMask(), isSimulating } = options
+  return { ...options, modules, mask, onStage, ...(isSimulating && { findLocalAddress: findAddress }) }
+}
+
+/** Checks the disk as well as the database: the gateway is not ready if the disk is too full for any sender. */
+function openReadiness(
+  current: () => Pick<Foundation, 'freeSpace' | 'store'>,
+  { sleep, log }: Pick<GatewaySystem, 'sleep' | 'log'>,
+): ReturnType<typeof createReadiness> {
+  async function checkWork(): Promise<void> {
+    const { freeSpace, store } = current()
+    freeSpace.check({ isProven: true })
+    await store.checkWork()
+  }
+  return createReadiness({ checkWork, sleep, log })
 }

@@ -1,50 +1,72 @@
+// Runs the command line `postern`.
 import { existsSync } from 'node:fs'
-import { ConfigError, Rejection } from '@postern/core/errors'
+import { ConfigError, Rejection } from '@postern/message/errors'
+import type { ApiAccess, CommonOptions } from '@postern/operator/commands'
+import {
+  addActionCommands,
+  addApprovalCommands,
+  addBackupCommands,
+  addBanCommands,
+  addDoctorCommand,
+  addFollowerCommands,
+  addKeyCommands,
+  addMcpCommand,
+  addMessageCommands,
+  addPeopleCommands,
+  addPruneCommand,
+  addQuestionCommands,
+  addReplayCommand,
+  addRequirementCommands,
+  addResolveCommand,
+  addSendCommand,
+  addSuppressionCommands,
+  addSwarmUsageCommand,
+  addTranscriptCommands,
+  addWhyCommand,
+  CommandError,
+} from '@postern/operator/commands'
+import { toTerminalOutput } from '@postern/operator/terminal'
 import { Command } from 'commander'
-import { addActionCommands } from './commands/actions/command.ts'
-import { addApprovalCommands } from './commands/approvals/command.ts'
-import { addBackupCommands } from './commands/backup/command.ts'
-import { addBanCommands } from './commands/bans/command.ts'
-import type { ApiAccess } from './commands/client.ts'
-import { CommandError } from './commands/client.ts'
-import type { CommandContext, CommonOptions } from './commands/context.ts'
-import { addDoctorCommand } from './commands/doctor/command.ts'
-import { addFollowerCommands } from './commands/followers/command.ts'
-import { addInitCommand } from './commands/init/command.ts'
-import { addKeyCommands } from './commands/keys/command.ts'
-import { addMcpCommand } from './commands/mcp/command.ts'
-import { addMessageCommands } from './commands/messages/command.ts'
-import { addPeopleCommands } from './commands/people/command.ts'
-import { addQuestionCommands } from './commands/questions/command.ts'
-import { addReplayCommand } from './commands/replay/command.ts'
-import { addRequirementCommands } from './commands/requirements/command.ts'
-import { addResolveCommand } from './commands/resolve/command.ts'
-import { addSendCommand } from './commands/send/command.ts'
-import { addSuppressionCommands } from './commands/suppressions/command.ts'
-import { addSwarmUsageCommand } from './commands/swarm-usage/command.ts'
-import { addTranscriptCommands } from './commands/transcript/command.ts'
-import { addWhyCommand } from './commands/why/command.ts'
-import { softwareVersion } from './platform/version.ts'
+import { addInitCommand } from './init/command.ts'
+import type { SecretMask } from './masking/secret-mask.ts'
+import { createSecretMask } from './masking/secret-mask.ts'
 import { addConfigCommand, addRunningCommands } from './running/command.ts'
-import { toTerminalOutput } from './terminal/text.ts'
+import type { GatewayCommandContext } from './running/context.ts'
+import { softwareVersion } from './system/version.ts'
 
-/** The command line. */
+/** Runs one command. Errors go to standard error, and set exit code 1. */
 export async function runPostern(argv: readonly string[]): Promise<void> {
+  const mask = createSecretMask()
   try {
     readEnvironmentFile()
-    await createProgram().parseAsync([...argv])
+    const program = createProgram(mask)
+    endWithReader(program)
+    await program.parseAsync([...argv])
   } catch (error) {
-    process.stderr.write(`${toTerminalOutput(describeForTerminal(error))}\n`)
+    process.stderr.write(`${toTerminalOutput(mask.hideIn(describeForTerminal(error)))}\n`)
     process.exitCode = 1
   }
 }
 
-/** Of the folder it is called in. Variables that are set stay as they are. */
+/** Ends a command silently when its reader has closed the pipe (`postern messages | head -1`). A running gateway continues. */
+function endWithReader(program: Command): void {
+  let isServing = false
+  program.hook('preAction', (_, command) => {
+    isServing = ['dev', 'start'].includes(command.name())
+  })
+  const onError = (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+    if (!isServing) process.exit()
+  }
+  for (const output of [process.stdout, process.stderr]) output.on('error', onError)
+}
+
+/** Reads `.env` of the working directory. Variables that are already set keep their values. */
 function readEnvironmentFile(): void {
   if (existsSync('.env')) process.loadEnvFile('.env')
 }
 
-/** In the order in which `--help` lists them. */
+/** The commands in the order of `--help`. */
 const commandGroups = [
   addInitCommand,
   addRunningCommands,
@@ -66,12 +88,13 @@ const commandGroups = [
   addQuestionCommands,
   addActionCommands,
   addPeopleCommands,
+  addPruneCommand,
   addTranscriptCommands,
   addMcpCommand,
 ]
 
-/** All commands; nothing runs yet. */
-export function createProgram(): Command {
+/** Declares all commands and runs none. `mask` hides the secrets of the configuration that they read. */
+export function createProgram(mask = createSecretMask()): Command {
   const program = new Command('postern')
     .version(softwareVersion)
     .description('One address for an agent: the fediverse, other agents, mail and a chat; every sender proven')
@@ -79,33 +102,56 @@ export function createProgram(): Command {
   program.option('--url <address>', 'ask the gateway at this address and read no configuration (or POSTERN_URL)')
   program.option(
     '--token <token>',
-    'operator token for --url; better in POSTERN_OPERATOR_TOKEN, where ps shows it to nobody',
+    'operator token for --url; safer in POSTERN_OPERATOR_TOKEN, because other users can see arguments',
   )
-  const context = createContext(() => program.opts<CommonOptions>())
+  const context = createContext(() => program.opts<CommonOptions>(), mask)
   for (const addCommands of commandGroups) addCommands(program, context)
   return program
 }
 
-function createContext(readOptions: () => CommonOptions): CommandContext {
+function createContext(readOptions: () => CommonOptions, mask: SecretMask): GatewayCommandContext {
   const configPath = () => readOptions().config
-  // Loaded when a command needs them: `--help` and `--version` answer without the gateway.
+  // These modules load when a command needs them, so that `--help` and `--version` answer without the gateway.
   const file = async () => {
     const { readConfigFile } = await import('./config/read-config.ts')
-    return readConfigFile({ path: configPath(), environment: process.env, workingDir: process.cwd() })
+    const { listSecretTexts } = await import('./masking/secret-settings.ts')
+    const read = await readConfigFile({ path: configPath(), environment: process.env, workingDir: process.cwd() })
+    mask.learn(listSecretTexts(read))
+    return read
   }
   const access: ApiAccess = {
     async openClient() {
-      const { findRemoteGateway, openRemoteClient } = await import('./running/remote-client.ts')
+      const { findRemoteGateway, openRemoteClient } = await import('@postern/operator/client')
       const remote = findRemoteGateway({ options: readOptions(), environment: process.env })
       if (remote) return openRemoteClient(remote)
       return (await import('./running/operator-client.ts')).openOperatorClient(await file())
     },
   }
+  const print = (text: string) => writeLine(toTerminalOutput(mask.hideIn(text)))
+  const printStyled = (text: string) => writeLine(mask.hideIn(text))
   return {
     ...access,
+    version: softwareVersion,
+    async loadChannels() {
+      const { channelModules, resolveChannelAlias } = await import('./channels.ts')
+      return { list: channelModules, resolveAlias: resolveChannelAlias }
+    },
     configPath,
     file,
     findData: async () => (await import('./running/operator-client.ts')).findDataLocation(await file()),
+    async describeFile() {
+      const { findRemoteGateway } = await import('@postern/operator/client')
+      if (findRemoteGateway({ options: readOptions(), environment: process.env })) return {}
+      const { origin, agents } = await file().then(
+        ({ tree }) => tree,
+        () => ({ origin: undefined, agents: undefined }),
+      )
+      const names = typeof agents === 'object' && agents !== null ? Object.keys(agents) : []
+      return {
+        ...(typeof origin === 'string' && { origin: origin.replace(/\/$/, '') }),
+        ...(names.length > 0 && { agents: names.join() }),
+      }
+    },
     async examineUnopened(fault, groups) {
       const { examineUnopenedGateway } = await import('./running/unopened-doctor.ts')
       return examineUnopenedGateway({ fault, groups, readFile: file })
@@ -115,21 +161,17 @@ function createContext(readOptions: () => CommonOptions): CommandContext {
   }
 }
 
-/** 80 characters where nobody says, as in a file; colours only for people who look, and want them (no-color.org). */
+/** Describes the terminal. The width is 80 columns if the output is no terminal. Colours are for terminals without `NO_COLOR` (no-color.org). */
 function describeScreen(): { readonly columns: number; readonly hasColour: boolean } {
   const { isTTY, columns = 80 } = process.stdout
   return { columns: isTTY ? Math.max(40, columns) : 80, hasColour: isTTY === true && !process.env.NO_COLOR }
 }
 
-function printStyled(text: string): void {
+function writeLine(text: string): void {
   process.stdout.write(`${text}\n`)
 }
 
-function print(text: string): void {
-  process.stdout.write(`${toTerminalOutput(text)}\n`)
-}
-
-/** Faults a person can fix are sentences; anything else keeps its stack. */
+/** Describes an error that a person can fix by its sentences, and any other with its stack. */
 function describeForTerminal(error: unknown): string {
   if (error instanceof AggregateError)
     return [`${error.message}:`, ...error.errors.map(fault => `  ${describeForTerminal(fault)}`)].join('\n')

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 
 const root = join(import.meta.dirname, '../../..')
-/** The runtime's parser: `JSON.parse`, and `json()` of a request or an answer. */
+/** Matches the runtime's parser: `JSON.parse`, and `json()` of a request or an answer. */
 const nativeReader = /\bJSON\s*\.\s*parse\b|\bJSON\s*\[|(?<!\bz)\.json\(\s*\)/
-const theReader = 'packages/core/src/format/notations.ts'
+const theReader = 'packages/message/src/format/json.ts'
 
 test('the repository parses JSON in one module', () => {
   const files = globSync('{packages,apps}/*/src/**/*.ts', { cwd: root }).filter(

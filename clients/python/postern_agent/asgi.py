@@ -5,7 +5,7 @@ import inspect
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from typing import Any
 
-from .message import Message
+from .message import Forgotten, Message
 from .signature import read_keys
 from .webhook import (
     MAX_BODY,
@@ -13,6 +13,7 @@ from .webhook import (
     CallContext,
     Response,
     check_request,
+    choose_handler,
     format_answer,
     format_failure,
     open_call,
@@ -25,23 +26,25 @@ Receive = Callable[[], Awaitable[Event]]
 Send = Callable[[Event], Awaitable[None]]
 AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 Handler = Callable[[Message, CallContext], Answer | Awaitable[Answer]]
+Forget = Callable[[Forgotten, CallContext], None | Awaitable[None]]
 
 
 class Gone(Exception):
     """The gateway has hung up: its turn was canceled, or is over."""
 
 
-def create_asgi_app(handle: Handler, secret: str | Sequence[str]) -> AsgiApp:
-    """An ASGI application that calls `handle(message, context)` for every genuine call.
+def create_asgi_app(handle: Handler, secret: str | Sequence[str], *, forget: Forget | None = None) -> AsgiApp:
+    """Creates an ASGI 3 application that calls `handle(message, context)` for every genuine call.
 
-    A coroutine function is canceled when the gateway hangs up. A plain function runs in a thread. `secret` may be several
-    while a secret is changed. Raises ValueError for a secret that is none.
+    `forget(forgotten, context)` is called for people whom the agent has to forget, again and again until it raises nothing.
+    A coroutine function is canceled when the gateway hangs up. A plain function runs in a thread, and `context.cancelled`
+    tells it. `secret` may be several while a secret is changed. Raises ValueError for a secret that is none.
     """
     keys = read_keys(secret)
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            await answer_request(handle, keys, scope, receive, send)
+            await answer_request((handle, forget), keys, scope, receive, send)
         elif scope["type"] == "lifespan":
             await follow_lifespan(receive, send)
         else:
@@ -53,6 +56,7 @@ def create_asgi_app(handle: Handler, secret: str | Sequence[str]) -> AsgiApp:
 
 
 async def follow_lifespan(receive: Receive, send: Send) -> None:
+    """Confirms the start and the end of the server (ASGI lifespan protocol 2.0)."""
     while True:
         event = await receive()
         await send({"type": f"{event['type']}.complete"})
@@ -60,11 +64,15 @@ async def follow_lifespan(receive: Receive, send: Send) -> None:
             return
 
 
-async def answer_request(handle: Handler, keys: Sequence[bytes], scope: Scope, receive: Receive, send: Send) -> None:
+async def answer_request(
+    handlers: tuple[Handler, Forget | None], keys: Sequence[bytes], scope: Scope, receive: Receive, send: Send
+) -> None:
+    """Answers one request (ASGI HTTP protocol 2.5)."""
     try:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         check_request(scope["method"], headers.get("content-length"))
         message, context = open_call(keys, headers, await read_body(receive))
+        handle = choose_handler(message, *handlers)
         response = format_answer(await run_until_gone(handle, message, context, receive))
     except Gone:
         return
@@ -74,6 +82,7 @@ async def answer_request(handle: Handler, keys: Sequence[bytes], scope: Scope, r
 
 
 async def read_body(receive: Receive) -> bytes:
+    """Reads the body of a request. Raises Refused for a large one, and Gone when the gateway has hung up."""
     body = bytearray()
     while True:
         event = await receive()
@@ -87,13 +96,14 @@ async def read_body(receive: Receive) -> bytes:
 
 
 async def run_until_gone(handle: Handler, message: Message, context: CallContext, receive: Receive) -> Answer:
-    """What the handler returns. Raises Gone when nobody waits for it any more."""
+    """Runs the handler and returns its answer. Raises Gone when nobody waits for it any more."""
     work = asyncio.ensure_future(run_handler(handle, message, context))
     gone = asyncio.ensure_future(wait_until_gone(receive))
     try:
         await asyncio.wait([work, gone], return_when=asyncio.FIRST_COMPLETED)
         if work.done():
             return work.result()
+        context.gone.set()
         raise Gone
     finally:
         for task in (work, gone):
@@ -102,20 +112,24 @@ async def run_until_gone(handle: Handler, message: Message, context: CallContext
 
 
 async def run_handler(handle: Handler, message: Message, context: CallContext) -> Answer:
+    """Runs the handler: a coroutine function in this loop, a plain function in a thread."""
     answer = handle(message, context) if is_async(handle) else await asyncio.to_thread(handle, message, context)
     return await answer if inspect.isawaitable(answer) else answer
 
 
 def is_async(handle: Handler) -> bool:
+    """Returns True for a coroutine function, and for an object whose call is one."""
     return inspect.iscoroutinefunction(handle) or inspect.iscoroutinefunction(getattr(handle, "__call__", None))
 
 
 async def wait_until_gone(receive: Receive) -> None:
+    """Waits until the gateway hangs up (`http.disconnect`)."""
     while (await receive())["type"] != "http.disconnect":
         continue
 
 
 async def send_response(response: Response, send: Send) -> None:
+    """Sends a response. One of 204 has no length (RFC 9110 §8.6)."""
     headers = list(response.headers)
     if response.status != 204:
         headers.append(("content-length", str(len(response.body))))

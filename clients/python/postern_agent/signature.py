@@ -1,4 +1,4 @@
-"""Who sent a call, and when: Standard Webhooks 1.0.0, signature scheme v1."""
+"""The check of a call's sender and time (Standard Webhooks 1.0.0, signature scheme v1)."""
 
 import base64
 import binascii
@@ -19,7 +19,7 @@ class SignatureError(Exception):
 
 @dataclass(frozen=True)
 class VerifiedCall:
-    """What the signature covers beside the body."""
+    """The facts that the signature covers beside the body."""
 
     id: str
     """The same for every try of one turn."""
@@ -28,9 +28,12 @@ class VerifiedCall:
 
 
 def read_key(secret: str) -> bytes:
-    """The key of a secret: `whsec_` and base64, or any other text as it is. Raises ValueError for a secret that is neither."""
+    """Reads the key of a secret: `whsec_` and base64 (RFC 4648 §4), or any other text as it is.
+
+    Raises ValueError for a secret that is neither.
+    """
     if not secret.startswith(PREFIX):
-        key = secret.encode()
+        key = secret.encode() if secret.strip() else b""
     else:
         try:
             encoded = secret[len(PREFIX) :].rstrip("=")
@@ -43,7 +46,7 @@ def read_key(secret: str) -> bytes:
 
 
 def read_keys(secret: str | Sequence[str]) -> list[bytes]:
-    """The keys of one secret or of several. Raises ValueError for none."""
+    """Reads the keys of one secret or of several. Raises ValueError for none."""
     keys = [read_key(each) for each in ([secret] if isinstance(secret, str) else secret)]
     if not keys:
         raise ValueError("A webhook needs a secret")
@@ -58,7 +61,7 @@ def verify_webhook(
     tolerance: int = 300,
     now: float | None = None,
 ) -> VerifiedCall:
-    """Checks a call of a gateway. Raises SignatureError.
+    """Checks a call of a gateway (Standard Webhooks 1.0.0). Raises SignatureError.
 
     `secret` may be several while a secret is changed. `body` is the request's body as it came, before anything parses it.
     `tolerance` is how many seconds the call may be older or newer than `now` (seconds since the epoch; default: the clock's).
@@ -74,7 +77,7 @@ def verify_with_keys(
     tolerance: int = 300,
     now: float | None = None,
 ) -> VerifiedCall:
-    """As verify_webhook, with secrets that are read already. Raises SignatureError."""
+    """Checks a call as `verify_webhook` does, with secrets that are read already. Raises SignatureError."""
     given = {name.lower(): value for name, value in headers.items()}
     identifier, timestamp = given.get("webhook-id", ""), given.get("webhook-timestamp", "")
     if not identifier:
@@ -94,7 +97,7 @@ def verify_with_keys(
 
 
 def read_signatures(header: str) -> Iterator[bytes]:
-    """The signatures of version 1; a sender that changes its secret sends several."""
+    """Yields the signatures of version 1; a sender that changes its secret sends several."""
     for signature in header.split():
         version, _, value = signature.partition(",")
         if version == "v1":

@@ -13,18 +13,13 @@ class PolicyMessageTranslations(TypedDict):
     """The message."""
 
 
-class PolicyAuthChallenges(TypedDict):
-    scheme: str
-    """Scheme of authentication."""
-
-
 class Policy(TypedDict):
     """What is required before the agent goes on, or why it refuses."""
 
     kind: str
     """The requirement, or why the agent refuses; an unknown kind stays and never means success."""
     message: str
-    """What the sender reads."""
+    """The text for the sender."""
     code: NotRequired[str]
     """The meaning, as one word for programs."""
     title: NotRequired[str]
@@ -37,22 +32,47 @@ class Policy(TypedDict):
     """Label of the link to that page."""
     data: NotRequired[dict[str, Any]]
     """Details for programs."""
-    auth_challenges: NotRequired[list[PolicyAuthChallenges]]
-    """How the sender can prove more, for `unauthorized`."""
+    auth_challenges: NotRequired[list[dict[str, Any]]]
+    """The challenges by which the sender can prove more, for `unauthorized`."""
     retry_after_seconds: NotRequired[float]
-    """When asking again makes sense, for refusals that pass."""
+    """Seconds after which asking again makes sense, for refusals that pass."""
     state: NotRequired[str]
     """Single-use state that a decision names: 256 bits that nobody can guess."""
+    expires_in: NotRequired[float]
+    """The seconds until the decision is due; default: the configured value."""
+    approver: NotRequired[Literal["sender", "operator"]]
+    """The approver; default: the sender."""
+    sender_message: NotRequired[str]
+    """The text for the sender while an operator decides, because only the operator reads `message`; default: a sentence that asks them to wait."""
+    notify: NotRequired[str]
+    """A mailbox that gets the question if an operator decides; it has to be in `email.write_to`."""
+    amount: NotRequired[str]
+    """The price, a decimal number as text: `4.50`."""
+    currency: NotRequired[str]
+    """Its currency, three capital letters (ISO 4217)."""
+    requirement: NotRequired[str]
+    """Public id of the question, made by the gateway."""
+    expires_at: NotRequired[str]
+    """The decision is due then, ISO 8601; made by the gateway."""
+
+
+class TextPartSection(TypedDict):
+    id: str
+    """Tells the sections of one answer apart."""
+    name: NotRequired[str]
+    """Name of the result."""
 
 
 class TextPart(TypedDict):
     """Text."""
 
     kind: Literal["text"]
-    mime: Literal["text/plain", "text/markdown", "text/html"]
+    mime: NotRequired[Literal["text/plain", "text/markdown", "text/html"]]
     """The markup of the text."""
     content: str
     """The text."""
+    section: NotRequired[TextPartSection]
+    """The result that it belongs to, where an answer has several; of A2A, an artifact."""
 
 
 class InlineBytesRef(TypedDict):
@@ -64,9 +84,11 @@ class InlineBytesRef(TypedDict):
 class UrlBytesRef(TypedDict):
     kind: Literal["url"]
     url: str
-    """Where the bytes are; of inbound files a signed address of the gateway."""
+    """The location of the bytes."""
+    foreign: NotRequired[bool]
+    """True if a peer chose the address: it may lead into your own network, so fetch it through a guard or not at all."""
     expires_at: NotRequired[str]
-    """When the address stops working, ISO 8601."""
+    """The time at which the address stops working, ISO 8601."""
 
 
 class ContentAddressedBytesRef(TypedDict):
@@ -75,10 +97,17 @@ class ContentAddressedBytesRef(TypedDict):
     digest: str
     """Digest of the bytes, in lower case hexadecimal; the gateway checks it at each fetch."""
     url: NotRequired[str]
-    """Where the bytes are; of inbound files a signed address of the gateway."""
+    """The location of the bytes."""
 
 
 BytesRef = InlineBytesRef | UrlBytesRef | ContentAddressedBytesRef
+
+
+class FilePartSection(TypedDict):
+    id: str
+    """Tells the sections of one answer apart."""
+    name: NotRequired[str]
+    """Name of the result."""
 
 
 class FilePart(TypedDict):
@@ -88,13 +117,22 @@ class FilePart(TypedDict):
     name: NotRequired[str]
     """Name of the file."""
     description: NotRequired[str]
-    """What it shows, for people who cannot see it (alt text)."""
+    """A description of what it shows, for people who cannot see it (alt text)."""
     mime: NotRequired[str]
     """Its media type."""
     size: NotRequired[float]
     """Its size in bytes."""
     bytes_ref: BytesRef
-    """Where its bytes are."""
+    """The location of its bytes."""
+    section: NotRequired[FilePartSection]
+    """The result that it belongs to, where an answer has several."""
+
+
+class LinkPartSection(TypedDict):
+    id: str
+    """Tells the sections of one answer apart."""
+    name: NotRequired[str]
+    """Name of the result."""
 
 
 class LinkPart(TypedDict):
@@ -102,11 +140,20 @@ class LinkPart(TypedDict):
 
     kind: Literal["link"]
     url: str
-    """Where it leads."""
+    """Address that it leads to."""
     title: NotRequired[str]
     """Its title."""
     description: NotRequired[str]
-    """What is there."""
+    """A description of the page there."""
+    section: NotRequired[LinkPartSection]
+    """The result that it belongs to, where an answer has several."""
+
+
+class ArtifactPartSection(TypedDict):
+    id: str
+    """Tells the sections of one answer apart."""
+    name: NotRequired[str]
+    """Name of the result."""
 
 
 class ArtifactPart(TypedDict):
@@ -116,15 +163,17 @@ class ArtifactPart(TypedDict):
     name: NotRequired[str]
     """Name of the file."""
     description: NotRequired[str]
-    """What it shows, for people who cannot see it (alt text)."""
+    """A description of what it shows, for people who cannot see it (alt text)."""
     mime: NotRequired[str]
     """Its media type."""
     size: NotRequired[float]
     """Its size in bytes."""
     bytes_ref: BytesRef
-    """Where its bytes are."""
+    """The location of its bytes."""
+    section: NotRequired[ArtifactPartSection]
+    """The result that it belongs to, where an answer has several."""
     artifact_type: NotRequired[str]
-    """What kind of thing it is."""
+    """The kind of thing that it is."""
     data: NotRequired[Any]
     """The value itself, if it came as one (an A2A data part); the bytes are its JSON."""
 
@@ -145,13 +194,15 @@ class ToolCallPart(TypedDict):
     args: NotRequired[Any]
     """The arguments of the call."""
     result: NotRequired[Any]
-    """What it returned."""
+    """The value that it returned."""
     error: NotRequired[ToolCallPartError]
-    """Why it failed."""
+    """The reason that it failed."""
     agent: NotRequired[str]
     """The member of a swarm that called it."""
     continues: NotRequired[str]
     """Public id of the requirement that an earlier answer put before the end of this call."""
+    flags: NotRequired[list[str]]
+    """Findings of the gateway in the result: `invisible_characters`, which it has removed."""
 
 
 class PolicyPart(TypedDict):
@@ -159,19 +210,50 @@ class PolicyPart(TypedDict):
 
     kind: Literal["policy"]
     policy: Policy
-    """What is required or refused."""
+    """The requirement or refusal."""
 
 
 # Something that is said. Parts of other kinds may come, too; they are kept as they are.
 Part = TextPart | FilePart | LinkPart | ArtifactPart | ToolCallPart | PolicyPart
 
 
+class DataPartSection(TypedDict):
+    id: str
+    """Tells the sections of one answer apart."""
+    name: NotRequired[str]
+    """Name of the result."""
+
+
+class DataPart(TypedDict):
+    """An artifact that an agent gives as JSON alone."""
+
+    kind: Literal["artifact"]
+    name: NotRequired[str]
+    """Name of the file."""
+    description: NotRequired[str]
+    """A description of what it shows, for people who cannot see it (alt text)."""
+    mime: NotRequired[str]
+    """Its media type."""
+    section: NotRequired[DataPartSection]
+    """The result that it belongs to, where an answer has several."""
+    artifact_type: NotRequired[str]
+    """The kind of thing that it is."""
+    data: Any
+    """The value, any JSON; the gateway makes the bytes of it."""
+
+
+# A part as an agent hands it over.
+GivenPart = Part | DataPart
+
+
 class TransportIdentityProof(TypedDict):
     type: Literal["transport"]
     verified_by: str
-    """What verified it: the method of the channel, or of the token."""
+    """The method that verified it, of the channel or of the token."""
     key_id: NotRequired[str]
     """Id of the key that proved it."""
+    credential: NotRequired[Literal["client_id", "api_key", "chat_token"]]
+    """Kind of the credential whose holder the subject names, unless it is an account: a client, an API key or a chat token."""
 
 
 class SignedAttestationIdentityProof(TypedDict):
@@ -189,7 +271,7 @@ class SignedAttestationIdentityProof(TypedDict):
 class BearerTokenIdentityProof(TypedDict):
     type: Literal["bearer-token"]
     verified_by: str
-    """What verified it: the method of the channel, or of the token."""
+    """The method that verified it, of the channel or of the token."""
 
 
 IdentityProof = TransportIdentityProof | SignedAttestationIdentityProof | BearerTokenIdentityProof
@@ -201,11 +283,11 @@ class IdentityEvidence(TypedDict):
     id: NotRequired[str]
     """Id of the evidence."""
     subject: str
-    """Who the sender is: an actor, `mailto:…`, the subject of a token, or the issuer's own name for them."""
+    """The sender: an actor, `mailto:…`, the subject of a token, or the issuer's own name for them."""
     issuer: str
     """The party that states it."""
     method: str
-    """How it was proven, a URN."""
+    """The method of the proof, a URN."""
     assurance: str
     """The strength of the proof: `address`, `domain`, `oauth`, or a level of the issuer."""
     audience: str | list[str]
@@ -213,29 +295,29 @@ class IdentityEvidence(TypedDict):
     issued_at: str
     """Time of issue, ISO 8601."""
     not_before: NotRequired[str]
-    """When it begins to count, ISO 8601."""
+    """The time at which it begins to count, ISO 8601."""
     expires_at: NotRequired[str]
-    """When it stops counting, ISO 8601."""
+    """The time at which it stops counting, ISO 8601."""
     on_behalf_of: NotRequired[list[str]]
     """Subjects that the sender acts for; it never widens a right."""
     claims: NotRequired[dict[str, Any]]
     """Further statements of the issuer."""
     source: NotRequired[dict[str, Any]]
-    """Where the issuer has it from."""
+    """The issuer's own source of it."""
     proof: IdentityProof
-    """How it is proven."""
+    """Its proof."""
 
 
 class PolicyResolutionResolver(TypedDict):
     method: str
     """The kind of decision."""
     subject: NotRequired[str]
-    """Who decided it."""
+    """The person who decided it."""
 
 
 class PolicyResolutionReceipt(TypedDict):
     provider: str
-    """Who confirms the payment."""
+    """The provider that confirms the payment."""
     reference: str
     """The provider's reference."""
 
@@ -251,16 +333,18 @@ class PolicyResolution(TypedDict):
     """Kind of the requirement."""
     outcome: NotRequired[Literal["granted", "declined"]]
     """The decision."""
+    cancelled: NotRequired[Literal[True]]
+    """True if nobody said no: the question was closed, or its time is over."""
     resolved_at: NotRequired[str]
     """Time of the decision, ISO 8601 UTC."""
     resolver: NotRequired[PolicyResolutionResolver]
     """The kind of decision (`link`, `principal`, `receipt`, `operator`), and who made it, if known."""
     receipt: NotRequired[PolicyResolutionReceipt]
-    """Of a payment: who confirms it, and by which reference."""
+    """The confirmation of a payment, with its reference."""
     args: NotRequired[Any]
-    """Of a call that an operator has allowed with other arguments: these."""
+    """The other arguments with which an operator has allowed a call."""
     remember: NotRequired[Literal["conversation", "always"]]
-    """Of a call: how far the decision counts for later ones."""
+    """The later calls for which a decision on a call counts."""
     approver: NotRequired[Literal["operator"]]
     code: NotRequired[str]
     """The requirement's `code`."""
@@ -274,11 +358,11 @@ class HistoricalSender(TypedDict):
     display_name: NotRequired[str]
     """Name the writer showed."""
     verified: NotRequired[bool]
-    """Whether the transport proved the writer then."""
+    """True if the transport proved the writer then."""
     auth_method: NotRequired[str]
-    """How it did."""
+    """The method of that proof."""
     identities: NotRequired[list[IdentityEvidence]]
-    """What was proven of the writer then."""
+    """The proven identities of the writer then."""
 
 
 class HistoricalMessage(TypedDict):
@@ -289,7 +373,7 @@ class HistoricalMessage(TypedDict):
     role: Literal["user", "assistant"]
     """`assistant` for the agent itself, `user` for everybody else."""
     sender: HistoricalSender
-    """Who wrote it; the first writer if there are several, verified only if all are."""
+    """The writer; the first writer if there are several, verified only if all are."""
     writers: NotRequired[list[HistoricalSender]]
     """All writers of the turn in order, if there are several or their proofs differ."""
     parts: list[Part]
@@ -302,7 +386,7 @@ class HistoricalMessage(TypedDict):
 
 class SenderProfileAvatar(TypedDict):
     url: str
-    """Where the picture is."""
+    """Address of the picture."""
     mime_type: NotRequired[str]
     """Its media type."""
 
@@ -325,7 +409,7 @@ class SenderProfile(TypedDict):
     provider_subject: NotRequired[str]
     """Id of the account on its platform."""
     fetched_at: NotRequired[str]
-    """When the gateway read the profile, ISO 8601."""
+    """The time at which the gateway read the profile, ISO 8601."""
 
 
 class Sender(TypedDict):
@@ -334,15 +418,15 @@ class Sender(TypedDict):
     display_name: NotRequired[str]
     """Name the sender shows."""
     profile: NotRequired[SenderProfile]
-    """How the sender presents themselves; for display only, never for authorization."""
+    """The profile as the sender presents it; for display only, never for authorization."""
     auth_method: str
-    """How the transport proved the sender; `none` if it did not."""
+    """The method by which the transport proved the sender; `none` if it did not."""
     verified: bool
-    """Whether the transport proved the sender."""
+    """True if the transport proved the sender."""
     key_id: NotRequired[str]
     """Id of the key that proved it."""
     identities: NotRequired[list[IdentityEvidence]]
-    """What is proven of the sender; authorization reads this."""
+    """The proven identities of the sender; authorization reads these."""
 
 
 class InlineMentionRelay(TypedDict):
@@ -360,7 +444,7 @@ class AddressingMentionRelay(TypedDict):
     envelope_fields: list[str]
     """Fields of the wire's envelope that name recipients."""
     also_inline: bool
-    """Whether the text has to name them, too."""
+    """True if the text has to name them, too."""
 
 
 class NoneMentionRelay(TypedDict):
@@ -372,27 +456,75 @@ MentionRelay = InlineMentionRelay | RecipientFieldMentionRelay | AddressingMenti
 
 class AgentChain(TypedDict):
     hop: int
-    """How many agents have passed the message on."""
+    """Number of agents that have passed the message on."""
     max_hops: int
-    """How many may; never more than `limits.loop.max_hops`."""
+    """Most agents that may; never more than `limits.loop.max_hops`."""
     is_final: bool
-    """Whether the agent has to conclude, and may bring no other agent in."""
+    """True if the agent has to conclude, and may bring no other agent in."""
 
 
 class RecipientCapabilities(TypedDict):
     mention_relay: MentionRelay
-    """How an answer brings a mentioned recipient in; `none` if only the gateway or the agent can call them."""
+    """The way an answer brings a mentioned recipient in; `none` if only the gateway or the agent can call them."""
     agent_chain: NotRequired[AgentChain]
     """Position in a chain of agents that call each other."""
+
+
+class NormalizedMessagePersonChangeBeforeAddresses(TypedDict):
+    via: str
+    """The channel."""
+    address: str
+    """The address there, `@name@domain`."""
+
+
+class NormalizedMessagePersonChangeBefore(TypedDict):
+    id: str
+    """The agent's key of the person, as `context.person.id`."""
+    addresses: list[NormalizedMessagePersonChangeBeforeAddresses]
+    """The person's addresses."""
+
+
+class NormalizedMessagePersonChangeAfterAddresses(TypedDict):
+    via: str
+    """The channel."""
+    address: str
+    """The address there, `@name@domain`."""
+
+
+class NormalizedMessagePersonChangeAfter(TypedDict):
+    id: str
+    """The agent's key of the person, as `context.person.id`."""
+    addresses: list[NormalizedMessagePersonChangeAfterAddresses]
+    """The person's addresses."""
+
+
+class NormalizedMessagePersonChange(TypedDict):
+    before: list[NormalizedMessagePersonChangeBefore]
+    """The persons as they were: two of a `link`, one of an `unlink`."""
+    after: list[NormalizedMessagePersonChangeAfter]
+    """The persons as they are: one of a `link`, two or more of an `unlink`."""
+
+
+class NormalizedMessageCalledBy(TypedDict):
+    agent: str
+    """The agent that calls."""
+    message: int
+    """Number of the message whose turn calls."""
+    first_message: NotRequired[int]
+    """Number of the message with which the calls began, where that is another one."""
+    correlation_id: str
+    """The word that its lines in the log share."""
+    on_behalf: NotRequired[bool]
+    """True if it calls for the sender of that message."""
 
 
 class MergedMessage(TypedDict):
     id: str
     """Id of the earlier message."""
     received_at: str
-    """When it arrived."""
+    """The time of its arrival."""
     part_count: int
-    """How many of the parts are its own; the parts stand in the order of the messages, those of the message itself last."""
+    """Number of the parts that are its own; the parts stand in the order of the messages, those of the message itself last."""
 
 
 class NormalizedMessage(TypedDict):
@@ -401,29 +533,37 @@ class NormalizedMessage(TypedDict):
     id: str
     """Id of the message on its wire."""
     thread_id: str
-    """Id of the conversation."""
+    """Id of the conversation: the gateway draws it, and only people who may read the conversation reach it."""
+    thread_source: NotRequired[str]
+    """Id by which the wire named the conversation when it began."""
     in_reply_to: NotRequired[str]
     """Id of the message that it answers."""
     sender: Sender
-    """Who sent it, and how that is proven."""
+    """The sender, with the proof of their identity."""
     recipient: str
     """The agent it is for, `@agent@domain`."""
     parts: list[Part]
-    """What it says."""
+    """Its content."""
     history: NotRequired[list[HistoricalMessage]]
     """The conversation before it, oldest first, trimmed by the gateway."""
     recipient_capabilities: RecipientCapabilities
-    """What an answer can do on this channel."""
+    """The means that an answer has on this channel."""
     received_via: str
     """The channel."""
     received_at: str
-    """When the gateway took it."""
+    """The time at which the gateway accepted it."""
     raw: Any
-    """What arrived, without credentials: JSON-LD, an A2A request, or the text of a mail."""
+    """The document as it arrived, without credentials: JSON-LD, an A2A request, or the text of a mail."""
     policy_resolution: NotRequired[PolicyResolution]
     """The decision of a requirement of the agent, if the message has one."""
-    kind: NotRequired[Literal["message", "edit", "delete", "reaction", "follow", "unfollow"]]
-    """What happened; agents get only the kinds that `receives` names."""
+    kind: NotRequired[Literal["message", "edit", "delete", "reaction", "follow", "unfollow", "link", "unlink", "cancel"]]
+    """The kind of event; agents get only the kinds that `receives` names."""
+    person_change: NotRequired[NormalizedMessagePersonChange]
+    """The persons that a `link` or an `unlink` concerns, before and after."""
+    called_by: NotRequired[NormalizedMessageCalledBy]
+    """The turn that calls, if another agent of this gateway has sent it."""
+    on_behalf_of: NotRequired[Sender]
+    """The sender for whom that agent calls, with what was proven of them there; they have not sent this message."""
     merged: NotRequired[list[MergedMessage]]
     """Earlier messages of the same sender that share the answer to this one."""
     phase_id: NotRequired[int]
@@ -438,16 +578,28 @@ class Post(TypedDict):
     act: Literal["post"]
     id: NotRequired[str]
     """Id of the post, so that the agent can edit it later; default: made by the gateway."""
-    parts: list[Part]
-    """What it says."""
+    parts: list[GivenPart]
+    """Its content."""
     visibility: NotRequired[Literal["public", "unlisted", "followers", "direct"]]
-    """Who may read it; `direct` reaches only those it mentions; default: `public`."""
+    """Its audience; `direct` reaches only the people that it mentions; default: `public`."""
     mentions: NotRequired[list[str]]
-    """Whom it mentions, `@name@domain`."""
+    """The people that it mentions, `@name@domain`."""
     subject: NotRequired[str]
     """A content warning; of a mail, its subject."""
     via: NotRequired[str]
     """Send it by this channel as a direct message to those it mentions, if the operator allows that."""
+
+
+class FurtherReply(TypedDict):
+    """Further words in a conversation, without a message to answer."""
+
+    act: Literal["reply"]
+    id: NotRequired[str]
+    """Id of the reply, so that the agent can edit it later; default: made by the gateway."""
+    thread: str
+    """`thread_id` of the conversation."""
+    parts: list[GivenPart]
+    """The words."""
 
 
 class Edit(TypedDict):
@@ -456,7 +608,7 @@ class Edit(TypedDict):
     act: Literal["edit"]
     response: str
     """Id of the response or post."""
-    parts: list[Part]
+    parts: list[GivenPart]
     """The new words."""
 
 
@@ -478,7 +630,7 @@ class Reaction(TypedDict):
 
 
 # What the agent does besides answering.
-Action = Post | Edit | Delete | Reaction
+Action = Post | FurtherReply | Edit | Delete | Reaction
 
 
 class TokenUsage(TypedDict):
@@ -502,9 +654,11 @@ class TokenUsage(TypedDict):
     """Input tokens that went into a cache."""
 
 
-class ReplyNotes(TypedDict):
-    type: str
-    """Type of the note."""
+class ReplyWithheld(TypedDict):
+    kind: str
+    """Its kind: `reasoning`, `tool_call`, `control_token` or `data_block`."""
+    text: str
+    """The text."""
 
 
 ReplyWords = TypedDict("ReplyWords", {"as": NotRequired[Literal["message"]]})
@@ -513,33 +667,37 @@ ReplyWords = TypedDict("ReplyWords", {"as": NotRequired[Literal["message"]]})
 class Reply(ReplyWords):
     """What a webhook may answer: `text` or `parts`, and what else it decides."""
 
-    parts: NotRequired[list[Part]]
-    """What it says."""
+    parts: NotRequired[list[GivenPart]]
+    """Its content."""
     status: NotRequired[Literal["completed", "input_required", "auth_required", "rejected", "failed", "working"]]
-    """How the turn ends; default: `completed`."""
+    """The outcome of the turn; default: `completed`."""
     mentions: NotRequired[list[str]]
     """Further recipients, `@name@domain`; the channel's `mention_relay` brings them in."""
     visibility: NotRequired[Literal["public", "unlisted", "followers", "direct"]]
-    """Who may read it on the fediverse; default: as the message, and never wider."""
+    """Its audience on the fediverse; default: that of the message, and never a wider one."""
     subject: NotRequired[str]
     """A content warning; of a mail, its subject."""
     results: NotRequired[int]
-    """How many parts were a result before the agent asked; set for the pieces of a stream."""
+    """Number of parts that were a result before the agent asked; set for the pieces of a stream."""
     acts: NotRequired[list[Action]]
-    """What the agent does besides answering."""
-    notes: NotRequired[list[ReplyNotes]]
-    """What the transcript keeps of the turn, as `context.note` does."""
+    """The agent's actions besides answering."""
+    notes: NotRequired[list[dict[str, Any]]]
+    """The notes of the turn for the transcript, as with `context.note`."""
+    withheld: NotRequired[list[ReplyWithheld]]
+    """Text of a model behind the agent that people do not get; the record keeps its beginning for the operator."""
     stage: NotRequired[str]
     """The stage that a stream has reached, as `context.stage` tells it."""
     speaker: NotRequired[str]
     """The member that speaks, if several agents stand behind one address."""
     chat_state: NotRequired[dict[str, Any]]
-    """What a chat shows of the agent beside its words (AG-UI: `STATE_SNAPSHOT`, `STATE_DELTA`); the last one stands."""
+    """The state that a chat shows beside the agent's words (AG-UI: `STATE_SNAPSHOT`, `STATE_DELTA`); the last one stands."""
     chat_metadata: NotRequired[dict[str, Any]]
-    """What a chat keeps with the message and shows as it is (AG-UI: `metadata`)."""
+    """The data that a chat stores with the message and shows as it is (AG-UI: `metadata`)."""
     trace: NotRequired[list[ToolCallPart]]
     """Calls that are no part of the answer, such as those by which agents hand over."""
     usage: NotRequired[list[TokenUsage]]
-    """What the answer cost in tokens, one for each provider and model; pieces of a stream add up."""
+    """The tokens that the answer used, one entry for each provider and model; pieces of a stream add up."""
     text: NotRequired[str]
     """One text part in Markdown, instead of `parts`."""
+    person_state: NotRequired[Any]
+    """The new state of the person, which replaces the present one."""

@@ -1,11 +1,14 @@
-"""What the applications for ASGI and WSGI have in common: from a request to a message, and from an answer to a response."""
+"""The shared part of the applications for ASGI and WSGI: from a request to a message, and from an answer to a response."""
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
 from http import HTTPStatus
-from math import ceil
+from math import ceil, inf
+from threading import Event
 from typing import Any, cast
 
 from .message import Message
@@ -17,6 +20,9 @@ log = logging.getLogger("postern_agent")
 #: Bytes of a request that are read at most; a gateway sends no more.
 MAX_BODY = 8 * 1024 * 1024 + 1024
 
+#: Seconds that a gateway is asked to wait at most; it has given up long before.
+MAX_AFTER = 2**31 - 1
+
 Answer = str | Reply | Mapping[str, Any] | None
 """What a handler returns: Markdown, a reply, or None to say nothing."""
 
@@ -25,8 +31,10 @@ class TryAgainLater(Exception):
     """Raise it when something you need does not answer: the gateway calls again."""
 
     def __init__(self, message: str = "", *, after: float | None = None) -> None:
-        """`after` is how many seconds the gateway has to wait at least."""
+        """`after` is how many seconds the gateway has to wait at least. Raises ValueError if that is no finite number."""
         super().__init__(message)
+        if after is not None and not -inf < after < inf:
+            raise ValueError(f"after must be a finite number of seconds, not {after}")
         self.after = after
 
 
@@ -36,12 +44,24 @@ class TurnFailed(Exception):
 
 @dataclass(frozen=True)
 class CallContext:
-    """What a handler knows of a call beside the message."""
+    """The facts of a call beside the message."""
 
     id: str
     """The same for every try of one turn: know repeats by it."""
     sent_at: int
     """When the gateway sent it, seconds since the epoch."""
+    deadline: float | None = None
+    """Until when the gateway waits for the answer, seconds since the epoch by the clock of this machine."""
+    gone: Event = field(default_factory=Event, repr=False, compare=False)
+    """Set when the gateway hangs up; a thread may wait for it. Only ASGI servers notice that."""
+
+    @property
+    def cancelled(self) -> bool:
+        """Nobody waits for the answer any more: the turn was canceled, or its time is over.
+
+        Ask it in long work of a plain function.
+        """
+        return self.gone.is_set() or (self.deadline is not None and time.time() > self.deadline)
 
 
 @dataclass(frozen=True)
@@ -61,71 +81,111 @@ class Refused(Exception):
         self.response = response
 
 
-def refuse(status: HTTPStatus, detail: str, *headers: tuple[str, str]) -> Refused:
+def refuse_request(status: HTTPStatus, detail: str, *headers: tuple[str, str]) -> Refused:
+    """Returns a refusal with a sentence for the operator of the gateway."""
     body = json.dumps({"detail": detail}).encode()
     return Refused(Response(status, [("content-type", "application/json"), *headers], body))
 
 
 def check_request(method: str, length: str | None) -> int | None:
-    """How many bytes the body has, if the request says so. Raises Refused for what is no call by its head already."""
+    """Returns the length of the body, if the request states it (RFC 9110 §8.6). Raises Refused for a request that is no call."""
     if method != "POST":
-        raise refuse(HTTPStatus.METHOD_NOT_ALLOWED, "A webhook is called by POST", ("allow", "POST"))
+        raise refuse_request(HTTPStatus.METHOD_NOT_ALLOWED, "A webhook is called by POST", ("allow", "POST"))
     if not length:
         return None
     if not (length.isascii() and length.isdecimal()):
-        raise refuse(HTTPStatus.BAD_REQUEST, "content-length is no number")
+        raise refuse_request(HTTPStatus.BAD_REQUEST, "content-length is no number")
     if len(length) > 12 or int(length) > MAX_BODY:
         raise refuse_size()
     return int(length)
 
 
 def refuse_size() -> Refused:
+    """Refuses a body that is too large, and closes the connection (RFC 9110 §15.5.14)."""
     detail = f"The body has more than {MAX_BODY} bytes"
-    return refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail, ("connection", "close"))
+    return refuse_request(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail, ("connection", "close"))
 
 
 def open_call(keys: Sequence[bytes], headers: Mapping[str, str], body: bytes) -> tuple[Message, CallContext]:
-    """The message of a genuine call. Raises Refused."""
+    """Returns the message of a genuine call. Raises Refused."""
     try:
         call = verify_with_keys(keys, headers, body)
     except SignatureError as error:
         log.warning("refused a call: %s", error)
-        raise refuse(HTTPStatus.UNAUTHORIZED, str(error)) from error
-    return read_message(body), CallContext(call.id, call.sent_at)
+        raise refuse_request(HTTPStatus.UNAUTHORIZED, str(error)) from error
+    message = read_message(body)
+    return message, CallContext(call.id, call.sent_at, read_deadline(message, call.sent_at))
+
+
+def read_deadline(message: Message, sent_at: int) -> float | None:
+    """Returns the end of the gateway's wait by the clock of this machine, which may differ from the gateway's."""
+    try:
+        return time.time() + datetime.fromisoformat(message["deadline"]).timestamp() - sent_at
+    except (KeyError, TypeError, ValueError):
+        return None
 
 
 def read_message(body: bytes) -> Message:
-    """Raises Refused for what no gateway sends."""
+    """Parses a body. Raises Refused for one that no gateway sends."""
     try:
         message = json.loads(body)
     except (ValueError, RecursionError) as error:
-        raise refuse(HTTPStatus.BAD_REQUEST, "The body is no JSON") from error
-    if not isinstance(message, dict) or not isinstance(message.get("parts"), list):
-        raise refuse(HTTPStatus.BAD_REQUEST, 'The body is no message; is "format" of the agent "message"?')
+        raise refuse_request(HTTPStatus.BAD_REQUEST, "The body is no JSON") from error
+    if not isinstance(message, dict) or not (isinstance(message.get("parts"), list) or is_forgetting(message)):
+        raise refuse_request(HTTPStatus.BAD_REQUEST, 'The body is no message; is "format" of the agent "message"?')
     return cast(Message, message)
 
 
+def is_forgetting(message: Mapping[str, Any]) -> bool:
+    """Returns True for a call that is no message, but names somebody whom the agent has to forget."""
+    return message.get("kind") == "forget" and isinstance(message.get("threads"), list)
+
+
+def choose_handler(message: Message, handle: Callable[..., Any], forget: Callable[..., Any] | None) -> Callable[..., Any]:
+    """Chooses the function for a call. Raises Refused where there is no `forget`: the gateway calls again."""
+    if not is_forgetting(message):
+        return handle
+    if forget is None:
+        raise refuse_request(HTTPStatus.NOT_IMPLEMENTED, "This agent forgets nobody; give the application a function `forget`")
+    return forget
+
+
 def format_answer(answer: Answer) -> Response:
-    """Raises TypeError or ValueError for what is no answer."""
+    """Formats the answer of a handler. Raises Refused for a value that is none, which a second call would give again."""
     if answer is None:
         return Response(HTTPStatus.NO_CONTENT)
-    if not isinstance(answer, (str, Mapping)):
-        raise TypeError(f"A handler returns a str, a mapping or None, not {type(answer).__name__}")
-    reply = {"text": answer} if isinstance(answer, str) else dict(answer)
-    body = json.dumps(reply, ensure_ascii=False, allow_nan=False).encode()
+    try:
+        body = serialize(answer)
+    except (TypeError, ValueError, RecursionError, OverflowError) as error:
+        log.error("a handler returned what cannot be sent", exc_info=error)
+        raise refuse_request(HTTPStatus.UNPROCESSABLE_ENTITY, "The answer cannot be sent as JSON") from error
     return Response(HTTPStatus.OK, [("content-type", "application/json")], body)
 
 
+def serialize(answer: str | Reply | Mapping[str, Any]) -> bytes:
+    """Serializes an answer as JSON.
+
+    Raises TypeError, ValueError (a half of a character is no UTF-8), RecursionError or OverflowError.
+    """
+    if not isinstance(answer, (str, Mapping)):
+        raise TypeError(f"A handler returns a str, a mapping or None, not {type(answer).__name__}")
+    reply = {"text": answer} if isinstance(answer, str) else dict(answer)
+    return json.dumps(reply, ensure_ascii=False, allow_nan=False).encode()
+
+
 def format_failure(error: Exception) -> Response:
-    """The response for what a handler raised. An error that it did not mean is logged, and the gateway calls again."""
+    """Formats the response to an error of a handler. An unexpected error is logged, and the gateway calls again.
+
+    `TryAgainLater.after` becomes `Retry-After` (RFC 9110 §10.2.3).
+    """
     if isinstance(error, Refused):
         return error.response
     if isinstance(error, TurnFailed):
         log.warning("a turn failed: %s", error)
-        return refuse(HTTPStatus.UNPROCESSABLE_ENTITY, "The turn failed").response
+        return refuse_request(HTTPStatus.UNPROCESSABLE_ENTITY, "The turn failed").response
     if isinstance(error, TryAgainLater):
         log.warning("a turn is to be tried again: %s", error)
-        headers = [] if error.after is None else [("retry-after", str(max(0, ceil(error.after))))]
-        return refuse(HTTPStatus.SERVICE_UNAVAILABLE, "Try again later", *headers).response
+        headers = [] if error.after is None else [("retry-after", str(min(max(0, ceil(error.after)), MAX_AFTER)))]
+        return refuse_request(HTTPStatus.SERVICE_UNAVAILABLE, "Try again later", *headers).response
     log.error("a handler failed", exc_info=error)
-    return refuse(HTTPStatus.INTERNAL_SERVER_ERROR, "The agent failed").response
+    return refuse_request(HTTPStatus.INTERNAL_SERVER_ERROR, "The agent failed").response

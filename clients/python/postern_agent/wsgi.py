@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from http import HTTPStatus
 from typing import Any
 
-from .message import Message
+from .message import Forgotten, Message
 from .signature import read_keys
 from .webhook import (
     MAX_BODY,
@@ -12,10 +12,11 @@ from .webhook import (
     CallContext,
     Response,
     check_request,
+    choose_handler,
     format_answer,
     format_failure,
     open_call,
-    refuse,
+    refuse_request,
     refuse_size,
 )
 
@@ -23,11 +24,13 @@ Environment = dict[str, Any]
 StartResponse = Callable[..., Any]
 WsgiApp = Callable[[Environment, StartResponse], Iterable[bytes]]
 Handler = Callable[[Message, CallContext], Answer]
+Forget = Callable[[Forgotten, CallContext], None]
 
 
-def create_wsgi_app(handle: Handler, secret: str | Sequence[str]) -> WsgiApp:
-    """A WSGI application that calls `handle(message, context)` for every genuine call.
+def create_wsgi_app(handle: Handler, secret: str | Sequence[str], *, forget: Forget | None = None) -> WsgiApp:
+    """Creates a WSGI application (PEP 3333) that calls `handle(message, context)` for every genuine call.
 
+    `forget(forgotten, context)` is called for people whom the agent has to forget, again and again until it raises nothing.
     `secret` may be several while a secret is changed. Raises ValueError for a secret that is none.
     """
     keys = read_keys(secret)
@@ -36,7 +39,7 @@ def create_wsgi_app(handle: Handler, secret: str | Sequence[str]) -> WsgiApp:
         try:
             body = read_body(environment)
             message, context = open_call(keys, read_headers(environment), body)
-            response = format_answer(handle(message, context))
+            response = format_answer(choose_handler(message, handle, forget)(message, context))
         except Exception as error:
             response = format_failure(error)
         return start(response, start_response)
@@ -45,11 +48,14 @@ def create_wsgi_app(handle: Handler, secret: str | Sequence[str]) -> WsgiApp:
 
 
 def read_body(environment: Environment) -> bytes:
-    """Raises Refused. A body of unknown length is read only from a server that ends it itself."""
+    """Reads the body of a request. Raises Refused.
+
+    A body of unknown length is read only from a server that ends it itself (`wsgi.input_terminated`).
+    """
     length = check_request(environment["REQUEST_METHOD"], environment.get("CONTENT_LENGTH"))
     if length is None:
         if not environment.get("wsgi.input_terminated"):
-            raise refuse(HTTPStatus.LENGTH_REQUIRED, "content-length is missing")
+            raise refuse_request(HTTPStatus.LENGTH_REQUIRED, "content-length is missing")
         body = environment["wsgi.input"].read(MAX_BODY + 1)
         if len(body) > MAX_BODY:
             raise refuse_size()
@@ -58,12 +64,13 @@ def read_body(environment: Environment) -> bytes:
 
 
 def read_headers(environment: Environment) -> dict[str, str]:
-    """The request's fields, as CGI names them."""
+    """Reads the header fields of a request, as CGI names them (RFC 3875 §4.1.18)."""
     fields = ((name, value) for name, value in environment.items() if name.startswith("HTTP_"))
     return {name[len("HTTP_") :].replace("_", "-").lower(): value for name, value in fields}
 
 
 def start(response: Response, start_response: StartResponse) -> Iterable[bytes]:
+    """Starts a response and returns its body."""
     # Fields of one connection are the server's alone (PEP 3333).
     headers = [(name, value) for name, value in response.headers if name != "connection"]
     if response.status != HTTPStatus.NO_CONTENT:

@@ -1,4 +1,4 @@
-"""The sixteen types of messages, and which view each belongs to."""
+"""The sixteen types of messages, and the types of two views."""
 
 USER_MESSAGE = "user_message"
 ASSISTANT_MESSAGE = "assistant_message"

@@ -1,6 +1,9 @@
+"""A message store that a gateway keeps, read and written over HTTP (routes `/v1/store/{location}`)."""
+
 import json
+from collections.abc import Iterable, Sequence
 from http.client import HTTPException
-from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
+from typing import Any, cast
 from urllib.error import HTTPError
 from urllib.parse import quote, urlencode
 from urllib.request import HTTPRedirectHandler, Request, build_opener
@@ -9,25 +12,28 @@ from .message_store import BaseMessageStore, Message
 
 
 class MessageStoreError(Exception):
-    """The gateway refused, or could not be reached. ``code`` is its word for why; ``status`` the HTTP status, or 0."""
+    """The gateway refused a request, or did not answer."""
 
     def __init__(self, message: str, code: str, status: int = 0) -> None:
         super().__init__(message)
         self.code = code
+        """The reason, as the gateway's problem document has it (RFC 9457), or `unreachable`."""
         self.status = status
+        """The HTTP status; 0 if there was no answer."""
 
 
-class _NoRedirects(HTTPRedirectHandler):
-    """A redirect would carry the token to somebody else."""
+class NoRedirects(HTTPRedirectHandler):
+    """Follows no redirect: the token is for the gateway alone."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
 
 
 class PosternMessageStore(BaseMessageStore):
-    """Messages kept by a gateway, under the owner its token stands for."""
+    """Messages that a gateway keeps, for the owner of the token (a bearer token, RFC 6750 §2.1)."""
 
     def __init__(self, url: str, token: str, timeout: float = 30.0) -> None:
+        """Opens no connection. Raises ValueError for an address or a token that no request can have."""
         if not url or not token:
             raise ValueError("a message store needs the address of its gateway and a token")
         if not url.lower().startswith(("http://", "https://")):
@@ -37,63 +43,65 @@ class PosternMessageStore(BaseMessageStore):
         self._base = url.rstrip("/")
         self._token = token
         self._timeout = timeout
-        self._opener = build_opener(_NoRedirects)
+        self._opener = build_opener(NoRedirects)
 
     def get_conversation_messages(
-        self, location: str, limit: Optional[int] = None, tail: Optional[int] = None
-    ) -> List[Message]:
-        """What user and assistant said. ``limit`` is the oldest so many, ``tail`` the newest, both ascending; 0 or none is all."""
-        return self._read(location, "conversation", _cut(limit, tail))
+        self, location: str, limit: int | None = None, tail: int | None = None
+    ) -> list[Message]:
+        """Reads what user and assistant said. Raises MessageStoreError.
+
+        `limit` is the number of the oldest messages, `tail` that of the newest. Both are ascending; 0 or None is all.
+        """
+        return self._read(location, "conversation", list_limits(limit, tail))
 
     def get_agent_messages(
         self,
         location: str,
         agent_key: str,
-        limit: Optional[int] = None,
-        tail: Optional[int] = None,
-        types: Optional[Sequence[str]] = None,
-    ) -> List[Message]:
-        """What one agent did, plans and contexts too, unless ``types`` names others."""
-        query = _cut(limit, tail) + ([("types", ",".join(types))] if types else [])
-        return self._read(location, f"agents/{_segment('an agent key', agent_key)}", query)
+        limit: int | None = None,
+        tail: int | None = None,
+        types: Sequence[str] | None = None,
+    ) -> list[Message]:
+        """Reads what one agent did, plans and contexts too, unless `types` names others. Raises MessageStoreError."""
+        query = list_limits(limit, tail) + ([("types", ",".join(types))] if types else [])
+        return self._read(location, f"agents/{encode_segment('an agent key', agent_key)}", query)
 
-    def get_global_messages(
-        self, location: str, limit: Optional[int] = None, tail: Optional[int] = None
-    ) -> List[Message]:
-        """What is meant for every agent, whoever said it."""
-        return self._read(location, "global", _cut(limit, tail))
+    def get_global_messages(self, location: str, limit: int | None = None, tail: int | None = None) -> list[Message]:
+        """Reads the messages for every agent, whoever said them. Raises MessageStoreError."""
+        return self._read(location, "global", list_limits(limit, tail))
 
     def get_team_messages(
         self,
         location: str,
-        agent_keys: List[str],
-        limit: Optional[int] = None,
-        tail: Optional[int] = None,
+        agent_keys: list[str],
+        limit: int | None = None,
+        tail: int | None = None,
         limit_scope: str = "total",
-    ) -> List[Message]:
-        """What several agents did, merged. ``limit`` counts in all, or with ``limit_scope="per_agent"`` for each."""
+    ) -> list[Message]:
+        """Reads what several agents did, merged. Raises MessageStoreError.
+
+        `limit` counts in all, or with `limit_scope="per_agent"` for each.
+        """
         if not agent_keys:
             return []
         keys = [("agent_key", key) for key in agent_keys]
-        return self._read(location, "team", keys + _cut(limit, tail) + [("limit_scope", limit_scope)])
+        return self._read(location, "team", keys + list_limits(limit, tail) + [("limit_scope", limit_scope)])
 
-    def add_messages(
-        self, location: str, messages: Iterable[Message], agent_key: Optional[str] = None
-    ) -> List[Message]:
-        """Stores messages; gives them as they are stored. All or none of them, 500 at once.
+    def add_messages(self, location: str, messages: Iterable[Message], agent_key: str | None = None) -> list[Message]:
+        """Stores messages, all or none of them, 500 at once. Returns them as they are stored. Raises MessageStoreError.
 
-        A message without a ``timestamp`` is given one; views are in the order of storing.
+        The gateway gives a time to a message without a `timestamp`; views are in the order of storing.
         """
-        body: Dict[str, Any] = {"messages": list(messages)}
+        body: dict[str, Any] = {"messages": list(messages)}
         if agent_key:
             body["agent_key"] = agent_key
-        return self._call("POST", f"{_path(location)}/messages", body)["messages"]
+        return self._call("POST", f"{path_of(location)}/messages", body)
 
-    def _read(self, location: str, view: str, query: List[Tuple[str, str]]) -> List[Message]:
+    def _read(self, location: str, view: str, query: list[tuple[str, str]]) -> list[Message]:
         asked = f"?{urlencode(query)}" if query else ""
-        return self._call("GET", f"{_path(location)}/{view}{asked}")["messages"]
+        return self._call("GET", f"{path_of(location)}/{view}{asked}")
 
-    def _call(self, method: str, path: str, body: Optional[Dict[str, Any]] = None) -> Dict[str, Any]:
+    def _call(self, method: str, path: str, body: dict[str, Any] | None = None) -> list[Message]:
         data = None if body is None else json.dumps(body, allow_nan=False).encode()
         headers = {"authorization": f"Bearer {self._token}", "accept": "application/json"}
         if data is not None:
@@ -103,28 +111,34 @@ class PosternMessageStore(BaseMessageStore):
             with self._opener.open(request, timeout=self._timeout) as answer:
                 text = answer.read()
         except HTTPError as error:
-            raise _refusal(error) from None
+            raise read_refusal(error) from None
         except (OSError, HTTPException) as error:
             reason = getattr(error, "reason", None) or type(error).__name__
             raise MessageStoreError(f"the gateway cannot be reached: {reason}", "unreachable") from error
-        return _messages(text)
+        return read_messages(text)
 
 
-def _messages(text: bytes) -> Dict[str, Any]:
+def read_messages(text: bytes) -> list[Message]:
+    """Reads the messages of an answer. Raises MessageStoreError for anything else."""
     try:
         answer = json.loads(text)
     except ValueError:
         answer = None
     if not isinstance(answer, dict) or not isinstance(answer.get("messages"), list):
         raise MessageStoreError("the gateway answered with something else than messages", "malformed")
-    return answer
+    return cast(list[Message], answer["messages"])
 
 
-def _path(location: str) -> str:
-    return f"/v1/store/{_segment('a location', location)}"
+def path_of(location: str) -> str:
+    """Returns the path of a location's messages."""
+    return f"/v1/store/{encode_segment('a location', location)}"
 
 
-def _segment(what: str, text: str) -> str:
+def encode_segment(what: str, text: str) -> str:
+    """Encodes a text as one segment of a path (RFC 3986 §3.3).
+
+    Raises ValueError for a dot segment, which cannot be in a path (RFC 3986 §5.2.4).
+    """
     if not text:
         raise ValueError(f"{what} must not be empty")
     if text in (".", ".."):
@@ -132,12 +146,14 @@ def _segment(what: str, text: str) -> str:
     return quote(text, safe="")
 
 
-def _cut(limit: Optional[int], tail: Optional[int]) -> List[Tuple[str, str]]:
-    named = (("limit", limit), ("tail", tail))
-    return [(name, str(count)) for name, count in named if count]
+def list_limits(limit: int | None, tail: int | None) -> list[tuple[str, str]]:
+    """Returns the parameters of a query for the limits that are given."""
+    given = (("limit", limit), ("tail", tail))
+    return [(name, str(count)) for name, count in given if count]
 
 
-def _refusal(error: HTTPError) -> MessageStoreError:
+def read_refusal(error: HTTPError) -> MessageStoreError:
+    """Reads the problem document of a refusal (RFC 9457 §3), or the status line where there is none."""
     try:
         problem = json.loads(error.read(65536))
         if not isinstance(problem, dict):

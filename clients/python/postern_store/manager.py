@@ -1,4 +1,7 @@
-from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
+"""A manager that plans a task, delegates its parts, and records all of it in a message store."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from .memory import MessageStoreMemory
 from .message_store import Message
@@ -10,16 +13,18 @@ from .utils.message_builder import (
     create_task_entry,
 )
 
-Planner = Callable[[str, List[Message]], List[Tuple[str, str]]]
+Planner = Callable[[str, list[Message]], list[tuple[str, str]]]
+"""Returns pairs of a worker's name and its task, from the task and the history."""
 Worker = Callable[[str], Any]
+"""Does a task and returns its result."""
 Policy = Callable[[str, str], bool]
+"""Returns True if the worker of this name may get this task."""
 
 
 class ManagerAgent:
-    """Plans a task by what its memory holds, has workers do it, and writes down all of it.
+    """Plans a task by the history in its memory, has workers do it, and records all of it.
 
-    ``planner(task, history)`` gives pairs of worker and task; ``workers`` maps names to functions of a task; ``policies`` say whether a
-    worker may be given a task. A worker that fails is an observation with the error's text, as in every other trace.
+    A worker that fails leaves an observation with the error's text, as in every other trace.
     """
 
     def __init__(
@@ -27,17 +32,17 @@ class ManagerAgent:
         planner: Planner,
         memory: MessageStoreMemory,
         workers: Mapping[str, Worker],
-        policies: Optional[Mapping[str, Policy]] = None,
+        policies: Mapping[str, Policy] | None = None,
     ) -> None:
         self.planner = planner
         self.memory = memory
         self.workers = workers
         self.policies = policies or {}
 
-    def run(self, task: str, turn_id: str = "", phase_id: Optional[int] = None) -> Dict[str, Any]:
-        """Gives what each worker found, by its name."""
+    def run(self, task: str, turn_id: str = "", phase_id: int | None = None) -> dict[str, Any]:
+        """Runs a task and returns the result of each worker, by its name."""
         self.memory.add(create_task_entry(content=task, turn_id=turn_id))
-        results: Dict[str, Any] = {}
+        results: dict[str, Any] = {}
         for worker, part in self.planner(task, self.memory.get_history()):
             results[worker] = self._delegate(worker, part, turn_id)
         self.memory.add_global(
@@ -50,9 +55,9 @@ class ManagerAgent:
 
     def _delegate(self, worker: str, part: str, turn_id: str) -> Any:
         self.memory.add(create_delegation_entry(worker=worker, task=part, turn_id=turn_id))
-        found = self._work(worker, part)
-        self.memory.add(create_observation_entry(content=found, turn_id=turn_id))
-        return found
+        result = self._work(worker, part)
+        self.memory.add(create_observation_entry(content=result, turn_id=turn_id))
+        return result
 
     def _work(self, worker: str, part: str) -> Any:
         if worker not in self.workers:

@@ -1,13 +1,16 @@
+"""The memory of one agent over a message store: its views of a location, joined to one history."""
+
+from collections.abc import Sequence
 from datetime import datetime, timezone
-from typing import Any, List, Optional, Sequence
+from typing import Any
 
 from .constants import GLOBAL_TYPES
 from .message_store import BaseMessageStore, Message
 from .utils.message_builder import create_global_observation_entry
 
 
-def _seconds_of(message: Message) -> float:
-    """Times are seconds, or text in ISO 8601; what is neither is before all."""
+def seconds_of(message: Message) -> float:
+    """Returns the time of a message: seconds since the epoch, or a text in ISO 8601. Any other value comes before all."""
     timestamp = message.get("timestamp")
     if isinstance(timestamp, (int, float)):
         return timestamp
@@ -19,9 +22,10 @@ def _seconds_of(message: Message) -> float:
 
 
 class MessageStoreMemory:
-    """What one agent remembers of a location. What is added through it is stored, where the store can."""
+    """The memory of one agent in one location. It stores what is added through it, if the store can."""
 
     def __init__(self, message_store: BaseMessageStore, location: str, agent_key: str) -> None:
+        """Raises ValueError for a store, location or key that is empty."""
         for name, value in (("message_store", message_store), ("location", location), ("agent_key", agent_key)):
             if not value:
                 raise ValueError(f"{name} must not be empty")
@@ -29,22 +33,25 @@ class MessageStoreMemory:
         self.location = location
         self.agent_key = agent_key
 
-    def get_history(self, order: str = "blocks") -> List[Message]:
-        """Conversation, own trace, what is global: one block after the other, or merged by time (``timeline``)."""
+    def get_history(self, order: str = "blocks") -> list[Message]:
+        """Reads the conversation, the agent's own trace and the global messages.
+
+        The blocks follow each other (`blocks`), or are merged by time (`timeline`).
+        """
         history = [message for block in self._blocks() for message in block]
-        return sorted(history, key=_seconds_of) if order == "timeline" else history
+        return sorted(history, key=seconds_of) if order == "timeline" else history
 
     def add(self, message: Message) -> None:
-        """Into the agent's own trace."""
+        """Adds a message to the agent's own trace. Raises TypeError for a store that can only be read."""
         self._write([message], self.agent_key)
 
     def add_global(self, message: Any) -> None:
-        """For every agent of the location; anything that is no broadcast becomes a ``global_observation``."""
+        """Adds a message for every agent of the location; a value that is no broadcast becomes a `global_observation`."""
         is_broadcast = isinstance(message, dict) and message.get("type") in GLOBAL_TYPES
         entry = message if is_broadcast else create_global_observation_entry(message, from_worker=self.agent_key)
         self._write([entry], self.agent_key)
 
-    def _blocks(self) -> Sequence[List[Message]]:
+    def _blocks(self) -> Sequence[list[Message]]:
         store, location = self.message_store, self.location
         return (
             store.get_conversation_messages(location),
@@ -52,7 +59,7 @@ class MessageStoreMemory:
             store.get_global_messages(location),
         )
 
-    def _write(self, messages: List[Message], agent_key: str) -> None:
+    def _write(self, messages: list[Message], agent_key: str) -> None:
         add: Any = getattr(self.message_store, "add_messages", None)
         if add is None:
             raise TypeError("this message store can only be read")
@@ -60,19 +67,19 @@ class MessageStoreMemory:
 
 
 class HierarchicalMessageStoreMemory(MessageStoreMemory):
-    """A manager's memory: its subordinates' traces stand between its own and what is global."""
+    """The memory of a manager: its subordinates' traces stand between its own and the global messages."""
 
     def __init__(
         self,
         message_store: BaseMessageStore,
         location: str,
         agent_key: str,
-        subordinates: Optional[Sequence[str]] = None,
+        subordinates: Sequence[str] | None = None,
     ) -> None:
         super().__init__(message_store, location, agent_key)
         self.subordinates = list(subordinates or [])
 
-    def _blocks(self) -> Sequence[List[Message]]:
+    def _blocks(self) -> Sequence[list[Message]]:
         conversation, own, everybody = super()._blocks()
         if not self.subordinates:
             return conversation, own, everybody

@@ -1,27 +1,30 @@
-from abc import ABC, abstractmethod
-from typing import Any, Dict, List, Optional
+"""The interface of a message store: four views of the messages of a location."""
 
-Message = Dict[str, Any]
+from abc import ABC, abstractmethod
+from typing import Any
+
+Message = dict[str, Any]
+"""A message of one of the sixteen types (`constants.py`); its `type` decides which other members it has."""
 
 
 class BaseMessageStore(ABC):
-    """Where messages are read from. A location is a text that only the store understands.
+    """A store that messages are read from. A location is a text that only the store understands.
 
-    Every view is ascending in time; ``limit`` is the oldest so many, 0 or none is all.
+    Every view is ascending in time. `limit` is the number of the oldest messages; 0 or None is all.
     """
 
     @abstractmethod
-    def get_conversation_messages(self, location: str, limit: Optional[int] = None) -> List[Message]:
-        """What user and assistant said."""
+    def get_conversation_messages(self, location: str, limit: int | None = None) -> list[Message]:
+        """Reads what user and assistant said."""
 
     @abstractmethod
-    def get_agent_messages(self, location: str, agent_key: str, limit: Optional[int] = None) -> List[Message]:
-        """What one agent did."""
+    def get_agent_messages(self, location: str, agent_key: str, limit: int | None = None) -> list[Message]:
+        """Reads what one agent did."""
 
     @abstractmethod
-    def get_global_messages(self, location: str, limit: Optional[int] = None) -> List[Message]:
-        """What is meant for every agent."""
+    def get_global_messages(self, location: str, limit: int | None = None) -> list[Message]:
+        """Reads the messages for every agent."""
 
     @abstractmethod
-    def get_team_messages(self, location: str, agent_keys: List[str], limit: Optional[int] = None) -> List[Message]:
-        """What several agents did, each message with its ``agent_key``."""
+    def get_team_messages(self, location: str, agent_keys: list[str], limit: int | None = None) -> list[Message]:
+        """Reads what several agents did; each message has its `agent_key`."""

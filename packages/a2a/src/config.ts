@@ -1,5 +1,6 @@
-import { parseDuration } from '@postern/core'
+// Defines the settings of the A2A channel.
 import { issuerRuleShape, tokenAlgorithms, tokenRuleShape } from '@postern/http/tokens'
+import { parseDuration } from '@postern/message'
 import { z } from 'zod'
 import { operationNames, protocolVersions } from './format/wire.ts'
 
@@ -8,27 +9,27 @@ const count = z.number().int().positive()
 const headerName = z.string().regex(/^[a-z0-9-]{1,64}$/i, 'must be the name of a header')
 
 const issuerSchema = z.strictObject({
-  /** The exact `iss` of its tokens; callers' addresses are at its host. */
+  /** The exact `iss` of its tokens. The addresses of callers are at its host. */
   issuer: z.url({ protocol: /^https?$/, error: 'must be an https URL' }).regex(/^\S+$/, 'must not hold blanks'),
-  /** Where its public keys are; plain http only reaches origins named in `network.allow_private`. */
+  /** The address of its public keys. Plain http is only possible for origins in `network.allow_private`. */
   jwks: z.url({ protocol: /^https?$/, error: 'must be an https URL' }),
-  /** What its tokens must name in `aud` to be for us. */
+  /** The value that its tokens must have in `aud` to be for this gateway. */
   audience: z.string().min(1),
-  /** Signature algorithms that its tokens may use. */
+  /** The signature algorithms that its tokens may use. */
   algorithms: z.array(z.enum(tokenAlgorithms)).min(1).default(['ES256']),
   ...issuerRuleShape,
-  /** Where callers get their tokens by client credentials; told in the card. */
+  /** The token endpoint for client credentials, which the card names. */
   token_endpoint: z.url({ protocol: /^https$/, error: 'must be an https URL' }).optional(),
 })
 
 const scopeName = z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]{1,128}$/, 'must be the name of a scope (RFC 6749 §3.3)')
 
 const apiKeySchema = z.strictObject({
-  /** Name of the key's holder here. */
+  /** The name of the key's holder at this gateway. */
   name: z.string().regex(/^[a-z0-9]([a-z0-9._-]{0,38}[a-z0-9])?$/, 'must be a plain name of at most 40 characters'),
-  /** SHA-256 of the key, hexadecimal; the configuration never holds the key itself. */
+  /** The SHA-256 of the key in hexadecimal. The configuration never contains the key itself. */
   sha256: z.string().regex(/^[0-9a-f]{64}$/i, 'must be the SHA-256 of the key in hexadecimal'),
-  /** Scopes that the key allows; default: all. */
+  /** The scopes that the key allows. Default: all. */
   scopes: z.array(scopeName).optional(),
 })
 
@@ -36,18 +37,18 @@ const originSchema = z
   .string()
   .refine(text => URL.parse(text)?.origin === text, 'must be an origin such as "https://agents.example"')
 
-/** What a peer knows us by, where that is not a token of ours for its own origin. */
+/** The credentials of this gateway at a peer, if they are not a token of ours for the peer's own origin. */
 const peerSchema = z.strictObject({
-  /** The origin that the peer serves A2A under. */
+  /** The origin at which the peer serves A2A. */
   origin: originSchema,
-  /** What tokens must name to be for it. */
+  /** The audience that tokens for this peer must name. */
   audience: z.string().min(1).optional(),
-  /** A bearer token that it gave us. */
+  /** The bearer token that the peer issued to us. */
   token: z.string().min(1).optional(),
-  /** An API key that it gave us. */
+  /** The API key that the peer issued to us. */
   api_key: z
     .strictObject({
-      /** Header that carries the key. */
+      /** The header that contains the key. */
       header: headerName,
       /** The key itself. */
       key: z.string().min(1),
@@ -59,27 +60,29 @@ const loopback: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost'])
 
 const grpcSchema = z
   .strictObject({
-    /** Address that the gRPC socket listens on. */
+    /** The address that the gRPC socket listens on. */
     host: z.string().min(1).default('127.0.0.1'),
-    /** Port that the gRPC socket listens on. */
+    /** The port that the gRPC socket listens on. */
     port: z.number().int().min(0).max(65_535),
-    /** Host and port that callers use, as the card says them; default: the host of `origin` and `port`. */
+    /** The host and port that callers use and the card names. Default: the host of `origin` and `port`. */
     address: z
       .string()
       .regex(/^[a-z0-9.-]+:\d{1,5}$/i, 'must be a host and a port such as "agents.example:443"')
       .optional(),
-    /** Certificate and key of the socket, if it ends TLS itself. */
+    /** The certificate and key of the socket, if it terminates TLS itself. */
     tls: z
       .strictObject({
-        /** File of the certificate chain, PEM. */
+        /** The file of the certificate chain, PEM. */
         certificate: z.string().min(1),
-        /** File of the certificate's private key, PEM. */
+        /** The file of the certificate's private key, PEM. */
         key: z.string().min(1),
       })
       .optional(),
-    /** A proxy in front of the socket ends TLS. */
+    /** True if a proxy in front of the socket terminates TLS. */
     behind_proxy: z.boolean().default(false),
-    /** Calls a minute of one network address; default: 6000, and no limit behind a proxy. */
+    /** True to name the gRPC interface in the card. Some clients fail on an address without a scheme. */
+    in_card: z.boolean().default(true),
+    /** The most calls a minute from one network address. Default: 6000, and no limit behind a proxy. */
     per_address: count.optional(),
   })
   .refine(({ host, tls, behind_proxy }) => tls || behind_proxy || loopback.has(host), {
@@ -112,91 +115,96 @@ const mediaTypes = z.array(z.string().regex(/^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/, 'm
 export const a2aConfigSchema = z.strictObject({
   auth: z
     .strictObject({
-      /** Let callers in who prove nothing (`auth_method: none`). */
+      /** True to admit callers without credentials (`auth_method: none`). */
       anonymous: z.boolean().default(false),
-      /** Issuers of the tokens that count. */
+      /** The issuers whose tokens the gateway accepts. */
       issuers: z
         .array(issuerSchema)
         .refine(list => new Set(list.map(({ issuer }) => issuer)).size === list.length, 'must not name an issuer twice')
         .default([]),
-      /** API keys that callers may send instead of a token. */
+      /** The API keys that callers may send instead of a token. */
       api_keys: z
         .array(apiKeySchema)
         .refine(list => new Set(list.map(({ name }) => name)).size === list.length, 'must not name a key twice')
         .default([]),
-      /** Header that callers send their API key in. */
+      /** The header in which callers send their API key. */
       api_key_header: headerName
         .refine(name => name.toLowerCase() !== 'authorization', 'must be another header than Authorization')
         .default('X-API-Key'),
-      /** The scope that each operation asks for, if it is not the default one. */
+      /** The scope that each operation requires, if it is not the default one. */
       scopes: z.partialRecord(z.enum(operationNames), scopeName).default({}),
       ...tokenRuleShape,
     })
     .prefault({}),
   limits: z
     .strictObject({
-      /** Bytes of one request. */
+      /** The most bytes of one request. */
       body_bytes: count.default(4 * 1024 * 1024),
-      /** How long a blocking SendMessage waits before it answers with the task as it is. */
-      wait_seconds: z.number().positive().max(600).default(60),
-      /** Tasks that one caller may have open. */
+      /** The longest time that a blocking SendMessage waits before it returns the task in its present state. Default: the agent's `deadline`. */
+      wait_seconds: z.number().positive().max(86_400).optional(),
+      /** The most open tasks of one caller. */
       open_tasks_per_caller: count.default(1_000),
-      /** Tasks of one caller; beyond that the gateway deletes the oldest ended ones. */
+      /** The most tasks of one caller. Above it, the gateway deletes the oldest ended ones. */
       tasks_per_caller: count.default(100_000),
-      /** Bytes of all tasks of one caller, with attachments; beyond that the gateway deletes the oldest ended ones. */
+      /** The most bytes of all tasks of one caller, with attachments. Above it, the gateway deletes the oldest ended ones. */
       bytes_per_caller: count.default(1024 ** 3),
-      /** Streams that one caller may have open. */
+      /** The most open streams of one caller. */
       streams_per_caller: count.default(100),
-      /** Seconds without an event, after which a stream ends. */
+      /** The number of seconds without an event after which a stream ends. */
       stream_idle_seconds: z.number().positive().max(86_400).default(900),
-      /** Seconds that a receiver of push notifications has to answer, and to say what it says. */
+      /** The number of seconds within which a receiver of push notifications must answer completely. */
       push_seconds: z.number().positive().max(60).default(15),
-      /** Ceiling for `agent_chain.max_hops`. */
+      /** The maximum of `agent_chain.max_hops`. */
       max_hops: count.default(5),
     })
     .prefault({}),
-  /** How long a task stays after its last change; `"0"` keeps it for ever. */
+  /** The time for which the gateway keeps a task after its last change. `"0"` stores it for ever. */
   task_ttl: z
     .string()
     .regex(/^(?:0|[1-9]\d{0,4}[mhd])$/, 'must be "0", or a number and a unit, like "30d" or "12h"')
     .default('30d')
     .transform(text => (text === '0' ? 0 : parseDuration(text))),
-  /** Versions of A2A that the gateway speaks; without `0.3` callers have to name `1.0`. */
+  /** The versions of A2A that the gateway supports. Without `0.3`, callers have to name `1.0`. */
   versions: z
     .array(z.enum(protocolVersions))
     .refine(list => list.includes('1.0'), 'must include 1.0')
     .default([...protocolVersions]),
-  /** What the gateway offers beside the unary operations; the card says it. */
+  /** The features that the gateway offers besides the unary operations. The card declares them. */
   capabilities: z
     .strictObject({
-      /** Whether callers may stream. */
+      /** True if callers may stream. */
       streaming: z.boolean().default(true),
-      /** Whether callers may subscribe to push notifications. */
+      /** True if callers may subscribe to push notifications. */
       push_notifications: z.boolean().default(true),
-      /** Whether authenticated callers get a fuller card; there is one only where callers can prove who they are. */
-      extended_card: z.boolean().default(true),
+      /**
+       * True to offer authenticated callers an extended card, which is only possible if callers can prove who they are. By default there is none
+       * if `auth.anonymous` is on, because many clients fetch it if a card names it, and fail at the 401 (A2A §13.3).
+       */
+      extended_card: z.boolean().optional(),
     })
     .prefault({}),
-  /** The gRPC binding, on a socket of its own; absent: off. */
+  /** The origins whose pages may read the cards and call (CORS), or `"*"` for all. */
+  cors: z.union([z.literal('*'), z.array(originSchema)]).default([]),
+  /** The gRPC binding on a socket of its own. If it is absent, the binding is off. */
   grpc: grpcSchema.optional(),
-  /** How our agents call agents elsewhere. */
+  /** The settings for our agents' calls to agents elsewhere. */
   client: z
     .strictObject({
-      /** Origins that cards of others may name for their interfaces and keys. */
+      /** The origins that foreign cards may name for their interfaces and keys. */
       allowed_origins: z.array(originSchema).default([]),
-      /** Hosts that may stop signing their cards although they signed them once. */
+      /** The hosts that may stop signing their cards although they have signed them before. */
       unsigned_hosts: z.array(z.string().regex(/^[a-z0-9.-]+(:\d+)?$/, 'must be a host in lower case')).default([]),
-      /** What agents elsewhere accept from us, if that is not a token of ours for their origin. */
+      /** The agents elsewhere that accept other credentials from us than a token of ours for their origin. */
       peers: z.array(peerSchema).default([]),
-      /** Longest time for one call, with the task that it begins. */
+      /** The longest time of one call with the task that it begins, in seconds. */
       call_seconds: z.number().positive().max(900).default(120),
-      /** Bytes of one answer. */
+      /** The most bytes of one answer. */
       answer_bytes: count.default(8 * 1024 * 1024),
     })
     .prefault({}),
-  /** Media types that agents take; the card says them, and the gateway refuses others. */
+  /** The media types that agents accept. The card names them, and the gateway rejects others. */
   input_modes: mediaTypes.default(inputModes),
-  /** Media types that agents answer with; the card says them. */
+  /** The media types of the agents' answers. The card names them. */
   output_modes: mediaTypes.default(outputModes),
 })
 

@@ -1,8 +1,11 @@
-import type { Channel, ChannelContext } from '@postern/core'
-import { createSender, loadOptional, renderUnsent } from '@postern/core'
+// Opens the A2A channel, by which other agents call the agents of the gateway.
 import type { ChannelModule } from '@postern/http'
 import { joinTokenRules } from '@postern/http/tokens'
+import { loadOptional } from '@postern/message'
+import type { Channel, ChannelContext } from '@postern/pipeline'
+import { createSender, renderUnsent } from '@postern/pipeline'
 import type { Hono } from 'hono'
+import { openChallenger, readScopeTable } from './auth/schemes.ts'
 import { describeForCallers, renderCallInvitation } from './cards/card.ts'
 import { createCards } from './cards/signed-cards.ts'
 import { createAgentCaller } from './client/agent-client.ts'
@@ -11,24 +14,21 @@ import type { A2aConfig } from './config.ts'
 import { a2aConfigSchema } from './config.ts'
 import { createTaskDelivery } from './deliver.ts'
 import { createLargeAnswers } from './endpoint/answers.ts'
+import { createTaskForms } from './forms/task-forms.ts'
 import type { OwnKeyRing } from './keys/own-keys.ts'
 import { createKeySetRoute, createOwnIssuer, createOwnKeyRing, describeKey } from './keys/own-keys.ts'
+import { callersTogether } from './message/person-behind.ts'
 import { createOperations, guardOperations } from './operations/operations.ts'
-import {
-  addressTask,
-  describeTask,
-  previewTaskTarget,
-  renderDelivery,
-  showDelivery,
-  showTaskRequirements,
-} from './render.ts'
+import { createPushReply } from './push/push-reply.ts'
+import { addressTask, describeTask, previewTaskTarget, renderDelivery, showDelivery, showTasks } from './render.ts'
 import { createCallReplay } from './replay.ts'
 import { createA2aRoutes } from './routes.ts'
 import { a2aDescriptor } from './speaker.ts'
 import { createFeeds } from './streams/feeds.ts'
-import { createExpiry, createTaskWaiter } from './tasks/lifetime.ts'
+import { createExpiry } from './tasks/expiry.ts'
 import { createCursors } from './tasks/own-tasks.ts'
-import { createVerifyCaller, openChallenger, readScopeTable } from './verify.ts'
+import { createTaskWaiter } from './tasks/task-waiter.ts'
+import { createVerifyCaller } from './verify.ts'
 
 export { createAgentCaller } from './client/agent-client.ts'
 export type { FinishedAnswer } from './client/answer-state.ts'
@@ -40,18 +40,18 @@ export { followTask, readTask } from './client/follow-task.ts'
 export type { A2aConfig } from './config.ts'
 export { a2aConfigSchema } from './config.ts'
 
-/** The gRPC binding and its libraries are loaded only where they are switched on. @throws ConfigError if they are not installed */
+/** Loads the gRPC binding and its libraries, only if gRPC is enabled. @throws ConfigError if they are not installed */
 function loadGrpc(): Promise<typeof import('./grpc/listener.ts')> {
   return loadOptional(() => import('./grpc/listener.ts'), {
     key: 'a2a.grpc',
-    libraries: ['@grpc/grpc-js', '@bufbuild/protobuf'],
+    libraries: ['@grpc/grpc-js', '@grpc/reflection', 'grpc-health-check', '@bufbuild/protobuf'],
   })
 }
 
-/** A2A 1.0 over JSON-RPC, HTTP+JSON and gRPC: agents call ours, and get their answer in the call. */
-export function openA2a(whole: A2aConfig, gateway: ChannelContext): Channel<Hono> {
-  const config = boundHops(whole, gateway.maxHops)
-  const { store, platform, agents, showRequirement } = gateway
+/** Opens the A2A 1.0 channel over JSON-RPC, HTTP+JSON and gRPC. Other agents call ours, and get the answer in the response to their call. */
+export function openA2a(fullConfig: A2aConfig, gateway: ChannelContext): Channel<Hono> {
+  const config = boundHops(fullConfig, gateway.maxHops)
+  const { store, system, agents, showRequirement } = gateway
   const keys = createOwnKeyRing(gateway)
   const endpoint = openEndpoint(config, gateway, keys)
   const sender = createSender({
@@ -59,57 +59,79 @@ export function openA2a(whole: A2aConfig, gateway: ChannelContext): Channel<Hono
     address: addressTask,
     render: delivery => renderDelivery(showDelivery(delivery, showRequirement)),
     describe: describeTask,
-    deliver: createTaskDelivery({ store, platform, timeoutMs: config.limits.push_seconds * 1000 }),
+    deliver: createTaskDelivery({ store, system, timeoutMs: config.limits.push_seconds * 1000 }),
   })
   const { grpc } = config
-  const client = { config, platform, store, origin: agents.origin }
+  const client = { config, system, store, origin: agents.origin }
   return {
     ...sender,
-    routes: endpoint.routes,
-    preview: ({ turn, response }) =>
-      renderUnsent(sender, { turn: { ...turn, target: previewTaskTarget(response) }, response }),
-    replay: createCallReplay(config, gateway),
-    isAnnounced: true,
-    openPaths: ['a2a', 'agents'],
-    operationPaths: /^(\/agents\/[^/]+)?\/a2a\/rest\//,
-    describeAgent: (agent, { extensions }) => ({
-      a2a: describeForCallers(agent, {
-        origin: agents.origin,
-        config,
-        extensions,
-        isAnonymous: config.auth.anonymous,
+    endpoint: {
+      routes: endpoint.routes,
+      release: endpoint.release,
+      ...(grpc && {
+        listen: async former => (await loadGrpc()).openGrpcListener(atPortOf(grpc, former), endpoint.deps),
       }),
-    }),
-    renderInvitation: agent => renderCallInvitation(agent, agents.origin),
-    callAgent: createAgentCaller(client),
-    rehearse: (agent, fetch) => rehearseCall(`@${agent}@${agents.domain}`, fetch, client),
-    ...(grpc && { listen: async former => (await loadGrpc()).openGrpcListener(atPortOf(grpc, former), endpoint.deps) }),
-    links: () => [],
-    publishedKeys: async () => (await keys.list()).map(describeKey),
-    rotateKeys: async agent => (agent === undefined ? [describeKey(await keys.rotate())] : []),
-    release: endpoint.release,
+    },
+    actions: { addressReply: createPushReply(store), call: createAgentCaller(client) },
+    discovery: {
+      describeAgent: (agent, { extensions }) => ({
+        a2a: describeForCallers(agent, {
+          origin: agents.origin,
+          config,
+          extensions,
+          isAnonymous: config.auth.anonymous,
+        }),
+      }),
+      renderInvitation: agent => renderCallInvitation(agent, agents.origin),
+    },
+    diagnostics: {
+      preview: ({ turn, response }) =>
+        renderUnsent(sender, { turn: { ...turn, target: previewTaskTarget(response) }, response }),
+      replay: createCallReplay(config, gateway),
+      rehearse: (agent, ways) => rehearseCall(`@${agent}@${agents.domain}`, ways, client),
+    },
+    keys: {
+      list: async () => (await keys.list()).map(describeKey),
+      rotate: async (agent, options) => (agent === undefined ? [describeKey(await keys.rotate(options))] : []),
+    },
   }
 }
 
-/** What callers reach: the operations in every binding, and the keys. */
+/** Opens the public endpoint: the operations in every binding, and the keys. */
 function openEndpoint(config: A2aConfig, gateway: ChannelContext, keys: OwnKeyRing) {
-  const { store, platform, agents } = gateway
+  const { store, system, agents } = gateway
   const { limits } = config
   const challenger = openChallenger(config, agents.domain)
   const cards = createCards({ config, gateway, keys })
-  const tasks = showTaskRequirements(store, gateway.showRequirement)
-  const waiter = createTaskWaiter(tasks, platform)
+  const tasks = showTasks(store, gateway)
+  const waiter = createTaskWaiter(tasks, system)
   const feeds = createFeeds(
-    { store: tasks, platform },
-    { perCaller: limits.streams_per_caller, idleMs: limits.stream_idle_seconds * 1000 },
+    { store: tasks, system },
+    {
+      perCaller: limits.streams_per_caller,
+      perConnector: limits.streams_per_caller * callersTogether,
+      idleMs: limits.stream_idle_seconds * 1000,
+    },
   )
   const expiry = createExpiry(gateway, {
     taskMs: config.task_ttl,
     most: limits.tasks_per_caller,
     bytes: limits.bytes_per_caller,
   })
-  const cursors = createCursors(store, platform)
-  const operations = createOperations({ config, gateway, tasks, waiter, cursors, feeds, cards, challenger, expiry })
+  const cursors = createCursors(store)
+  const forms = createTaskForms(system)
+  const operations = createOperations({
+    config,
+    gateway,
+    tasks,
+    waiter,
+    cursors,
+    feeds,
+    cards,
+    challenger,
+    expiry,
+    forms,
+  })
   const deps = {
     config,
     gateway,
@@ -133,18 +155,18 @@ function openEndpoint(config: A2aConfig, gateway: ChannelContext, keys: OwnKeyRi
 
 export { a2aDescriptor } from './speaker.ts'
 
-/** A free port that was found once is kept. */
+/** Returns the configuration with the port that was chosen before, so that a free port stays the same. */
 function atPortOf<At extends { readonly port: number }>(config: At, former: { readonly port: number } | undefined): At {
   return config.port === 0 && former ? { ...config, port: former.port } : config
 }
 
-/** No chain of agents is longer than the gateway allows. */
+/** Limits the chain of agents in the configuration to the maximum of the gateway. */
 function boundHops(config: A2aConfig, maxHops = Number.POSITIVE_INFINITY): A2aConfig {
   const { limits } = config
   return { ...config, limits: { ...limits, max_hops: Math.min(limits.max_hops, maxHops) } }
 }
 
-/** As the gateway's list has it. */
+/** The entry for the gateway's list of channels. */
 export const a2a: ChannelModule<A2aConfig, 'a2a'> = {
   descriptor: a2aDescriptor,
   configSchema: a2aConfigSchema,
@@ -155,6 +177,6 @@ export const a2a: ChannelModule<A2aConfig, 'a2a'> = {
     join: (config, other) => ({ ...config, auth: joinTokenRules(config.auth, other) }),
   },
   simulatedDefaults: ({ origin, issuers }) => [
-    ['a2a/auth/issuers', issuers.map(issuer => ({ ...issuer, audience: `${origin}/a2a` }))],
+    ['a2a/auth/issuers', issuers.map(issuer => ({ ...issuer, audience: `${origin}/a2a` })), 'issuer'],
   ],
 }

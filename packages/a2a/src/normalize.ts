@@ -1,20 +1,21 @@
+// Converts the messages of callers to the gateway's form, without their credentials.
 import { hash } from 'node:crypto'
-import type { Blob, Intake, Json, LinkPart, Part, TextPart } from '@postern/core'
-import { isJsonObject, isoTime } from '@postern/core'
+import type { Json, LinkPart, Part, TextPart } from '@postern/message'
+import { canonicalizeJson, isJsonObject, isoTime, toWellFormed } from '@postern/message'
+import type { Blob, Intake } from '@postern/pipeline'
+import type { Caller } from './auth/caller.ts'
+import { renderSender } from './auth/sender.ts'
 import type { Call } from './endpoint/call.ts'
-import { toCanonicalJson } from './endpoint/call.ts'
+import { contentOf, impliedTypes, mediaTypeOf } from './format/part-content.ts'
 import type { ProtocolVersion, WireMessage, WirePart } from './format/wire.ts'
 import type { SenderEvidence } from './message/mentionable.ts'
 import type { PartNote } from './parts/parts.ts'
 import { fileReaders } from './parts/parts.ts'
 import type { ResolvedMessage } from './resolve.ts'
-import { contentOf, impliedTypes, mediaTypeOf } from './validate/params.ts'
-import type { Caller } from './verify.ts'
-import { renderSender } from './verify.ts'
 
 /** Converts a proven message to an intake. `domain` is that of our agents. */
 export function normalizeMessage(proven: ResolvedMessage, domain: string): Intake {
-  const { call, params, task, chain, phase, senderEvidence, claim, receivedAt } = proven
+  const { call, params, task, chain, phase, handedOver, senderEvidence, claim, receivedAt } = proven
   const { caller, agent } = call
   const { message } = params
   const recipient = `@${agent.name}@${domain}`
@@ -25,7 +26,7 @@ export function normalizeMessage(proven: ResolvedMessage, domain: string): Intak
     agent: agent.name,
     message: {
       id: message.messageId,
-      thread_id: task.context,
+      thread_source: task.context,
       ...(inReplyTo && { in_reply_to: inReplyTo }),
       sender: renderSender(caller, senderEvidence.accepted, { audience: recipient, issuedAt: received_at }),
       recipient,
@@ -35,10 +36,11 @@ export function normalizeMessage(proven: ResolvedMessage, domain: string): Intak
       received_at,
       ...(claim && { policy_resolution: claim.resolution }),
       ...phase,
+      ...handedOver,
     },
     duplicateKey: duplicateKeyOf(proven),
-    // Without the client's wishes for the answer, so that a repetition is recognized.
-    fingerprint: hash('sha256', toCanonicalJson(stripMessage(params.message, evidence))),
+    // The fingerprint leaves out the client's options for the answer, so that a repetition is recognized.
+    fingerprint: hash('sha256', canonicalizeJson(toWellFormed(stripMessage(params.message, evidence)))),
     thread: { scope: caller.owner, references: [] },
     aliases: [],
     proofs: [caller.proof, ...senderEvidence.proofs],
@@ -53,18 +55,21 @@ export function normalizeMessage(proven: ResolvedMessage, domain: string): Intak
 }
 
 /**
- * A message id is unique for its principal. Callers without credentials share one principal: their ids are unique for the task or context
- * that they name. Without either, a repeated message is a new one.
+ * Returns the key by which duplicates are recognized. A message id is unique for its principal. Callers without credentials share one principal,
+ * so their ids are unique for the task or context that they name. Without either, a repeated message is a new one.
  */
 function duplicateKeyOf({ call, params, task }: ResolvedMessage): string {
   const { owner, isAnonymous } = call.caller
   const { messageId, taskId, contextId } = params.message
-  const place = isAnonymous ? [taskId || contextId || task.id] : []
-  return JSON.stringify([owner, ...place, messageId])
+  const taskKey = isAnonymous ? [taskId || contextId || task.id] : []
+  return JSON.stringify([owner, ...taskKey, messageId])
 }
 
-/** Of JSON-RPC the parameters are a member; else they are the whole request. Without credentials its bytes stay unchanged. */
-function rawOf({ document, bytes, binding }: Call): Uint8Array {
+/**
+ * Returns the bytes of a request without its credentials, or unchanged if it has none. In JSON-RPC, the parameters are a member. In the other
+ * bindings, they are the whole request.
+ */
+export function rawOf({ document, bytes, binding }: Call): Uint8Array {
   const envelope = binding === 'JSONRPC' && isJsonObject(document) ? document : undefined
   const params = envelope ? envelope.params : document
   const stripped = stripParams(params)
@@ -72,13 +77,13 @@ function rawOf({ document, bytes, binding }: Call): Uint8Array {
   return Buffer.from(JSON.stringify(envelope ? { ...envelope, params: stripped } : stripped))
 }
 
-/** A2A has no member for it, so it is in the family's namespace. */
+/** Reads the id of the answered message. A2A has no member for it, so it is in the namespace of Mentionable. */
 function readInReplyTo({ metadata }: WireMessage): string | undefined {
-  const named = isJsonObject(metadata?.mentionable) ? metadata.mentionable.in_reply_to : undefined
-  return typeof named === 'string' && named.length <= 256 ? named : undefined
+  const inReplyTo = isJsonObject(metadata?.mentionable) ? metadata.mentionable.in_reply_to : undefined
+  return typeof inReplyTo === 'string' && inReplyTo.length <= 256 ? inReplyTo : undefined
 }
 
-/** What a call took that its stored bytes do not have: the binding, who called, and what credentials proved that are not kept. */
+/** The facts about a call that its stored bytes lack: the binding, the caller, and the results of credentials that are not stored. */
 export interface CallArrival {
   readonly binding: Call['binding']
   readonly version: ProtocolVersion
@@ -86,40 +91,43 @@ export interface CallArrival {
     Caller,
     'owner' | 'isAnonymous' | 'address' | 'authMethod' | 'subject' | 'issuer' | 'keyId' | 'scheme' | 'proof'
   >
-  /** Of callers without credentials, who are told apart by their networks. */
+  /** The network of a caller without credentials, by which such callers are distinguished. Absent for other callers. */
   readonly from?: string
   readonly evidence?: SenderEvidence
   readonly resolution?: NonNullable<ResolvedMessage['claim']>['resolution']
+  /** The id of the answer with the question in a task that the call canceled. */
+  readonly question?: string
 }
 
 function recordCallArrival({ call, senderEvidence, claim }: ResolvedMessage): Json {
-  const { binding, version, caller } = call
-  const { scopes: _, usedKey: _key, ...who } = caller
   const hasEvidence = senderEvidence.accepted.length > 0 || senderEvidence.proofs.length > 0
   const arrival = {
-    binding,
-    version,
-    caller: who,
+    ...recordCaller(call),
     ...(hasEvidence && { evidence: senderEvidence }),
     ...(claim && { resolution: claim.resolution }),
   }
   return arrival as unknown as Json
 }
 
-/** Undefined when it is no record of a call. */
+export function recordCaller({ binding, version, caller }: Call): { readonly [member: string]: Json } {
+  const { scopes: _, usedKey: _key, ...who } = caller
+  return { binding, version, caller: who as unknown as Json }
+}
+
+/** Restores a call from its record. Returns undefined if the value is not such a record. */
 export function restoreCall(record: Json): CallArrival | undefined {
   return isJsonObject(record) && isJsonObject(record.caller) ? (record as unknown as CallArrival) : undefined
 }
 
-/** Credentials in a message. The endpoint consumes them, and the store never keeps them. */
+/** The members of a message that contain credentials. The endpoint consumes them, and they are never stored. */
 const evidence: readonly string[] = ['verifiable_credentials', 'identity_evidence']
-/** A checked decision is stored as its result, without its proof. */
+/** The members that are removed from a stored message. A checked decision is stored as its result, without its proof. */
 const carriers: readonly string[] = [...evidence, 'policy_resolution']
 
-/** The names in JSON and in protobuf, because the raw request may use either. */
+/** The names of the push configuration in JSON and in protobuf, because the raw request may use either. */
 const pushConfigs = ['taskPushNotificationConfig', 'task_push_notification_config']
 
-/** The parameters without credentials; the same object if they have none. */
+/** Returns the parameters without credentials, or the same object if they have none. */
 function stripParams(params: unknown): unknown {
   if (!isJsonObject(params)) return params
   const message = stripMessage(params.message)
@@ -132,13 +140,15 @@ function stripParams(params: unknown): unknown {
   return { ...outer, message, configuration }
 }
 
-/** The message without credentials. */
+/** Returns the message without credentials. */
 function stripMessage(message: unknown, names = carriers): unknown {
   if (!isJsonObject(message) || !isJsonObject(message.metadata) || !isJsonObject(message.metadata.mentionable))
     return message
   const { mentionable } = message.metadata
-  const rest = leaveOut(mentionable, names)
-  return rest === mentionable ? message : { ...message, metadata: { ...message.metadata, mentionable: rest } }
+  const unnamedMembers = leaveOut(mentionable, names)
+  return unnamedMembers === mentionable
+    ? message
+    : { ...message, metadata: { ...message.metadata, mentionable: unnamedMembers } }
 }
 
 function leaveOut(
@@ -151,7 +161,7 @@ function leaveOut(
 
 const textTypes: ReadonlySet<string> = new Set<TextPart['mime']>(['text/plain', 'text/markdown', 'text/html'])
 
-/** A2A parts → ours. Bytes are stored by their digest. `data` keeps its exact JSON. */
+/** Converts A2A parts to ours. Bytes are stored by their digest. `data` keeps its exact JSON. */
 export function readParts(wire: readonly WirePart[]) {
   const blobs: Blob[] = []
   const parts = wire.map((part): Part => {
@@ -163,13 +173,13 @@ export function readParts(wire: readonly WirePart[]) {
   return { parts, blobs }
 }
 
-/** A link that its writer noted as one. If it is no web address, it stays text. */
+/** Reads a link that its writer marked as one. If it is not a web address, it stays text. */
 function readLink({ kind, url, title, description }: Partial<PartNote>): LinkPart | undefined {
   if (kind !== 'link' || !url || !/^https?:$/.test(URL.parse(url)?.protocol ?? '')) return undefined
   return { kind, url, ...(title && { title }), ...(description && { description }) }
 }
 
-/** Text of a type that we do not know is still text for an agent. */
+/** Reads a text part. Text of an unknown type is still text for an agent. */
 function readText(part: WirePart): TextPart {
   const mime = part.mediaType ? mediaTypeOf(part) : impliedTypes.text
   return {
@@ -185,7 +195,7 @@ const kinds: ReadonlySet<unknown> = new Set(['file', 'artifact', 'link'])
 
 const mostChars = 4_096
 
-/** The writer's note of a part. Members that are no short text are ignored. */
+/** Reads the writer's note of a part. Members that are not short texts are ignored. */
 function readPartNote({ metadata }: WirePart): Partial<PartNote> {
   const noted = isJsonObject(metadata?.mentionable) ? metadata.mentionable : {}
   if (!kinds.has(noted.kind)) return {}

@@ -1,88 +1,101 @@
+// Renders answers as A2A tasks with artifacts and history.
+import { hash } from 'node:crypto'
+import type { AnswerSection, Json, NormalizedResponse, Part, ShowRequirement } from '@postern/message'
+import { isoTime, sectionOf, showRequirements } from '@postern/message'
 import type {
   AnsweredTurn,
+  ChannelContext,
   Delivery,
   Entry,
-  Json,
-  NormalizedResponse,
-  Part,
   SettledTask,
-  ShowRequirement,
   Store,
   TaskRecord,
   TaskState,
   WatchTarget,
-} from '@postern/core'
-import { isoTime, showRequirements } from '@postern/core'
-import type { WireMessage, WirePart, WireTask } from './format/wire.ts'
-import { countPartChars, countTaskChars, wireStateOf } from './format/wire.ts'
+} from '@postern/pipeline'
+import { agentPausedText } from '@postern/pipeline'
+import type { WireArtifact, WireMessage, WirePart, WireTask } from './format/wire.ts'
+import { countPartChars, countTaskChars, restStates, wireStateOf } from './format/wire.ts'
 import type { KnownBytes } from './parts/parts.ts'
 import { writeOtherPart } from './parts/parts.ts'
 
 type TaskIds = Pick<TaskRecord, 'id' | 'context'>
 
-/** A task after an answer, and how it reaches the peer: by fetching or by notification. */
+/** The task of a message. `isCanceled` is set for the message that tells an agent of a cancellation, whose answer no caller fetches. */
+type TaskTarget = TaskIds & { readonly isCanceled?: true }
+
+/** A task after an answer, and the way in which it reaches the peer: it is fetched, or a notification is sent. */
 export interface TaskDocument {
   readonly task: WireTask
   readonly isPushed: boolean
 }
 
-/** The answer waits in its task until the caller fetches it, so a committed answer is delivered. */
+/** Addresses an answer to its task. The answer stays there until the caller fetches it, so it counts as delivered once it is stored. */
 export function addressTask({ turn }: AnsweredTurn) {
-  const { id } = turn.target as unknown as TaskIds
+  const { id, isCanceled } = turn.target as unknown as TaskTarget
+  if (isCanceled) return { deliveries: [], aliases: [] }
   return { deliveries: [{ to: `task:${id}`, target: turn.target, pulled: true }], aliases: [] }
 }
 
-/** The task that an answer would be in, had a peer asked for it. */
+/** Returns the task in which an answer would be if a peer had asked for it. */
 export function previewTaskTarget({ id, thread_id }: NormalizedResponse): Json {
   return { id, context: thread_id } satisfies TaskIds
 }
 
 /**
- * Approximate characters of a notification; subscribers fetch the rest. A task may have ten subscribers, and the operator's list keeps all
- * of it.
+ * The most characters of a notification, approximately. Subscribers fetch the rest. A task may have ten subscribers, and the operator's list
+ * stores the whole notification.
  */
 const maxPushedChars = 256 * 1024
 
-/** The task after the answer. */
+/** Renders the task after the answer. */
 export function renderDelivery({ target, response, message }: Delivery): TaskDocument {
   const ids = target as unknown as TaskIds & Partial<WatchTarget>
   const isPushed = ids.watch !== undefined
   const state = (ids.state ?? response?.status ?? 'submitted') as TaskState
   const updatedAt = ids.at ?? Date.parse(response?.created_at ?? message.received_at)
   const show = (said: NormalizedResponse | undefined) =>
-    renderTask({ ...ids, state, updatedAt, response: said }, { made: madeBy(said), history: [], known: noBytes })
+    renderTask(
+      { ...ids, state, updatedAt, response: said },
+      { made: madeBy(said), history: [], bytesByDigest: noBytes },
+    )
   const task = show(response)
   return { task: isPushed && countTaskChars(task) > maxPushedChars ? show(undefined) : task, isPushed }
 }
 
-/** A task contains no signature and no secret. */
+/** Describes a task for the operator. It contains no signature and no secret. */
 export function describeTask({ task }: TaskDocument): Json {
   return { ...task } as unknown as Json
 }
 
-/** How much of a task a caller wants. */
+/** The part of a task that a caller wants to see. */
 export interface TaskView {
-  /** Newest messages at most; 0: no history. */
+  /** The most messages of the history, of which the newest are shown. 0 means no history. */
   readonly historyLength: number
   readonly includeArtifacts: boolean
 }
 
-/** The task as the wire has it (A2A §4.1.1), attachments included. One without entries has no history to show. */
-export async function showTask(store: Pick<Store, 'findBlob'>, record: SettledTask, view: TaskView): Promise<WireTask> {
+/** Returns the task in its wire form (A2A §4.1.1), with attachments. A task without entries has no history to show. */
+export async function showTask(
+  store: Pick<ShownTasks, 'findBlob' | 'isPaused'>,
+  record: SettledTask,
+  view: TaskView,
+): Promise<WireTask> {
   const history = pickHistory(record, view.historyLength)
   const made = view.includeArtifacts ? listMade(record) : []
   const said = [...made, ...history, ...(record.response ? [record.response] : [])]
-  const known = await knownBytes(
+  const bytesByDigest = await knownBytes(
     store,
     said.flatMap(({ parts }) => parts),
   )
-  return renderTask(record, { made, history, known })
+  const isPaused = store.isPaused?.(record.agent) === true
+  return renderTask(record, { made, history, bytesByDigest, isPaused })
 }
 
 const noBytes: KnownBytes = new Map()
 
-/** Most answers have no attachment, so there is nothing to wait for. */
-function knownBytes(store: Pick<Store, 'findBlob'>, parts: readonly Part[]): KnownBytes | Promise<KnownBytes> {
+/** Reads the bytes of attachments. Most answers have none, so the result need not be a promise. */
+export function knownBytes(store: Pick<Store, 'findBlob'>, parts: readonly Part[]): KnownBytes | Promise<KnownBytes> {
   return parts.some(part => part.kind !== 'text') ? readKnownBytes(store, parts) : noBytes
 }
 
@@ -91,70 +104,117 @@ type ShownTask = Pick<SettledTask, 'id' | 'context' | 'state' | 'updatedAt' | 'r
 interface RenderView {
   readonly made: readonly Made[]
   readonly history: readonly Entry[]
-  readonly known: KnownBytes
+  readonly bytesByDigest: KnownBytes
+  /** True if the agent begins no turn until an operator resumes it. */
+  readonly isPaused?: boolean
 }
 
 /**
- * A completed answer is an artifact. The status message repeats it for clients that read only the status. A question, a refusal or a
- * failure is only a status message.
+ * Renders a task. Results are artifacts and never messages (A2A §3.7). A question, a refusal or a failure is the status message until the next
+ * message is being processed, because an answered question is history. A task that waits for a paused agent says so.
  */
-function renderTask(record: ShownTask, { made, history, known }: RenderView): WireTask {
+function renderTask(record: ShownTask, { made, history, bytesByDigest, isPaused = false }: RenderView): WireTask {
   const { id, context, state, updatedAt, response } = record
-  const message = response && response.parts.length > 0 ? renderAnswer(response, record, known) : undefined
+  const said = response && restStates.has(state) ? partsSaid(response) : []
+  const answer = response && said.length > 0 ? { id: response.id, parts: said } : undefined
+  const told = answer ?? (isPaused && state === 'submitted' ? { id: `${id}-paused`, parts: pausedParts } : undefined)
+  const message = told && renderAnswer(told, record, bytesByDigest)
   return {
     id,
     contextId: context,
     status: { state: wireStateOf[state], timestamp: isoTime(updatedAt), ...(message && { message }) },
     ...(made.length > 0 && {
-      artifacts: made.map(({ id: artifactId, parts }) => ({ artifactId, parts: writeParts(parts, known) })),
+      artifacts: made.map(each => renderArtifact(each, bytesByDigest)),
     }),
-    ...(history.length > 0 && { history: history.map(entry => renderEntry(entry, record, known)) }),
+    ...(history.length > 0 && { history: history.map(entry => renderEntry(entry, record, bytesByDigest)) }),
   }
 }
 
-/** The agent's artifact, under the id of the answer. */
-interface Made {
+const pausedParts: readonly Part[] = [{ kind: 'text', mime: 'text/plain', content: agentPausedText }]
+
+/** An artifact that the agent has made. */
+export interface Made {
   readonly id: string
+  readonly name?: string | undefined
   readonly parts: readonly Part[]
 }
 
-/** All artifacts of the task, streamed or complete, oldest first. */
+/** Lists the artifacts of an answer: one for each section, and one with the id of the answer for the parts without a section. */
+export function splitSections(id: string, parts: readonly Part[]): readonly Made[] {
+  const made = new Map<string | undefined, Made & { readonly parts: Part[] }>()
+  for (const part of parts) {
+    const section = sectionOf(part)
+    const artifact = made.get(section?.id) ?? { ...nameArtifact(id, section), parts: [] }
+    artifact.parts.push(part)
+    made.set(section?.id, artifact)
+  }
+  return [...made.values()]
+}
+
+/** Names an artifact. The id is the same for the same section, whether it is streamed or complete. */
+function nameArtifact(id: string, section: AnswerSection | undefined): Omit<Made, 'parts'> {
+  if (!section) return { id }
+  return { id: `${id}-${hash('sha256', section.id).slice(0, 12)}`, ...(section.name && { name: section.name }) }
+}
+
+export function renderArtifact({ id: artifactId, name, parts }: Made, bytesByDigest?: KnownBytes): WireArtifact {
+  return { artifactId, ...(name && { name }), parts: writeParts(parts, bytesByDigest) }
+}
+
+/** Lists all artifacts of the task, streamed or complete, oldest first. */
 function listMade({ earlier, response, heard }: SettledTask): readonly Made[] {
-  return [...earlier.flatMap(madeBy), ...madeBy(response), ...heard.filter(({ parts }) => parts.length > 0)]
+  return [
+    ...earlier.flatMap(madeBy),
+    ...madeBy(response),
+    ...heard.flatMap(({ id, parts }) => splitSections(id, parts)),
+  ]
 }
 
 function madeBy(answer: NormalizedResponse | undefined): readonly Made[] {
-  const parts = answer ? partsMade(answer) : []
-  return answer && parts.length > 0 ? [{ id: answer.id, parts }] : []
+  return answer ? splitSections(answer.id, partsMade(answer)) : []
 }
 
-/** For a question, a refusal or a failure: what was streamed before it. */
+/** Returns the parts that are an artifact: a result, or the parts that were streamed before a question, a refusal or a failure. */
 export function partsMade(response: NormalizedResponse): readonly Part[] {
   if (isResult(response)) return response.parts
   return [...response.parts.slice(0, response.results ?? 0), ...(response.unfinished ?? [])]
 }
 
-/** Leaves out questions and refusals. */
-export function isResult({ status }: NormalizedResponse): boolean {
+/** Returns the parts that are a status message: a question, a refusal or a failure, without the parts that an artifact has already. */
+export function partsSaid(response: NormalizedResponse): readonly Part[] {
+  return isResult(response) ? [] : response.parts.slice(response.results ?? 0)
+}
+
+/** Returns true if a response is a result and not a question or refusal. */
+function isResult({ status }: NormalizedResponse): boolean {
   return status === 'completed' || status === 'working'
 }
 
-/** Parts as the wire has them, attachments included. */
+/** Returns parts in their wire form, with attachments. */
 export async function showParts(store: Pick<Store, 'findBlob'>, parts: readonly Part[]): Promise<readonly WirePart[]> {
   return writeParts(parts, await knownBytes(store, parts))
 }
 
-/** The last answer is the status message and not yet history. */
+/**
+ * Selects the entries of the history. The last answer is the status message and not yet history. Of earlier answers, the history has the parts
+ * that no artifact has.
+ */
 function pickHistory(record: SettledTask, historyLength: number): readonly Entry[] {
-  // Reading entries may query the store, so it happens only if needed.
+  // Reading the entries may query the store, so it happens only if necessary.
   if (historyLength === 0) return []
-  const { entries = [], response } = record
+  const { entries = [], response, earlier } = record
   const last = entries.at(-1)
   const past = response && last?.role === 'assistant' ? entries.slice(0, -1) : entries
-  return past.slice(-historyLength)
+  const said = new Map(earlier.map(answer => [answer.id, partsSaid(answer)]))
+  const messages = past.map(entry => (entry.role === 'assistant' ? withSaid(entry, said) : entry))
+  return messages.filter(({ parts }) => parts.length > 0).slice(-historyLength)
 }
 
-/** The task with the newest part of its history within about `maxChars`. The server chooses the length. */
+function withSaid(entry: Entry, said: ReadonlyMap<string, readonly Part[]>): Entry {
+  return { ...entry, parts: said.get(entry.nativeId ?? '') ?? entry.parts }
+}
+
+/** Returns the task with the newest part of its history within about `maxChars`. The server chooses the length. */
 export function trimHistory(task: WireTask, maxChars: number): WireTask {
   const { history = [], ...rest } = task
   let chars = 0
@@ -168,37 +228,44 @@ export function trimHistory(task: WireTask, maxChars: number): WireTask {
 }
 
 function renderAnswer(
-  { id: messageId, parts }: NormalizedResponse,
+  { id: messageId, parts }: Made,
   { id, context }: TaskIds,
-  known?: KnownBytes,
+  bytesByDigest?: KnownBytes,
 ): WireMessage {
-  return { messageId, role: 'ROLE_AGENT', contextId: context, taskId: id, parts: writeParts(parts, known) }
+  return { messageId, role: 'ROLE_AGENT', contextId: context, taskId: id, parts: writeParts(parts, bytesByDigest) }
 }
 
-function renderEntry(entry: Entry, { id, context }: TaskIds, known: KnownBytes): WireMessage {
+function renderEntry(entry: Entry, { id, context }: TaskIds, bytesByDigest: KnownBytes): WireMessage {
   return {
     messageId: entry.nativeId ?? entry.entryId,
     role: entry.role === 'user' ? 'ROLE_USER' : 'ROLE_AGENT',
     contextId: context,
     taskId: id,
-    parts: writeParts(entry.parts, known),
+    parts: writeParts(entry.parts, bytesByDigest),
   }
 }
 
-/** Bytes of attachments in one answer. Attachments beyond it are only described. */
+/** The most bytes of attachments in one answer. Attachments beyond it are only described. */
 const maxBytes = 16 * 1024 * 1024
 
 /** Reads the bytes that `parts` refer to, each digest once. */
-export async function readKnownBytes(store: Pick<Store, 'findBlob'>, parts: readonly Part[]): Promise<KnownBytes> {
-  const known = new Map<string, string>()
-  let room = maxBytes
+export async function readKnownBytes(
+  store: Pick<Store, 'findBlob'>,
+  parts: readonly Part[],
+  most = maxBytes,
+): Promise<KnownBytes> {
+  const bytesByDigest = new Map<string, string>()
+  let remainingBytes = most
   for (const digest of new Set(parts.flatMap(digestOf))) {
     const blob = await store.findBlob(digest)
-    if (!blob || blob.bytes.length > room) continue
-    room -= blob.bytes.length
-    known.set(digest, Buffer.from(blob.bytes.buffer, blob.bytes.byteOffset, blob.bytes.length).toString('base64'))
+    if (!blob || blob.bytes.length > remainingBytes) continue
+    remainingBytes -= blob.bytes.length
+    bytesByDigest.set(
+      digest,
+      Buffer.from(blob.bytes.buffer, blob.bytes.byteOffset, blob.bytes.length).toString('base64'),
+    )
   }
-  return known
+  return bytesByDigest
 }
 
 function digestOf(part: Part): readonly string[] {
@@ -206,22 +273,30 @@ function digestOf(part: Part): readonly string[] {
   return isStored && part.bytes_ref.kind === 'content_addressed' ? [part.bytes_ref.digest] : []
 }
 
-/** Tasks with all requirements in the form for the task's owner, who may decide them. */
-export type ShownTasks = Pick<Store, 'findTask' | 'listTasks' | 'findBlob' | 'listen'>
+/** The tasks with all requirements in the form for the task's owner, who may decide them. */
+export interface ShownTasks extends Pick<Store, 'findTask' | 'listTasks' | 'findBlob' | 'listen'> {
+  readonly isPaused?: ChannelContext['isPaused']
+}
 
-export function showTaskRequirements(store: ShownTasks, show: ShowRequirement | undefined): ShownTasks {
-  if (!show) return store
+/** Shows the requirements of tasks to their owner, and whether their agent is paused. */
+export function showTasks(
+  store: ShownTasks,
+  { showRequirement: show, isPaused }: Pick<ChannelContext, 'showRequirement' | 'isPaused'>,
+): ShownTasks {
+  if (!show && !isPaused) return store
+  const showOne = <Task extends SettledTask>(record: Task) => (show ? showRecord(record, show) : record)
   return {
+    ...(isPaused && { isPaused }),
     findBlob: digest => store.findBlob(digest),
     // The notice of a turn's end may contain the task.
-    listen: (topic, listener) => store.listen(topic, notice => listener(showNotice(notice, show))),
+    listen: (topic, listener) => store.listen(topic, notice => listener(show ? showNotice(notice, show) : notice)),
     async findTask(key) {
       const record = await store.findTask(key)
-      return record && showRecord(record, show)
+      return record && showOne(record)
     },
     async listTasks(filter) {
       const { tasks, total } = await store.listTasks(filter)
-      return { tasks: tasks.map(record => showRecord(record, show)), total }
+      return { tasks: tasks.map(showOne), total }
     },
   }
 }
@@ -231,7 +306,7 @@ function showNotice(notice: unknown, show: ShowRequirement): unknown {
   return task ? { ...(notice as object), task: showRecord(task, show) } : notice
 }
 
-/** Members that are read late stay so, because reading costs queries. */
+/** Shows a record. Members that are read on demand stay so, because reading them costs queries. */
 function showRecord<Task extends SettledTask>(record: Task, show: ShowRequirement): Task {
   const { owner, id, agent, context, state, updatedAt } = record
   let entries: readonly Entry[] | undefined
@@ -252,7 +327,7 @@ function showRecord<Task extends SettledTask>(record: Task, show: ShowRequiremen
       return response.read
     },
     get earlier() {
-      // Results alone are shown of these, and no result asks for anything.
+      // Only results are shown of earlier answers, and a result contains no requirement.
       return record.earlier
     },
     get heard() {
@@ -262,7 +337,7 @@ function showRecord<Task extends SettledTask>(record: Task, show: ShowRequiremen
   return shown as Task
 }
 
-/** A subscriber has the rights of the task's owner, who set up the subscription. */
+/** Shows a delivery to a subscriber, who has the rights of the task's owner, because the owner set up the subscription. */
 export function showDelivery(delivery: Delivery, show: ShowRequirement | undefined): Delivery {
   const { response } = delivery
   return show && response ? { ...delivery, response: withParts(response, show) } : delivery
@@ -273,9 +348,9 @@ function withParts<Said extends { readonly parts: readonly Part[] }>(said: Said,
   return parts === said.parts ? said : { ...said, parts }
 }
 
-/** Our parts → A2A parts. Parts that A2A lacks become `data` of their own kind, so that nothing is lost. */
-export function writeParts(parts: readonly Part[], known: KnownBytes = noBytes): readonly WirePart[] {
+/** Converts our parts to A2A parts. Parts that A2A lacks become `data` of their own kind, so that nothing is lost. */
+export function writeParts(parts: readonly Part[], bytesByDigest: KnownBytes = noBytes): readonly WirePart[] {
   return parts.flatMap(part =>
-    part.kind === 'text' ? { text: part.content, mediaType: part.mime } : writeOtherPart(part, known),
+    part.kind === 'text' ? { text: part.content, mediaType: part.mime } : writeOtherPart(part, bytesByDigest),
   )
 }

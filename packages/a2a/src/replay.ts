@@ -1,31 +1,39 @@
-import type { Channel, ChannelContext, Json } from '@postern/core'
-import { isJsonObject } from '@postern/core'
+// Reads stored calls again, for example after an update of the gateway.
+import type { Json } from '@postern/message'
+import { isJsonObject } from '@postern/message'
+import type { ChannelContext, ChannelDiagnostics } from '@postern/pipeline'
 import type { A2aConfig } from './config.ts'
 import type { Call } from './endpoint/call.ts'
-import { findAddressee, parseCallBody } from './endpoint/call.ts'
+import { findAddressee } from './endpoint/call.ts'
+import { parseCallBody } from './endpoint/call-body.ts'
 import { readLegacyRequest } from './legacy/read-params.ts'
 import type { CallArrival } from './normalize.ts'
 import { normalizeMessage, restoreCall } from './normalize.ts'
+import { normalizeCancel } from './operations/cancel-event.ts'
 import { resolveMessage } from './resolve.ts'
 import { readRpcRequest } from './rpc/json-rpc.ts'
-import { readProtoNames } from './validate/params.ts'
+import { readProtoNames } from './validate/proto-names.ts'
 
 /**
- * Reads a stored call again. Its credential is not kept, so the caller is the one whom it proved then, and so is what further credentials in
- * the message proved.
+ * Creates the function that reads a stored call again. Its credential is not stored, so the caller is the one that it proved when the call came,
+ * and the same is true of further credentials in the message.
  */
-export function createCallReplay(config: A2aConfig, context: ChannelContext): NonNullable<Channel['replay']> {
+export function createCallReplay(
+  config: A2aConfig,
+  context: ChannelContext,
+): NonNullable<ChannelDiagnostics['replay']> {
   return async ({ agent, arrival, raw, target }, moment) => {
     const gateway = { ...context, ...moment }
     const kept = restoreCall(arrival)
     const task = readTask(target)
     if (!kept || !task) return undefined
+    const { question } = kept
     const document = parseCallBody(raw)
     const call = {
       caller: kept.caller,
       agent: findAddressee(agent, gateway),
       from: '',
-      params: readParams[kept.binding](document, kept.version),
+      params: question === undefined ? readParams[kept.binding](document, kept.version) : task,
       document,
       bytes: raw,
       binding: kept.binding,
@@ -33,6 +41,10 @@ export function createCallReplay(config: A2aConfig, context: ChannelContext): No
       lastEventId: undefined,
       canReplay: false,
     } as Call
+    if (question !== undefined) {
+      const canceled = normalizeCancel({ call, ...task, question, at: gateway.system.now() }, gateway.agents.domain)
+      return { ...canceled, duplicateKey: canceled.message.id }
+    }
     const resolved = await resolveMessage(call, { config, gateway }, { ...kept, task })
     return normalizeMessage(resolved, gateway.agents.domain)
   }

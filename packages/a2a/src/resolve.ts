@@ -1,16 +1,23 @@
-import type { AgentChain, ChannelContext, TaskIntake, TaskWatch } from '@postern/core'
-import { isJsonObject } from '@postern/core'
+// Checks a message and finds the task and the context that it belongs to.
 import { networkOf } from '@postern/http'
+import type { AgentChain } from '@postern/message'
+import { isJsonObject } from '@postern/message'
+import type { ChannelContext, TaskIntake, TaskWatch } from '@postern/pipeline'
 import type { A2aConfig } from './config.ts'
 import type { Call } from './endpoint/call.ts'
 import { A2aRejection, refuseField } from './format/errors.ts'
-import type { SendMessageParams, WireMessage, WirePart, WirePushConfig } from './format/wire.ts'
+import { mediaTypeOf } from './format/part-content.ts'
+import type { WireMessage, WirePart } from './format/wire.ts'
+import type { HandedOver } from './message/handed-over.ts'
+import { readHandedOver } from './message/handed-over.ts'
 import type { CheckedClaim, Phase, SenderEvidence } from './message/mentionable.ts'
 import { clampChain, noSenderEvidence, readPhase, readPolicyClaim, readSenderEvidence } from './message/mentionable.ts'
+import { callersTogether, findPersonBehind } from './message/person-behind.ts'
 import { createWatch } from './push/watch.ts'
-import { makeTaskId } from './tasks/lifetime.ts'
 import { findOwnTask } from './tasks/own-tasks.ts'
-import { checkParams, mediaTypeOf } from './validate/params.ts'
+import { makeTaskId } from './tasks/task-id.ts'
+import type { PushConfig, SendMessageParams } from './validate/params.ts'
+import { checkParams } from './validate/params.ts'
 
 declare const proven: unique symbol
 
@@ -22,32 +29,32 @@ export interface ResolvedMessage {
   readonly task: Omit<TaskIntake, 'owner'>
   readonly chain: AgentChain | undefined
   readonly phase: Phase | undefined
+  readonly handedOver: HandedOver | undefined
   readonly senderEvidence: SenderEvidence
   readonly claim: CheckedClaim | undefined
-  /** ms */
+  /** The time of receipt, in ms since the epoch. */
   readonly receivedAt: number
 }
 
 interface ResolveMessageDeps {
   readonly config: A2aConfig
-  readonly gateway: Pick<ChannelContext, 'platform' | 'store' | 'identity' | 'agents' | 'requirementClaims'>
+  readonly gateway: Pick<ChannelContext, 'system' | 'store' | 'identity' | 'agents' | 'requirementClaims'>
 }
 
-/** What was found out of a stored message when it came, and is not found out once more. */
+/** The findings about a stored message from its arrival. A replay uses them and does not check again. */
 interface KeptFindings {
   readonly task: TaskIds
   readonly evidence?: SenderEvidence | undefined
   readonly resolution?: CheckedClaim['resolution'] | undefined
 }
 
-/** Checks that the message is complete, that this agent may take it, and that the task is the caller's. @throws A2aRejection, Rejection */
+/** Checks that the message is complete, that this agent may accept it, and that the task is the caller's. @throws A2aRejection, Rejection */
 export async function resolveMessage(
   call: Call,
   { config, gateway }: ResolveMessageDeps,
   kept?: KeptFindings,
 ): Promise<ResolvedMessage> {
-  checkParams('SendMessage', call.params)
-  const params = call.params as SendMessageParams
+  const params = checkParams('SendMessage', call.params) as SendMessageParams
   const { message, configuration } = params
   const push = configuration?.taskPushNotificationConfig ?? undefined
   if (push && !config.capabilities.push_notifications) {
@@ -58,6 +65,7 @@ export async function resolveMessage(
   const mentionable = isJsonObject(message.metadata?.mentionable) ? message.metadata.mentionable : undefined
   const chain = mentionable && clampChain(mentionable, config.limits.max_hops)
   const phase = mentionable && readPhase(mentionable)
+  const handedOver = mentionable && (await readHandedOver(mentionable, call, gateway))
   const task = kept?.task ?? (await resolveTask(message, call, gateway))
   const watch = push && (await resolveWatch(push, task.id, call, gateway))
   const senderEvidence =
@@ -69,28 +77,30 @@ export async function resolveMessage(
   return {
     call,
     params,
-    task: { ...task, ...shareOf(call, config.limits.open_tasks_per_caller), ...(watch && { watch }) },
+    task: { ...task, ...shareOf(call, senderEvidence, config.limits.open_tasks_per_caller), ...(watch && { watch }) },
     chain,
     phase,
+    handedOver,
     senderEvidence,
     claim,
-    receivedAt: gateway.platform.now(),
+    receivedAt: gateway.system.now(),
   } as ResolvedMessage
 }
 
-/** Callers without credentials may together have as many open tasks as this number of callers. */
-const anonymousCallers = 10
-
-/** Callers without credentials share one owner. Their networks tell them apart. */
-function shareOf({ caller, from }: Call, most: number): Pick<TaskIntake, 'most' | 'share'> {
-  return caller.isAnonymous ? { most: most * anonymousCallers, share: { name: networkOf(from), most } } : { most }
+/**
+ * Returns the share of the owner's limit. Callers without credentials share one owner, and so do the people who use one connector. Their names
+ * distinguish them.
+ */
+function shareOf(call: Call, evidence: SenderEvidence, most: number): Pick<TaskIntake, 'most' | 'share'> {
+  const name = call.caller.isAnonymous ? networkOf(call.from) : findPersonBehind(call, evidence)
+  return name === undefined ? { most } : { most: most * callersTogether, share: { name, most } }
 }
 
 type TaskIds = Pick<TaskIntake, 'id' | 'context'>
 
-/** Who is to be told of the task; of one that others watch already only so many. */
+/** Creates the subscription in a message. A task has a limited number of them. */
 function resolveWatch(
-  push: WirePushConfig,
+  push: PushConfig,
   id: string,
   { caller, version }: Call,
   gateway: ResolveMessageDeps['gateway'],
@@ -99,27 +109,33 @@ function resolveWatch(
   return createWatch(push, { key: { owner: caller.owner, id }, version, fields }, gateway)
 }
 
-/** A new task without a context opens one, and both go by one id: the thread is then the same by either name. */
+/**
+ * Finds the task of a message or creates one. A new task without a context opens one with the same id, so that the thread is the same by either
+ * name.
+ */
 function resolveTask(
   message: WireMessage,
   call: Call,
-  { store, platform }: ResolveMessageDeps['gateway'],
+  { store, system }: ResolveMessageDeps['gateway'],
 ): TaskIds | Promise<TaskIds> {
   if (message.taskId) return continueTask(message, call, store)
-  const id = makeTaskId(platform)
+  const id = makeTaskId(system)
   if (!message.contextId) return { id, context: id }
   const task = { id, context: message.contextId }
   return call.caller.isAnonymous ? joinContext(task, call, store) : task
 }
 
-/** Whether the task has ended is for the store to say: it knows a retry, and no answer can come in between. */
+/**
+ * Finds the task that the message continues. Only the store decides whether the task has ended, because it recognizes retries and no answer can
+ * be stored in between.
+ */
 async function continueTask(message: WireMessage, call: Call, store: ChannelContext['store']): Promise<TaskIds> {
   const { id, context } = await findOwnTask(message.taskId ?? '', call, store)
   if (message.contextId && message.contextId !== context) throw refuseContext('is not the context of this task')
   return { id, context }
 }
 
-/** Whoever proves nothing may go on with a context by knowing its id, which we made; they cannot choose one. */
+/** Allows a caller without credentials to continue a context whose id they know. The gateway creates the ids, and callers cannot choose one. */
 async function joinContext(task: TaskIds, { caller, agent }: Call, store: ChannelContext['store']): Promise<TaskIds> {
   const filter = { owner: caller.owner, agent: agent.name, context: task.context, limit: 1 }
   const { tasks } = await store.listTasks(filter)
@@ -131,19 +147,21 @@ function refuseContext(description: string): A2aRejection {
   return refuseField('Cannot SendMessage', 'message.contextId', description)
 }
 
-/**
- * Every part must be of a media type the card declares.
- * @throws A2aRejection `contentTypeNotSupported`
- */
+/** Checks that every part has a media type that the card declares. @throws A2aRejection `contentTypeNotSupported` */
 function checkInputModes(parts: readonly WirePart[], declared: readonly string[]): void {
-  const at = parts.findIndex(part => !declared.includes(mediaTypeOf(part)))
+  const at = parts.findIndex(part => !isTaken(mediaTypeOf(part), declared))
   if (at < 0) return
   const violations = [{ field: `message.parts[${at}].mediaType`, description: 'is not an input mode of this agent' }]
   const message = `Cannot SendMessage: message.parts[${at}] is of a media type this agent does not take`
   throw new A2aRejection('contentTypeNotSupported', message, { violations })
 }
 
-/** The client must accept one of our output modes; without any it accepts all. @throws A2aRejection `contentTypeNotSupported` */
+/** Returns true if a media type is declared. A type with the suffix of JSON is JSON (RFC 6839 §3.1). */
+function isTaken(type: string, declared: readonly string[]): boolean {
+  return declared.includes(type) || (type.endsWith('+json') && declared.includes('application/json'))
+}
+
+/** Checks that the client accepts one of our output modes. A client that names none accepts all. @throws A2aRejection `contentTypeNotSupported` */
 function checkOutputModes(accepted: readonly string[], declared: readonly string[]): void {
   if (accepted.length === 0 || accepted.some(mode => isOffered(mode, declared))) return
   const description = 'names none of the output modes of this agent'

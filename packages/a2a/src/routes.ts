@@ -1,8 +1,11 @@
-import { parseJsonText } from '@postern/core'
+// Routes HTTP requests to the agent cards and to the JSON-RPC and HTTP+JSON endpoints.
 import { matchesEtag } from '@postern/http'
-import type { Context } from 'hono'
+import { parseJsonText } from '@postern/message'
+import type { Context, MiddlewareHandler } from 'hono'
 import { Hono } from 'hono'
+import { cors } from 'hono/cors'
 import type { Cards } from './cards/signed-cards.ts'
+import type { A2aConfig } from './config.ts'
 import { answerStatus } from './endpoint/answers.ts'
 import { MethodNotAllowed } from './format/errors.ts'
 import { renderLegacyCard } from './legacy/card.ts'
@@ -16,9 +19,10 @@ interface A2aRouteDeps extends BindingDeps {
 
 const cardSeconds = 300
 
-/** The JSON-RPC and HTTP+JSON endpoints and the cards of all agents. */
+/** Creates the JSON-RPC and HTTP+JSON endpoints and the cards of all agents. */
 export function createA2aRoutes(deps: A2aRouteDeps): Hono {
   const routes = new Hono()
+  if (deps.config.cors.length > 0) for (const path of browserPaths) routes.use(path, answerCors(deps.config))
   const answerRpc = createRpcAnswer(deps)
   const answerCard = createCardAnswer(deps)
   for (const path of ['/a2a', '/a2a/', '/agents/:agent/a2a', '/agents/:agent/a2a/']) {
@@ -39,7 +43,25 @@ export function createA2aRoutes(deps: A2aRouteDeps): Hono {
   return routes
 }
 
-/** Where clients before 1.0 look for a card. */
+/** The paths of the cards and the endpoints, which pages may call. */
+const browserPaths = ['/.well-known/*', '/a2a/*', '/agents/:agent/.well-known/*', '/agents/:agent/a2a/*']
+
+/**
+ * Creates the answer to CORS requests. Pages of the configured origins may call (Fetch standard, CORS protocol). Credentials are headers, never
+ * cookies.
+ */
+function answerCors({ cors: origin, auth }: A2aConfig): MiddlewareHandler {
+  const headerNames = ['a2a-version', 'a2a-extensions', 'x-a2a-extensions', 'last-event-id', auth.api_key_header]
+  return cors({
+    origin: origin === '*' ? origin : [...origin],
+    allowMethods: ['GET', 'POST', 'DELETE'],
+    allowHeaders: ['authorization', 'dpop', 'content-type', 'accept', 'traceparent', ...headerNames],
+    exposeHeaders: ['a2a-extensions', 'x-a2a-extensions', 'retry-after', 'www-authenticate', 'dpop-nonce'],
+    maxAge: 600,
+  })
+}
+
+/** The paths at which clients before 1.0 look for a card. */
 const legacyCardPaths = ['/.well-known/agent.json', '/agents/:agent/.well-known/agent.json']
 
 function createLegacyCardAnswer({ cards }: A2aRouteDeps) {
@@ -50,12 +72,15 @@ function createLegacyCardAnswer({ cards }: A2aRouteDeps) {
   }
 }
 
-/** Clients of 0.3 name no version and use the same path. So all clients that name none get a card for both (A2A §3.6.2). */
+/**
+ * Creates the answer with a card. Clients of 0.3 name no version and use the same path, so all clients that name none get a card for both
+ * versions (A2A §3.6.2).
+ */
 function createCardAnswer({ cards, config }: A2aRouteDeps) {
   const isLegacySpoken = config.versions.includes('0.3')
   return async (c: Context): Promise<Response> => {
-    const named = c.req.header('a2a-version') || c.req.query('A2A-Version') || '0.3'
-    const isMixed = isLegacySpoken && /^0\.3(\.|$)/.test(named)
+    const version = c.req.header('a2a-version') || c.req.query('A2A-Version') || '0.3'
+    const isMixed = isLegacySpoken && /^0\.3(\.|$)/.test(version)
     const { text, etag } = await cards.find(c.req.param('agent'), { isMixed })
     const headers = { etag, 'cache-control': `public, max-age=${cardSeconds}`, vary: 'A2A-Version' }
     if (matchesEtag(c.req.header('if-none-match'), etag)) return c.body(null, 304, headers)

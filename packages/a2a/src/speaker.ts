@@ -1,12 +1,17 @@
-import type { ChannelDescriptor } from '@postern/core'
+// Describes the A2A channel and the scope of a caller's token.
 import { ownerOf } from '@postern/http/tokens'
+import type { ChannelDescriptor } from '@postern/pipeline'
 
-/** Who calls is named by the issuer of a token: nobody links such a name. */
+/** The descriptor of the A2A channel. The issuer of a token names the caller, so people cannot link that name to themselves. */
 export const a2aDescriptor = {
   name: 'a2a',
   authMethods: ['a2a-jwt', 'a2a-oauth'],
   isSimulated: true,
   mentionRelay: { kind: 'none' },
   answersCalls: true,
+  // A client that was offline over a weekend repeats its call.
+  repeatsForMs: 3 * 24 * 3_600_000,
+  openPaths: ['a2a', 'agents'],
+  operationPaths: /^(\/agents\/[^/]+)?\/a2a\/rest\//,
   speaker: { scopeOfToken: (issuer, subject) => ownerOf({ issuer, claim: 'sub', value: subject }) },
 } as const satisfies ChannelDescriptor

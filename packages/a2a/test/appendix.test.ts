@@ -6,7 +6,7 @@ const sources = readdirSync(here, { recursive: true, encoding: 'utf8' })
   .filter(name => name.endsWith('.test.ts'))
   .map(name => readFileSync(new URL(name, here), 'utf8'))
 
-/** Every MUST of the official kit's list (docs/conformance/a2a.md), and the beginning of the test of ours that holds it. */
+/** Every MUST of the official kit's list (docs/conformance/a2a.md), with the beginning of the title of our test that checks it. */
 const musts: Readonly<Record<string, string>> = {
   'CORE-SEND-001': 'SendMessage waits for the agent and answers with the completed task',
   'CORE-SEND-002': 'A2A-T03 fails when the task has ended',
@@ -129,7 +129,7 @@ test.each(Object.entries(musts))('a test covers %s: %s', (_, title) => {
   expect(sources.some(source => quoted.test(source))).toBe(true)
 })
 
-/** How many rules of each kind docs/conformance/a2a.md lists. */
+/** The number of rules of each kind that docs/conformance/a2a.md lists. */
 const rows = { E: 22, V: 8, M: 22, T: 14, S: 8, P: 13, A: 21, C: 11 } as const
 
 test.each(Object.entries(rows))('a test names every row %s', (kind, count) => {

@@ -1,4 +1,5 @@
-import { parseDuration, toAsciiDomain } from '@postern/core'
+// Defines the `activitypub` section of the configuration.
+import { parseDuration, toAsciiDomain } from '@postern/message'
 import { z } from 'zod'
 
 const domainList = z
@@ -6,11 +7,11 @@ const domainList = z
   .default([])
 const fileList = z.array(z.string().min(1, 'must name a file')).default([])
 
-/** This protocol's slice of the configuration. */
+/** The schema of the `activitypub` section of the configuration. */
 export const activityPubConfigSchema = z.strictObject({
-  /** Serve actors and posts to signed requests only. */
+  /** True to serve actors and posts to signed requests only. */
   require_signed_fetch: z.boolean().default(false),
-  /** How old a signed request may be; Mastodon allows `12h`. */
+  /** The maximum age of a signed request; Mastodon allows `12h`. */
   date_window: z
     .string()
     .regex(/^\d{1,6}[smhd]$/, 'must be a number and a unit, like "1h" or "30m"')
@@ -19,27 +20,30 @@ export const activityPubConfigSchema = z.strictObject({
       'must be between "1m" and "24h"',
     )
     .default('1h'),
-  /** Sign each activity itself too (FEP-8b32), so that a server can believe a forwarded copy. */
+  /** True to add a proof to each activity too (FEP-8b32), so that a server can trust a forwarded copy. */
   object_proofs: z.boolean().default(true),
-  /** Divide an answer into a thread if it is longer than the asking server's posts (500 characters if that is unknown). */
+  /** True to split an answer that is longer than the posts of the asking server (500 characters if its limit is unknown). */
   split_posts: z.boolean().default(true),
-  /** Fetch and store pictures and other files of posts to an agent, as far as `web.attachments` accepts them. */
+  /** True to fetch and store pictures and other files of posts to an agent, as far as `web.attachments` accepts them. */
   keep_files: z.boolean().default(true),
-  /** Who may follow agents: everybody (`open`), whom the operator accepts (`manual`), nobody (`closed`). */
+  /** The policy for followers of agents: everybody may follow (`open`), the operator accepts each one (`manual`), or nobody may (`closed`). */
   follows: z.enum(['open', 'manual', 'closed']).default('open'),
-  /** The number of people that one post may address; agents do not see posts that address more. */
+  /** The most people that one post may address. Agents do not see posts that address more. */
   max_mentions: z.int().min(1).max(300).default(50),
-  /** Turns of one thread that automated senders may take in an hour, so that two bots do not answer each other for ever. */
+  /** The most turns in an hour that automated senders may cause in one thread, so that two bots do not answer each other for ever. */
   bot_turns_per_hour: z.int().min(0).max(10_000).default(10),
-  /** Turns of one thread in an hour for all other senders; only messages count that arrive within three seconds after an answer. */
+  /**
+   * The most turns in an hour that all other senders may cause in one thread. Only messages that arrive within three seconds after an answer
+   * count.
+   */
   rapid_turns_per_hour: z.int().min(1).max(10_000).default(20),
-  /** Domains whose actors the gateway refuses, with all their sub-domains. */
+  /** The domains whose actors the gateway rejects, with all their sub-domains. */
   block: domainList,
-  /** If it names any, the gateway deals only with these domains and their sub-domains. */
+  /** The only domains that the gateway deals with, and their sub-domains. If the list is empty, all domains are allowed. */
   allow: domainList,
-  /** Files with more domains for `block`: Mastodon's export, or one domain a line. The gateway merges them into the list at the start. */
+  /** The files with more domains for `block`: Mastodon's export, or one domain a line. The gateway merges them into the list when it starts. */
   block_files: fileList,
-  /** Files with more domains for `allow`, one a line. */
+  /** The files with more domains for `allow`, one a line. */
   allow_files: fileList,
 })
 

@@ -5,7 +5,7 @@ import { testKey } from '../test/keys.ts'
 import { signRequest } from './deliver.ts'
 import { formatDigest, isSignedBy, parseSignatureHeader } from './signature/request-proof.ts'
 
-// The second implementation is http-message-signatures: our code must not be its own only judge.
+// The second implementation is http-message-signatures, so that our code is not verified by itself alone.
 
 const { privatePem, publicPem } = testKey('alice')
 const key = { id: 'https://agents.test/agents/echo#main-key', privateKey: createPrivateKey(privatePem) }

@@ -1,30 +1,40 @@
+// Posts a signed activity to an inbox, and decides by the response whether to retry the delivery.
 import type { KeyObject } from 'node:crypto'
 import { sign } from 'node:crypto'
-import type { Delivery, FetchAnswer, FetchRequest, Json, Platform, RelationStore, Transmitted } from '@postern/core'
-import { encodeBase58, hashCanonicalJson, Unavailable, Undeliverable } from '@postern/core'
 import { parseRetryAfter, readReply } from '@postern/http'
 import { createExpiringMap } from '@postern/limits'
+import type { FetchAnswer, FetchRequest, Json, System } from '@postern/message'
+import { encodeBase58, hashCanonicalJson, Unavailable, Undeliverable } from '@postern/message'
+import type { Delivery, RelationStore, Transmitted } from '@postern/pipeline'
 import type { KeyIntroductions, Recipient } from './actors/key-introductions.ts'
 import { introducingKey } from './actors/key-introductions.ts'
-import type { JsonObject } from './format/document.ts'
-import { activityJson, agentIris, asObject, findHost, readDeliveryTarget, textOf } from './format/document.ts'
+import type { IsBlocked } from './domains/blocklist.ts'
+import { isBlockedAddress } from './domains/blocklist.ts'
+import { findHost } from './format/iri.ts'
+import type { JsonObject } from './format/json-object.ts'
+import { asObject, textOf } from './format/json-object.ts'
+import { activityJson } from './format/media-types.ts'
+import { agentIris } from './format/own-iris.ts'
 import type { DeliveryTarget } from './format/post-data.ts'
+import { readDeliveryTarget } from './format/targets.ts'
 import type { DocumentKey, KeyRing, RequestKey, SigningKey } from './keys/key-generations.ts'
 import type { OutgoingRequest, RequestToSign, SendSigned } from './keys/message-signing.ts'
 import { signInThreadpool, signMessage } from './keys/message-signing.ts'
-import type { Handles, IsBlocked, PeerLimits, RemoteActors } from './peers/known-peers.ts'
-import { isBlockedAddress } from './peers/known-peers.ts'
-import type { Answered, OutgoingActivity } from './posts/answers.ts'
-import { renderSaid } from './posts/answers.ts'
+import type { RemoteActors } from './peers/actor-cache.ts'
+import type { PeerLimits } from './peers/peer-limits.ts'
 import type { Inbox } from './posts/mentioned-people.ts'
 import { findMentioned, findMentionedInbox, toMentioned } from './posts/mentioned-people.ts'
+import type { OutgoingActivity } from './posts/render-delivery.ts'
+import { renderSaid } from './posts/render-delivery.ts'
+import type { Answered } from './posts/render-post.ts'
 import { proofSuite } from './proofs/object-integrity.ts'
 import { formatDigest } from './signature/request-proof.ts'
-import type { Mentioned } from './words/words.ts'
-import { findCalled, ownNames } from './words/words.ts'
+import { findCalled, ownNames } from './text/called-people.ts'
+import type { Mentioned } from './text/mention.ts'
+import type { Handles } from './webfinger/handles.ts'
 
 interface DeliverDeps {
-  readonly platform: Pick<Platform, 'now' | 'log'>
+  readonly system: Pick<System, 'now' | 'log'>
   readonly store: Pick<RelationStore, 'findRelation'>
   readonly send: SendSigned
   readonly keys: Pick<KeyRing, 'find'>
@@ -36,65 +46,70 @@ interface DeliverDeps {
   readonly findBytes: FindBytes
   readonly limits: Pick<PeerLimits, 'learn'>
   readonly introductions: KeyIntroductions
-  /** Called when an inbox answers that it does not exist (any more). */
+  /** Handles an inbox whose server answers that it does not exist (any more). */
   onGone(agent: string, target: DeliveryTarget): void
 }
 
-/** For both requests of a double knock together. */
+/** The timeout of both requests of a double knock together, ms. */
 const postMs = 15_000
-/** Peers answer 401 and 403 also while they cannot fetch our key: a few tries, then they mean it. */
+/** The number of attempts after which a 401 or 403 is final. Peers also send these statuses while they cannot fetch our key. */
 const maxRefusals = 3
-/** For a recipient whom only the words of an answer name: what looks like a name need not be one. */
+/** The most look-ups of a recipient whom only the text of an answer names, because a text that looks like a name need not be one. */
 const maxLookUps = 3
 const refusalStatuses: ReadonlySet<number> = new Set([401, 403])
 const goneStatuses: ReadonlySet<number> = new Set([404, 410])
 const waitStatuses: ReadonlySet<number> = new Set([408, 425, 429])
+/** The statuses that a peer sends if it does not know the actor (any more), or cannot fetch its key. */
+const unknownStatuses: ReadonlySet<number> = new Set([400, 401, 403, 404, 410])
 
 /**
- * Signs and posts an activity to its inbox. Those the answer mentions are looked up first, so that all copies name them.
+ * Signs an activity and posts it to its inbox. The people whom the answer mentions are looked up first, so that all copies name them.
  * @throws Unavailable, Undeliverable
  */
 export async function deliverActivity(
   outgoing: OutgoingActivity,
   delivery: Delivery,
-  parts: DeliverDeps,
+  deps: DeliverDeps,
 ): Promise<Transmitted> {
-  const place = await findInbox(delivery, parts)
-  if (!place) return { note: 'the words name somebody who is not there' }
-  const { inbox, peer } = place
+  const destination = await findInbox(delivery, deps)
+  if (!destination) return { note: 'the words name somebody who is not there' }
+  const { inbox, peer } = destination
   const host = findHost(inbox)
-  if (!host || parts.isBlocked(host))
+  if (!host || deps.isBlocked(host))
     throw new Undeliverable('Cannot deliver: the inbox is blocked or has no https address')
-  // An inbox may be on another host than the actor whose it is.
-  if (peer && isBlockedAddress(peer, parts.isBlocked))
+  // An inbox may be on another host than the actor that owns it.
+  if (peer && isBlockedAddress(peer, deps.isBlocked))
     throw new Undeliverable('Cannot deliver: whom it is for is blocked')
-  const bytes = await parts.findBytes(outgoing, delivery)
-  const key = await chooseKey({ inbox, host, peer, agent: delivery.agent }, delivery, parts)
+  const bytes = await deps.findBytes(outgoing, delivery)
+  const key = await chooseKey({ inbox, host, peer, agent: delivery.agent }, delivery, deps)
   const body = { bytes, type: activityJson }
-  const answer = await parts.send({ method: 'POST', url: inbox, body, timeoutMs: postMs }, key)
-  if (goneStatuses.has(answer.status)) parts.onGone(delivery.agent, readDeliveryTarget(delivery))
-  checkAnswer(answer, delivery.attempt, parts.platform.now())
-  // Next time we shall know how long a post may be there.
-  if ((outgoing.said?.answered.rendering.pieces ?? 1) > 1) void parts.limits.learn(host)
+  const answer = await deps.send({ method: 'POST', url: inbox, body, timeoutMs: postMs }, key)
+  const target = readDeliveryTarget(delivery)
+  if (target.isFarewell && unknownStatuses.has(answer.status))
+    return { note: `answered ${answer.status}`, ...readReply(answer) }
+  if (goneStatuses.has(answer.status)) deps.onGone(delivery.agent, target)
+  checkAnswer(answer, delivery.attempt, deps.system.now())
+  // The next response to this host can then be split by the real limit of its posts.
+  if ((outgoing.said?.answered.rendering.pieces ?? 1) > 1) void deps.limits.learn(host)
   return { note: `answered ${answer.status}`, ...readReply(answer) }
 }
 
-/** The newest one, once the host knows it. While an old one is listed, it may have to introduce the new one. */
+/** Chooses the newest key after the host has been told of it. While an old key is listed, the old key may first have to introduce the new one. */
 async function chooseKey(
   to: Recipient,
   delivery: Delivery,
   { keys, introductions, origin }: Pick<DeliverDeps, 'keys' | 'introductions' | 'origin'>,
 ): Promise<RequestKey> {
-  const found = await keys.find(agentIris(origin, to.agent).actor)
+  const actorKeys = await keys.find(agentIris(origin, to.agent).actor)
   if (readDeliveryTarget(delivery).isIntroduction) {
-    introductions.remember(to, found)
-    return introducingKey(found)
+    introductions.remember(to, actorKeys)
+    return introducingKey(actorKeys)
   }
-  if (found.listed.length > 1) await introductions.introduce(to, found)
-  return found.request
+  if (actorKeys.listed.length > 1) await introductions.introduce(to, actorKeys)
+  return actorKeys.request
 }
 
-/** The octets of an activity with all its names and the agent's own proof; made once for all the places it goes to, with each key. */
+/** Returns the octets of an activity with all its mentions and the agent's own proof. They are made once for all destinations and each key. */
 type FindBytes = (outgoing: OutgoingActivity, delivery: Delivery) => Promise<Uint8Array>
 
 interface Made {
@@ -103,35 +118,35 @@ interface Made {
 }
 
 export function createFindBytes(
-  parts: Pick<DeliverDeps, 'keys' | 'proveOutgoing' | 'handles' | 'actors' | 'origin'>,
+  deps: Pick<DeliverDeps, 'keys' | 'proveOutgoing' | 'handles' | 'actors' | 'origin'>,
 ): FindBytes {
-  const known = new WeakMap<OutgoingActivity, Made>()
+  const renderings = new WeakMap<OutgoingActivity, Made>()
 
   async function makeBytes(
     { said, document }: OutgoingActivity,
     delivery: Delivery,
     key: DocumentKey,
   ): Promise<Uint8Array> {
-    const mentions = said ? await lookUpMentions(said.answered, delivery, parts) : []
-    const named = said && mentions.length > 0 ? renderSaid(said, mentions) : document
-    return Buffer.from(JSON.stringify(parts.proveOutgoing(named as Json, key, delivery.queuedAt)))
+    const mentions = said ? await lookUpMentions(said.answered, delivery, deps) : []
+    const documentWithMentions = said && mentions.length > 0 ? renderSaid(said, mentions) : document
+    return Buffer.from(JSON.stringify(deps.proveOutgoing(documentWithMentions as Json, key, delivery.queuedAt)))
   }
 
   return async function findBytes(outgoing, delivery) {
-    const { document: key } = await parts.keys.find(agentIris(parts.origin, delivery.agent).actor)
-    const earlier = known.get(outgoing)
+    const { document: key } = await deps.keys.find(agentIris(deps.origin, delivery.agent).actor)
+    const earlier = renderings.get(outgoing)
     const made = earlier?.keyId === key.id ? earlier : { keyId: key.id, bytes: makeBytes(outgoing, delivery, key) }
-    known.set(outgoing, made)
+    renderings.set(outgoing, made)
     try {
       return await made.bytes
     } catch (error) {
-      known.delete(outgoing)
+      renderings.delete(outgoing)
       throw error
     }
   }
 }
 
-/** @throws Unavailable later may help; Undeliverable it will not */
+/** Checks the response of an inbox. @throws Unavailable if a retry may succeed, or Undeliverable if it cannot */
 export function checkAnswer(
   answer: Pick<FetchAnswer, 'status' | 'headers' | 'body'>,
   attempt: number,
@@ -148,12 +163,12 @@ export function checkAnswer(
   throw new Unavailable(problem, { status, replyLine, retryAfter })
 }
 
-/** Undefined where only the words of the answer name the recipient, and nobody has that name. */
-async function findInbox(delivery: Delivery, parts: DeliverDeps): Promise<Inbox | undefined> {
+/** Finds the inbox of a delivery. Returns undefined if only the text of the answer names the recipient and no one has that name. */
+async function findInbox(delivery: Delivery, deps: DeliverDeps): Promise<Inbox | undefined> {
   const target = readDeliveryTarget(delivery)
   if ('inbox' in target) return target
   try {
-    return await findMentionedInbox(delivery, target, parts)
+    return await findMentionedInbox(delivery, target, deps)
   } catch (error) {
     const isOver = error instanceof Undeliverable || (error instanceof Unavailable && delivery.attempt >= maxLookUps)
     if (target.isNamed && isOver) return undefined
@@ -161,29 +176,32 @@ async function findInbox(delivery: Delivery, parts: DeliverDeps): Promise<Inbox 
   }
 }
 
-/** People who cannot be looked up now are left out of this copy; the delivery to them decides for itself. */
+/**
+ * Looks up the people whom a response mentions. Those who cannot be looked up now are left out of this copy. The delivery to each of them is
+ * decided separately.
+ */
 async function lookUpMentions(
   { response, rendering, agent, origin }: Answered,
   { message }: Delivery,
-  parts: Pick<DeliverDeps, 'handles' | 'actors'>,
+  deps: Pick<DeliverDeps, 'handles' | 'actors'>,
 ): Promise<readonly Mentioned[]> {
   const reached = { own: ownNames(agent, message.recipient, origin), author: rendering.reply?.address }
   const { chosen, named } = findCalled(response, rendering, reached)
-  const others = [...chosen, ...named]
-  const found = await Promise.allSettled(
-    others.map(mention => findMentioned({ mention, isNamed: named.includes(mention) }, parts)),
+  const recipients = [...chosen, ...named]
+  const lookups = await Promise.allSettled(
+    recipients.map(mention => findMentioned({ mention, isNamed: named.includes(mention) }, deps)),
   )
-  return found.flatMap((result, at) =>
-    result.status === 'fulfilled' ? [toMentioned(result.value, others[at] ?? '')] : [],
+  return lookups.flatMap((result, at) =>
+    result.status === 'fulfilled' ? [toMentioned(result.value, recipients[at] ?? '')] : [],
   )
 }
 
-/** Adds the agent's own proof to a document that leaves, or leaves it as it is. `queuedAt` in ms. Pure. */
+/** Adds the agent's own proof to an outgoing document, or returns the document unchanged. `queuedAt` is in ms. It is pure. */
 type ProveOutgoing = (document: Json, key: DocumentKey, queuedAt: number) => Json
 
 /**
- * The proof's time is the document's own, so that a document sent again is the same to the byte.
- * `isWanted`: the switch `object_proofs`.
+ * Creates the function that proves outgoing documents. The proof has the time of the document, so a retry sends the same bytes. `isWanted` is the
+ * option `object_proofs`.
  */
 export function createOutgoingProof(isWanted: boolean): ProveOutgoing {
   if (!isWanted) return document => document
@@ -197,8 +215,8 @@ export function createOutgoingProof(isWanted: boolean): ProveOutgoing {
 }
 
 /**
- * A document without a canonical form (half a character in a text) is sent without a proof: that is better than not at
- * all.
+ * Adds a proof if the document has a canonical form. A document without one (it contains a lone surrogate) is sent without a proof, because that
+ * is better than not sending it.
  */
 function proveIfPossible(document: JsonObject, request: ProofRequest): JsonObject {
   try {
@@ -213,15 +231,15 @@ function proveIfPossible(document: JsonObject, request: ProofRequest): JsonObjec
 const dataIntegrityContext = 'https://w3id.org/security/data-integrity/v1'
 
 interface ProofRequest {
-  /** IRI of the key in the actor's `assertionMethod`. */
+  /** The IRI of the key in the actor's `assertionMethod`. */
   readonly verificationMethod: string
-  /** Ed25519. */
+  /** The Ed25519 key that makes the proof. */
   readonly privateKey: KeyObject
-  /** Milliseconds. */
+  /** The creation time of the proof, in ms since the epoch. */
   readonly createdAt: number
 }
 
-/** Adds a proof. Pure: Ed25519 gives the same signature for the same words, so a document proven again is the same. */
+/** Adds a proof to a document. It is pure: Ed25519 signatures are deterministic, so the same document gets the same proof again. */
 export function proveDocument(
   document: JsonObject,
   { verificationMethod, privateKey, createdAt }: ProofRequest,
@@ -239,8 +257,8 @@ const schemeRefusals: ReadonlySet<number> = new Set([400, 401, 403])
 const maxHosts = 2_000
 const provenMs = 3_600_000
 
-export function createDoubleKnock({ fetch, now }: Pick<Platform, 'fetch' | 'now'>): SendSigned {
-  /** Hosts that refused the old scheme and took the new one: proof that they look at signatures at all. */
+export function createDoubleKnock({ fetch, now }: Pick<System, 'fetch' | 'now'>): SendSigned {
+  /** The hosts that rejected the old scheme and accepted the new one, which shows that they do verify signatures. */
   const proven = createExpiringMap<true>(maxHosts, now)
 
   async function send(
@@ -255,6 +273,8 @@ export function createDoubleKnock({ fetch, now }: Pick<Platform, 'fetch' | 'now'
       method,
       headers: { ...headers, ...signed },
       timeoutMs: Math.max(1, deadline - now()),
+      // The receiver recognizes a repeated activity by its id.
+      isRepeatable: true,
       ...(body && { body: body.bytes }),
       ...(maxBytes !== undefined && { maxBytes }),
     }
@@ -275,16 +295,16 @@ export function createDoubleKnock({ fetch, now }: Pick<Platform, 'fetch' | 'now'
 }
 
 /**
- * A 400 only means that the server does not know the scheme. A 401 or 403 may also mean that it cannot get our key just
- * now.
+ * Chooses between the responses to both schemes. A 400 only means that the server does not know the scheme, but a 401 or 403 may mean that it
+ * cannot fetch our key now.
  */
 function preferAnswer(first: FetchAnswer, second: FetchAnswer): FetchAnswer {
   return schemeRefusals.has(second.status) && first.status !== 400 ? first : second
 }
 
 /**
- * The headers that sign an outgoing request by draft-cavage-12 with rsa-sha256, which every server of this network
- * reads. `host` is signed, and the HTTP client sends it.
+ * Returns the headers that sign an outgoing request by draft-cavage-12 with rsa-sha256, which every server of this
+ * network reads. `host` is signed, and the HTTP client sends it.
  */
 export async function signRequest(
   { method, url, now, body }: OutgoingRequest,

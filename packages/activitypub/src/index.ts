@@ -1,27 +1,30 @@
-import type { Channel, ChannelContext, Json } from '@postern/core'
+// Assembles the ActivityPub channel from its configuration and the gateway around it.
 import type { ChannelModule } from '@postern/http'
+import type { Json } from '@postern/message'
+import type { Channel, ChannelContext } from '@postern/pipeline'
 import type { Hono } from 'hono'
+import type { ActorRemovalDeps } from './actors/actor-removal.ts'
 import { createCollections } from './actors/collections.ts'
 import { createFollowDecision } from './actors/follow-requests.ts'
 import { createKeyRotation } from './actors/key-rotation.ts'
 import { createReaders } from './actors/readers.ts'
-import type { ChannelDeps } from './channel.ts'
-import {
-  createActivityReplay,
-  createBackgroundFetch,
-  createChannelDeps,
-  createInbound,
-  createOutbound,
-} from './channel.ts'
+import { createBackgroundFetch } from './channel/background-fetch.ts'
+import type { ChannelDeps } from './channel/deps.ts'
+import { createChannelDeps } from './channel/deps.ts'
+import { createInbound } from './channel/inbound.ts'
+import { createOutbound } from './channel/outbound.ts'
+import { createActivityReplay } from './channel/replay.ts'
 import type { ActivityPubConfig } from './config.ts'
 import { activityPubConfigSchema } from './config.ts'
 import { readDomainLists } from './domains/lists.ts'
-import { activityJson, agentIris, instanceActorIri, readReplyTarget, toJson } from './format/document.ts'
+import { activityJson } from './format/media-types.ts'
+import { agentIris, instanceActorIri } from './format/own-iris.ts'
+import { readReplyTarget, toJson } from './format/targets.ts'
 import { createPublicProfiles, renderFediverseInvitation } from './pages/public-profile.ts'
-import { createPrincipalFinder } from './peers/known-peers.ts'
 import { rehearseInbox } from './rehearse.ts'
 import { createFormerAgents, createRoutes } from './routes.ts'
 import { activityPubDescriptor } from './speaker.ts'
+import { createPrincipalFinder } from './webfinger/principal-finder.ts'
 
 export type { ActivityPubConfig } from './config.ts'
 export { activityPubConfigSchema } from './config.ts'
@@ -31,55 +34,64 @@ export { activityPubDescriptor } from './speaker.ts'
 export function openActivityPub(config: ActivityPubConfig, context: ChannelContext): Channel<Hono> {
   const { agents } = context
   const { origin } = agents
-  const deps = createChannelDeps(config, context)
+  const isFormerAgent = createFormerAgents(context.store, agents)
+  const deps = { ...createChannelDeps(config, context), isFormerAgent }
+  const outbound = createOutbound(config, context, deps)
   return {
-    ...createOutbound(config, context, deps),
+    ...outbound,
     ...openPages(config, context, deps),
-    replay: createActivityReplay(config, context),
-    isAnnounced: true,
-    openPaths: ['actor', 'agents', 'inbox'],
-    describeAgent: ({ name }) => ({ activitypub: { actor: agentIris(origin, name).actor } }),
-    renderInvitation: agent => renderFediverseInvitation(agent, agents.domain, config.follows),
-    isFormerAgent: createFormerAgents(deps.store, agents),
-    addressesFiles: true,
-    privateScope: subject => subject,
-    retarget: retargetAlone,
-    findPrincipal: createPrincipalFinder(deps),
-    fetchBackground: createBackgroundFetch(deps),
-    gatewayLinks: [{ rel: 'self', type: activityJson, href: instanceActorIri(origin) }],
-    links: agent => [{ rel: 'self', type: activityJson, href: agentIris(origin, agent).actor }],
-    ...createKeyRotation({ ...deps, gateway: { origin, follows: config.follows } }),
-    rehearse: (agent, fetch) => rehearseInbox(agent, fetch, deps),
-    decideFollow: createFollowDecision(deps.store, origin),
+    conversations: {
+      fetchBackground: createBackgroundFetch(deps),
+      privateScope: subject => subject,
+      retarget: retargetAlone,
+    },
+    peers: {
+      findPrincipal: createPrincipalFinder(deps),
+      decideFollow: createFollowDecision(deps.store, origin),
+    },
+    keys: createKeyRotation({ ...deps, gateway: { origin, follows: config.follows } }),
+    diagnostics: {
+      ...outbound.diagnostics,
+      replay: createActivityReplay(config, context),
+      rehearse: (agent, ways) => rehearseInbox(agent, ways, deps),
+    },
   }
 }
 
-/** Everything that peers and browsers fetch, and the inboxes. */
+/** Opens the inboxes, the documents that peers and browsers fetch, and the entries by which they find agents. */
 function openPages(
   config: ActivityPubConfig,
   { admission, fileAddress, showRequirement }: ChannelContext,
-  deps: ChannelDeps,
-): Pick<Channel<Hono>, 'routes' | 'readProfile'> {
-  const { store, agents, origin } = deps
+  deps: ChannelDeps & Pick<ActorRemovalDeps, 'isFormerAgent'>,
+): Pick<Channel<Hono>, 'endpoint' | 'discovery'> {
+  const { store, agents, origin, isFormerAgent } = deps
   const { follows } = config
   const readers = createReaders(config.require_signed_fetch, deps)
   return {
-    routes: createRoutes({
-      ...deps,
-      admission,
-      collections: createCollections(store, { origin, fileAddress }),
-      follows,
-      posts: { ...deps, fileAddress, showRequirement },
-      readers,
-      pages: { ...deps, domain: agents.domain, fileAddress },
-      isFormerAgent: createFormerAgents(store, agents),
-      inbound: createInbound(config, deps),
-    }),
-    readProfile: createPublicProfiles({ store, agents, fileAddress, follows, isSignedOnly: readers.isSignedOnly }),
+    endpoint: {
+      routes: createRoutes({
+        ...deps,
+        admission,
+        collections: createCollections(store, { origin, fileAddress }),
+        follows,
+        posts: { ...deps, fileAddress, showRequirement },
+        readers,
+        pages: { ...deps, domain: agents.domain, fileAddress },
+        inbound: createInbound(config, deps),
+      }),
+    },
+    discovery: {
+      describeAgent: ({ name }) => ({ activitypub: { actor: agentIris(origin, name).actor } }),
+      renderInvitation: agent => renderFediverseInvitation(agent, agents.domain, follows),
+      links: agent => [{ rel: 'self', type: activityJson, href: agentIris(origin, agent).actor }],
+      gatewayLinks: [{ rel: 'self', type: activityJson, href: instanceActorIri(origin) }],
+      readProfile: createPublicProfiles({ store, agents, fileAddress, follows, isSignedOnly: readers.isSignedOnly }),
+      isFormerAgent,
+    },
   }
 }
 
-/** As the gateway's list has it. */
+/** The entry for the gateway's list of channels. */
 export const activityPub: ChannelModule<ActivityPubConfig, 'activitypub'> = {
   descriptor: activityPubDescriptor,
   configSchema: activityPubConfigSchema,
@@ -88,7 +100,7 @@ export const activityPub: ChannelModule<ActivityPubConfig, 'activitypub'> = {
   keepsFiles: ({ keep_files }) => keep_files,
 }
 
-/** An answer there that only its author reads. */
+/** Retargets an answer so that only the author of the message reads it. */
 function retargetAlone(target: Json): Json | undefined {
   const reply = readReplyTarget(target)
   return reply?.inbox ? toJson({ ...reply, visibility: 'direct' }) : undefined

@@ -1,57 +1,43 @@
-import type {
-  AgentDirectory,
-  IdentityEvidence,
-  Intake,
-  KnownMessage,
-  Part,
-  Sender,
-  SenderProfile,
-  Visibility,
-  Withdrawal,
-} from '@postern/core'
-import { agentFlag, isoTime, mintTransportEvidence } from '@postern/core'
-import type { JsonObject } from './format/document.ts'
-import {
-  asObject,
-  findAgentName,
-  idOf,
-  idsOf,
-  isOpen,
-  isPublic,
-  isReadablePost,
-  listOf,
-  narrower,
-  readReplyTarget,
-  readVisibility,
-  textOf,
-  toJson,
-  typeOf,
-} from './format/document.ts'
+// Normalizes proven activities into messages for agents and notices for the operator.
+import type { IdentityEvidence, Part, Sender, SenderProfile, Visibility } from '@postern/message'
+import { agentFlag, isoTime, mintTransportEvidence } from '@postern/message'
+import type { AgentDirectory, Intake, KnownMessage, Withdrawal } from '@postern/pipeline'
+import { isBlockedPart } from './domains/blocklist.ts'
+import { isReadablePost } from './format/check-post.ts'
+import type { JsonObject } from './format/json-object.ts'
+import { asObject, idOf, idsOf, listOf, textOf, typeOf } from './format/json-object.ts'
+import { findAgentName } from './format/own-iris.ts'
 import type { ReplyTarget } from './format/post-data.ts'
+import { readReplyTarget, toJson } from './format/targets.ts'
+import { isOpen, narrower, readVisibility } from './format/visibility.ts'
+import { isPublic } from './format/vocabulary.ts'
 import type { NoteReading } from './html/note-reading.ts'
 import { readNote } from './html/note-reading.ts'
 import type { ActivityKind, ResolvedActivity, ResolvedDelivery } from './inbox/activity-kind.ts'
-import { isBlockedPart } from './peers/known-peers.ts'
+import { isUnderstood } from './inbox/activity-kind.ts'
 import type { NamedActivity, ProvenActivity } from './proofs/proven-activity.ts'
 import { activityPubDescriptor } from './speaker.ts'
 
-/** The messages for the agents concerned, and the notices for the operator. Pure. */
+/** Returns the messages for the agents concerned, and the notices for the operator. It is pure. */
 export function normalizeDelivery(understood: ResolvedDelivery): readonly Intake[] {
-  return understood === 'nothing' || 'gone' in understood ? [] : understood.kind.read(understood.resolved)
+  return isUnderstood(understood) ? understood.kind.read(understood.resolved) : []
 }
 
-/** What the author withdraws. An actor that is gone withdraws everything. Pure. */
+/** Returns what the author withdraws. A deleted actor withdraws everything. It is pure. */
 export function readWithdrawals(understood: ResolvedDelivery): readonly Withdrawal[] {
-  if (understood === 'nothing') return []
+  if (understood === 'nothing' || 'unused' in understood) return []
   if ('gone' in understood) return [{ kind: 'forget_peer', peer: understood.gone }]
   return understood.kind.withdraw?.(understood.resolved) ?? []
 }
 
-/** A post, to each agent it is addressed to or mentions. A second `Create` of a post is none: it cannot widen it (CVE-2024-37903). */
+/**
+ * Handles a new post, which goes to each agent that it addresses or mentions. A second `Create` of a post has no effect, so it cannot widen the
+ * audience (CVE-2024-37903).
+ */
 export const create: ActivityKind = {
   async find({ activity, actor }, { agents, store, fetchCreatedPost }) {
     const embedded = asObject(activity.json.object)
-    // A post that is only named is worth a fetch when it is for an agent of this gateway.
+    // A post that is only named by its IRI is fetched only if it is for an agent of this gateway.
     const isNamedHere = !embedded && findAddressed(activity.json, {}, agents).length > 0
     const createdPost = isNamedHere ? await fetchCreatedPost(activity) : undefined
     const post = createdPost ?? (isReadablePost(embedded) ? embedded : undefined)
@@ -59,20 +45,21 @@ export const create: ActivityKind = {
     if (!post || !object) return undefined
     const addressed = findAddressed(activity.json, post, agents)
     if (addressed.length === 0) return undefined
-    const known = await store.findAuthored('activitypub', { author: actor.id, object })
-    const told = known.filter(({ id }) => id !== activity.id).map(({ agent }) => agent)
+    const messages = await store.findAuthored('activitypub', { author: actor.id, object })
+    const told = messages.filter(({ id }) => id !== activity.id).map(({ agent }) => agent)
     return { agents: addressed.filter(name => !told.includes(name)), createdPost }
   },
   read: resolved => resolved.agents.map(agent => readPost(resolved, agent)),
 }
 
-/** Agents named by `to`, `cc` and the like of activity and object, or by a mention. */
+/** Finds the agents that an activity and its object address (`to`, `cc` and the like) or mention. */
 export function findAddressed(activity: JsonObject, post: JsonObject, agents: AgentDirectory): readonly string[] {
   const names = findAudience(activity, post).flatMap(iri => findAgentName(iri, agents) ?? [])
   return [...new Set(names)]
 }
 
-function findAudience(activity: JsonObject, post: JsonObject): readonly string[] {
+/** Lists the IRIs that an activity and its post are for, and those that the post mentions. */
+export function findAudience(activity: JsonObject, post: JsonObject): readonly string[] {
   const addressed = [activity, post].flatMap(json =>
     ['to', 'cc', 'bto', 'bcc', 'audience'].flatMap(field => idsOf(json[field])),
   )
@@ -82,10 +69,7 @@ function findAudience(activity: JsonObject, post: JsonObject): readonly string[]
   return [...addressed, ...mentions]
 }
 
-/**
- * A post as a message to an agent; the post must have an id. `earlier` is the stored post when this one changes it.
- * Pure.
- */
+/** Reads a post as a message to an agent. The post must have an id. `earlier` is the stored post that this one changes. It is pure. */
 export function readPost(resolved: ResolvedActivity, agent: string, earlier?: KnownMessage): Intake {
   const { activity } = resolved.named
   const post = resolved.createdPost ?? asObject(activity.json.object) ?? {}
@@ -102,25 +86,25 @@ export function readPost(resolved: ResolvedActivity, agent: string, earlier?: Kn
     target: toReplyTarget({ resolved, post, note, object, visibility }),
     language: note.language,
     ...(!earlier && { sentAt: Date.parse(textOf(post.published) ?? '') }),
-    ...(earlier ? placeEdit(earlier, object) : placeNew(resolved, post, { object, visibility })),
+    ...(earlier ? threadEdit(earlier, object) : threadNew(resolved, post, { object, visibility })),
     ...(flags.length > 0 && { flags }),
     ...(flags.includes('mass_mention') && { disposition: 'keep' }),
   })
 }
 
-type Place = Pick<IntakeDraft, 'kind' | 'thread_id' | 'in_reply_to' | 'thread'>
+type Threading = Pick<IntakeDraft, 'kind' | 'thread_source' | 'in_reply_to' | 'thread'>
 
-function placeNew(
+function threadNew(
   resolved: ResolvedActivity,
   post: JsonObject,
   { object, visibility }: { readonly object: string; readonly visibility: Visibility },
-): Place {
+): Threading {
   const inReplyTo = idOf(post.inReplyTo)
   // A chat has no threads: all of it is one conversation.
   if (!inReplyTo && typeOf(post) === 'ChatMessage') return { kind: 'message', ...inThreadWith(resolved) }
   return {
     kind: 'message',
-    thread_id: idOf(post.context) ?? idOf(post.conversation) ?? inReplyTo ?? object,
+    thread_source: idOf(post.context) ?? idOf(post.conversation) ?? inReplyTo ?? object,
     in_reply_to: inReplyTo,
     thread: {
       ...(isOpen(visibility)
@@ -131,8 +115,8 @@ function placeNew(
   }
 }
 
-/** It stays in its thread, whatever it declares now; `in_reply_to` names the changed post. */
-function placeEdit(earlier: KnownMessage, object: string): Place {
+/** Keeps an edited post in its thread, regardless of the thread that it declares now. `in_reply_to` names the changed post. */
+function threadEdit(earlier: KnownMessage, object: string): Threading {
   return { kind: 'edit', in_reply_to: object, ...inThreadOf(earlier, object) }
 }
 
@@ -143,12 +127,12 @@ function namesHere({ agents: names, gateway: { agents } }: ResolvedActivity) {
   }
 }
 
-/** An agent is known by the domain of its handle and by the host of its actor. */
+/** Returns the hosts by which an agent is known: the domain of its handle and the host of its actor. */
 function hostsOf({ domain, origin }: AgentDirectory): ReadonlySet<string> {
   return new Set([domain, new URL(origin).hostname])
 }
 
-/** A post that mentions many people at once mentions nobody in particular. */
+/** Returns true if a post mentions so many people at once that it is for no one in particular. */
 function isForMany(
   { named: { activity, actor }, gateway: { maxMentions } }: ResolvedActivity,
   post: JsonObject,
@@ -157,7 +141,7 @@ function isForMany(
   return people.size > maxMentions
 }
 
-/** The narrowest of three audiences counts: the activity's, the object's and the earlier one. */
+/** Returns the narrowest of three audiences: the activity's, the object's and the earlier one. */
 function visibilityOf(
   { named: { activity, actor } }: ResolvedActivity,
   post: JsonObject,
@@ -202,27 +186,27 @@ interface IntakeDraft
     Partial<Pick<Intake, 'disposition'>> {
   readonly kind: NonNullable<Intake['message']['kind']>
   readonly parts: readonly Part[]
-  readonly thread_id: string
+  readonly thread_source: string
   readonly in_reply_to?: string | undefined
   readonly thread: Intake['thread']
-  /** The object of the message: its IRI, or the IRI of the activity itself. */
+  /** The object of the message, by its IRI or by the IRI of the activity itself. */
   readonly object: string
   readonly target: ReplyTarget
-  /** When its author published it, ms. */
+  /** The time at which the author published it, in ms since the epoch. Absent if unknown. */
   readonly sentAt?: number | undefined
   readonly language?: string | undefined
 }
 
-/** Pure. */
+/** Completes a draft to an intake. It is pure. */
 export function toIntake(resolved: ResolvedActivity, intakeDraft: IntakeDraft): Intake {
   const { activity, actor, proofs, bytes, arrival, receivedAt } = resolved.named
-  const { agent, kind, parts, thread_id, in_reply_to, thread, object, target, language, ...rest } = intakeDraft
+  const { agent, kind, parts, thread_source, in_reply_to, thread, object, target, language, ...rest } = intakeDraft
   const recipient = `@${agent}@${resolved.gateway.agents.domain}`
   return {
     agent,
     message: {
       id: activity.id,
-      thread_id,
+      thread_source,
       ...(in_reply_to && { in_reply_to }),
       sender: toSender(resolved.named, recipient, language),
       recipient,
@@ -232,7 +216,7 @@ export function toIntake(resolved: ResolvedActivity, intakeDraft: IntakeDraft): 
       received_at: isoTime(receivedAt),
       kind,
     },
-    // The id lies on its actor's origin (it would not have been proven otherwise), so it carries the origin in itself.
+    // The id contains its origin, which is the actor's origin, or the activity would not have been proven.
     duplicateKey: activity.id,
     thread,
     aliases: object === activity.id ? [] : [object],
@@ -248,31 +232,29 @@ export function toIntake(resolved: ResolvedActivity, intakeDraft: IntakeDraft): 
   }
 }
 
-/** Something that happened, in one sentence, and what it is about. */
+/** Returns the parts that report an event in one sentence, with a link to its subject. */
 export function tellEvent(sentence: string, about?: { readonly url: string; readonly title: string }): readonly Part[] {
   const said: Part = { kind: 'text', mime: 'text/plain', content: sentence }
   return about ? [said, { kind: 'link', ...about }] : [said]
 }
 
-/**
- * The target for an answer to an activity that is no post: its sender alone, as an answer to `object` if there is one.
- */
+/** Returns the target for an answer to an activity that is not a post. It is the sender alone, and the answer refers to `object` if there is one. */
 export function targetActor({ named: { actor, address } }: ResolvedActivity, object?: string): ReplyTarget {
   const { id, url, inbox, sharedInbox } = actor
   return { actor: id, address, url, inbox, sharedInbox, object, visibility: 'direct' }
 }
 
-/** In the thread of an earlier message. */
-export function inThreadOf({ thread_id, scope }: Pick<KnownMessage, 'thread_id' | 'scope'>, reference: string) {
-  return { thread_id, thread: { scope, references: [reference] } }
+/** Places a message in the thread of an earlier message. */
+export function inThreadOf({ thread_source, scope }: Pick<KnownMessage, 'thread_source' | 'scope'>, reference: string) {
+  return { thread_source, thread: { scope, references: [reference] } }
 }
 
-/** What an actor does outside of any conversation, as far as it is the same for all acts. */
+/** Drafts the part of a message about an act outside of any conversation that is the same for all acts. */
 export function draftAct(resolved: ResolvedActivity, agent: string): Omit<IntakeDraft, 'kind' | 'parts'> {
   return { agent, ...inThreadWith(resolved), object: resolved.named.activity.id, target: targetActor(resolved) }
 }
 
-/** What the operator sees, once for each agent, and the agents do not. */
+/** Returns one message for each agent, which the operator sees and the agent does not. */
 export function keepForAgents(
   resolved: ResolvedActivity,
   draft: (agent: string) => Omit<Partial<IntakeDraft>, 'kind' | 'parts'> & Pick<IntakeDraft, 'kind' | 'parts'>,
@@ -282,16 +264,16 @@ export function keepForAgents(
   )
 }
 
-/** Between this actor and an agent, outside of any conversation. */
+/** Places a message in the thread between this actor and an agent, outside of any conversation. */
 function inThreadWith({ named: { actor } }: ResolvedActivity) {
-  return { thread_id: actor.id, thread: { scope: actor.id, references: [] } }
+  return { thread_source: actor.id, thread: { scope: actor.id, references: [] } }
 }
 
-/** The verified actor as the sender of a message to `recipient`. `language` (BCP 47) is what the message is written in. */
+/** Returns the verified actor as the sender of a message to `recipient`. `language` (BCP 47) is the language of the message. */
 function toSender(named: NamedActivity, recipient: string, language: string | undefined): Sender {
   const { actor, address, keyId, objectKeyId = '' } = named
   return {
-    // A host that does not confirm the name gets this one, which no confirmed name can be; the actor's IRI is in the evidence.
+    // If the host does not confirm the name, this one is used, which can never be a confirmed name. The evidence contains the actor's IRI.
     address: address ?? `@~unconfirmed@${actor.host}`,
     ...(actor.name && { display_name: actor.name }),
     profile: toProfile(named, language),
@@ -302,7 +284,7 @@ function toSender(named: NamedActivity, recipient: string, language: string | un
   }
 }
 
-/** A piece for the request, unless another server signed it, and one for the document when it carries a proof of its own. */
+/** Returns the evidence: one item for the request, unless another server signed it, and one for the document if it has a proof of its own. */
 function toEvidence({ actor, keyId, objectKeyId, receivedAt }: ProvenActivity, audience: string): IdentityEvidence[] {
   const said = {
     subject: actor.id,

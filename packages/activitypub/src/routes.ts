@@ -1,22 +1,20 @@
-import type { AdmissionDeps, AgentDirectory, ChannelContext, Inbound, Json, LookupStore, Platform } from '@postern/core'
-import { Rejection } from '@postern/core'
+// Registers the HTTP routes of ActivityPub: inboxes, actors, posts, feeds, collections and NodeInfo.
 import { acceptsType, toProblem } from '@postern/http'
+import type { Json, System } from '@postern/message'
+import { Rejection } from '@postern/message'
+import type { AdmissionDeps, AgentDirectory, ChannelContext, Inbound, LookupStore } from '@postern/pipeline'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
-import {
-  addActors,
-  addUnknownAgents,
-  answerActivity,
-  asksForActivity,
-  audienceOf,
-  requireAgent,
-} from './actors/actor.ts'
+import { addActors, addUnknownAgents, requireAgent } from './actors/actor-routes.ts'
 import type { Collection, CollectionName } from './actors/collections.ts'
+import { answerActivity, asksForActivity, audienceOf } from './actors/negotiation.ts'
 import type { Readers } from './actors/readers.ts'
 import { mayRead } from './actors/readers.ts'
-import { addInboxes } from './channel.ts'
+import { addInboxes } from './channel/inbox-routes.ts'
 import type { ActivityPubConfig } from './config.ts'
-import { activityStreams, agentIris, isOpen } from './format/document.ts'
+import { agentIris } from './format/own-iris.ts'
+import { isOpen } from './format/visibility.ts'
+import { activityStreams } from './format/vocabulary.ts'
 import type { ResolvedDelivery } from './inbox/activity-kind.ts'
 import type { KeyRing } from './keys/key-generations.ts'
 import { secretName } from './keys/key-generations.ts'
@@ -24,17 +22,17 @@ import type { RecentDeps } from './pages/cards.ts'
 import { answerPage, serveFeed, servePostPage, serveTagPage } from './pages/page-routes.ts'
 import type { PageDeps } from './pages/post-page.ts'
 import { renderMissingPage } from './pages/post-page.ts'
-import type { Answered } from './posts/answers.ts'
-import { idOfPiece, renderCreate, renderNote } from './posts/answers.ts'
 import type { FoundPost, PostsDeps } from './posts/posts.ts'
 import { findPost } from './posts/posts.ts'
+import type { Answered } from './posts/render-post.ts'
+import { idOfPiece, renderCreate, renderNote } from './posts/render-post.ts'
 import type { InboxRequest } from './verify.ts'
 
 interface RouteDeps {
   readonly agents: AgentDirectory
   readonly store: ChannelContext['store']
   readonly admission: AdmissionDeps
-  readonly platform: Platform
+  readonly system: System
   readonly keys: KeyRing
   readonly follows: ActivityPubConfig['follows']
   readonly collections: Readonly<Record<CollectionName, Collection>>
@@ -45,48 +43,48 @@ interface RouteDeps {
   readonly inbound: Inbound<InboxRequest, ResolvedDelivery>
 }
 
-/** The ActivityPub routes. */
-export function createRoutes(parts: RouteDeps): Hono {
+/** Creates the ActivityPub routes. */
+export function createRoutes(deps: RouteDeps): Hono {
   const app = new Hono()
-  app.onError((error, context) => withAcceptSignature(toProblem(error, parts.platform.log), context.req.method))
-  addTombstones(app, parts)
-  addInboxes(app, parts)
-  addActors(app, parts)
-  addPosts(app, parts)
-  addFeeds(app, parts)
-  addCollections(app, parts)
-  addNodeInfo(app, parts)
+  app.onError((error, context) => withAcceptSignature(toProblem(error, deps.system.log), context.req.method))
+  addTombstones(app, deps)
+  addInboxes(app, deps)
+  addActors(app, deps)
+  addPosts(app, deps)
+  addFeeds(app, deps)
+  addCollections(app, deps)
+  addNodeInfo(app, deps)
   return app
 }
 
-/** A removed agent is gone with everything it had. A 410 lets peers forget it; after a 404 they would ask again. */
+/** Answers 410 for a removed agent and everything that it had. A 410 lets peers forget the agent. After a 404 they would retry. */
 function addTombstones(app: Hono, { agents, isFormerAgent }: RouteDeps): void {
-  addUnknownAgents(app, agents, async function answerForFormer(context, next, place) {
+  addUnknownAgents(app, agents, async function answerForFormer(context, next, path) {
     // People get the gateway's page from the address of the actor.
     const accept = context.req.header('accept')
-    const isProfile = place === '' && !asksForActivity(accept)
+    const isProfile = path === '' && !asksForActivity(accept)
     if (isProfile || !(await isFormerAgent(context.req.param('agent') ?? ''))) {
       await next()
       return undefined
     }
-    if (place === '/posts/*' && wantsPage(accept)) return answerPage(context, renderMissingPage(true), 410)
+    if (path === '/posts/*' && wantsPage(accept)) return answerPage(context, renderMissingPage(true), 410)
     return answerActivity(
       context,
-      renderTombstone(agents.origin + context.req.path, place === '' ? 'Service' : undefined),
+      renderTombstone(agents.origin + context.req.path, path === '' ? 'Service' : undefined),
       'everybody',
       410,
     )
   })
 }
 
-function addPosts(app: Hono, parts: RouteDeps): void {
-  const { agents, posts, readers, store } = parts
+function addPosts(app: Hono, deps: RouteDeps): void {
+  const { agents, posts, readers, store } = deps
   async function requirePost({ req }: Context): Promise<FoundPost> {
     await readers.admit(req.raw)
-    const found = await findPost(req.param('agent') ?? '', req.param('id') ?? '', posts)
-    if (found && isOpen(found.visibility)) return found
-    const reader = found && (await readers.identify(req.raw))
-    if (found && reader && (await mayRead(reader, found, store))) return found
+    const post = await findPost(req.param('agent') ?? '', req.param('id') ?? '', posts)
+    if (post && isOpen(post.visibility)) return post
+    const reader = post && (await readers.identify(req.raw))
+    if (post && reader && (await mayRead(reader, post, store))) return post
     throw new Rejection('no_recipient', 'Cannot find post: there is none for you here')
   }
 
@@ -104,18 +102,16 @@ function addPosts(app: Hono, parts: RouteDeps): void {
 
   app.get('/agents/:agent/posts/:id', context =>
     wantsPage(context.req.header('accept'))
-      ? servePostPage(context, agents.find(context.req.param('agent')), parts)
+      ? servePostPage(context, agents.find(context.req.param('agent')), deps)
       : servePost(context, renderNote),
   )
   app.get('/agents/:agent/posts/:id/activity', context => servePost(context, renderCreate))
 }
 
-function addFeeds(app: Hono, parts: RouteDeps): void {
-  app.get('/agents/:agent/feed.atom', context =>
-    serveFeed(context, parts.agents.find(context.req.param('agent')), parts),
-  )
+function addFeeds(app: Hono, deps: RouteDeps): void {
+  app.get('/agents/:agent/feed.atom', context => serveFeed(context, deps.agents.find(context.req.param('agent')), deps))
   app.get('/agents/:agent/tags/:tag', context =>
-    serveTagPage(context, parts.agents.find(context.req.param('agent')), parts),
+    serveTagPage(context, deps.agents.find(context.req.param('agent')), deps),
   )
 }
 
@@ -125,14 +121,14 @@ function addCollections(app: Hono, { agents, collections, readers }: RouteDeps):
       const { name } = requireAgent(agents, context.req.param('agent') ?? '')
       await readers.admit(context.req.raw)
       const isPage = context.req.query('page') !== undefined
-      const document = await (isPage ? collection.page(name, readPlace(context)) : collection.describe(name))
+      const document = await (isPage ? collection.page(name, readPosition(context)) : collection.describe(name))
       return answerActivity(context, document, audienceOf(readers))
     })
   }
 }
 
 function addNodeInfo(app: Hono, { agents }: RouteDeps): void {
-  // Where the description is (NodeInfo 2.1, discovery).
+  // The discovery document leads to the description (NodeInfo 2.1).
   const links = [{ rel: schema, href: `${agents.origin}/nodeinfo/2.1` }]
   app.get('/.well-known/nodeinfo', context => context.json({ links }))
   app.get('/nodeinfo/2.1', context =>
@@ -140,14 +136,14 @@ function addNodeInfo(app: Hono, { agents }: RouteDeps): void {
   )
 }
 
-function readPlace(context: Context): number | undefined {
+function readPosition(context: Context): number | undefined {
   const after = context.req.query('after')
   if (after === undefined) return undefined
-  if (!/^\d{1,15}$/.test(after)) throw new Rejection('malformed', 'Cannot read page: "after" is not a place')
+  if (!/^\d{1,15}$/.test(after)) throw new Rejection('malformed', 'Cannot read page: "after" is not a number')
   return Number(after)
 }
 
-/** How to sign, for those who did not or not well enough (RFC 9421 §5.1). */
+/** Tells clients how to sign if their request has no sufficient signature (RFC 9421 §5.1). */
 function withAcceptSignature(problem: Response, method: string): Response {
   if (problem.status !== 401) return problem
   const covered = method === 'POST' ? '"@method" "@target-uri" "content-digest"' : '"@method" "@target-uri"'
@@ -156,17 +152,17 @@ function withAcceptSignature(problem: Response, method: string): Response {
 }
 
 /**
- * Whether a page is the answer at the address of a post. Browsers name HTML. A request that does not accept HTML, or
- * names nothing, gets the document.
+ * Returns true if the response at the address of a post is a page. Browsers accept HTML by name. A request that does not accept HTML, or names no
+ * type, gets the document.
  */
 function wantsPage(accept: string | undefined): boolean {
   return Boolean(accept?.trim()) && !asksForActivity(accept) && acceptsType(accept, ['text/html']) !== undefined
 }
 
-/** Whether an agent of this name existed and is gone; peers may still know it. */
+/** Returns true if an agent of this name existed and was removed, so that peers may still know it. */
 type IsFormerAgent = (name: string) => Promise<boolean>
 
-/** An agent that had keys was known, or could have been; one that never was has none. */
+/** Creates the check for removed agents. An agent that had keys was known to peers, or could have been. An agent that never was known has no keys. */
 export function createFormerAgents(
   store: Pick<LookupStore, 'hasSecret'>,
   { origin, find }: Pick<AgentDirectory, 'origin' | 'find'>,
@@ -181,7 +177,7 @@ const schema = 'http://nodeinfo.diaspora.software/ns/schema/2.1'
 
 const nodeInfoType = `application/json; profile="${schema}#"`
 
-/** A description of this program. Agents are its users. */
+/** Renders a description of this program. Agents are its users. */
 function renderNodeInfo(agentCount: number): Json {
   return {
     version: '2.1',
@@ -194,10 +190,7 @@ function renderNodeInfo(agentCount: number): Json {
   }
 }
 
-/**
- * The substitute for a deleted object (AS2 Tombstone, ActivityPub §6.4); peers forget their copy of it. `deleted`: ISO
- * 8601 UTC.
- */
+/** Renders the substitute for a deleted object (AS2 Tombstone, ActivityPub §6.4), which makes peers delete their copy. `deleted` is ISO 8601 UTC. */
 function renderTombstone(id: string, formerType?: string, deleted?: string): Json {
   return {
     '@context': activityStreams,

@@ -1,9 +1,10 @@
-import type { ChannelDescriptor, SpeakerRules } from '@postern/core'
-import { parseIfAddress } from '@postern/core'
+// Describes the ActivityPub channel to the gateway, and identifies its senders.
+import { parseIfAddress } from '@postern/message'
+import type { ChannelDescriptor, SpeakerRules } from '@postern/pipeline'
 
 /**
- * An actor is a principal of its own, and its key proves it. `@name@host`, `acct:name@host` and `https://host/@name`
- * name one. Programs of the fediverse often shorten a mention to the name.
+ * The rules for actors. Each actor is a principal of its own, which its key proves. `@name@host`, `acct:name@host` and `https://host/@name` name
+ * one. Fediverse programs often shorten a mention to the name.
  */
 const speaker: SpeakerRules = {
   assurance: 'address',
@@ -24,5 +25,9 @@ export const activityPubDescriptor = {
   authMethods: ['ap-http-signature', 'ap-object-integrity-proof'],
   isSimulated: true,
   mentionRelay: { kind: 'addressing', envelope_fields: ['to', 'cc'], also_inline: true },
+  // Servers abandon a delivery after two days to a week.
+  repeatsForMs: 7 * 24 * 3_600_000,
+  addressesFiles: true,
+  openPaths: ['actor', 'agents', 'inbox'],
   speaker,
 } as const satisfies ChannelDescriptor

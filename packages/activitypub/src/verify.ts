@@ -1,40 +1,35 @@
-import type { AgentDirectory, CheckedProof, IntakeSteps, Proof, RefusalClaims, Store } from '@postern/core'
-import { maxUrlLength, Rejection } from '@postern/core'
+// Authenticates requests to an inbox by their HTTP signature or by the proof in their document.
 import { checkDeclaredBody, parseBoundedJson, readBody } from '@postern/http'
-import type { Activity, Iri, JsonObject } from './format/document.ts'
-import {
-  asObject,
-  checkCaps,
-  checkContext,
-  checkPost,
-  findIri,
-  idOf,
-  idsOf,
-  isActivityMediaType,
-  isOnOrigin,
-  listOf,
-  malformed,
-  onlyOf,
-  parseIri,
-  parsePieceId,
-  parsePostIri,
-  textOf,
-  typeOf,
-} from './format/document.ts'
-import { findSigner, keyOf, proveSigner } from './peers/known-peers.ts'
+import type { Proof } from '@postern/message'
+import { maxUrlLength, Rejection } from '@postern/message'
+import type { AgentDirectory, CheckedProof, IntakeSteps, RefusalClaims, Store } from '@postern/pipeline'
+import type { Activity } from './format/activity.ts'
+import { checkContext } from './format/check-context.ts'
+import { checkCaps, checkPost } from './format/check-post.ts'
+import type { Iri } from './format/iri.ts'
+import { findIri, isOnOrigin, parseIri } from './format/iri.ts'
+import { listCoreTypes, normalizeJsonLd } from './format/json-ld.ts'
+import type { JsonObject } from './format/json-object.ts'
+import { asObject, idOf, idsOf, listOf, onlyOf, textOf, typeOf } from './format/json-object.ts'
+import { malformed } from './format/malformed.ts'
+import { isActivityMediaType } from './format/media-types.ts'
+import { parsePieceId, parsePostIri } from './format/own-iris.ts'
+import { keyOf } from './peers/recorded-key.ts'
+import { findSigner, proveSigner } from './peers/signer.ts'
 import type { VerifyFetchDeps } from './proofs/carried-activity.ts'
 import { digestProof, endOfGone, verifyCarried } from './proofs/carried-activity.ts'
 import { isKnownProof, maxProofs, verifyObjectProof } from './proofs/object-integrity.ts'
 import type { Facts, ProvenActivity, provenBrand, VerifiedDelivery } from './proofs/proven-activity.ts'
+import { mayProveItself, verifyUnsigned } from './proofs/unsigned-activity.ts'
 import type { RequestProof, SignedRequest } from './signature/request-proof.ts'
 import { readCavageProof, recordRequest, toSignedRequest } from './signature/request-proof.ts'
 import { readMessageProof } from './signature/rfc9421/message-signature.ts'
 
-/** A request to an inbox, unread. `agent` is the one named by the path; absent for the shared inbox. */
+/** A request to an inbox, not read yet. `agent` is the one that the path names. It is absent for the shared inbox. */
 export interface InboxRequest {
   readonly request: Request
   readonly agent?: string | undefined
-  /** What our own store knew when it came; absent: the store is asked. */
+  /** The facts that our own store had when the request came. If they are absent, the store is queried. */
   readonly facts?: Facts | undefined
 }
 
@@ -47,55 +42,91 @@ const maxBodyBytes = 1024 * 1024
 const maxDepth = 32
 
 /**
- * Proves who posts to an inbox, the cheap checks first: no request goes out and nothing heavy runs before the header,
- * the time and the digest have passed.
+ * Authenticates a request to an inbox. The cheap checks come first: no request is sent and nothing expensive runs before the header, the time and
+ * the digest have passed.
  * @throws Rejection
- * @throws Unavailable when the actor's host does not answer
+ * @throws Unavailable if the actor's host does not answer
  */
 export async function verifyDelivery(
   raw: InboxRequest,
-  parts: VerifyDeps,
+  deps: VerifyDeps,
   steps: IntakeSteps,
 ): Promise<VerifiedDelivery> {
   const { request } = raw
   const { headers } = request
   steps.claim({ agent: raw.agent })
-  checkAddressee(raw, parts.agents)
+  checkAddressee(raw, deps.agents)
   checkMediaType(headers)
   checkDeclaredBody(headers, maxBodyBytes)
-  const signed = toSignedRequest(request, parts.origin)
+  const signed = toSignedRequest(request, deps.origin)
+  if (!isSigned(headers)) return verifySelfProven(request, signed, { ...deps, steps })
   const proof = readRequestProof(signed)
-  // Until its document is read, the key tells whom it claims to be from.
+  // The key names the claimed sender until the document is read.
   steps.claim({ claimed_sender: proof.keyId })
-  proof.checkTimes({ now: parts.now(), windowMs: parts.windowMs })
+  proof.checkTimes({ now: deps.now(), windowMs: deps.windowMs })
   const bytes = await readBody(request, maxBodyBytes)
   const bodyAt = steps.now()
   checkBody(proof, bytes, steps)
   steps.note(digestProof, bodyAt)
-  const document = parseBoundedJson(bytes, { maxDepth, what: 'activity' })
+  const sent = parseBoundedJson(bytes, { maxDepth, what: 'activity' })
+  const document = normalizeJsonLd(sent)
   steps.claim(readClaims(document))
-  if (await isOwnReturned(document, proof.keyId, parts)) return 'nothing'
+  if (await isOwnReturned(document, proof.keyId, deps)) return 'nothing'
   const carriedKey = findCarriedKey(document, proof.keyId)
-  const activity = parseActivity(document, carriedKey ?? proof.keyId)
-  if (parts.isBlocked(activity.actor.host))
-    throw new Rejection('forbidden', 'Cannot accept activity: its host is blocked')
+  const activity = parseActivity(document, { sent, keyId: carriedKey ?? proof.keyId })
+  if (deps.isBlocked(activity.actor.host)) throw blocked()
   const arrival = recordRequest(signed, proof)
-  if (carriedKey) return verifyCarried({ activity, bytes, arrival }, proof, { ...parts, steps })
+  if (carriedKey) return verifyCarried({ activity, bytes, arrival }, proof, { ...deps, steps })
   const signerAt = steps.now()
-  const wasKnown = parts.actors.knows(activity.actor)
-  const actor = await findSigner(activity.actor, parts.actors)
-  if (!actor) return endOfGone(activity, parts.actors)
-  const signer = await proveSigner({ iri: activity.actor, actor, proof, wasKnown }, parts.actors)
+  const wasKnown = deps.actors.knows(activity.actor)
+  const actor = await findSigner(activity.actor, deps.actors)
+  if (!actor) return endOfGone(activity, deps.actors)
+  const signer = await proveSigner({ iri: activity.actor, actor, proof, wasKnown }, deps.actors)
   const from = wasKnown && signer === actor ? 'cache' : 'fetched'
   steps.note(signatureOf(proof), signerAt, { from, key: keyOf(signer, proof.keyId) })
   const objectAt = steps.now()
   const hasProof = activity.json.proof !== undefined
-  const objectProof = hasProof ? await verifyObjectProof({ activity, bytes, actor: signer }, parts) : undefined
+  const objectProof = hasProof ? await verifyObjectProof({ activity, bytes, actor: signer }, deps) : undefined
   if (objectProof) steps.note(objectProof, objectAt, { from, key: keyOf(signer, objectProof.key_id) })
-  return prove({ activity, actor: signer, bytes, arrival, receivedAt: parts.now() }, proof, objectProof)
+  return prove({ activity, actor: signer, bytes, arrival, receivedAt: deps.now() }, proof, objectProof)
 }
 
-/** A body that is not the signed one is not read as JSON; its first words tell the operator what it claims to be. @throws Rejection */
+/**
+ * Verifies a request without a signature by the activity's own proof (FEP-8b32). A document without such a proof is not parsed as JSON.
+ * @throws Rejection `unsigned`, and like `verifyUnsigned`
+ */
+async function verifySelfProven(
+  request: Request,
+  signed: SignedRequest,
+  deps: VerifyDeps & { readonly steps: IntakeSteps },
+): Promise<VerifiedDelivery> {
+  const bytes = await readBody(request, maxBodyBytes)
+  deps.steps.claim(peekClaims(bytes))
+  if (!mayProveItself(bytes)) throw unsigned()
+  const sent = parseBoundedJson(bytes, { maxDepth, what: 'activity' })
+  const document = normalizeJsonLd(sent)
+  deps.steps.claim(readClaims(document))
+  const keyId = findCarriedKey(document, '')
+  if (keyId === undefined) throw unsigned()
+  if (await isOwnReturned(document, keyId, deps)) return 'nothing'
+  const activity = parseActivity(document, { sent, keyId })
+  if (deps.isBlocked(activity.actor.host)) throw blocked()
+  const arrival = recordRequest(signed, { covered: [] })
+  return verifyUnsigned({ activity, bytes, arrival, headers: request.headers }, deps)
+}
+
+function unsigned(): Rejection {
+  return new Rejection('unsigned', 'Cannot verify activity: there is no Signature header')
+}
+
+function blocked(): Rejection {
+  return new Rejection('forbidden', 'Cannot accept activity: its host is blocked')
+}
+
+/**
+ * Checks that the body is the signed one. Any other body is not parsed as JSON, but its beginning tells the operator what it claims to be.
+ * @throws Rejection
+ */
 function checkBody(proof: RequestProof, bytes: Uint8Array, steps: IntakeSteps): void {
   try {
     proof.checkBody(bytes)
@@ -105,24 +136,24 @@ function checkBody(proof: RequestProof, bytes: Uint8Array, steps: IntakeSteps): 
   }
 }
 
-/** What an activity says of itself. */
+/** Reads the sender and the id that an activity claims. */
 function readClaims(document: unknown): RefusalClaims {
   const json = asObject(document)
   const sender = idOf(onlyOf(json?.actor))
   return { ...(sender !== undefined && { claimed_sender: sender }), peer_id: idOf(json?.id) }
 }
 
-/** An own post that a peer forwards comes back here, too: it is known, and the carrier is not to blame. */
+/** Returns true if a peer forwards one of our own posts. The post is known, and the carrier is not at fault. */
 async function isOwnReturned(
   document: unknown,
   keyId: string,
   { agents, store, origin }: Pick<VerifyDeps, 'agents' | 'store' | 'origin'>,
 ): Promise<boolean> {
   const id = idOf(document)
-  const named = id === undefined || isOnOrigin(keyId, origin) ? undefined : parsePostIri(id, { origin })
-  if (!named || !agents.find(named.agent)) return false
-  const found = await store.findResponse(parsePieceId(named.id).responseId)
-  return found?.agent === named.agent && found.via === 'activitypub'
+  const address = id === undefined || isOnOrigin(keyId, origin) ? undefined : parsePostIri(id, { origin })
+  if (!address || !agents.find(address.agent)) return false
+  const response = await store.findResponse(parsePieceId(address.id).responseId)
+  return response?.agent === address.agent && response.via === 'activitypub'
 }
 
 function signatureOf({ keyId }: RequestProof): CheckedProof {
@@ -155,22 +186,21 @@ function prove(
 }
 
 /**
- * Reads the signature of a request. With a `Signature-Input` only RFC 9421 counts, and a signature of the old kind
- * beside it is ignored.
+ * Reads the signature of a request. If it has a `Signature-Input`, only RFC 9421 counts, and a signature of the old scheme is ignored.
  * @throws Rejection `unsigned`, `signature_invalid`
  */
 export function readRequestProof(request: SignedRequest): RequestProof {
   return request.headers.has('signature-input') ? readMessageProof(request) : readCavageProof(request)
 }
 
-/** Whether there is a signature, valid or not. */
+/** Returns true if a request has a signature, valid or not. */
 export function isSigned(headers: Headers): boolean {
   return headers.has('signature') || headers.has('signature-input')
 }
 
 /**
- * The key by which a document of an actor on another host than the request's signer claims to prove itself (FEP-8b32): another server
- * passes it on. Undefined when the signer is on the actor's own host, or the document has no such proof. Nothing is proven yet.
+ * Finds the key by which a document claims to prove itself (FEP-8b32) if its actor is on another host than the request's signer, so that another
+ * server forwards it. Returns undefined if the signer is on the actor's own host, or the document has no such proof. Nothing is proven yet.
  */
 function findCarriedKey(document: unknown, keyId: string): string | undefined {
   const json: JsonObject = asObject(document) ?? {}
@@ -181,7 +211,7 @@ function findCarriedKey(document: unknown, keyId: string): string | undefined {
   return methods.find(method => typeof method === 'string' && isOnOrigin(method, origin)) || undefined
 }
 
-/** How far it looks, octets: servers write id and actor first. */
+/** The most octets that `peekClaims` reads. Servers write id and actor first. */
 const peeked = 2_048
 
 const members: Readonly<Record<'peer_id' | 'claimed_sender', RegExp>> = {
@@ -189,14 +219,14 @@ const members: Readonly<Record<'peer_id' | 'claimed_sender', RegExp>> = {
   claimed_sender: /"actor"\s{0,9}:\s{0,9}"(https:[^"\\\s]{1,300})"/,
 }
 
-/** What a document claims that is not worth reading: the first `id` and `actor` of its first octets. Nothing of it is proven. */
+/** Finds the first `id` and `actor` in the first octets of a document that is not parsed. Neither is proven. */
 export function peekClaims(bytes: Uint8Array): RefusalClaims {
   const text = new TextDecoder('latin1').decode(bytes.subarray(0, peeked))
-  const found = Object.entries(members).flatMap(([name, pattern]) => {
+  const matches = Object.entries(members).flatMap(([name, pattern]) => {
     const value = pattern.exec(text)?.[1]
     return value === undefined ? [] : [[name, value] as const]
   })
-  return Object.fromEntries(found)
+  return Object.fromEntries(matches)
 }
 
 /** The members that must belong to the actor too, by type of activity. */
@@ -206,25 +236,29 @@ const originRules: ReadonlyMap<string, (json: JsonObject, actor: Iri) => void> =
 ])
 
 /**
- * Reads what an inbox was sent, by literal names only. `keyId` is the claimed signer's.
+ * Reads the activity in a request to an inbox, by literal names only. `keyId` is that of the claimed signer, and `sent` is the document as
+ * received.
  * @throws Rejection `malformed`, `too_large`, `signer_mismatch`
  */
-function parseActivity(document: unknown, keyId: string): Activity {
+function parseActivity(
+  document: unknown,
+  { sent, keyId }: { readonly sent: unknown; readonly keyId: string },
+): Activity {
   const json = asObject(document)
   if (!json) throw malformed('it is not an object')
   checkContext(json)
   checkCaps(json)
-  const type = typeOf(json)
+  const type = listCoreTypes(sent).length > 1 ? undefined : typeOf(json)
   const id = textOf(json.id)
   if (!type || !id) throw malformed(`it has no ${type ? 'id' : 'single type'}`)
   const actor = parseIri(readActorId(json.actor, keyId), 'its actor')
   requireOwn(id, actor, 'its id')
   if (!isOnOrigin(keyId, actor.origin)) throw mismatch("its signer's key is on another host than its actor")
   originRules.get(type)?.(json, actor)
-  return { id, type, actor, json }
+  return { id, type, actor, json, sent: asObject(sent) ?? json }
 }
 
-/** One actor. An embedded one must be the signer's: whoever reads it might believe the rest of it. */
+/** Reads the one actor. An embedded actor must be that of the signer, because a reader might trust its other members. */
 function readActorId(value: unknown, keyId: string): string {
   const actor = onlyOf(value)
   const embedded = asObject(actor)
@@ -238,7 +272,7 @@ function isKeyOf(keyId: string, actor: string): boolean {
   return keyId.startsWith(actor) && ['#', '/', '?', undefined].includes(keyId[actor.length])
 }
 
-/** Parses only what does not begin like the actor's origin: nearly everything honest does. */
+/** Refuses an IRI that is not on the actor's origin. Only an IRI that does not begin with that origin is parsed, which is rare for honest peers. */
 function requireOwn(iri: string, { origin }: Iri, what: string): void {
   if (iri.length > maxUrlLength) throw malformed(`${what} is too long`)
   if (isOnOrigin(iri, origin)) return
@@ -246,7 +280,7 @@ function requireOwn(iri: string, { origin }: Iri, what: string): void {
   throw mismatch(`${what} is on another host than its actor`)
 }
 
-/** A post is created and changed by whom it is attributed to, on its own host (FEP-fe34). */
+/** Checks that the author of a post creates or changes it, on the author's own host (FEP-fe34). */
 function checkCreated(json: JsonObject, actor: Iri): void {
   const object = json.object
   if (Array.isArray(object)) throw malformed('it is about several objects at once')

@@ -1,4 +1,4 @@
-import { publicCollection } from '../src/format/document.ts'
+import { publicCollection } from '../src/format/vocabulary.ts'
 import { origin } from './gateway.ts'
 import type { PeerAccount } from './person.ts'
 
@@ -8,7 +8,7 @@ export const echoActor = `${origin}/agents/echo`
 
 let counter = 0
 
-/** An activity, as small as servers send them. */
+/** Composes a minimal activity, with as few members as servers send. */
 export function composeActivity(author: PeerAccount, type: string, object: unknown, members: Document = {}): Document {
   counter += 1
   return {
@@ -25,7 +25,7 @@ export function composeUndo(author: PeerAccount, { '@context': _, ...undone }: D
   return composeActivity(author, 'Undo', undone)
 }
 
-/** An edit, as Mastodon sends it. */
+/** Composes an edit in the form of Mastodon. */
 export function composeUpdate(
   author: PeerAccount,
   create: Document,
@@ -37,7 +37,7 @@ export function composeUpdate(
   return composeActivity(author, 'Update', object, { to, cc, ...members })
 }
 
-/** A withdrawn post, as Mastodon sends it. */
+/** Composes the deletion of a post in the form of Mastodon. */
 export function composeDelete(author: PeerAccount, id: unknown, members: Document = {}): Document {
   return composeActivity(
     author,

@@ -1,6 +1,6 @@
-import type { Entry } from '@postern/core'
+import type { Entry } from '@postern/pipeline'
 import { expect, vi } from 'vitest'
-import { publicCollection } from '../src/format/document.ts'
+import { publicCollection } from '../src/format/vocabulary.ts'
 import type { Peer } from './peer.ts'
 import type { PeerAccount } from './person.ts'
 import { composeNote, postActivity } from './person.ts'
@@ -10,7 +10,7 @@ type Document = Record<string, unknown>
 
 let counter = 0
 
-/** Puts a public post on its author's server, as Mastodon serves it; `note` is put over it. @returns its IRI */
+/** Puts a public post on its author's server, in the form of Mastodon; members of `note` override it. @returns its IRI */
 export function servePost(peer: Peer, author: PeerAccount, note: Document = {}): string {
   counter += 1
   const id = `${author.id}/posts/${counter}`
@@ -32,7 +32,7 @@ export function composePost(author: PeerAccount, id: string, note: Document = {}
   }
 }
 
-/** A chain of posts by these authors in turn, each a reply to the one before. @returns their IRIs, oldest first */
+/** Serves a chain of posts by these authors in turn, each a reply to the one before. @returns their IRIs, oldest first */
 export function serveChain(peer: Peer, authors: readonly PeerAccount[], count: number, note: Document = {}): string[] {
   const ids: string[] = []
   for (let at = 0; at < count; at += 1) {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** A JSON file of `fixtures/activitypub`. */
+/** Reads a JSON file of `fixtures/activitypub`. */
 export function readFixture<Shape>(path: string): Shape {
   return JSON.parse(readFileSync(new URL(`../../../fixtures/activitypub/${path}`, import.meta.url), 'utf8')) as Shape
 }

@@ -1,46 +1,47 @@
 import { hash } from 'node:crypto'
+import { createGuardedFetch } from '@postern/http'
+import type { GuardedFetch, NormalizedMessage, Part } from '@postern/message'
 import type {
   Agent,
   AgentDirectory,
   Blob,
   Channel,
   ChannelContext,
-  GuardedFetch,
-  NormalizedMessage,
-  Part,
+  RunningAgent,
   Store,
   StoredFiles,
   Worker,
-} from '@postern/core'
-import { createSlidingWindowPolicy, startWorker } from '@postern/core'
-import { createGuardedFetch } from '@postern/http'
+} from '@postern/pipeline'
+import { createSlidingWindowPolicy, startWorker } from '@postern/pipeline'
 import { openSqliteStore } from '@postern/store'
 import { sketchedChannels } from '@postern/testing'
 import { Hono } from 'hono'
 import type { z } from 'zod'
 import { activityPubConfigSchema, openActivityPub } from '../src/index.ts'
 import { testKey } from './keys.ts'
-import type { TestPlatform } from './platform.ts'
-import { createTestPlatform } from './platform.ts'
+import type { TestSystem } from './system.ts'
+import { createTestSystem } from './system.ts'
 
 export interface ActivityPubGateway {
   readonly channel: Channel<Hono>
   /** The channel's routes and the WebFinger answers of the gateway around it. */
   readonly app: Hono
   readonly store: Store
-  readonly platform: TestPlatform
+  readonly system: TestSystem
   readonly agents: AgentDirectory
   /** The messages that the agents were called with. */
   readonly resolved: NormalizedMessage[]
-  /** Waits until the agents have answered and the answers have left. */
+  /** Runs the worker until the agents have answered and the answers have been sent. */
   work(): Worker
   close(): Promise<void>
 }
 
 export interface TestGatewayOptions {
   readonly agents?: Readonly<Record<string, Agent>>
+  /** The people whom the text of the agents may mention. Default: as configured. */
+  readonly mentions?: RunningAgent['mentions']
   readonly config?: z.input<typeof activityPubConfigSchema>
-  /** Port of each host that the outgoing guard allows. */
+  /** The port of each host that the outgoing guard allows. */
   readonly loopback?: Readonly<Record<string, number>>
   /** The DNS answer for all other hosts. */
   readonly lookup?: (host: string) => Promise<readonly string[]>
@@ -60,12 +61,12 @@ export function readText(parts: NormalizedMessage['parts']): string {
 export async function openActivityPubGateway(options: TestGatewayOptions = {}): Promise<ActivityPubGateway> {
   const { loopback = {}, lookup } = options
   const fetch = createGuardedFetch({ userAgent: `Postern/0 (+${origin}/)`, loopback, ...(lookup && { lookup }) })
-  const platform = createTestPlatform(options.watchFetch?.(fetch) ?? fetch)
+  const system = createTestSystem(options.watchFetch?.(fetch) ?? fetch)
   const opened = await openSqliteStore({
     channels: sketchedChannels,
     path: ':memory:',
-    now: () => platform.now(),
-    log: platform.log,
+    now: () => system.now(),
+    log: system.log,
   })
   const store = options.watchStore?.(opened) ?? opened
   const handlers = new Map(Object.entries(options.agents ?? { echo, help: echo }))
@@ -74,7 +75,7 @@ export async function openActivityPubGateway(options: TestGatewayOptions = {}): 
   const channels: Channel<Hono>[] = []
   const gateway: ChannelContext = {
     channels,
-    platform,
+    system,
     store,
     admission: { rules: [], store },
     decisions: store,
@@ -90,13 +91,15 @@ export async function openActivityPubGateway(options: TestGatewayOptions = {}): 
     const retry = { baseMs: 20, capMs: 200, giveUpAfterMs: 60_000 }
     const turnContext = {
       store,
-      platform,
+      system,
       retry,
       maxCrashes: 3,
       channels,
       findAgent: (name: string) => {
         const agent = handlers.get(name)
-        return agent && { agent: eavesdrop(agent, resolved), history: createSlidingWindowPolicy(), deadlineMs: 5_000 }
+        if (!agent) return undefined
+        const history = createSlidingWindowPolicy()
+        return { agent: eavesdrop(agent, resolved), history, deadlineMs: 5_000, mentions: options.mentions }
       },
       storeFiles: storeTestFiles,
       presentParts: (parts: NormalizedMessage['parts']) => [...parts],
@@ -110,7 +113,7 @@ export async function openActivityPubGateway(options: TestGatewayOptions = {}): 
       deliveriesPerHost: 8,
       leaseMs: 30_000,
     }
-    const worker = startWorker(turnContext as never, { platform, retry, channels }, platform, queues)
+    const worker = startWorker(turnContext as never, { system, retry, channels }, system, queues)
     workers.push(worker)
     return worker
   }
@@ -119,7 +122,7 @@ export async function openActivityPubGateway(options: TestGatewayOptions = {}): 
     channel,
     app: createApp(channel, agents),
     store,
-    platform,
+    system,
     agents,
     resolved,
     work,
@@ -131,7 +134,7 @@ export async function openActivityPubGateway(options: TestGatewayOptions = {}): 
   }
 }
 
-/** A file store like the gateway's. */
+/** Stores files like the gateway. */
 function storeTestFiles(parts: readonly Part[]): StoredFiles {
   const blobs: Blob[] = []
   const stored = parts.map((part): Part => {
@@ -144,24 +147,28 @@ function storeTestFiles(parts: readonly Part[]): StoredFiles {
   return { parts: stored, blobs }
 }
 
-/** Keys that are there already cost nothing to make. */
+/** Stores keys that exist already, because creating keys is slow. */
 async function keepTestKeys(store: Store, agents: AgentDirectory): Promise<void> {
   const paths = ['/actor', ...agents.list().map(({ name }) => `/agents/${name}`)]
   await Promise.all(
     paths.map(path => store.secret(`activitypub${path}#main-key`, async () => testKey('own').privatePem)),
   )
+  // The keys of a rotation get known endings instead of random ones, so that the tests can name them.
+  for (const path of paths)
+    for (const number of ['2', '3', '4']) await store.secret(`activitypub${path}#ending-${number}`, async () => number)
 }
 
 function createApp(channel: Channel<Hono>, agents: AgentDirectory): Hono {
   const app = new Hono()
   app.get('/.well-known/webfinger', context => {
     const name = /^acct:([^@]+)@/.exec(context.req.query('resource') ?? '')?.[1] ?? ''
-    const links = name === domain ? channel.gatewayLinks : agents.find(name) && channel.links(name)
+    const links =
+      name === domain ? channel.discovery?.gatewayLinks : agents.find(name) && channel.discovery?.links?.(name)
     if (!links) return context.notFound()
     const jrd = { subject: `acct:${name}@${domain}`, links }
     return context.body(JSON.stringify(jrd), 200, { 'content-type': 'application/jrd+json' })
   })
-  return app.route('/', channel.routes)
+  return app.route('/', channel.endpoint.routes)
 }
 
 function eavesdrop(agent: Agent, resolved: NormalizedMessage[]): Agent {

@@ -2,23 +2,23 @@ import { generateKeyPairSync } from 'node:crypto'
 
 export interface TestKey {
   readonly privatePem: string
-  /** SPKI. */
+  /** The public key as SPKI in PEM. */
   readonly publicPem: string
 }
 
-/** More names than these share keys. */
+/** The number of names that have different keys. */
 const keysInTurn = 32
 
 const made = new Map<string, TestKey>()
 
-/** An RSA key of that name, made once per test file: they cost more than anything else here. */
+/** Returns the RSA key with a name. It is made once per test file, because making keys is the slowest step. */
 export function testKey(name: string, modulusLength = 2048): TestKey {
-  const known = made.get(name)
-  if (known) return known
-  const others = new Set([...made.values()].map(({ publicPem }) => publicPem))
+  const testKey = made.get(name)
+  if (testKey) return testKey
+  const otherKeys = new Set([...made.values()].map(({ publicPem }) => publicPem))
   let key = makeKey(modulusLength)
-  // A process gives out few keys in turn (`tools/reused-keys.ts`): two names would share one.
-  for (let tries = 0; others.has(key.publicPem) && tries < keysInTurn; tries += 1) key = makeKey(modulusLength)
+  // A process hands out a few keys in turn (`tools/reused-keys.ts`), so two names could get the same key.
+  for (let tries = 0; otherKeys.has(key.publicPem) && tries < keysInTurn; tries += 1) key = makeKey(modulusLength)
   made.set(name, key)
   return key
 }

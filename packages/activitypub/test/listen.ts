@@ -9,7 +9,7 @@ export interface Listener {
   close(): Promise<void>
 }
 
-/** A real socket in front of an app, with the bindings the Node server gives it. */
+/** Opens a real socket for an app, with the bindings that the Node server provides. */
 export async function listenApp(app: Hono): Promise<Listener> {
   const server = createServer((incoming, outgoing) => {
     answerWith(app, incoming, outgoing).catch(() => outgoing.destroy())

@@ -7,9 +7,9 @@ export interface MessageOptions {
   readonly path?: string
   readonly method?: 'GET' | 'POST'
   readonly covered?: readonly string[]
-  /** After the list; the default is honest. `undefined` leaves one out. */
+  /** The parameters after the list of components. The default is honest, and `undefined` omits a parameter. */
   readonly parameters?: Readonly<Record<string, string | number | undefined>>
-  /** Values as they are signed, when they are not the honest ones. */
+  /** The signed values, if they differ from the honest ones. */
   readonly values?: Readonly<Record<string, string>>
   readonly label?: string
   readonly keyPem?: string
@@ -18,7 +18,7 @@ export interface MessageOptions {
 
 /** Signs by RFC 9421 with node:crypto alone, so that a test can get anything wrong on purpose. */
 export function signMessageHeaders(
-  gateway: Pick<ActivityPubGateway, 'platform'>,
+  gateway: Pick<ActivityPubGateway, 'system'>,
   signer: Pick<PeerAccount, 'keyId' | 'key'>,
   body: string | undefined,
   options: MessageOptions = {},
@@ -30,7 +30,7 @@ export function signMessageHeaders(
       .update(body ?? '')
       .digest('base64')}:`
   const covered = options.covered ?? ['@method', '@target-uri', ...(body === undefined ? [] : ['content-digest'])]
-  const parameters = { created: Math.floor(gateway.platform.now() / 1_000), keyid: signer.keyId, ...options.parameters }
+  const parameters = { created: Math.floor(gateway.system.now() / 1_000), keyid: signer.keyId, ...options.parameters }
   const values: Record<string, string> = {
     '@method': method,
     '@target-uri': origin + path,

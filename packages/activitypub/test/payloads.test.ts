@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import type { Document, PayloadReading, PayloadStage } from './payloads.ts'
 import { openPayloadStage, readPayloadActors, readPayloadCases, readSnacCase } from './payloads.ts'
 
-// Activities of many kinds of servers, and their readings. A person has checked each `expected.json`.
+// The activities of many kinds of servers are read as expected. A person has checked each `expected.json`.
 
 let stage: PayloadStage | undefined
 

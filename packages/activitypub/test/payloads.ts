@@ -1,8 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { AgentPost, MessageRecord } from '@postern/core'
-import { performActions } from '@postern/core'
+import type { AgentPost } from '@postern/message'
+import type { MessageRecord } from '@postern/pipeline'
+import { performActions } from '@postern/pipeline'
 import type { ActivityPubGateway } from './gateway.ts'
 import { openActivityPubGateway } from './gateway.ts'
 import { testKey } from './keys.ts'
@@ -20,11 +21,11 @@ interface PayloadCase {
   readonly expected: PayloadReading
 }
 
-/** The view of an agent and of an operator. */
+/** The result of reading the activities, as an agent and an operator see it. */
 export interface PayloadReading {
-  /** One for each activity. */
+  /** The answers, one for each activity. */
   readonly answers: readonly string[]
-  /** Oldest first. */
+  /** The messages, oldest first. */
   readonly messages: readonly Document[]
 }
 
@@ -33,7 +34,7 @@ const readJson = <Value>(path: string): Value => JSON.parse(readFileSync(path, '
 const foldersOf = (path: string) =>
   readdirSync(path, { withFileTypes: true }).flatMap(entry => (entry.isDirectory() ? [entry.name] : []))
 
-/** Those who speak in a folder of payloads: `<software>/actors/*.json`, as their servers show them. */
+/** Reads the actors in a folder of payloads: `<software>/actors/*.json`, as their servers show them. */
 export function readPayloadActors(folder: string): readonly Document[] {
   return foldersOf(join(root, folder)).flatMap(software => {
     const actors = join(root, folder, software, 'actors')
@@ -41,7 +42,7 @@ export function readPayloadActors(folder: string): readonly Document[] {
   })
 }
 
-/** `<software>/<case>/activity.json`, or `activities.json` when there are several, and `expected.json`. */
+/** Reads the cases of a folder: `<software>/<case>/activity.json`, or `activities.json` if there are several, and `expected.json`. */
 export function readPayloadCases(folder: string): readonly PayloadCase[] {
   return foldersOf(join(root, folder)).flatMap(software =>
     foldersOf(join(root, folder, software))
@@ -60,11 +61,11 @@ function readCase(path: string, title: string): PayloadCase {
 
 interface CapturedCase extends PayloadCase {
   readonly actors: readonly Document[]
-  /** Ids of posts of the agent's own that they like and boost. */
+  /** The ids of the agent's own posts that the actors like and boost. */
   readonly posts: readonly string[]
 }
 
-/** The posts of the real snac2 in one run, and its actors. */
+/** Reads the posts of the real snac2 in one run, and its actors. */
 export function readSnacCase(): CapturedCase {
   const folder = join(root, 'snac2/2.75')
   const readBody = (name: string) => {
@@ -84,7 +85,7 @@ export function readSnacCase(): CapturedCase {
 
 export interface PayloadStage {
   readonly gateway: ActivityPubGateway
-  /** The agent has already posted under these ids. */
+  /** Makes posts of the agent under these ids. */
   post(ids: readonly string[]): Promise<void>
   /** Sends each as its actor to the shared inbox, and returns how everything was read. */
   play(activities: readonly Document[]): Promise<PayloadReading>
@@ -92,8 +93,8 @@ export interface PayloadStage {
 }
 
 /**
- * A gateway, and servers that show these actors. Their private keys are unknown here. So each actor lists a test key in
- * place of its own, under the same id; nothing else changes.
+ * Opens a gateway, and servers that show these actors. Their private keys are unknown here. So each actor lists a test key in place of its own,
+ * under the same id, and nothing else changes.
  */
 export async function openPayloadStage(actors: readonly Document[]): Promise<PayloadStage> {
   const hosts = actors.map(({ id }) => new URL(String(id)).host)
@@ -124,15 +125,15 @@ export async function openPayloadStage(actors: readonly Document[]): Promise<Pay
   }
 }
 
-async function postBefore(ids: readonly string[], { store, platform, channel }: ActivityPubGateway): Promise<void> {
+async function postBefore(ids: readonly string[], { store, system, channel }: ActivityPubGateway): Promise<void> {
   const acts = ids.map(
     (id): AgentPost => ({ act: 'post', id, parts: [{ kind: 'text', mime: 'text/plain', content: 'hello' }] }),
   )
-  await performActions(acts, { agent: 'echo', address: '@echo@agents.test' }, { store, platform, channels: [channel] })
+  await performActions(acts, { agent: 'echo', address: '@echo@agents.test' }, { store, system, channels: [channel] })
 }
 
-function idOfActor({ actor: named }: Document): unknown {
-  const [actor] = [named].flat()
+function idOfActor({ actor: actorValue }: Document): unknown {
+  const [actor] = [actorValue].flat()
   return typeof actor === 'object' && actor !== null ? (actor as Document).id : actor
 }
 
@@ -147,7 +148,7 @@ function settleActor(peer: Peer, document: Document): PeerAccount {
   return { name: String(document.preferredUsername), host, id, keyId: String(publicKey.id), key, document: shown }
 }
 
-/** Each host confirms the names of its own. */
+/** Makes each host confirm its own names. */
 function serveHandles(peer: Peer, people: readonly PeerAccount[]): void {
   for (const host of new Set(people.map(person => person.host))) {
     peer.serve(`https://${host}/.well-known/webfinger`, ({ query }) => {
@@ -160,12 +161,12 @@ function serveHandles(peer: Peer, people: readonly PeerAccount[]): void {
   }
 }
 
-/** Oldest first; threads are counted as they come up. */
+/** Reads the messages, oldest first. Threads are numbered in the order of their first message. */
 async function readMessages(gateway: ActivityPubGateway): Promise<readonly Document[]> {
   const list = await gateway.store.listMessages({ limit: 1_000 })
   const records = (await Promise.all(list.map(({ id }) => gateway.store.findMessage(id))))
     .filter(record => record !== undefined)
-    // The agent's own is nothing that came.
+    // The agent's own posts are not received messages.
     .filter(({ flags }) => !flags.includes('post'))
     .toReversed()
   const threads = [...new Set(records.map(({ thread }) => thread))]
@@ -179,7 +180,7 @@ async function readMessages(gateway: ActivityPubGateway): Promise<readonly Docum
 }
 
 function readRecord({ message, flags, state }: MessageRecord): Document {
-  const { id, kind, thread_id, in_reply_to, sender, recipient, parts } = message
+  const { id, kind, thread_source, in_reply_to, sender, recipient, parts } = message
   return {
     id,
     kind,
@@ -187,7 +188,7 @@ function readRecord({ message, flags, state }: MessageRecord): Document {
     display_name: sender.display_name,
     language: sender.profile?.locale,
     to: recipient,
-    thread_id,
+    thread_source,
     in_reply_to,
     parts,
     ...(flags.length > 0 && { flags }),
@@ -195,9 +196,9 @@ function readRecord({ message, flags, state }: MessageRecord): Document {
   }
 }
 
-/** The data that an answer is made from. */
+/** Reads the data from which an answer is made. */
 async function readTarget({ store }: ActivityPubGateway, { message }: MessageRecord): Promise<Document> {
-  const found = await store.findMessageTo('echo', message.id)
-  const { visibility, summary, sensitive } = (found?.target ?? {}) as Document
+  const foundMessage = await store.findMessageTo('echo', message.id)
+  const { visibility, summary, sensitive } = (foundMessage?.target ?? {}) as Document
   return { visibility, summary, sensitive }
 }

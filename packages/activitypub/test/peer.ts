@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 export interface PeerRequest {
   readonly host: string
   readonly method: string
-  /** Without the query. */
+  /** The path without the query. */
   readonly path: string
   readonly query: string
   readonly headers: IncomingHttpHeaders
@@ -16,25 +16,25 @@ export interface PeerAnswer {
   readonly status?: number
   readonly type?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** JSON when it is not text. */
+  /** The body, which is sent as JSON if it is not text. */
   readonly body?: unknown
 }
 
-/** `hang`: accepts the request and never answers. */
+/** The response to a path. `hang` accepts the request and never answers. */
 export type PeerRoute = PeerAnswer | 'hang' | ((request: PeerRequest) => PeerAnswer | Promise<PeerAnswer>)
 
-/** Foreign servers behind one port; `Host` selects one. */
+/** Foreign servers on one port. `Host` selects one. */
 export interface Peer {
   readonly loopback: Readonly<Record<string, number>>
   readonly requests: readonly PeerRequest[]
   serve(url: string, route: PeerRoute): void
-  /** How often this URL was asked for. */
+  /** Returns the number of requests for this URL. */
   countOf(url: string): number
   forget(): void
   close(): Promise<void>
 }
 
-export const activityType = 'application/activity+json'
+const activityType = 'application/activity+json'
 
 export async function openPeer(hosts: readonly string[]): Promise<Peer> {
   const routes = new Map<string, PeerRoute>()

@@ -1,5 +1,5 @@
 import { createHash, createSign } from 'node:crypto'
-import { publicCollection } from '../src/format/document.ts'
+import { publicCollection } from '../src/format/vocabulary.ts'
 import type { ActivityPubGateway } from './gateway.ts'
 import { domain, origin } from './gateway.ts'
 import type { TestKey } from './keys.ts'
@@ -21,9 +21,9 @@ export interface PeerAccount {
 
 interface PersonOptions {
   readonly key?: TestKey
-  /** Members put over the honest document. */
+  /** The members that replace those of the honest document. */
   readonly document?: Document
-  /** False: the server does not know the name. */
+  /** False if the server does not know the name. */
   readonly hasHandle?: boolean
 }
 
@@ -57,7 +57,7 @@ export function settlePerson(peer: Peer, address: string, options: PersonOptions
 
 let counter = 0
 
-/** A `Create` of a public note that mentions the agent; `note` and `activity` are put over it. */
+/** Composes a `Create` of a public note that mentions the agent. The members `note` and `activity` replace the honest ones. */
 export function composeNote(author: PeerAccount, note: Document = {}, activity: Document = {}): Document {
   counter += 1
   const id = `${author.id}/statuses/${counter}`
@@ -91,12 +91,12 @@ export interface PostActivityOptions {
   readonly digest?: string
   readonly host?: string
   readonly covered?: readonly string[]
-  /** Names in front of `signature`; default keyId, algorithm, headers. */
+  /** The parameters in front of `signature`. Default: keyId, algorithm, headers. */
   readonly parameters?: Readonly<Record<string, string | number | undefined>>
-  /** `(request-target)` as it is signed. */
+  /** The value of `(request-target)` that is signed. */
   readonly target?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** The bytes that are really sent, when they differ from the signed ones. */
+  /** The bytes that are sent, if they differ from the signed ones. */
   readonly sentBody?: string | Uint8Array
   readonly isUnsigned?: boolean
 }
@@ -133,13 +133,13 @@ export async function postActivity(
 }
 
 export function signHeaders(
-  gateway: Pick<ActivityPubGateway, 'platform'>,
+  gateway: Pick<ActivityPubGateway, 'system'>,
   author: PeerAccount,
   body: string,
   options: PostActivityOptions & { readonly path: string },
 ): Record<string, string> {
   const signer = options.signer ?? author
-  const date = options.date ?? new Date(gateway.platform.now()).toUTCString()
+  const date = options.date ?? new Date(gateway.system.now()).toUTCString()
   const digest = options.digest ?? `SHA-256=${createHash('sha256').update(body).digest('base64')}`
   const covered = options.covered ?? ['(request-target)', 'host', 'date', 'digest', 'content-type']
   const parameters = {

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { ChannelContext } from '@postern/core'
+import type { ChannelContext } from '@postern/pipeline'
 import { expect, test } from 'vitest'
 import { activityPubConfigSchema, openActivityPub } from '../src/index.ts'
 import { openActivityPubGateway } from './gateway.ts'
@@ -14,10 +14,10 @@ test('the example of the README reads an actor, and refuses an unsigned activity
   const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
   const [, code = ''] = /^```ts\n([\s\S]*?)^```$/m.exec(readme) ?? []
   const opened = await openActivityPubGateway()
-  const { platform, store, agents } = opened
+  const { system, store, agents } = opened
   const gateway: ChannelContext = {
     channels: [],
-    platform,
+    system,
     store,
     admission: { rules: [], store },
     decisions: store,

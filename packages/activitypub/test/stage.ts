@@ -1,4 +1,4 @@
-import type { MessageRecord } from '@postern/core'
+import type { MessageRecord } from '@postern/pipeline'
 import type { ActivityPubGateway, TestGatewayOptions } from './gateway.ts'
 import { openActivityPubGateway } from './gateway.ts'
 import type { Peer } from './peer.ts'
@@ -12,7 +12,7 @@ export interface Stage {
   readonly gateway: ActivityPubGateway
   readonly alice: PeerAccount
   readonly mallory: PeerAccount
-  /** Everything stored, newest first. */
+  /** Returns all stored messages, newest first. */
   stored(): Promise<readonly MessageRecord[]>
   close(): Promise<void>
 }

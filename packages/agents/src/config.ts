@@ -1,11 +1,12 @@
-import { ConfigError } from '@postern/core'
+// Validates one entry of `agents` by the kind of agent that its `use` names.
+import { ConfigError } from '@postern/message'
 import { z } from 'zod'
 import type { AgentKind, CommonAgentConfig } from './kind/agent-kind.ts'
 import { findAgentKind, kinds } from './kinds.ts'
 
 type Issue = z.core.$ZodIssue
 
-/** One entry of `agents`: what every agent may have, and what its kind adds. What comes out goes in again unchanged. */
+/** One entry of `agents`: the members that every agent may have, and those of its kind. The parsed output is valid input and stays unchanged. */
 export const agentConfigSchema = z.looseObject({ use: z.string() }).transform((config, context): AgentConfig => {
   const checked = checkAgentConfig(config)
   if (checked.config) return checked.config
@@ -13,12 +14,12 @@ export const agentConfigSchema = z.looseObject({ use: z.string() }).transform((c
   return z.NEVER
 })
 
-/** What the file says of one agent; which members there are depends on `use`. */
+/** The settings of one agent in the configuration file. `use` determines which members exist. */
 export type AgentConfigInput = z.input<typeof agentConfigSchema>
-/** Checked, with the defaults filled in. */
+/** The validated settings, with all defaults. */
 type AgentConfig = CommonAgentConfig & { readonly [member: string]: unknown }
 
-/** @throws ConfigError naming `agents.<name>…` */
+/** Reads one entry of `agents`. @throws ConfigError naming `agents.<name>…` */
 export function readAgentConfig(
   name: string,
   config: unknown,

@@ -1,7 +1,8 @@
+// Opens the agents of a configuration: built-in, modules, webhooks, models, swarms, remote A2A and AG-UI agents.
 export { createCallFinder } from './approval/port.ts'
 export type { AgentConfigInput } from './config.ts'
 export { agentConfigSchema } from './config.ts'
-export type { AgentPlatform, HumanOperators, OperatorQuestion } from './kind/agent-kind.ts'
+export type { AgentSystem } from './kind/agent-kind.ts'
 export { readQueueMode } from './kind/agent-kind.ts'
 export { kinds as agentKinds } from './kinds.ts'
 export { describeLoadFault } from './modules/import-module.ts'
@@ -9,6 +10,7 @@ export {
   importOperatorModule,
   listOperatorModules,
   renewOperatorModules,
+  withGivenModules,
   withNewOperatorModules,
 } from './modules/operator-modules.ts'
 export type { AgentChange, AgentDeps, AgentDepsOptions, ReplacedAgent } from './open.ts'
@@ -16,4 +18,4 @@ export { openAgents } from './open.ts'
 export type { AgentSettings } from './settings.ts'
 export { readSharedQuota } from './swarm/config/config.ts'
 export type { ComputeDefinition } from './swarm/open.ts'
-export type { ToolContext, ToolDefinition } from './tools/tools.ts'
+export type { ToolContext, ToolDefinition, ToolTurnContext } from './tools/tools.ts'

@@ -1,3 +1,4 @@
+// Lists every kind of agent and finds the one that a `use` selects.
 import { a2aKind } from './a2a/kind.ts'
 import { aguiKind } from './agui/kind.ts'
 import { builtinKinds } from './builtin/kind.ts'
@@ -7,7 +8,7 @@ import { openaiKind } from './openai/kind.ts'
 import { swarmKind } from './swarm/kind.ts'
 import { webhookKind } from './webhook/kind.ts'
 
-/** Every way to plug an agent in. A new one is a row here and a file. */
+/** Every kind of agent. A new kind is an entry here and a file. */
 export const kinds: readonly AgentKind[] = [
   ...builtinKinds,
   webhookKind,

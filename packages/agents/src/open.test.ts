@@ -1,4 +1,4 @@
-import { ConfigError } from '@postern/core'
+import { ConfigError } from '@postern/message'
 import { describe, expect, test } from 'vitest'
 import { openAgentGateway, openTestAgent, testContext, testMessage } from '../test/gateway.ts'
 import type { AgentConfigInput } from './index.ts'
@@ -8,7 +8,7 @@ const echo = { use: 'builtin:echo' }
 const available =
   '"builtin:echo", "builtin:help", "webhook" (with url and secret), "openai" (with base_url and model), "swarm" (with default_agent and members), "a2a" (with card or address), "ag-ui" (with url), a path such as "./agents/desk.ts" (.ts, .mts, .js, .mjs)'
 
-/** What the operator reads when the gateway does not open. */
+/** Returns the problem that the operator sees if the gateway does not open. */
 async function problemOf(opening: Promise<unknown>): Promise<string> {
   const error = await opening.then(
     () => undefined,
@@ -38,6 +38,7 @@ describe('openAgents()', () => {
         description: 'Says back what it heard, and how it was proven who said it',
         version: '1.2.3',
         iconUrl: undefined,
+        deadlineMs: 60_000,
         isDiscoverable: false,
         isIndexable: false,
       },
@@ -47,6 +48,7 @@ describe('openAgents()', () => {
         description: 'Takes messages',
         version: '1.2.3',
         iconUrl: 'https://agents.test/desk.png',
+        deadlineMs: 60_000,
         isDiscoverable: false,
         isIndexable: false,
       },

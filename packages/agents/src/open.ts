@@ -1,46 +1,55 @@
-import type { Agent, AgentProfile, HistoryPolicy, Log, RunningAgent } from '@postern/core'
-import { ConfigError, lazy, parseDuration } from '@postern/core'
+// Opens all agents of a configuration, and replaces all of them when the configuration changes.
+import type { Log, MessageKind } from '@postern/message'
+import { ConfigError, lazy, messageKinds, parseDuration } from '@postern/message'
+import type { Agent, AgentProfile, HistoryPolicy, RunningAgent } from '@postern/pipeline'
 import { createMemoryRecords, createMemoryTranscript } from '@postern/transcript'
+import { describeCard } from './config/card.ts'
 import type { AgentIcon } from './config/profile.ts'
 import { readIcon } from './config/profile.ts'
 import type { AgentConfigInput } from './config.ts'
 import { readAgentConfig } from './config.ts'
-import type { AgentPlatform, AgentStores, CommonAgentConfig, OpenedAgent, Opening } from './kind/agent-kind.ts'
+import type { AgentStores, AgentSystem, CommonAgentConfig, OpenedAgent, Opening } from './kind/agent-kind.ts'
+import { hearOnly } from './kind/hear-only.ts'
 import { createHistoryView } from './kind/history-view.ts'
 import type { AgentSet, OpenResident, RunningDirectory } from './kind/running-agents.ts'
-import { createRunningAgents, hearOnly } from './kind/running-agents.ts'
+import { createRunningAgents } from './kind/running-agents.ts'
 
-/** Published names: the narrow grammar, and no empty piece between dots, so that every wire can carry them. */
+/** The names under which agents are published. The grammar is narrow, without empty segments between dots, so that every wire can carry them. */
 const namePattern = /^(?=.{1,64}$)[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/
 
 export interface AgentDepsOptions extends Omit<Opening, 'name' | 'stores'> {
-  /** Host of every `@agent@domain`. */
+  /** The host in every `@agent@domain`. */
   readonly domain: string
-  /** https origin, without a slash at the end. */
+  /** The https origin, without a slash at the end. */
   readonly origin: string
-  /** SemVer that the agents are published with. */
+  /** The SemVer version with which the agents are published. */
   readonly version: string
-  /** Default: as long as the process lives. */
+  /** The storage of agents; default: memory, which lasts as long as the process. */
   readonly stores?: AgentStores | undefined
 }
 
-/** The agents of this gateway, and how they run. */
+/** The agents of this gateway. */
 export interface AgentDeps extends RunningDirectory {
-  /** Opens the agents of another configuration, or the same ones anew. If one cannot be opened, none is. @throws ConfigError */
-  prepare(listed: ListedAgents, deps: Pick<AgentDepsOptions, 'platform' | 'operators'>): Promise<AgentChange>
-  /** Closes all, former ones too. */
+  /** Opens the agents of another configuration, or the same ones again. If one cannot be opened, none is. @throws ConfigError */
+  prepare(listed: ListedAgents, deps: Pick<AgentDepsOptions, 'system' | 'operators'>): Promise<AgentChange>
+  /** Closes all agents, including those that others have replaced. */
   close(): Promise<void>
 }
 
-/** What the configuration says of agents. */
+/** The agents that the configuration lists. */
 interface ListedAgents {
   readonly agents: Readonly<Record<string, AgentConfigInput>>
   readonly default_agent?: string | undefined
 }
 
-function openMemoryStores(platform: AgentPlatform): AgentStores {
-  const transcript = createMemoryTranscript(platform)
-  return { records: createMemoryRecords(), transcript: { ...transcript, bindStore: async () => false } }
+function openMemoryStores(system: AgentSystem): AgentStores {
+  const transcript = createMemoryTranscript(system)
+  const key = Buffer.from(system.randomBytes(32)).toString('base64url')
+  return {
+    records: createMemoryRecords(),
+    transcript: { ...transcript, bindStore: async () => false },
+    openSecret: async () => ({ list: () => [key], listAll: () => [key] }),
+  }
 }
 
 /** Opens every agent of the configuration. If one fails, all fail. @throws ConfigError */
@@ -60,7 +69,7 @@ export async function openAgents(listed: ListedAgents, options: AgentDepsOptions
     }))
   }
   return Object.assign(running.directory, {
-    async prepare(changed: ListedAgents, deps: Pick<AgentDepsOptions, 'platform' | 'operators'>) {
+    async prepare(changed: ListedAgents, deps: Pick<AgentDepsOptions, 'system' | 'operators'>) {
       const renewed = await openAgentSet(changed, { ...options, ...deps })
       return { commit: () => commit(renewed), discard: () => closeResidents(renewed.residents.values()) }
     },
@@ -68,7 +77,7 @@ export async function openAgents(listed: ListedAgents, options: AgentDepsOptions
   })
 }
 
-/** If one cannot be opened, the others are closed again. @throws ConfigError */
+/** Opens all agents of a configuration. If one cannot be opened, it closes the others again. @throws ConfigError */
 async function openAgentSet(listed: ListedAgents, options: AgentDepsOptions): Promise<AgentSet> {
   const { agents, default_agent } = listed
   const names = Object.keys(agents)
@@ -98,10 +107,11 @@ function checkDefaultAgent(defaultAgent: string | undefined, names: readonly str
 
 async function openResident(name: string, input: unknown, options: AgentDepsOptions): Promise<OpenResident> {
   const { config, kind } = readAgentConfig(name, input)
-  const { platform, baseDir, log, version, origin, stores = openMemoryStores(options.platform), operators } = options
+  const { system, baseDir, log, version, origin, stores = openMemoryStores(options.system), operators } = options
   const icon = await readIcon(config.icon, { key: `agents.${name}.icon`, baseDir })
-  const opened = await kind.open(config, { name, platform, baseDir, log, stores, operators })
+  const opened = await kind.open(config, { name, system, baseDir, log, stores, operators })
   log.debug({ agent: name, use: config.use }, 'agent opened')
+  if (config.receives.includes('forget') && !opened.agent.forget) throw await refuseForgetting(name, opened)
   const profile = {
     ...describeAgent(config, opened, name),
     version,
@@ -115,10 +125,25 @@ async function openResident(name: string, input: unknown, options: AgentDepsOpti
   }
 }
 
+/** Lists the kinds of messages that the agent receives. A request to delete a person's data is no message. */
+function listReceived(receives: CommonAgentConfig['receives']): readonly MessageKind[] {
+  return messageKinds.filter(kind => receives.includes(kind))
+}
+
+async function refuseForgetting(name: string, opened: OpenedAgent): Promise<ConfigError> {
+  await opened.close?.()
+  const problem = 'has "forget", and this agent forgets nobody by itself'
+  const fix = 'Remove "forget". A webhook takes it; a module exports a function "forget".'
+  return new ConfigError(`agents.${name}.receives`, problem, fix)
+}
+
 function describeAgent(config: CommonAgentConfig, opened: OpenedAgent, name: string): Omit<AgentProfile, 'version'> {
-  const { fields, discoverable, indexable, also_known_as } = config
+  const { fields, discoverable, indexable, also_known_as, deadline, receives } = config
   return {
     name,
+    deadlineMs: parseDuration(deadline),
+    ...(receives.includes('cancel') && { hearsCancels: true as const }),
+    ...(config.a2a && { card: describeCard(config.a2a) }),
     displayName: config.name ?? opened.displayName ?? name,
     description: config.description ?? opened.description ?? '',
     isDiscoverable: discoverable,
@@ -136,12 +161,18 @@ function describeIcon(
   return icon ? { iconUrl: `${page}/icon/${icon.fileName}`, iconType: icon.mediaType } : { iconUrl: configured }
 }
 
-function runAgent(agent: Agent, { deadline, history, receives, people }: CommonAgentConfig): RunningAgent {
+function runAgent(
+  agent: Agent,
+  { deadline, history, receives, people, mentions, credentials }: CommonAgentConfig,
+): RunningAgent {
   return {
     agent: hearOnly(agent, receives),
+    receives: listReceived(receives),
     history: createHistoryPolicy(history),
     deadlineMs: parseDuration(deadline),
     people,
+    mentions,
+    credentials,
   }
 }
 
@@ -159,21 +190,24 @@ function createHistoryPolicy({
   })
 }
 
-/** An agent that another has replaced. Its turns may still run. */
+/** An agent that another one has replaced. Its turns may still run. */
 export interface ReplacedAgent {
   readonly name: string
   close(): Promise<void>
 }
 
-/** Agents that are open and answer nobody yet. */
+/** Agents that are open but do not answer yet. */
 export interface AgentChange {
-  /** They answer from now on. A turn that runs ends with the agent that began it. @returns the former ones, which the caller closes */
+  /**
+   * Lets the new agents answer from now on. A running turn ends with the agent that began it. @returns the previous agents, which the caller
+   * closes
+   */
   commit(): readonly ReplacedAgent[]
-  /** Closes them, and all stays as it is. */
+  /** Closes the new agents and leaves everything as it is. */
   discard(): Promise<void>
 }
 
-/** Closes an agent once. An agent that fails to close keeps nothing else open. */
+/** Returns a function that closes an agent once. A failure is logged, so that it does not prevent the others from closing. */
 function createAgentClosing(name: string, { close }: OpenedAgent, log: Log): () => Promise<void> {
   return lazy(async () => {
     try {

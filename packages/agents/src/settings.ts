@@ -1,3 +1,4 @@
+// Declares the types of an agent's settings in a configuration file, by its `use`.
 import type { z } from 'zod'
 import type { a2aAgentSchema } from './a2a/kind.ts'
 import type { aguiAgentSchema } from './agui/config.ts'
@@ -7,11 +8,11 @@ import type { swarmAgentSchema } from './swarm/config/config.ts'
 import type { webhookConfigSchema } from './webhook/kind.ts'
 
 type KindSettings<Use extends string, Schema extends z.ZodType> = Omit<z.input<Schema>, 'use'> & {
-  /** What answers: a path, `builtin:<name>`, or the name of a kind. */
+  /** Code or service that answers: a path, `builtin:<name>`, or the name of a kind. */
   readonly use: Use
 }
 
-/** What a configuration file may say of one agent, by its `use`. */
+/** The settings of one agent in a configuration file. `use` determines the type. */
 export type AgentSettings =
   | KindSettings<`./${string}` | `../${string}` | `/${string}`, typeof commonAgentSchema>
   | KindSettings<'builtin:echo' | 'builtin:help', typeof commonAgentSchema>

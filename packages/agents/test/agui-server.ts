@@ -1,7 +1,7 @@
 import type { Complete, ModelReply } from './model-server.ts'
 import { openModelServer } from './model-server.ts'
 
-/** What a run of ours posts. */
+/** The input of a run in the form in which the agent posts it. */
 export interface RunInput {
   readonly threadId: string
   readonly runId: string
@@ -14,7 +14,7 @@ export interface RunInput {
 
 type Answer = (input: RunInput, index: number) => ModelReply
 
-/** An AG-UI server on loopback that answers by script. */
+/** Opens an AG-UI server on loopback that answers from a script. */
 export async function openAguiServer(answer: Answer) {
   const complete: Complete = ({ body }, index) => answer(body as unknown as RunInput, index)
   const { baseUrl, requests, ...server } = await openModelServer(complete)
@@ -26,7 +26,7 @@ export async function openAguiServer(answer: Answer) {
   }
 }
 
-/** A run of these events, with its beginning and end. */
+/** Returns a run of these events, with its beginning and end. */
 export const runOf = (...events: readonly object[]): ModelReply =>
   eventsOf({ type: 'RUN_STARTED', threadId: 't', runId: 'r' }, ...events, finished())
 
@@ -34,6 +34,6 @@ export const eventsOf = (...events: readonly object[]): ModelReply => ({
   pieces: events.map(event => `data: ${JSON.stringify(event)}\n\n`),
 })
 
-export const finished = (more: object = {}) => ({ type: 'RUN_FINISHED', threadId: 't', runId: 'r', ...more })
+export const finished = (overrides: object = {}) => ({ type: 'RUN_FINISHED', threadId: 't', runId: 'r', ...overrides })
 
 export const textEvent = (delta: string, messageId = 'a1') => ({ type: 'TEXT_MESSAGE_CONTENT', messageId, delta })

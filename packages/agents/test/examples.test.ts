@@ -5,16 +5,16 @@ import type { AddressInfo, Socket } from 'node:net'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { resolve } from 'node:path'
-import type { PartialResponse } from '@postern/core'
-import { collectAnswer } from '@postern/core'
 import { createGuardedFetch } from '@postern/http'
+import type { PartialResponse } from '@postern/message'
+import { collectAnswer } from '@postern/pipeline'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { signWebhook } from '../src/webhook/write-request.ts'
 import { aliceSender, openTestAgent, testContext, testMessage } from './gateway.ts'
 import { textOfAnswer } from './model-agent.ts'
 import { call, openModelServer, replyWith } from './model-server.ts'
 
-// What stands in examples/ does what it says there.
+// Runs the agents of examples/ and checks that each behaves as its opening comment says.
 
 const examples = resolve(import.meta.dirname, '../../../examples')
 const padded = 'whsec_c2hhcmVkIHNlY3JldCBvZiBib3RoIHNpZA=='
@@ -25,7 +25,7 @@ const hasPython = runs('python3', '--version')
 const hasShell = runs('bash', '--version') && runs('openssl', 'version') && runs('jq', '--version')
 const hasSystemd = hasShell && runs('systemd-socket-activate', '--version')
 
-/** The Python example as it is started by hand. */
+/** Starts the Python example as a person would by hand. */
 async function startPython(secret: string): Promise<string> {
   const python = spawn('python3', [resolve(examples, 'python/agent.py'), '0'], {
     env: { ...process.env, WEBHOOK_SECRET: secret },
@@ -36,7 +36,7 @@ async function startPython(secret: string): Promise<string> {
   return /http:\S+/.exec(line.toString())?.[0] ?? ''
 }
 
-/** What inetd and its kin do: one process for each connection. */
+/** Serves the shell example as inetd does, with one process per connection. */
 async function startInetd(secret: string): Promise<string> {
   const server = createServer({ allowHalfOpen: true }, socket => serveByShell(socket, secret))
   server.listen(0, '127.0.0.1')
@@ -50,13 +50,13 @@ function serveByShell(socket: Socket, secret: string): void {
   const shell = spawn(resolve(examples, 'shell/agent.sh'), { env, stdio: ['pipe', 'pipe', 'inherit'] })
   socket.pipe(shell.stdin)
   shell.stdout.pipe(socket)
-  // The script answers without reading to an end that may not come.
+  // The script answers without reading to the end of its input, which may never arrive.
   shell.stdin.on('error', () => undefined)
   socket.on('close', () => shell.kill())
   socket.on('error', () => undefined)
 }
 
-/** As the head of the example says. */
+/** Starts the shell example under systemd, as its opening comment says. */
 async function startSystemd(secret: string): Promise<string> {
   const free = createServer().listen(0, '127.0.0.1')
   await once(free, 'listening')
@@ -137,6 +137,17 @@ describe.each(webhooks)('the webhook agent in $name', ({ canRun, start, proven, 
     expect(await statusOf({ ...signed(Date.now()), 'webhook-timestamp': '1e9' })).toBe(401)
     expect(await statusOf({ ...signed(Date.now()), 'webhook-signature': 'v1,' })).toBe(401)
   })
+})
+
+test.each([
+  ['python3', 'python/agent.py', hasPython],
+  ['bash', 'shell/agent.sh', hasShell],
+])('the webhook agent of %s (%s) does not start with an empty key', (command, path, canRun) => {
+  for (const secret of canRun ? [' ', 'whsec_', 'whsec_=', 'whsec_%%%'] : []) {
+    const env = { ...process.env, WEBHOOK_SECRET: secret }
+    const { status, stderr } = spawnSync(command, [resolve(examples, path), '0'], { env, encoding: 'utf8', input: '' })
+    expect([status, stderr]).toEqual([1, expect.stringContaining('WEBHOOK_SECRET has no key')])
+  }
 })
 
 test('the module in TypeScript tells who is proven, and counts per thread', async () => {

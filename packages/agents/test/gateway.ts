@@ -1,19 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { AgentContext, NormalizedMessage } from '@postern/core'
-import {
-  createRequirementList,
-  createSenderIdentity,
-  mintTransportEvidence,
-  normalizedMessageSchema,
-} from '@postern/core'
 import { createGuardedFetch } from '@postern/http'
+import type { NormalizedMessage } from '@postern/message'
+import { createSenderIdentity, mintTransportEvidence, normalizedMessageSchema } from '@postern/message'
+import type { AgentContext } from '@postern/pipeline'
+import { createRequirementList } from '@postern/pipeline'
 import { silentLog } from '@postern/testing'
-import type { AgentConfigInput, AgentDeps, AgentPlatform } from '../src/index.ts'
+import type { AgentConfigInput, AgentDeps, AgentSystem } from '../src/index.ts'
 import { openAgents } from '../src/index.ts'
 
-/** The real clock and network; only what `fetchFor` names is let through. */
-export const testPlatform: AgentPlatform = {
+/** A system with the real clock and network. Private addresses are allowed only for the origin that `fetchFor` names. */
+export const testSystem: AgentSystem = {
   now: Date.now,
   randomBytes,
   sleep: (ms, signal) => delay(ms, undefined, signal && { signal }).catch(() => {}),
@@ -23,12 +20,12 @@ export const testPlatform: AgentPlatform = {
 export interface AgentGatewayOptions {
   readonly defaultAgent?: string
   readonly baseDir?: string
-  readonly platform?: Partial<AgentPlatform>
+  readonly system?: Partial<AgentSystem>
 }
 
 export function openAgentGateway(
   agents: Readonly<Record<string, AgentConfigInput>>,
-  { defaultAgent, baseDir = import.meta.dirname, platform = {} }: AgentGatewayOptions = {},
+  { defaultAgent, baseDir = import.meta.dirname, system = {} }: AgentGatewayOptions = {},
 ): Promise<AgentDeps> {
   return openAgents(
     { agents, default_agent: defaultAgent },
@@ -36,14 +33,14 @@ export function openAgentGateway(
       domain: 'agents.test',
       origin: 'https://agents.test',
       version: '1.2.3',
-      platform: { ...testPlatform, ...platform },
+      system: { ...testSystem, ...system },
       baseDir,
       log: silentLog,
     },
   )
 }
 
-/** The agent of a gateway with one. */
+/** Opens a gateway with one agent, and returns that agent. */
 export async function openTestAgent(config: AgentConfigInput, options: AgentGatewayOptions = {}) {
   const gateway = await openAgentGateway({ subject: config }, options)
   const running = gateway.findRunning('subject')
@@ -91,6 +88,7 @@ export function testContext(members: Partial<AgentContext> = {}): AgentContext {
     attachment: async () => ({ bytes: new Uint8Array() }),
     state: { get: async () => undefined, set() {} },
     identity: createSenderIdentity({}),
+    isPublic: async () => false,
     log: silentLog,
     call: async () => {
       throw new Error('nobody is there to be called')
@@ -98,9 +96,10 @@ export function testContext(members: Partial<AgentContext> = {}): AgentContext {
     correlationId: 'c0ffee',
     responseId: 'response-1',
     post: () => 'post-1',
-    edit() {},
-    delete() {},
-    react() {},
+    reply: async () => 'reply-1',
+    edit: async () => undefined,
+    delete: async () => undefined,
+    react: async () => undefined,
     note() {},
     stage() {},
     ...createRequirementList(

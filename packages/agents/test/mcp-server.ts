@@ -3,17 +3,17 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { findFreePort } from '@postern/testing/free-port'
 
-/** The official server that has one of everything. */
+/** The official MCP server that demonstrates every feature. */
 export const everything = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-everything/dist/index.js'))
 
-/** How a gateway starts it. */
+/** The command with which a gateway starts this server. */
 export const everythingCommand = { command: process.execPath, args: [everything, 'stdio'] }
 
-/** The same over Streamable HTTP, on a port that can be given. */
+/** Starts this server with Streamable HTTP, on the given port or a free one. */
 export async function openEverything(port?: number) {
-  const place = port ?? (await findFreePort())
+  const listenPort = port ?? (await findFreePort())
   const child = spawn(process.execPath, [everything, 'streamableHttp'], {
-    env: { ...process.env, PORT: String(place) },
+    env: { ...process.env, PORT: String(listenPort) },
   })
   let printed = ''
   await new Promise<void>((resolve, reject) => {
@@ -26,8 +26,8 @@ export async function openEverything(port?: number) {
     }
   })
   return {
-    port: place,
-    url: `http://127.0.0.1:${place}/mcp`,
+    port: listenPort,
+    url: `http://127.0.0.1:${listenPort}/mcp`,
     async close() {
       if (child.exitCode !== null || child.signalCode !== null) return
       child.kill('SIGKILL')

@@ -1,5 +1,6 @@
-import type { AgentContext, NormalizedMessage, PartialResponse } from '@postern/core'
-import { collectAnswer } from '@postern/core'
+import type { NormalizedMessage, PartialResponse } from '@postern/message'
+import type { AgentContext } from '@postern/pipeline'
+import { collectAnswer } from '@postern/pipeline'
 import { onTestFinished } from 'vitest'
 import type { AgentGatewayOptions } from './gateway.ts'
 import { openTestAgent, testContext, testMessage } from './gateway.ts'
@@ -10,7 +11,7 @@ interface ModelAgentOptions extends AgentGatewayOptions {
   readonly config?: Readonly<Record<string, unknown>>
 }
 
-/** An agent of the kind `openai`, whose model answers by script. */
+/** Opens an agent of the kind `openai` whose model answers from a script. */
 export async function openModelAgent(
   script: Complete | readonly ModelReply[],
   { config, ...options }: ModelAgentOptions = {},

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 interface ModelRequest {
   readonly path: string
   readonly headers: IncomingMessage['headers']
-  /** The whole text, as it came. */
+  /** The body of the request, as received. */
   readonly text: string
   readonly body: {
     readonly model: string
@@ -26,27 +26,28 @@ interface ModelRequest {
 export interface ModelReply {
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
-  /** Written piece by piece. Anything but text and bytes is sent as JSON. */
+  /** The whole answer. A value other than text is sent as JSON. */
   readonly body?: unknown
+  /** The chunks of a stream, which are written one after the other. */
   readonly pieces?: readonly (string | Uint8Array)[]
-  /** After the pieces nothing more comes, and no end. */
+  /** True to write nothing after the pieces and to leave the answer open. */
   readonly hangs?: boolean
-  /** After the pieces the connection breaks. */
+  /** True to break off the connection after the pieces. */
   readonly breaks?: boolean
 }
 
 export type Complete = (request: ModelRequest, index: number) => ModelReply | Promise<ModelReply>
 
 export interface ModelServer {
-  /** With `/v1`. */
+  /** The address of the endpoint, with its `/v1`. */
   readonly baseUrl: string
   readonly requests: readonly ModelRequest[]
-  /** Resolves when the client lets go of an answer that has no end. */
+  /** Resolves when an answer closes, such as when the client abandons one that has no end. */
   readonly left: Promise<void>
   close(): Promise<void>
 }
 
-/** An endpoint of chat completions on loopback that answers by script. */
+/** Opens an endpoint of chat completions on loopback that answers from a script. */
 export async function openModelServer(complete: Complete): Promise<ModelServer> {
   const requests: ModelRequest[] = []
   const { promise: left, resolve: leave } = Promise.withResolvers<void>()
@@ -88,12 +89,12 @@ async function readText(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** A recorded stream, `fixtures/openai/<name>.sse`. */
+/** Reads a recorded stream, `fixtures/openai/<name>.sse`. */
 export function readRecording(name: string): Buffer {
   return readFileSync(new URL(`../../../fixtures/openai/${name}.sse`, import.meta.url))
 }
 
-/** A stream of ours: the deltas of one answer, and its end. */
+/** Makes a stream of the deltas of one answer, with its end. */
 export function streamOf(deltas: readonly object[], finish = 'stop'): ModelReply {
   const last = { choices: [{ index: 0, delta: {}, finish_reason: finish }] }
   const chunks = [...deltas.map(delta => ({ choices: [{ index: 0, delta, finish_reason: null }] })), last]

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { silentLog } from '@postern/testing'
 import { expect, test } from 'vitest'
 import { openAgents } from '../src/index.ts'
-import { testContext, testMessage, testPlatform } from './gateway.ts'
+import { testContext, testMessage, testSystem } from './gateway.ts'
 
 /** Runs the statements of a module with these names in place of its imports; resolves with its `answer`. */
 function runExample(code: string, names: Readonly<Record<string, unknown>>): Promise<unknown> {
@@ -13,6 +13,6 @@ function runExample(code: string, names: Readonly<Record<string, unknown>>): Pro
 test('the example of the README of agents answers a message', async () => {
   const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
   const [, code = ''] = /^```ts\n([\s\S]*?)^```$/m.exec(readme) ?? []
-  const given = { message: testMessage('hello'), context: testContext(), platform: testPlatform, log: silentLog }
+  const given = { message: testMessage('hello'), context: testContext(), system: testSystem, log: silentLog }
   expect(await runExample(code, { openAgents, ...given })).toMatch(/^> hello\n/)
 })

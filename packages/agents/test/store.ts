@@ -1,5 +1,5 @@
-import type { Intake, PlannedDelivery, RetryPolicy, RunningAgent, Store, Turn, TurnContext } from '@postern/core'
-import { createSlidingWindowPolicy, workTurn } from '@postern/core'
+import type { Intake, PlannedDelivery, RetryPolicy, RunningAgent, Store, Turn, TurnContext } from '@postern/pipeline'
+import { createSlidingWindowPolicy, workTurn } from '@postern/pipeline'
 import { openSqliteStore } from '@postern/store'
 import { silentLog, sketchedChannels } from '@postern/testing'
 import { onTestFinished } from 'vitest'
@@ -7,14 +7,14 @@ import { testMessage } from './gateway.ts'
 
 interface TestStore {
   readonly store: Store
-  /** Admits what Alice says, in one thread. */
+  /** Admits a message of Alice in one thread. */
   say(text: string): Promise<number>
   /** Leases the turns that are ready. */
   lease(): Promise<readonly Turn[]>
-  /** Leases the one turn that is ready and works it. */
+  /** Leases the one turn that is ready and runs it. */
   workNext(handle: RunningAgent['agent']['handle'] | RunningAgent, signal?: AbortSignal): Promise<void>
   turnContext(running: RunningAgent): TurnContext & { readonly store: Store }
-  /** Makes it later, ms. */
+  /** Advances the clock, ms. */
   wait(ms: number): void
   now(): number
   record(text: string): Promise<NonNullable<Awaited<ReturnType<Store['findMessage']>>>>
@@ -23,7 +23,7 @@ interface TestStore {
 const retry: RetryPolicy = { baseMs: 1_000, capMs: 60_000, giveUpAfterMs: 3_600_000 }
 const start = Date.UTC(2026, 0, 1)
 
-/** A real store in memory, a clock that is turned by hand, and a channel that addresses everything to one inbox. */
+/** Opens a real store in memory, with a clock that tests advance and a channel that addresses everything to one inbox. */
 export async function openAgentStore({ maxCrashes = 3 } = {}): Promise<TestStore> {
   let time = start
   const now = () => time
@@ -38,7 +38,7 @@ export async function openAgentStore({ maxCrashes = 3 } = {}): Promise<TestStore
   const turnContext: TestStore['turnContext'] = running => ({
     store,
     results: store,
-    platform: { now, log: silentLog, randomBytes },
+    system: { now, log: silentLog, randomBytes },
     retry,
     maxCrashes,
     findAgent: name => (name === 'subject' ? running : undefined),
@@ -85,6 +85,7 @@ function createIntake(text: string, receivedAt: number): Intake {
   const {
     raw: _raw,
     history: _history,
+    thread_id: thread_source,
     ...message
   } = testMessage(text, {
     id: nameMessage(text),
@@ -92,7 +93,7 @@ function createIntake(text: string, receivedAt: number): Intake {
   })
   return {
     agent: 'subject',
-    message,
+    message: { ...message, thread_source },
     duplicateKey: text,
     thread: { scope: 'public', references: [] },
     aliases: [],

@@ -10,7 +10,7 @@ export interface ReceivedWebhook {
 interface WebhookReply {
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
-  /** Anything but text or bytes is sent as JSON. */
+  /** The body. A value other than text or bytes is sent as JSON. */
   readonly body?: unknown
 }
 
@@ -22,7 +22,7 @@ interface WebhookServer {
   close(): Promise<void>
 }
 
-/** A receiver of webhooks on loopback. `undefined` breaks the connection off without an answer. */
+/** Opens a receiver of webhooks on loopback. An answer of `undefined` breaks off the connection. */
 export async function openWebhookServer(respond: Respond): Promise<WebhookServer> {
   const received: ReceivedWebhook[] = []
   const server = createServer(async (request, response) => {

@@ -1,19 +1,20 @@
-import type { AgentAction, Part } from '@postern/core'
+// Collects the posts that a bot makes while the gateway waits, as one answer.
+import type { AgentAction, Part } from '@postern/message'
 
 interface TurnPost {
   readonly id: string
   readonly parts: readonly Part[]
 }
 
-/** What a bot says and does while the gateway waits for its answer. */
+/** The posts and acts of a bot while the gateway waits for its answer. */
 export interface HeldAnswer {
-  /** @returns id of the post, by which it is edited before the turn ends */
+  /** Adds a post. @returns its id, which edits it before the turn ends */
   post(parts: readonly Part[]): string
-  /** False for the id of another turn. */
+  /** Edits a post. Returns false for the id of another turn. */
   edit(id: string, parts: readonly Part[]): boolean
   remove(id: string): boolean
   act(action: AgentAction): void
-  /** What the gateway is answered; undefined when nothing was said or done. */
+  /** Returns the answer to the gateway; undefined if the bot made no post and no act. */
   end(): { readonly parts?: readonly Part[]; readonly acts?: readonly AgentAction[] } | undefined
 }
 

@@ -1,15 +1,16 @@
-import type { AgentAction } from '@postern/core'
-import { parseJsonText } from '@postern/core'
+// Posts, edits and reacts for a bot through the operator API of the gateway.
+import type { AgentAction } from '@postern/message'
+import { parseJsonText } from '@postern/message'
 
-/** Where the gateway takes what a bot says of its own. */
+/** The operator API of the gateway, which accepts the posts that a bot makes on its own initiative. */
 export interface PosternOperator {
-  /** Such as `http://127.0.0.1:8787`. */
+  /** The address of the gateway, such as `http://127.0.0.1:8787`. */
   readonly url: string
   /** The operator token. */
   readonly token: string
 }
 
-/** Performs an action as an agent (`POST /operator/api/agents/{agent}/acts`). @returns id of a post. @throws Error with what the gateway says */
+/** Performs an action as an agent (`POST /operator/api/agents/{agent}/acts`). @returns the id of a post. @throws Error with the gateway's message */
 export async function performForBot({ url, token }: PosternOperator, agent: string, act: AgentAction): Promise<string> {
   const answer = await fetch(`${url}/operator/api/agents/${encodeURIComponent(agent)}/acts`, {
     method: 'POST',
@@ -26,7 +27,7 @@ interface ActsAnswer {
   readonly done?: readonly { readonly id?: string }[]
 }
 
-/** Empty for what is no JSON: a proxy's page. */
+/** Reads the answer. Returns an empty one for a body that is not JSON, such as a proxy's page. */
 function readAnswer(text: string): ActsAnswer {
   try {
     return parseJsonText(text) as ActsAnswer

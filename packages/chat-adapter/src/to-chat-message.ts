@@ -1,15 +1,27 @@
-import type { NormalizedMessage, Part } from '@postern/core'
+// Converts between messages of the gateway and messages of Chat SDK.
+import type { NormalizedMessage, Part } from '@postern/message'
 import type { AdapterPostableMessage, Attachment, Author, FileUpload } from 'chat'
 import { BaseFormatConverter, Message, parseMarkdown, stringifyMarkdown, toPlainText } from 'chat'
+import { fetchServedFile } from './fetch-file.ts'
 
-/** The agent that a message is for, by the local part of its address. */
+/** Returns the agent that a message is for, by the local part of its address. */
 function agentOf({ recipient }: Pick<NormalizedMessage, 'recipient'>): string {
   const [local = ''] = recipient.replace(/^@/, '').split('@')
   return local
 }
 
-/** A message of the gateway as Chat SDK has it. Every message is for the agent, so each counts as a mention. */
-export function toChatMessage(raw: NormalizedMessage): Message<NormalizedMessage> {
+export type PosternMessage = Message<NormalizedMessage>
+
+/** The addresses of the gateway for a bot that fetches a file. */
+export interface GatewayAddress {
+  /** The `origin` of its configuration, with which the addresses of its files begin. Default: `https://` with the host of its agents. */
+  readonly origin?: string | undefined
+  /** An address at which the bot reaches the gateway, whatever its origin is. */
+  readonly reachedAt?: string | undefined
+}
+
+/** Converts a message of the gateway for Chat SDK. Every message is for the agent, so each counts as a mention. */
+export function toChatMessage(raw: NormalizedMessage, gateway: GatewayAddress = {}): PosternMessage {
   const formatted = parseMarkdown(textOf(raw.parts))
   return new Message({
     id: raw.id,
@@ -19,12 +31,17 @@ export function toChatMessage(raw: NormalizedMessage): Message<NormalizedMessage
     raw,
     author: readAuthor(raw),
     metadata: { dateSent: new Date(raw.received_at), edited: false },
-    attachments: raw.parts.flatMap(readAttachment),
+    attachments: raw.parts.flatMap(part => readAttachment(part, { origin: originOf(raw), ...gateway })),
     isMention: true,
   })
 }
 
-/** The address is the user's id only if it was proven; nobody is who they claim to be otherwise. */
+/** Returns the gateway's origin if it has the host of its agents. */
+function originOf({ recipient }: Pick<NormalizedMessage, 'recipient'>): string {
+  return `https://${recipient.split('@').at(-1)}`
+}
+
+/** Reads the author. The address is the user's id only if it was proven; an unproven address is marked as such. */
 function readAuthor({ sender, received_via }: NormalizedMessage): Author {
   const { address, verified, display_name } = sender
   return {
@@ -45,7 +62,11 @@ function textOf(parts: readonly Part[]): string {
 
 const families = new Set(['image', 'video', 'audio'])
 
-function readAttachment(part: Part): readonly Attachment[] {
+/**
+ * Reads a file as an attachment. A file that the gateway serves can be fetched; one behind a peer's own address has that address alone,
+ * because it may lead anywhere.
+ */
+function readAttachment(part: Part, gateway: GatewayAddress): readonly Attachment[] {
   if (part.kind !== 'file' && part.kind !== 'artifact') return []
   const { bytes_ref, mime, name, size } = part
   const [family = ''] = (mime ?? '').split('/')
@@ -56,12 +77,29 @@ function readAttachment(part: Part): readonly Attachment[] {
     ...(size !== undefined && { size }),
   }
   if (bytes_ref.kind === 'inline') return [{ ...common, data: Buffer.from(bytes_ref.data_base64, 'base64') }]
-  if (bytes_ref.kind !== 'url') return [common]
   const { url } = bytes_ref
-  return [{ ...common, url, fetchData: async () => (await fetch(url)).arrayBuffer() }]
+  if (url === undefined) return [common]
+  const served = bytes_ref.kind === 'content_addressed' ? findServedAt(new URL(url), gateway) : undefined
+  if (bytes_ref.kind === 'url' || !served) return [{ ...common, url }]
+  return [rehydrateAttachment({ ...common, url, fetchMetadata: { url: served, digest: bytes_ref.digest } })]
 }
 
-/** The gateway takes Markdown and writes it for each channel, so both ways are the SDK's own. */
+/** Returns the address at which the gateway serves a file; undefined for an address that is not the gateway's. */
+function findServedAt({ origin, pathname, search }: URL, gateway: GatewayAddress): string | undefined {
+  const { reachedAt } = gateway
+  // In dev mode a gateway reports where it listens, because its origin leads elsewhere.
+  const isOwn = origin === gateway.origin || (reachedAt !== undefined && origin === new URL(reachedAt).origin)
+  const isServed = isOwn && pathname.startsWith('/attachments/')
+  return isServed ? new URL(pathname + search, reachedAt ?? origin).href : undefined
+}
+
+/** Restores the function that fetches the bytes of an attachment, of which Chat SDK has stored the rest as JSON. */
+export function rehydrateAttachment(attachment: Attachment): Attachment {
+  const { url, digest } = attachment.fetchMetadata ?? {}
+  return url && digest ? { ...attachment, fetchData: () => fetchServedFile({ url, digest }) } : attachment
+}
+
+/** The gateway accepts Markdown and converts it for each channel, so both conversions are the SDK's own. */
 class PosternFormat extends BaseFormatConverter {
   fromAst = stringifyMarkdown
   toAst = parseMarkdown
@@ -69,7 +107,7 @@ class PosternFormat extends BaseFormatConverter {
 
 export const posternFormat = new PosternFormat()
 
-/** What the bot posts as parts of an answer: its text, a card as the text that stands for it, and its files. */
+/** Converts a post of the bot to parts of an answer: its text, a card as the text that stands for it, and its files. */
 export async function writePostable(message: AdapterPostableMessage): Promise<readonly Part[]> {
   const content = renderText(message)
   const files = typeof message === 'object' && 'files' in message ? (message.files ?? []) : []
@@ -77,7 +115,7 @@ export async function writePostable(message: AdapterPostableMessage): Promise<re
   return [...text, ...(await Promise.all(files.map(writeFile)))]
 }
 
-/** What is Markdown already stays as it is: to read and write it anew would make links of addresses. */
+/** Renders the text of a post. Markdown stays unchanged, because parsing and rendering it again would turn addresses into links. */
 function renderText(message: AdapterPostableMessage): string {
   if (typeof message === 'string') return message
   if ('raw' in message) return message.raw
@@ -92,20 +130,20 @@ async function writeFile({ data, filename, mimeType = 'application/octet-stream'
 
 /** A conversation of one agent. */
 export interface PosternThread {
-  /** Local part of the agent's address. */
+  /** The local part of the agent's address. */
   readonly agent: string
-  /** `thread_id` of the gateway. */
+  /** The gateway's `thread_id`. */
   readonly thread: string
 }
 
 const prefix = 'postern'
 
-/** `postern:<agent>:<thread in base64url>`: what is before the last colon is the channel, and an agent has one. */
+/** Formats `postern:<agent>:<thread in base64url>`. The text before the last colon is the channel, and an agent has one. */
 export function formatThreadId({ agent, thread }: PosternThread): string {
   return [prefix, agent, Buffer.from(thread).toString('base64url')].join(':')
 }
 
-/** @throws Error for an id of another adapter */
+/** Parses the id of a thread. @throws Error for an id of another adapter */
 export function parseThreadId(id: string): PosternThread {
   const [head, agent, encoded, ...rest] = id.split(':')
   if (head !== prefix || !agent || !encoded || rest.length > 0)

@@ -1,5 +1,5 @@
 /**
- * `<postern-chat>`: a chat with an agent, for any page. One file, no library.
+ * `<postern-chat>`: a chat with an agent, for any page. The files beside it, in `postern-chat`, load by themselves.
  *
  *   <script type="module" src="https://agents.example/postern-chat.js"></script>
  *   <postern-chat endpoint="https://agents.example/api/v1/agents/desk"></postern-chat>
@@ -9,62 +9,16 @@
  * that gives a fresh token. Parts to style: `log`, `message`, `own`, `form`, `input`, `button`. Event `postern-event`: each AG-UI event.
  * It speaks AG-UI 1.0 (https://docs.ag-ui.com): text, calls of tools, files, interrupts, and links of requirements.
  */
+import { linkify, make } from './postern-chat/elements.js'
+import { asText, listOf, readEvents } from './postern-chat/events.js'
+import { MarkdownText } from './postern-chat/markdown.js'
+import { makeQuestion } from './postern-chat/question.js'
+import { isEnd, isForGood, isStream, readRun, sleep } from './postern-chat/streams.js'
+import { style } from './postern-chat/style.js'
 
-const style = `
-:host { display: flex; flex-direction: column; min-height: 280px; font: 14px/1.5 system-ui, sans-serif; color-scheme: light dark;
-  --chat-accent: light-dark(#2f5bd7, #8aa6f6); --chat-line: light-dark(#d8d7d3, #35393f); --chat-soft: light-dark(#f1f1ef, #24272b);
-  --chat-quiet: light-dark(#5d5f64, #a3a6ac); --chat-bad: light-dark(#b4232a, #ff7a80);
-  color: light-dark(#1d1e20, #e8e8e6); background: light-dark(#fff, #191b1e); border: 1px solid var(--chat-line); border-radius: 8px; overflow: hidden; }
-:host([hidden]) { display: none; }
-* { box-sizing: border-box; }
-button[hidden] { display: none; }
-.log { flex: 1; overflow-y: auto; padding: 16px; display: flex; flex-direction: column; gap: 10px; min-height: 0; }
-.message { max-width: 85%; padding: 8px 12px; border-radius: 12px; background: var(--chat-soft); white-space: pre-wrap; overflow-wrap: anywhere; align-self: start; }
-.own { align-self: end; background: color-mix(in oklab, var(--chat-accent) 16%, transparent); }
-.note { color: var(--chat-quiet); font-size: 12px; align-self: start; overflow-wrap: anywhere; max-width: 100%; }
-.bad { color: var(--chat-bad); }
-.ask { border: 1px solid var(--chat-line); border-radius: 10px; padding: 12px; display: grid; gap: 8px; }
-.ask textarea { font: 12px/1.5 ui-monospace, monospace; width: 100%; flex: none; }
-.ask pre { margin: 0; font-size: 12px; white-space: pre-wrap; overflow-wrap: anywhere; color: var(--chat-quiet); }
-.row { display: flex; gap: 8px; flex-wrap: wrap; align-items: center; }
-form { display: flex; gap: 8px; padding: 10px; border-top: 1px solid var(--chat-line); align-items: end; flex-wrap: wrap; }
-textarea { flex: 1 1 140px; font: inherit; color: inherit; background: transparent; border: 1px solid var(--chat-quiet); border-radius: 6px; padding: 7px 9px; resize: none; min-height: 38px; max-height: 160px; field-sizing: content; }
-button, .file { font: inherit; min-height: 38px; padding: 0 14px; border-radius: 6px; border: 1px solid var(--chat-line); background: transparent; color: inherit; cursor: pointer; display: inline-flex; align-items: center; }
-button.main { background: var(--chat-accent); color: light-dark(#fff, #10131a); border-color: transparent; }
-button:disabled { opacity: .55; cursor: default; }
-a { color: var(--chat-accent); }
-:focus-visible, .file:focus-within { outline: 2px solid var(--chat-accent); outline-offset: 1px; }
-.file input { position: absolute; width: 1px; height: 1px; opacity: 0; }
-.chips { flex-basis: 100%; font-size: 12px; color: var(--chat-quiet); }
-.chips:empty { display: none; }
-`
-
-/** @typedef {{ type: string, [member: string]: any }} ChatEvent */
-/** @typedef {{ id: string, reason: string, message?: string, metadata?: any, responseSchema?: any, toolCallId?: string }} Interrupt */
-/** @typedef {{ interruptId: string, status: 'resolved' | 'cancelled', payload?: unknown }} Resume */
-
-/** @param {string} name @param {Record<string, string>} [attributes] @param {readonly (Node | string)[]} [children] */
-function make(name, attributes = {}, children = []) {
-  const element = document.createElement(name)
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value)
-  element.append(...children)
-  return element
-}
-
-const address = /https?:\/\/[^\s<>"')\]]{1,1000}/g
-
-/** Text with its addresses as links; nothing else of it becomes markup. @param {string} text */
-function linkify(text) {
-  /** @type {(Node | string)[]} */
-  const found = []
-  let at = 0
-  for (const match of text.matchAll(address)) {
-    found.push(text.slice(at, match.index))
-    found.push(make('a', { href: match[0], target: '_blank', rel: 'noopener noreferrer nofollow' }, [match[0]]))
-    at = match.index + match[0].length
-  }
-  return [...found, text.slice(at)]
-}
+/** @typedef {import('./postern-chat/events.js').ChatEvent} ChatEvent */
+/** @typedef {import('./postern-chat/question.js').Interrupt} Interrupt */
+/** @typedef {import('./postern-chat/question.js').Resume} Resume */
 
 class PosternChat extends HTMLElement {
   /** Further headers of each request. @type {Record<string, string>} */
@@ -85,13 +39,23 @@ class PosternChat extends HTMLElement {
     this.#stop,
     this.#send,
   ])
-  /** Messages that are being said, by their ids. @type {Map<string, { element: HTMLElement, text: string }>} */
+  /** Messages that are being said, by their ids. @type {Map<string, MarkdownText>} */
   #open = new Map()
+  /** Words of the agent in this run, by the ids of its messages. @type {Map<string, { element: HTMLElement, words: string }>} */
+  #answers = new Map()
   /** Calls of tools, by their ids. @type {Map<string, { element: HTMLElement, name: string, args: string }>} */
   #calls = new Map()
   /** @type {Set<string>} */
   #shown = new Set()
+  /** Messages of the person and of the agent in the log, by their ids. @type {Map<string, HTMLElement>} */
+  #messages = new Map()
   #run = ''
+  /** The stream of this page's last run had no end. */
+  #isBroken = false
+  /** @type {AbortController | undefined} */
+  #following
+  /** Id of the conversation that begins with the first words. */
+  #fresh = crypto.randomUUID()
 
   constructor() {
     super()
@@ -127,18 +91,24 @@ class PosternChat extends HTMLElement {
     const label = this.getAttribute('label')
     this.#log.setAttribute('aria-label', label ?? 'Conversation')
     this.#input.placeholder = label ?? 'Write a message'
+    document.addEventListener('visibilitychange', this.#onVisibility)
     void this.#showHistory()
+  }
+
+  disconnectedCallback() {
+    document.removeEventListener('visibilitychange', this.#onVisibility)
+    this.#stopFollowing()
+  }
+
+  #onVisibility = () => {
+    if (document.hidden) this.#stopFollowing()
+    else void this.#follow()
   }
 
   /** @param {string} name @param {string | null} before @param {string | null} value */
   attributeChangedCallback(name, before, value) {
     if (!this.#isBegun || before === value) return
-    if (name !== 'token') {
-      this.#shown.clear()
-      this.#open.clear()
-      this.#calls.clear()
-      this.#log.replaceChildren()
-    }
+    if (name !== 'token') this.#clear()
     void this.#showHistory()
   }
 
@@ -152,14 +122,46 @@ class PosternChat extends HTMLElement {
     if (this.#isBegun) void this.#showHistory()
   }
 
-  /** The conversation: the attribute, or one for this page and this visit. */
+  /** Returns the id of the conversation: the attribute, or one for this page and this visit. */
   get thread() {
-    const given = this.getAttribute('thread')
-    if (given) return given
-    const key = `postern-chat ${this.endpoint}`
-    const kept = sessionStorage.getItem(key) ?? crypto.randomUUID()
-    sessionStorage.setItem(key, kept)
-    return kept
+    return this.getAttribute('thread') || sessionStorage.getItem(this.#key) || this.#fresh
+  }
+
+  /** Tells whether nothing was said in the conversation yet: the page names none, and its session keeps none. */
+  get #isNew() {
+    return !this.getAttribute('thread') && sessionStorage.getItem(this.#key) === null
+  }
+
+  /** Tells whether a request can name its person: another origin needs a token, which a page may set when the element is there already. */
+  get #mayAsk() {
+    const hasToken = this.#getToken !== undefined || Boolean(this.getAttribute('token'))
+    return hasToken || Object.keys(this.headers).length > 0 || this.#isOwnOrigin
+  }
+
+  get #isOwnOrigin() {
+    return URL.parse(this.endpoint, location.href)?.origin === location.origin
+  }
+
+  /** Returns the name under which the page's session keeps the conversation, once something was said in it. */
+  get #key() {
+    return `postern-chat ${this.endpoint}`
+  }
+
+  /** Begins another conversation, where the page names none. */
+  startAnew() {
+    sessionStorage.removeItem(this.#key)
+    this.#clear()
+  }
+
+  #clear() {
+    this.#stopFollowing()
+    this.#fresh = crypto.randomUUID()
+    this.#shown.clear()
+    this.#open.clear()
+    this.#answers.clear()
+    this.#calls.clear()
+    this.#messages.clear()
+    this.#log.replaceChildren()
   }
 
   get endpoint() {
@@ -175,7 +177,7 @@ class PosternChat extends HTMLElement {
     this.#chips.textContent = ''
     const id = crypto.randomUUID()
     this.#shown.add(id)
-    this.#write([text, ...files.map(({ name }) => `[${name}]`)].filter(Boolean).join('\n'), true)
+    this.#write(id, [text, ...files.map(({ name }) => `[${name}]`)].filter(Boolean).join('\n'))
     this.#setBusy(true)
     try {
       const run = crypto.randomUUID()
@@ -204,6 +206,7 @@ class PosternChat extends HTMLElement {
   /** @param {{ runId: string, messages: readonly object[], resume?: readonly Resume[] }} input */
   async #start(input) {
     this.#run = input.runId
+    this.#answers.clear()
     const body = {
       threadId: this.thread,
       protocolVersion: '1.0',
@@ -213,12 +216,95 @@ class PosternChat extends HTMLElement {
       forwardedProps: {},
       ...input,
     }
-    const answer = await this.#call('/runs', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
+    const [key, isFirst] = [this.#key, this.#isNew]
+    if (isFirst) sessionStorage.setItem(key, this.#fresh)
+    const headers = { 'content-type': 'application/json' }
+    const answer = await this.#call('/runs', { method: 'POST', headers, body: JSON.stringify(body) }).catch(error => {
+      // A conversation does not begin with what is refused.
+      if (isFirst) sessionStorage.removeItem(key)
+      throw error
     })
-    for await (const event of readEvents(answer)) this.#take(event)
+    const [path, conversation] = [`/runs/${encodeURIComponent(input.runId)}/events`, this.#conversation]
+    try {
+      for await (const event of readRun(answer, () => this.#call(path))) {
+        // Meanwhile the element may show another conversation.
+        if (conversation !== this.#conversation) return
+        this.#take(event)
+        this.#isBroken = !isEnd(event)
+      }
+    } finally {
+      // A stream may break off within a message: its words stay.
+      for (const text of this.#open.values()) text.end()
+      this.#open.clear()
+    }
+  }
+
+  /** Returns a name of the conversation that the element shows, unique among all agents. */
+  get #conversation() {
+    return `${this.endpoint} ${this.thread}`
+  }
+
+  /** Shows what is said in the conversation elsewhere, such as in another tab. Nobody sees a hidden page, so it follows nothing. */
+  async #follow() {
+    this.#stopFollowing()
+    const isAble = this.isConnected && this.endpoint !== '' && !this.#isNew && this.#mayAsk
+    if (!isAble || document.hidden || this.#send.disabled) return
+    this.#following = new AbortController()
+    const { signal } = this.#following
+    for (let waitMs = 1_000; !signal.aborted; waitMs = Math.min(2 * waitMs, 30_000)) {
+      const heard = await this.#readFollowed(signal)
+      if (heard === 'nothing ever') return
+      if (heard === 'something') waitMs = 1_000
+      await sleep(waitMs, signal)
+    }
+  }
+
+  /** Reads one stream of the conversation, as long as it goes on. @param {AbortSignal} signal */
+  async #readFollowed(signal) {
+    let heard = 'nothing'
+    try {
+      const answer = await this.#call(`/threads/${encodeURIComponent(this.thread)}/events`, { signal })
+      if (!isStream(answer)) return 'nothing ever'
+      for await (const event of readEvents(answer)) {
+        if (signal.aborted) return heard
+        heard = 'something'
+        this.#takeFollowed(event)
+      }
+    } catch (error) {
+      if (isForGood(/** @type {Error} */ (error).cause)) return 'nothing ever'
+    }
+    if (!signal.aborted) this.#takeBackOpen()
+    return heard
+  }
+
+  #stopFollowing() {
+    if (this.#following === undefined) return
+    this.#following.abort()
+    this.#following = undefined
+    this.#takeBackOpen()
+  }
+
+  /** Removes the unfinished words of a run in another tab, because they come again from the beginning. */
+  #takeBackOpen() {
+    for (const id of this.#open.keys()) this.#takeBack(id)
+    this.#open.clear()
+  }
+
+  /** @param {ChatEvent} event */
+  #takeFollowed(event) {
+    // A snapshot may still take back what was heard of a run whose stream broke off.
+    if (event?.type === 'RUN_STARTED' && !this.#isBroken) this.#answers.clear()
+    if (event?.type === 'STEP_STARTED') {
+      // Somebody may have decided elsewhere; the end of a run names what is still open.
+      for (const box of this.#log.querySelectorAll('.ask')) box.remove()
+      for (const id of this.#shown) if (id.startsWith('ask ')) this.#shown.delete(id)
+    }
+    this.#take(event)
+    if (isEnd(event)) {
+      this.#isBroken = false
+      for (const text of this.#open.values()) text.end()
+      this.#open.clear()
+    }
   }
 
   /** @param {ChatEvent} event */
@@ -226,24 +312,22 @@ class PosternChat extends HTMLElement {
     this.dispatchEvent(new CustomEvent('postern-event', { detail: event }))
     const act = Object.hasOwn(this.#acts, event?.type) ? this.#acts[event.type] : undefined
     act?.(event)
-    this.#log.scrollTop = this.#log.scrollHeight
+    this.#scroll()
   }
 
-  /** What each kind of event does. @type {Record<string, (event: ChatEvent) => void>} */
+  /** The effect of each kind of event. @type {Record<string, (event: ChatEvent) => void>} */
   #acts = {
     TEXT_MESSAGE_START: ({ messageId }) => {
       this.#shown.add(messageId)
-      this.#open.set(messageId, { element: this.#write('', false), text: '' })
+      this.#open.set(messageId, this.#writeAnswer(messageId))
     },
     TEXT_MESSAGE_CONTENT: ({ messageId, delta }) => {
-      const open = this.#open.get(messageId)
-      if (!open) return
-      open.text += asText(delta)
-      open.element.textContent = open.text
+      this.#open.get(messageId)?.append(asText(delta))
+      const answer = this.#answers.get(messageId)
+      if (answer) answer.words += asText(delta)
     },
     TEXT_MESSAGE_END: ({ messageId }) => {
-      const open = this.#open.get(messageId)
-      open?.element.replaceChildren(...linkify(open.text))
+      this.#open.get(messageId)?.end()
       this.#open.delete(messageId)
     },
     TOOL_CALL_START: ({ toolCallId, toolCallName }) => {
@@ -265,115 +349,87 @@ class PosternChat extends HTMLElement {
       if (name === 'working') this.#note(typeof value === 'string' ? value : JSON.stringify(value))
     },
     RUN_ERROR: ({ message }) => {
-      this.#note(asText(message) || 'The agent could not answer.', 'bad')
+      const said = [...this.#answers.values()].at(-1)?.words
+      // A failed answer is a message, too.
+      if (said === undefined || said !== message) this.#note(asText(message) || 'The agent could not answer.', 'bad')
     },
     RUN_FINISHED: ({ outcome }) => {
       for (const interrupt of listOf(outcome?.interrupts)) this.#ask(interrupt)
     },
     MESSAGES_SNAPSHOT: ({ messages }) => {
-      for (const message of listOf(messages)) this.#show(message)
+      const now = new Map(listOf(messages).map(({ id, content }) => [id, content]))
+      // An attempt broke off: its words are not there any more, or not as they were heard.
+      for (const [id, { words }] of this.#answers) if (now.get(id) !== words) this.#takeBack(id)
+      this.#showInOrder(listOf(messages))
     },
+  }
+
+  /** Shows messages that are new behind the one that they follow: the gateway may know some that this page has not heard. @param {readonly { id: string, role: string, content: unknown }[]} messages */
+  #showInOrder(messages) {
+    /** @type {HTMLElement | undefined} */
+    let before
+    for (const message of messages) {
+      const isNew = !this.#messages.has(message.id)
+      this.#show(message)
+      const element = this.#messages.get(message.id)
+      if (isNew && element) before?.after(element)
+      before = element ?? before
+    }
+  }
+
+  /** @param {string} id */
+  #takeBack(id) {
+    this.#answers.get(id)?.element.remove()
+    this.#answers.delete(id)
+    this.#messages.delete(id)
+    this.#shown.delete(id)
   }
 
   /** @param {Interrupt} interrupt */
   #ask(interrupt) {
-    const { id, reason, responseSchema } = interrupt
-    // A question in words is answered in words.
+    const { id, reason } = interrupt
+    // A question without a form is answered with a message.
     if (reason === 'input_required' || this.#shown.has(`ask ${id}`)) return
     this.#shown.add(`ask ${id}`)
-    const title = asText(interrupt.metadata?.title) || (reason === 'tool_call' ? 'Allow this?' : 'The agent asks')
-    const box = make('div', { class: 'ask', role: 'group', 'aria-label': title })
-    box.append(make('strong', {}, [title]), make('div', {}, linkify(asText(interrupt.message))))
-    const call = this.#nameCall(interrupt)
-    if (call) box.append(make('pre', {}, [call]))
-    if (responseSchema) box.append(...this.#choices(interrupt, box))
-    else box.append(this.#linkTo(interrupt, box))
-    this.#log.append(box)
+    const call = interrupt.toolCallId === undefined ? undefined : this.#calls.get(interrupt.toolCallId)
+    this.#log.append(
+      makeQuestion(interrupt, {
+        call,
+        decide: (resume, words) => {
+          this.#note(words)
+          void this.#decide(resume)
+        },
+        lookAgain: () => {
+          this.#shown.delete(`ask ${id}`)
+          void this.#decideNothing()
+        },
+      }),
+    )
   }
 
-  /** The call that is asked about; its arguments stand beside it where they may be changed. @param {Interrupt} interrupt */
-  #nameCall({ metadata, responseSchema, toolCallId }) {
-    const call = toolCallId === undefined ? undefined : this.#calls.get(toolCallId)
-    const name = asText(metadata?.tool)
-    if (responseSchema?.properties?.editedArgs !== undefined) return name
-    if (call) return `${call.name} ${call.args}`
-    return name && `${name} ${JSON.stringify(metadata.arguments ?? {})}`
-  }
-
-  /** What is decided elsewhere. @param {Interrupt} interrupt @param {HTMLElement} box */
-  #linkTo({ id, reason, metadata }, box) {
-    const url = metadata?.url
-    if (!isAddress(url))
-      return make('div', { class: 'note' }, [reason === 'postern:operator' ? 'An operator decides this.' : ''])
-    const attributes = { href: url, target: '_blank', rel: 'noopener noreferrer' }
-    const again = make('button', { type: 'button' }, ['I have decided'])
-    again.addEventListener('click', () => {
-      box.remove()
-      this.#shown.delete(`ask ${id}`)
-      void this.#decideNothing()
-    })
-    return make('div', { class: 'row' }, [make('a', attributes, ['Open the page to decide']), again])
-  }
-
-  /** A run without news tells what is still open. */
+  /** Starts a run without a message, which tells what is still open. */
   async #decideNothing() {
     this.#setBusy(true)
     await this.#start({ runId: crypto.randomUUID(), messages: [] }).catch(error => this.#note(error.message, 'bad'))
     this.#setBusy(false)
   }
 
-  /** What may be answered: yes or no, for how long, and for an operator with other arguments. @param {Interrupt} interrupt @param {HTMLElement} box */
-  #choices({ id, responseSchema, metadata }, box) {
-    const given = JSON.stringify(metadata?.arguments ?? {}, null, 2)
-    const edit = /** @type {HTMLTextAreaElement} */ (
-      make('textarea', { 'aria-label': 'Arguments, which you may change', rows: '4' })
-    )
-    edit.value = given
-    const problem = make('div', { class: 'note bad', role: 'alert' })
-    const isEditable = responseSchema?.properties?.editedArgs !== undefined
-    const offered = responseSchema?.properties?.remember?.enum
-    const reaches = Array.isArray(offered) ? offered.map(asText) : []
-    const reach = make(
-      'select',
-      { 'aria-label': 'How long this counts' },
-      reaches.map(each => make('option', { value: each }, [each])),
-    )
-    /** @param {boolean} approved */
-    const decide = approved => {
-      const remember = /** @type {HTMLSelectElement} */ (reach).value
-      const isEdited = approved && isEditable && edit.value !== given
-      const editedArgs = isEdited ? readJson(edit.value) : undefined
-      if (isEdited && editedArgs === undefined) {
-        problem.textContent = 'These arguments are no JSON.'
-        return
-      }
-      box.remove()
-      this.#note(approved ? 'You allowed it.' : 'You declined it.')
-      void this.#decide({
-        interruptId: id,
-        status: 'resolved',
-        payload: { approved, ...(isEdited && { editedArgs }), ...(remember && remember !== 'once' && { remember }) },
-      })
-    }
-    const yes = make('button', { type: 'button', class: 'main' }, ['Allow'])
-    const no = make('button', { type: 'button' }, ['Decline'])
-    yes.addEventListener('click', () => decide(true))
-    no.addEventListener('click', () => decide(false))
-    const row = make('div', { class: 'row' }, [yes, no, ...(reaches.length > 0 ? [reach] : [])])
-    return isEditable ? [edit, problem, row] : [row]
-  }
-
-  /** What was said before. A page without it still works. */
+  /** Shows the earlier messages of the conversation. The element also works without them. */
   async #showHistory() {
-    if (this.endpoint === '') return
+    if (this.endpoint === '' || this.#isNew || !this.#mayAsk) return
     const path = `/history?${new URLSearchParams({ threadId: this.thread })}`
-    const place = `${this.endpoint} ${this.thread}`
-    const answer = await this.#call(path).catch(() => undefined)
+    const conversation = this.#conversation
+    const key = this.#key
+    const answer = await this.#call(path).catch(({ cause }) => {
+      // The conversation was deleted meanwhile.
+      if (cause === 404) sessionStorage.removeItem(key)
+    })
     const { messages = [] } = (await answer?.json().catch(() => undefined)) ?? {}
     // Meanwhile the element may show another conversation.
-    if (place !== `${this.endpoint} ${this.thread}`) return
+    if (conversation !== this.#conversation) return
     for (const message of listOf(messages)) this.#show(message)
-    this.#log.scrollTop = this.#log.scrollHeight
+    this.#scroll()
+    void this.#follow()
   }
 
   /** @param {{ id: string, role: string, content: unknown }} message */
@@ -381,7 +437,10 @@ class PosternChat extends HTMLElement {
     const text = typeof content === 'string' ? content : ''
     if (this.#shown.has(id) || text === '' || !/^(user|assistant)$/.test(role)) return
     this.#shown.add(id)
-    this.#write(text, role === 'user')
+    if (role === 'user') return void this.#write(id, text)
+    const answer = this.#writeAnswer(id, text)
+    answer.append(text)
+    answer.end()
   }
 
   /** @param {File} file @param {string} run */
@@ -402,25 +461,36 @@ class PosternChat extends HTMLElement {
       throw new Error('The endpoint of this chat is no address of an agent.')
     const token = (await this.#getToken?.()) ?? this.getAttribute('token')
     const headers = { ...this.headers, ...init.headers, ...(token && { authorization: `Bearer ${token}` }) }
-    const isOwn = new URL(this.endpoint, location.href).origin === location.origin
     const target = path.startsWith('/attachments') ? attachmentsOf(this.endpoint) : this.endpoint
     const answer = await fetch(`${target}${path}`, {
       ...init,
       headers,
-      credentials: isOwn && !token ? 'same-origin' : 'omit',
+      credentials: this.#isOwnOrigin && !token ? 'same-origin' : 'omit',
     })
     if (answer.ok) return answer
     const { detail } = await answer.json().catch(() => ({ detail: undefined }))
-    throw new Error(asText(detail) || `The chat cannot be reached (${answer.status}).`)
+    throw new Error(asText(detail) || `The chat cannot be reached (${answer.status}).`, { cause: answer.status })
   }
 
-  /** @param {string} text @param {boolean} isOwn */
-  #write(text, isOwn) {
-    const part = isOwn ? 'message own' : 'message'
-    const element = make('div', { class: part, part }, linkify(text))
+  /** Shows words of the person, which are plain text. @param {string} id @param {string} text */
+  #write(id, text) {
+    const element = make('div', { class: 'message own', part: 'message own' }, linkify(text))
+    this.#messages.set(id, element)
     this.#log.append(element)
+    this.#scroll()
+  }
+
+  /** Shows an answer, whose words are Markdown and may still come. @param {string} id @param {string} [words] the ones that are known */
+  #writeAnswer(id, words = '') {
+    const element = make('div', { class: 'message markdown', part: 'message' })
+    this.#log.append(element)
+    this.#messages.set(id, element)
+    this.#answers.set(id, { element, words })
+    return new MarkdownText(element, () => this.#scroll())
+  }
+
+  #scroll() {
     this.#log.scrollTop = this.#log.scrollHeight
-    return element
   }
 
   /** @param {string} text @param {string} [kind] */
@@ -433,6 +503,9 @@ class PosternChat extends HTMLElement {
   /** @param {boolean} isBusy */
   #setBusy(isBusy) {
     this.#send.disabled = isBusy
+    // A run of this page has a stream of its own.
+    if (isBusy) this.#stopFollowing()
+    else void this.#follow()
     this.#stop.hidden = !isBusy
     this.#log.setAttribute('aria-busy', String(isBusy))
   }
@@ -441,44 +514,6 @@ class PosternChat extends HTMLElement {
 /** @param {string} endpoint */
 function attachmentsOf(endpoint) {
   return endpoint.replace(/\/agents\/[^/]+$/, '/agent')
-}
-
-/** @param {unknown} value what somebody else wrote */
-function asText(value) {
-  return typeof value === 'string' ? value : ''
-}
-
-/** The objects of a list. @param {unknown} value @returns {any[]} */
-function listOf(value) {
-  return Array.isArray(value) ? value.filter(each => typeof each === 'object' && each !== null) : []
-}
-
-/** @param {string} text */
-function readJson(text) {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
-/** @param {unknown} url */
-function isAddress(url) {
-  return typeof url === 'string' && /^https?:\/\//.test(url)
-}
-
-/** Server-sent events of an answer (HTML standard, 9.2.6), each with JSON. @param {Response} answer @returns {AsyncGenerator<ChatEvent>} */
-async function* readEvents(answer) {
-  const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader()
-  let rest = ''
-  for (let piece = await reader?.read(); piece && !piece.done; piece = await reader?.read()) {
-    const blocks = (rest + piece.value).split(/\r?\n\r?\n/)
-    rest = blocks.pop() ?? ''
-    for (const block of blocks) {
-      const data = block.split(/\r?\n/).flatMap(line => (line.startsWith('data:') ? [line.slice(5).trimStart()] : []))
-      if (data.length > 0) yield JSON.parse(data.join('\n'))
-    }
-  }
 }
 
 if (!customElements.get('postern-chat')) customElements.define('postern-chat', PosternChat)

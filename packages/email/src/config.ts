@@ -1,5 +1,6 @@
-import { ConfigError } from '@postern/core'
+// Defines the `email` section of the configuration.
 import { isGuessableSecret } from '@postern/http'
+import { ConfigError, hasWebhookKey, webhookSecretFix } from '@postern/message'
 import { z } from 'zod'
 import { answerConfigShape } from './config/answers.ts'
 import { mailLimitsSchema } from './config/limits.ts'
@@ -9,33 +10,33 @@ import { mailTrustSchema } from './config/trust.ts'
 
 /** The `email` slice of the configuration. */
 export const emailConfigSchema = z.strictObject({
-  /** `POST /email/inbound`; absent: closed. */
+  /** The settings of `POST /email/inbound`. If they are absent, the route is closed. */
   intake: z
     .strictObject({
-      /** Bearer token of the route, or key of its webhook signature. */
-      secret: z.string().min(1, 'must not be empty'),
+      /** The bearer token of the route, which is also the key of its webhook signatures. */
+      secret: z.string().refine(hasWebhookKey, webhookSecretFix),
     })
     .optional(),
   /** Webhooks of mail providers at `POST /email/inbound/{provider}`. */
   providers: providersConfigSchema.default({}),
-  /** A socket for your mail server; absent: none, in dev mode SMTP on port 2525. */
+  /** The listener for your mail server. If it is absent there is none, or in dev mode SMTP on port 2525. */
   listen: listenConfigSchema.optional(),
-  /** The mail server that takes outgoing mail; without it agents cannot answer mail. */
+  /** The mail server for outgoing mail. Without it agents cannot answer mail. */
   submit: submitConfigSchema.optional(),
   /** Signatures of outgoing mail. */
   dkim: z
     .strictObject({
-      /** Selector of the RSA key's DNS record; the Ed25519 key has `-ed25519` behind it. */
+      /** The selector of the RSA key's DNS record. The selector of the Ed25519 key ends in `-ed25519`. */
       selector: z
         .string()
         .regex(/^[a-z0-9]([a-z0-9-]{0,46}[a-z0-9])?$/i, 'must be a DNS label of 48 characters at most')
         .default('postern'),
     })
     .prefault({}),
-  /** What counts as a proof of the author beside DKIM. */
+  /** The proofs of the author that count besides DKIM. */
   trust: mailTrustSchema.prefault({}),
   ...answerConfigShape,
-  /** What one mail may cost. */
+  /** The limits on the cost of one mail. */
   limits: mailLimitsSchema.prefault({}),
 })
 
@@ -43,7 +44,7 @@ export type EmailConfig = z.infer<typeof emailConfigSchema>
 
 const longer = 'Use 16 or more random characters.'
 
-/** What makes the configuration of mail unsafe outside of dev mode. */
+/** Returns the faults that make the mail configuration unsafe outside dev mode. */
 export function findUnsafeMail({ intake, providers }: EmailConfig): readonly ConfigError[] {
   const { postmark, cloudmailin, forwardemail, mailgun } = providers
   const secrets = [postmark?.password, cloudmailin?.password, forwardemail?.secret, mailgun?.signing_key]

@@ -1,4 +1,5 @@
-import type { AgentDirectory, Delivery, NormalizedMessage, NormalizedResponse, Part } from '@postern/core'
+import type { NormalizedMessage, NormalizedResponse, Part } from '@postern/message'
+import type { AgentDirectory, Delivery } from '@postern/pipeline'
 import { describe, expect, test } from 'vitest'
 import type { MailRendering } from './render.ts'
 import { extendThreadIndex, renderMail } from './render.ts'
@@ -113,6 +114,17 @@ describe('renderMail() with files', () => {
     expect(wire.attachments.map(({ name }) => name)).toEqual(['a.txt', 'c.txt'])
     expect(wire.text).toBe(`Hello\n\nb.txt: https://agents.test/attachments/${'b'.repeat(64)}?token=t`)
     expect(wire.html).toContain(`<a href="https://agents.test/attachments/${'b'.repeat(64)}?token=t">b.txt</a>`)
+  })
+
+  test('counts what an answer has inline by the bytes behind its base64', () => {
+    const inline = (bytes: number): Part => {
+      const data_base64 = Buffer.alloc(bytes).toString('base64')
+      return { kind: 'file', name: 'i.bin', bytes_ref: { kind: 'inline', data_base64 } }
+    }
+    const attached = (bytes: number) =>
+      render({ parts: [inline(bytes), file('a.txt', 40)] }, { fileAddress }).attachments.map(({ name }) => name)
+    expect(attached(60)).toEqual(['i.bin', 'a.txt'])
+    expect(attached(63)).toEqual(['i.bin'])
   })
 
   test('attaches what has no address, whatever its size', () => {

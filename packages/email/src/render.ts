@@ -1,8 +1,9 @@
+// Renders a response as a mail: recipients, subject, threading fields, body and attachments.
 import { createHash } from 'node:crypto'
+import { htmlToMailHtml, htmlToText } from '@postern/markup/html'
+import { markdownToMailHtml, markdownToMailText, plainToMailHtml } from '@postern/markup/markdown'
 import type {
-  AgentDirectory,
   ArtifactPart,
-  Delivery,
   FilePart,
   Json,
   NormalizedResponse,
@@ -11,13 +12,14 @@ import type {
   ResponseStatus,
   ShowRequirement,
   ToolCallPart,
-} from '@postern/core'
-import { presentResponse } from '@postern/core'
-import { escapeHtml } from '@postern/core/html-characters'
-import { htmlToText } from '@postern/markup/html'
-import { alignTables, markdownToMailHtml, plainToMailHtml } from '@postern/markup/markdown'
-import { trimReferences } from './intake/intake.ts'
-import { parseMailbox, replySubject, withoutControls } from './mail/addresses.ts'
+} from '@postern/message'
+import { presentResponse } from '@postern/message'
+import { escapeHtml } from '@postern/message/html-characters'
+import type { AgentDirectory, Delivery } from '@postern/pipeline'
+import { trimReferences } from './intake/thread.ts'
+import { withoutControls } from './mail/header-text.ts'
+import { parseMailbox } from './mail/mailbox.ts'
+import { replySubject } from './mail/subjects.ts'
 import type { MailAttachment, MailWire } from './out/mail-wire.ts'
 import { quoteMessage } from './out/mail-wire.ts'
 import type { MailTarget } from './out/target.ts'
@@ -26,21 +28,24 @@ import { describeNotice } from './out/unreadable.ts'
 
 export interface MailRendering {
   readonly agents: AgentDirectory
-  /** `attach_bytes`: the maximum of attachments, in octets before base64. */
+  /** The configuration. `attach_bytes` is the maximum size of all attachments together, in octets before base64. */
   readonly config: { readonly quote: boolean; readonly attach_bytes: number }
-  /** Our ceiling for chains of agents. */
+  /** The maximum number of agents in a chain. */
   readonly maxHops: number
   readonly fileAddress?: ((digest: string) => string) | undefined
   readonly showRequirement?: ShowRequirement | undefined
 }
 
-/** RFC 5322 §3.6.4 allows to shorten a long chain; programs look at its root and its end. */
+/**
+ * The numbers of references that are kept at the beginning and at the end. RFC 5322 §3.6.4 allows a long chain to be shortened, and programs look at
+ * its root and its end.
+ */
 const [firstReferences, lastReferences] = [5, 15]
 
-/** With its field name it fits a line (RFC 5322 §2.1.1) even unfolded. */
+/** The longest subject in characters. Together with the name of the field it fits a line (RFC 5322 §2.1.1) even unfolded. */
 const maxSubject = 900
 
-/** The mail an answer becomes. The same delivery always gives the same mail, octet by octet. Pure. */
+/** Renders a response as a mail. The same delivery always gives the same mail, octet by octet. It is pure. */
 export function renderMail(
   delivery: Delivery,
   { agents, config, fileAddress, showRequirement, maxHops }: MailRendering,
@@ -49,7 +54,7 @@ export function renderMail(
   const target = readTarget(delivery.target)
   const response = presentResponse(findWords(delivery, target), message, showRequirement)
   const address = `${agent}@${agents.domain}`
-  const parts = placeFiles(response.parts, config.attach_bytes, fileAddress)
+  const parts = attachOrLink(response.parts, config.attach_bytes, fileAddress)
   const said = readableBody(parts, response.status)
   const quote = config.quote ? quoteAsked(delivery) : undefined
   return {
@@ -76,24 +81,24 @@ export function renderMail(
   }
 }
 
-/** The words of an agent, or else of the gateway. */
+/** Returns the response of an agent, or else the notice of the gateway. */
 function findWords(delivery: Delivery, target: MailTarget): NormalizedResponse {
   const words = delivery.response ?? describeNotice(delivery, target)
   if (!words) throw new Error('a mail delivery without a response')
   return words
 }
 
-/** A chat message is nobody's mail; a notice has no predecessor. */
+/** Returns the quote of the answered mail. A message from a chat is not a mail, and a notice answers no message. */
 function quoteAsked({ message, response }: Delivery) {
   return response && message.received_via === 'email' ? quoteMessage(message) : undefined
 }
 
 function chooseSubject({ subject }: Pick<NormalizedResponse, 'subject'>, target: MailTarget): string {
   const own = subject ?? (target.is_letter ? target.subject : undefined)
-  return own ? withoutControls(own).slice(0, maxSubject) : replySubject(target.subject)
+  return own ? withoutControls(own).slice(0, maxSubject).toWellFormed() : replySubject(target.subject)
 }
 
-/** The operator's view: everything but the octets of attachments. */
+/** Describes a mail for the operator, without the octets of its attachments. */
 export function describeMail({ envelope, attachments, ...mail }: MailWire): Json {
   const files = attachments.map(({ name, mime, bytes_ref }) => ({
     name,
@@ -108,7 +113,7 @@ function replyToTag(address: string, tag: string | undefined): string | undefine
   return tagged && parseMailbox(tagged) ? tagged : undefined
 }
 
-/** One that is not ASCII would make of an answer a mail that only SMTPUTF8 carries (RFC 6532), and few servers have it. */
+/** Returns true if an id is ASCII. Any other id would turn the answer into a mail that needs SMTPUTF8 (RFC 6532), which few servers support. */
 function isQuotable(id: string): boolean {
   return /^[!-~]+$/.test(id)
 }
@@ -118,7 +123,7 @@ function chainOf({ references, message_id }: MailTarget): string[] {
   return trimReferences([...chain].filter(isQuotable), firstReferences, lastReferences)
 }
 
-/** One part in both readings of a multipart/alternative. */
+/** One part of the response in both forms of a multipart/alternative. */
 interface Block {
   readonly text: string
   readonly html: string
@@ -133,14 +138,14 @@ const statusTexts: Readonly<Record<ResponseStatus, string>> = {
   working: 'Still working on it.',
 }
 
-/** The text for people: every part as text and as HTML, in order. */
+/** Writes the body for people: every part as text and as HTML, in order. */
 function readableBody(parts: readonly Part[], status: ResponseStatus): Block {
   const blocks = parts.flatMap(part => blockOf(part) ?? [])
   const shown = blocks.length > 0 ? blocks : [plainBlock(statusTexts[status])]
   return { text: shown.map(({ text }) => text).join('\n\n'), html: shown.map(({ html }) => html).join('\n') }
 }
 
-/** The files among the parts whose bytes are ours to send; the others are linked in the text. */
+/** Returns the files among the parts that the mail contains. Files at a URL are linked in the text. */
 function attachedFiles(parts: readonly Part[]): MailAttachment[] {
   return parts.flatMap((part, index) => {
     if ((part.kind !== 'file' && part.kind !== 'artifact') || part.bytes_ref.kind === 'url') return []
@@ -158,15 +163,16 @@ const blockWriters: { readonly [Kind in Part['kind']]: (part: Extract<Part, { ki
   artifact: fileBlock,
 }
 
-/** Undefined for a kind that is not known here, too. */
+/** Returns the block of a part. It returns undefined also for a kind of part that this version does not know. */
 function blockOf(part: Part): Block | undefined {
   if (!Object.hasOwn(blockWriters, part.kind)) return undefined
   return (blockWriters[part.kind] as (part: Part) => Block | undefined)(part)
 }
 
 function blockOfText({ mime, content }: Extract<Part, { kind: 'text' }>): Block {
-  if (mime === 'text/markdown') return { text: alignTables(content), html: markdownToMailHtml(content) }
-  return plainBlock(mime === 'text/html' ? htmlToText(content).text : content)
+  if (mime === 'text/markdown') return { text: markdownToMailText(content), html: markdownToMailHtml(content) }
+  if (mime === 'text/html') return { text: htmlToText(content).text, html: htmlToMailHtml(content) }
+  return plainBlock(content)
 }
 
 function plainBlock(text: string): Block {
@@ -176,8 +182,8 @@ function plainBlock(text: string): Block {
 function linkBlock(title: string, url: string, description?: string): Block {
   const text = [title === url ? url : `${title}: ${url}`, description].filter(Boolean).join('\n')
   if (!/^(https?|mailto):/i.test(url)) return plainBlock(text)
-  const more = description ? `<br>\n${escapeHtml(description)}` : ''
-  return { text, html: `<p dir="auto"><a href="${escapeHtml(url)}">${escapeHtml(title)}</a>${more}</p>` }
+  const descriptionHtml = description ? `<br>\n${escapeHtml(description)}` : ''
+  return { text, html: `<p dir="auto"><a href="${escapeHtml(url)}">${escapeHtml(title)}</a>${descriptionHtml}</p>` }
 }
 
 function policyBlock({ policy }: PolicyPart): Block {
@@ -200,26 +206,26 @@ function describeToolCall({ name, args, result, error }: ToolCallPart): string {
 
 function shorten(value: unknown): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value)
-  return text.length > 500 ? `${text.slice(0, 500)}…` : text
+  return text.length > 500 ? `${text.slice(0, 500).toWellFormed()}…` : text
 }
 
-/** Attachments need no words; files elsewhere are linked. */
+/** Returns a link to a file at a URL. An attached file needs no text. */
 function fileBlock({ name, bytes_ref }: FilePart | ArtifactPart): Block | undefined {
   return bytes_ref.kind === 'url' ? linkBlock(name ?? bytes_ref.url, bytes_ref.url) : undefined
 }
 
-/** Files that do not fit any more are linked: receivers refuse what is too large, and then the words are lost with it. */
-function placeFiles(
+/** Replaces each file that no longer fits by a link, because receivers reject a mail that is too large, and then its text is lost too. */
+function attachOrLink(
   parts: readonly Part[],
   attachBytes: number,
   fileAddress: MailRendering['fileAddress'],
 ): readonly Part[] {
-  let room = attachBytes
+  let remainingBytes = attachBytes
   return parts.map(part => {
     if (part.kind !== 'file' && part.kind !== 'artifact') return part
     const size = sizeOf(part)
-    if (size <= room) {
-      room -= size
+    if (size <= remainingBytes) {
+      remainingBytes -= size
       return part
     }
     const { bytes_ref: ref } = part
@@ -233,12 +239,12 @@ function sizeOf({ bytes_ref: ref, size }: FilePart | ArtifactPart): number {
   return ref.kind === 'inline' ? Math.floor((ref.data_base64.length * 3) / 4) : (size ?? 0)
 }
 
-/** 100-nanosecond ticks between 1601 (Windows) and 1970 (Unix). */
+/** The number of 100-nanosecond ticks between 1601 (Windows) and 1970 (Unix). */
 const epochTicks = 116_444_736_000_000_000n
 
 /**
- * Outlook's Thread-Index of an answer: that of the message and five octets more, the time between them and a few bits of chance ([MS-OXOMSG] §2.2.1.3).
- * Undefined when the message's is none.
+ * Returns Outlook's Thread-Index of an answer: the index of the answered message, and five octets with the time between them and a few random bits
+ * ([MS-OXOMSG] §2.2.1.3). It returns undefined if the message has no valid index.
  */
 export function extendThreadIndex(
   index: string | undefined,
@@ -251,12 +257,12 @@ export function extendThreadIndex(
   const ticks = BigInt(at) * 10_000n + epochTicks - (BigInt(began) << 16n)
   const child = Buffer.alloc(5)
   child.writeUInt32BE(packDelta(ticks < 0n ? -ticks : ticks))
-  // The same for the same answer, so that a second try sends the same octets.
+  // These bits are the same for the same answer, so that a second attempt sends the same octets.
   child[4] = createHash('sha256').update(response).digest()[0] ?? 0
   return Buffer.concat([octets, child]).toString('base64')
 }
 
-/** 31 bits of the difference: fine ones below about 1.8 years, marked coarse ones above. */
+/** Packs 31 bits of the time difference: fine bits below about 1.8 years, or coarse bits with a mark above. */
 function packDelta(ticks: bigint): number {
   const isLong = ticks >> 49n > 0n
   const bits = Number((ticks >> (isLong ? 23n : 18n)) & 0x7fff_ffffn)

@@ -1,7 +1,8 @@
+// Serves `POST /email/inbound`, which accepts raw mail over HTTP.
 import { isIP } from 'node:net'
-import type { RefusalPlace } from '@postern/core'
-import { Rejection } from '@postern/core'
 import { parseMediaType, peerAddress, problemStatusOf, readBody, toProblem } from '@postern/http'
+import { Rejection } from '@postern/message'
+import type { RefusalContext } from '@postern/pipeline'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { EmailConfig } from './config.ts'
@@ -9,25 +10,28 @@ import type { MailIntake } from './intake/intake.ts'
 import type { IntakeProof } from './intake/proof.ts'
 import { createIntakeProof } from './intake/proof.ts'
 import type { MailEnvelopeIn } from './mail/raw.ts'
-import type { ProviderPlatform } from './providers/provider.ts'
+import type { ProviderSystem } from './providers/provider.ts'
 import { createProviderRoutes } from './providers/routes.ts'
 
 interface MailRouting {
   readonly config: Pick<EmailConfig, 'intake' | 'limits' | 'providers'>
   readonly intake: MailIntake
-  readonly platform: ProviderPlatform
+  readonly system: ProviderSystem
 }
 
 const mailTypes: ReadonlySet<string> = new Set(['message/rfc822', 'message/global', 'application/octet-stream'])
 
-/** `POST /email/inbound`: one message, octet by octet, with its envelope in the query, and the providers. */
+/**
+ * Creates the route `POST /email/inbound` for one message, octet by octet, with its envelope in the query. The routes of the mail providers come with
+ * it.
+ */
 export function createMailIntakeRoutes(routing: MailRouting): Hono {
-  const { config, intake, platform } = routing
-  const proof = createIntakeProof(config.intake?.secret, platform)
+  const { config, intake, system } = routing
+  const proof = createIntakeProof(config.intake?.secret, system)
   const maxBytes = config.limits.message_bytes
   return new Hono()
     .post('/email/inbound', context => answerInbound(context, { ...routing, proof }))
-    .route('/', createProviderRoutes({ config: config.providers, intake, platform, maxBytes }))
+    .route('/', createProviderRoutes({ config: config.providers, intake, system, maxBytes }))
 }
 
 interface InboundRouting extends MailRouting {
@@ -35,23 +39,23 @@ interface InboundRouting extends MailRouting {
 }
 
 async function answerInbound(context: Context, routing: InboundRouting): Promise<Response> {
-  const { proof, platform, intake } = routing
+  const { proof, system, intake } = routing
   const { headers } = context.req.raw
   try {
-    // Before a stranger's body is read.
+    // The headers are checked before a stranger's body is read.
     proof.checkHeaders(headers)
     const { octets, envelope } = await readRequest(context, routing)
-    const admitted = await intake.take(octets, envelope, placeOf(context))
+    const admitted = await intake.take(octets, envelope, contextOf(context))
     proof.remember(headers)
     return Response.json({ status: 'accepted', messages: admitted.map(({ outcome }) => ({ outcome })) })
   } catch (error) {
-    intake.recordRefusal(error, placeOf(context))
-    return challenge(toProblem(error, platform.log))
+    intake.recordRefusal(error, contextOf(context))
+    return challenge(toProblem(error, system.log))
   }
 }
 
-/** What the operator's list keeps of a mail that is not taken. */
-function placeOf({ env, req }: Context): RefusalPlace {
+/** Returns the data about a refused mail for the operator's list. */
+function contextOf({ env, req }: Context): RefusalContext {
   const sender = req.query('from')
   return {
     from: peerAddress(env),
@@ -62,7 +66,7 @@ function placeOf({ env, req }: Context): RefusalPlace {
   }
 }
 
-/** A signature is settled before anything of the body is looked at. */
+/** Checks the signature of a body before anything else in the body is read. */
 async function readRequest(context: Context, { config, proof }: InboundRouting) {
   const { raw } = context.req
   const type = context.req.header('content-type')
@@ -89,7 +93,7 @@ function readQueryEnvelope({ req }: Context): MailEnvelopeIn {
   }
 }
 
-/** RFC 9110 §11.6.1 */
+/** Adds the challenge to an answer (RFC 9110 §11.6.1). */
 function challenge(response: Response): Response {
   if (response.status === 401) response.headers.set('www-authenticate', 'Bearer realm="mail intake"')
   return response

@@ -1,4 +1,4 @@
-import type { IdentityEvidence } from '@postern/core'
+import type { IdentityEvidence } from '@postern/message'
 import { describe, expect, test } from 'vitest'
 import { emailDescriptor } from './speaker.ts'
 

@@ -1,7 +1,9 @@
-import type { Address, ChannelDescriptor, SpeakerRules } from '@postern/core'
-import { parseIfAddress } from '@postern/core'
+// Describes the email channel to the gateway, and identifies its senders.
+import type { Address } from '@postern/message'
+import { parseIfAddress } from '@postern/message'
+import type { ChannelDescriptor, SpeakerRules } from '@postern/pipeline'
 
-/** A mailbox is its own principal, in lower case: `mailto:` and the address. Most programs write a local part in whatever case. */
+/** Returns the principal of a mailbox: `mailto:` and the address in lower case. Most programs ignore the case of a local part. */
 const speaker: SpeakerRules = {
   assurance: 'address',
   identify(address, { subject }) {
@@ -30,5 +32,10 @@ export const emailDescriptor = {
   authMethods: ['email-dkim', 'email-dmarc'],
   isSimulated: true,
   mentionRelay: { kind: 'recipient-field', fields: ['to', 'cc'] },
+  // Mail servers retry for four to five days (RFC 5321 §4.5.4.1), and some for a week.
+  repeatsForMs: 7 * 24 * 3_600_000,
+  // Files of responses are stored once, by their digest. A mail attaches the stored files, or links to those that are too large.
+  // too large.
+  addressesFiles: true,
   speaker,
 } as const satisfies ChannelDescriptor

@@ -1,26 +1,22 @@
-import type {
-  ByteStore,
-  Channel,
-  ChannelContext,
-  ChannelDescriptor,
-  ConfigError,
-  Log,
-  Platform,
-  SubmitMail,
-} from '@postern/core'
+// Describes a channel to the gateway: its settings, how it opens, and its optional parts.
+import type { ByteStore, ConfigError, GuardedFetch, Log, SubmitMail, System } from '@postern/message'
+import type { Channel, ChannelContext, ChannelDescriptor } from '@postern/pipeline'
 import type { Hono } from 'hono'
 import type { z } from 'zod'
-import type { ScopeTable } from './tokens/credential.ts'
 import type { TokenAuth } from './tokens/issuer-rules.ts'
+import type { ScopeTable } from './tokens/scopes.ts'
 
-/** A value at a place of the configuration file (`email/submit`), for where the file says nothing. */
-export type ConfigFilling = readonly [path: string, value: unknown]
+/**
+ * A default value at a path of the configuration file (`email/submit`), for a member that the file does not set. With `besideBy`, the items of a list
+ * are added to those of the file, except items that agree with one of the file in the member of that name.
+ */
+export type ConfigFilling = readonly [path: string, value: unknown, besideBy?: string]
 
-/** What is there when the gateway runs in a simulated network. */
-export interface SimulatedPlaces {
+/** The addresses and secrets of the simulated network in which the gateway runs. */
+export interface SimulationAccess {
   readonly origin: string
   readonly submit: { readonly host: string; readonly port: number }
-  /** Whose access tokens count. */
+  /** The issuers whose access tokens count. */
   readonly issuers: readonly {
     readonly issuer: string
     readonly jwks: string
@@ -30,51 +26,58 @@ export interface SimulatedPlaces {
   readonly secret: string
 }
 
-/** Which files people may attach. */
+/** Callers of a gateway in dev mode, besides those whom its configuration names. */
+export interface DevCallers extends Pick<SimulationAccess, 'origin' | 'issuers'> {
+  /** SHA-256 of the operator's token, hexadecimal. */
+  readonly operatorDigest: string
+}
+
+/** The part of the system that an external store of files needs. */
+export interface ByteStoreSystem extends Pick<System, 'now'> {
+  /** Returns a guarded fetch that may also reach this one origin, even a private one, because the operator has named it. */
+  fetchFor(origin: string): GuardedFetch
+}
+
+/** The rules about files that people may attach. */
 interface FileRules {
   readonly max_bytes: number
   readonly types: readonly string[]
 }
 
-/** A channel as the gateway's list has it: one line there, and its package. What only some channels have is a named optional part. */
+/** A channel in the gateway's list: one line there, and its package. Features that only some channels have are optional members. */
 export interface ChannelModule<Config, Name extends string = string, Context extends ChannelContext = ChannelContext> {
   readonly descriptor: ChannelDescriptor & { readonly name: Name }
-  /** Of its member in the configuration file, which bears its name. */
+  /** The schema of its member in the configuration file, which has the channel's name. */
   readonly configSchema: z.ZodType<Config>
-  /** Members of it that cannot change while the gateway runs. */
+  /** The members of its configuration that cannot change while the gateway runs. */
   readonly fixedMembers?: readonly (keyof Config & string)[]
   open(config: Config, context: Context): Channel<Hono> | Promise<Channel<Hono>>
-  /** The configuration with what the files say that it names. @throws ConfigError, AggregateError of them */
-  readFiles?(config: Config, place: { readonly baseDir: string; readonly log: Log }): Config
-  /** What makes it unsafe outside of dev mode. */
+  /** Returns the configuration with the content of the files that it names. @throws ConfigError, or an AggregateError of several */
+  readFiles?(config: Config, deps: { readonly baseDir: string; readonly log: Log }): Config
+  /** Lists the settings that make it unsafe outside dev mode. */
   findUnsafe?(config: Config): readonly ConfigError[]
-  /** Rules of the tokens that it takes. One person is the same on all channels: a token that one refuses is taken by none. */
+  /** The rules for the tokens that it accepts. A person is the same on all channels, so a token that one channel refuses is accepted by none. */
   readonly tokens?: TokenRulesOf<Config>
-  /** Where mail goes out; undefined where no server is named. */
+  /** Opens the connection for outgoing mail; undefined if the configuration names no server. */
   openMail?(config: Config, log: Log): (SubmitMail & { close(): void }) | undefined
-  /** Where the bytes of objects go instead of the store; undefined: into the store. */
-  openBytes?(config: Config, platform: Platform): ByteStore | undefined
-  /** Which files people may attach; the same holds for files that are fetched. */
+  /** Opens the storage for bytes of objects; undefined if the store itself holds them. */
+  openBytes?(config: Config, system: ByteStoreSystem): ByteStore | undefined
+  /** Returns the rules about files that people may attach; the same rules hold for files that are fetched. */
   fileRules?(config: Config): FileRules
-  /** Whether files that messages point to are fetched and kept. */
+  /** Returns true if files to which messages refer are fetched and stored. */
   keepsFiles?(config: Config): boolean
-  /** What dev mode fills in where the file says nothing. */
+  /** The defaults of dev mode for settings that the file leaves out. */
   readonly devDefaults?: readonly ConfigFilling[]
-  simulatedDefaults?(places: SimulatedPlaces): readonly ConfigFilling[]
-  /** In dev mode the operator may use it without further ado. */
-  admitOperator?(config: Config, tokenDigest: string): Config
-  /** The secret by which the simulation may bring messages. */
+  simulatedDefaults?(access: SimulationAccess): readonly ConfigFilling[]
+  /** Returns the configuration for dev mode, in which the operator and the people of the simulation may use the channel without further settings. */
+  admitDevCallers?(config: Config, callers: DevCallers): Config
+  /** Returns the secret with which the simulation may deliver messages. */
   simulatedSecret?(config: Config): string | undefined
 }
 
 interface TokenRulesOf<Config> {
   of(config: Config): TokenAuth
   join(config: Config, other: TokenAuth): Config
-  /** Other names for what a token may do. */
+  /** Returns other names for the scopes of tokens. */
   scopesOf?(config: Config): Partial<ScopeTable> | undefined
-}
-
-/** Whether a secret of the configuration is so short that it can be guessed. One that is not set cannot. */
-export function isGuessableSecret(secret: string | undefined): boolean {
-  return secret !== undefined && secret.length < 16
 }

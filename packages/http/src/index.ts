@@ -1,21 +1,20 @@
+// Offers the HTTP of all channels: guarded fetches, bounded bodies, problem details and pages.
+export { isLoopbackHost } from './address/loopback.ts'
 export { isPublicAddress } from './address/public-address.ts'
-export type { ChannelModule, ConfigFilling, SimulatedPlaces } from './channel-module.ts'
-export { isGuessableSecret } from './channel-module.ts'
-export { parseRetryAfter, readReply } from './fetch/exchange.ts'
+export type { ByteStoreSystem, ChannelModule, ConfigFilling, DevCallers, SimulationAccess } from './channel-module.ts'
+export type { AnsweredStatus } from './fetch/answered-status.ts'
+export { nameStatus } from './fetch/answered-status.ts'
+export { readReply } from './fetch/delivery-reply.ts'
 export { checkFetchUrl, createGuardedFetch } from './fetch/guarded-fetch.ts'
+export { parseRetryAfter } from './fetch/retry-after.ts'
+export { isGuessableSecret } from './guessable-secret.ts'
 export { admitsMedia, detectMedia, findServedType } from './media/media-kind.ts'
-export {
-  acceptsType,
-  checkDeclaredBody,
-  countBodyIn,
-  hasMoreMembers,
-  matchesEtag,
-  networkOf,
-  parseBoundedJson,
-  parseMediaType,
-  peerAddress,
-  readBody,
-} from './request.ts'
+export { acceptsType } from './request/accept.ts'
+export { checkDeclaredBody, countBodyIn, readBody, sizeInMemory } from './request/body.ts'
+export { hasMoreMembers, parseBoundedJson } from './request/bounded-json.ts'
+export { matchesEtag } from './request/etag.ts'
+export { parseMediaType } from './request/media-type.ts'
+export { networkOf, peerAddress } from './request/peer-address.ts'
 export { problemStatusOf, sseHeaders, toProblem, toSseJson, writeProblem } from './response/answers.ts'
 export type { PageMarkup } from './response/html-page.ts'
 export { favicon, faviconPath, htmlPageHeaders, renderHtmlPage } from './response/html-page.ts'

@@ -1,4 +1,5 @@
-import { toAsciiDomain } from '@postern/core'
+// Declares which issuers of identity evidence, and which connectors, the operator trusts.
+import { toAsciiDomain } from '@postern/message'
 import { z } from 'zod'
 import { locateDidDocument } from './did/document.ts'
 
@@ -18,12 +19,12 @@ const trustedIssuerSchema = z.strictObject({
   methods: z.array(name).min(1),
   /** Levels of assurance that its evidence may name. */
   assurance: z.array(name).min(1),
-  /** Subjects it may speak of, by whole segments: `slack:T123/`. */
+  /** Subjects that it may describe, as prefixes of whole segments: `slack:T123/`. */
   subject_prefixes: z.array(name).min(1),
 })
 
 export const identityConfigSchema = z.strictObject({
-  /** Issuers whose evidence counts, and what about; an issuer may stand here several times. */
+  /** Issuers whose evidence counts, and the subjects of that evidence; an issuer may be listed several times. */
   trusted_issuers: z.array(trustedIssuerSchema).default([]),
   /** Callers (by the issuer and subject of their token or key) whose word about their own platform counts. */
   connectors: z

@@ -1,3 +1,4 @@
+// Verifies and issues identity evidence: v0.1 attestations and v0.2 verifiable credentials of mentionable.
 export type { IdentityConfig, TrustedIssuer } from './config.ts'
 export { identityConfigSchema } from './config.ts'
 export { connectorCardPath, connectorCardSchema, writeConnectorCard } from './connector/card.ts'

@@ -1,14 +1,16 @@
-import type { Platform } from '@postern/core'
+// Reports why the keys of a trusted issuer cannot be read; for `postern doctor`.
+
 import { parseBoundedJson } from '@postern/http'
+import type { System } from '@postern/message'
 import type { AttestationAlgorithm } from './connector/card.ts'
 import { attestationAlgorithms, connectorCardPath, connectorCardSchema, findCardKey } from './connector/card.ts'
 import { findAssertionKey, listAssertionKeyIds, locateDidDocument } from './did/document.ts'
 import { documentRequest, EvidenceFault } from './format/members.ts'
 
-/** Why the evidence of a trusted issuer cannot be verified, for its operator; undefined when it can. */
+/** Finds the reason why the evidence of a trusted issuer cannot be verified, for its operator; undefined if it can. */
 export async function inspectIssuer(
   issuer: string,
-  { fetch, now }: Pick<Platform, 'fetch' | 'now'>,
+  { fetch, now }: Pick<System, 'fetch' | 'now'>,
 ): Promise<string | undefined> {
   const did = locateDidDocument(issuer)
   const url = did ?? `https://${issuer}${connectorCardPath}`
@@ -25,7 +27,7 @@ export async function inspectIssuer(
 
 function countCardKeys(document: unknown, issuer: string): number {
   const algorithms = Object.keys(attestationAlgorithms) as AttestationAlgorithm[]
-  // One that is none is reported as such.
+  // `findCardKey` throws for a document that is no card, so it is called at least once.
   const names = connectorCardSchema.safeParse(document).data?.keys.map(({ kid }) => kid) ?? ['']
   return names.filter(kid => algorithms.some(alg => findCardKey(document, { issuer, kid, alg }))).length
 }

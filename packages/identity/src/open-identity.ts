@@ -1,19 +1,22 @@
-import type { EvidenceCaller, EvidenceClaim, EvidenceVerdict, IdentityVerifier, OnceStore } from '@postern/core'
+// Verifies all identity evidence of a message; valid evidence becomes an identity of its sender.
+
+import { toConfigured } from '@postern/message'
+import type { EvidenceCaller, EvidenceClaim, EvidenceVerdict, IdentityVerifier, OnceStore } from '@postern/pipeline'
 import type { IdentityConfig } from './config.ts'
 import { attestationForm } from './connector/attestation.ts'
 import { credentialForm } from './credential/credential.ts'
 import type { EvidenceForm, ReadEvidence } from './evidence/trust.ts'
 import type { CarriedEntry, UseEvidence } from './evidence/uses.ts'
 import { createEvidenceUses, describeAccepted, describeLeftOut, readCarrier } from './evidence/uses.ts'
-import type { DocumentPlatform, EvidenceDeps } from './evidence/verify.ts'
+import type { DocumentSystem, EvidenceDeps } from './evidence/verify.ts'
 import { checkEvidence, createDocumentCache } from './evidence/verify.ts'
 import { EvidenceFault } from './format/members.ts'
 
 const forms: readonly EvidenceForm[] = [attestationForm, credentialForm]
 
 interface IdentityDeps {
-  readonly platform: DocumentPlatform
-  /** Remembers used evidence for every process. */
+  readonly system: DocumentSystem
+  /** Stores used evidence for all processes. */
   readonly store: OnceStore
 }
 
@@ -24,16 +27,16 @@ interface Outcome {
   readonly fault?: EvidenceFault | undefined
 }
 
-/** Forwarded evidence (MN-6.4, MN-6.5). Valid evidence becomes an identity; the rest is left out and logged. */
-export function openIdentity(config: IdentityConfig, { platform, store }: IdentityDeps): IdentityVerifier {
-  const deps: EvidenceDeps = { config, platform, documents: createDocumentCache(platform) }
+/** Opens the verifier of forwarded evidence (MN-6.4, MN-6.5). Valid evidence becomes an identity; invalid evidence is left out and logged. */
+export function openIdentity(config: IdentityConfig, { system, store }: IdentityDeps): IdentityVerifier {
+  const deps: EvidenceDeps = { config, system, documents: createDocumentCache(toConfigured(system)) }
   const take = createEvidenceUses(store)
   return {
     extensions: listIdentityExtensions(config),
     async verify(claim) {
       const checked = await Promise.all(forms.flatMap(form => verifyForm(form, claim, deps)))
       const outcomes = await useUp(checked, claim, take)
-      for (const outcome of outcomes) logFault(outcome, claim, platform)
+      for (const outcome of outcomes) logFault(outcome, claim, system)
       return toVerdict(outcomes)
     },
     isConnector: ({ issuer, subject }: EvidenceCaller) =>
@@ -72,7 +75,7 @@ async function verifyEntry(
   }
 }
 
-/** Entries of one message may share a key, so they are used together. */
+/** Marks the evidence of one message as used together, because its entries may share a key. */
 async function useUp(
   checked: readonly Outcome[],
   claim: EvidenceClaim,
@@ -92,7 +95,7 @@ async function useUp(
 function logFault(
   { kind, read, fault }: Outcome,
   { audience }: EvidenceClaim,
-  { log }: Pick<DocumentPlatform, 'log'>,
+  { log }: Pick<DocumentSystem, 'log'>,
 ): void {
   if (!fault) return
   const { code, message: reason, cause } = fault
@@ -101,7 +104,7 @@ function logFault(
   log.info(fields, 'identity evidence left out')
 }
 
-/** Any failure makes the evidence invalid and nothing else. */
+/** Converts any failure to a fault, which makes only the evidence invalid. */
 function toFault(cause: unknown): EvidenceFault {
   return cause instanceof EvidenceFault ? cause : new EvidenceFault('malformed', 'it cannot be read', { cause })
 }
@@ -132,7 +135,7 @@ const versions = [
   },
 ] as const
 
-/** The versions of trusted issuers. Without one, the extension is not active. */
+/** Lists the extension versions of trusted issuers. Without a trusted issuer, the extension is not active. */
 function listIdentityExtensions({ trusted_issuers }: Pick<IdentityConfig, 'trusted_issuers'>) {
   return versions
     .filter(({ isOf }) => trusted_issuers.some(({ issuer }) => isOf(issuer)))

@@ -104,6 +104,16 @@ describe('a trusted connector with a foreign subject', () => {
     await bare.close()
   })
 
+  test('cannot act for one of its own and for somebody else', async () => {
+    const principals = ['slack:T123/U1', 'slack:T999/U1', 'slack:T123/U2']
+    for (const onBehalfOf of [principals, principals.toReversed(), ['slack:T999/U1']]) {
+      const draft = { assurance: 'delegated', onBehalfOf }
+      const codes = [...(await codesOf(vouch(credential(draft)))), ...(await codesOf(attest(attestation(draft))))]
+      expect(codes).toEqual(['untrusted-delegation', 'untrusted-delegation'])
+    }
+    expect(gateway.asked).toEqual([])
+  })
+
   test('entries of one issuer do not add up: each of them has to admit the whole subject', async () => {
     const entries = [
       { issuer: did, methods: [member], assurance: ['platform'], subject_prefixes: ['slack:T999/'] },
@@ -137,7 +147,7 @@ describe('the same evidence again', () => {
   test('counts once for all processes, and after a restart', async () => {
     expect(await codesOf(carriers)).toEqual([])
     const second = gateway.reopen()
-    const { accepted, left_out } = await second.verify({ ...gateway.place, carriers })
+    const { accepted, left_out } = await second.verify({ ...gateway.binding, carriers })
     expect([accepted.length, left_out.map(({ code }) => code)]).toEqual([0, ['replayed', 'replayed']])
   })
 
@@ -148,12 +158,12 @@ describe('the same evidence again', () => {
     }
     expect(await Promise.all([verify('alice'), verify('alice'), verify('alice')])).toEqual([1, 1, 1])
     expect(await verify('alice', 'another message')).toBe(0)
-    // However often the attacker tries.
+    // The result stays the same in every attempt of the attacker.
     for (const sender of ['mallory', 'mallory', undefined, undefined]) expect(await verify(sender)).toBe(0)
     expect(await verify('alice')).toBe(1)
     const restarted = await gateway
       .reopen()
-      .verify({ ...gateway.place, sender: 'alice', carriers: attest(attestation()) })
+      .verify({ ...gateway.binding, sender: 'alice', carriers: attest(attestation()) })
     expect(restarted.accepted).toHaveLength(1)
   })
 

@@ -1,4 +1,4 @@
-import type { EvidenceCode } from '@postern/core'
+import type { EvidenceCode } from '@postern/pipeline'
 import { signAttestation, writeConnectorCard } from '../src/index.ts'
 import type { EvidenceCase, Members } from './case.ts'
 import {
@@ -27,7 +27,7 @@ const ownCard = writeConnectorCard({
   callbackUrls: [`https://${host}/callback`],
 })
 
-/** What the connectors publish. */
+/** The documents that the connectors publish, by their addresses. */
 export const connectorCards: Readonly<Record<string, unknown>> = {
   [cardUrl]: ownCard,
   [`https://${otherHost}/.well-known/adapter-card`]: writeConnectorCard({
@@ -58,11 +58,11 @@ type Changes = Partial<Omit<Parameters<typeof signAttestation>[0], 'audience'>> 
 
 const sign = (changes: Changes = {}, by = signer) => signAttestation({ ...draft, ...changes }, by)
 const during = (from: number, until: number) => sign({ issuedAt: now + from, lifetimeMs: until - from })
-const whole = sign()
-const { proof } = whole
-/** Changed after it was signed. */
-const tampered = (members: Members): Members => ({ ...whole, ...members })
-const tamperedProof = (members: Members): Members => ({ ...whole, proof: { ...proof, ...members } })
+const attestation = sign()
+const { proof } = attestation
+/** Changes members of an attestation after it was signed. */
+const tampered = (members: Members): Members => ({ ...attestation, ...members })
+const tamperedProof = (members: Members): Members => ({ ...attestation, proof: { ...proof, ...members } })
 const published = (members: Members) => ({ [cardUrl]: { ...ownCard, ...members } })
 const [jwk] = ownCard.keys
 
@@ -70,7 +70,7 @@ type Row = readonly [name: string, evidence: unknown, documents?: Readonly<Recor
 
 const rows: Readonly<Partial<Record<EvidenceCode | 'accepted', readonly Row[]>>> = {
   accepted: [
-    ['a member of a workspace', whole],
+    ['a member of a workspace', attestation],
     ['for this message', sign({ messageId })],
     ['for several agents, ours among them', sign({ audience: ['@echo@agents.test', audience] })],
     ['signed with the key before', sign({}, { privateKey: formerKey.privateKey, kid: 'k0' })],
@@ -97,24 +97,24 @@ const rows: Readonly<Partial<Record<EvidenceCode | 'accepted', readonly Row[]>>>
     ['another algorithm', tamperedProof({ alg: 'ES256' })],
     ['the key of somebody else', sign({}, { privateKey: otherKey.privateKey, kid: 'k1' })],
     ['shorter', tamperedProof({ value: 'AAAA' })],
-    ['two keys of one name', whole, published({ previous_keys: [jwk] })],
-    ['a key for encryption', whole, published({ keys: [{ ...jwk, use: 'enc' }] })],
-    ['a key for another algorithm', whole, published({ keys: [{ ...jwk, alg: 'ES256' }] })],
-    ['a key whose private half is published', whole, published({ keys: [{ ...jwk, d: 'AAAA' }] })],
-    ['a key that is none', whole, published({ keys: [{ ...jwk, x: 'AAAA' }] })],
+    ['two keys of one name', attestation, published({ previous_keys: [jwk] })],
+    ['a key for encryption', attestation, published({ keys: [{ ...jwk, use: 'enc' }] })],
+    ['a key for another algorithm', attestation, published({ keys: [{ ...jwk, alg: 'ES256' }] })],
+    ['a key whose private half is published', attestation, published({ keys: [{ ...jwk, d: 'AAAA' }] })],
+    ['a key that is none', attestation, published({ keys: [{ ...jwk, x: 'AAAA' }] })],
   ],
-  'issuer-controller-mismatch': [['a card of another', whole, published({ issuer: otherHost })]],
+  'issuer-controller-mismatch': [['a card of another', attestation, published({ issuer: otherHost })]],
   'unsupported-proof': [
-    ['transport: only its own door knows', { ...whole, proof: { type: 'transport', verified_by: 'slack' } }],
-    ['bearer-token', { ...whole, proof: { type: 'bearer-token', verified_by: 'slack', token_hash: 'x' } }],
-    ['one that nobody knows', { ...whole, proof: { type: 'signed-attestation-v9' } }],
+    ['transport: only its own door knows', { ...attestation, proof: { type: 'transport', verified_by: 'slack' } }],
+    ['bearer-token', { ...attestation, proof: { type: 'bearer-token', verified_by: 'slack', token_hash: 'x' } }],
+    ['one that nobody knows', { ...attestation, proof: { type: 'signed-attestation-v9' } }],
   ],
   malformed: [
-    ['no proof', without(whole, 'proof')],
-    ['a proof that is a text', { ...whole, proof: 'trust me' }],
-    ['no audience', without(whole, 'audience')],
-    ['no end', without(whole, 'expires_at')],
-    ['no beginning', without(whole, 'issued_at')],
+    ['no proof', without(attestation, 'proof')],
+    ['a proof that is a text', { ...attestation, proof: 'trust me' }],
+    ['no audience', without(attestation, 'audience')],
+    ['no end', without(attestation, 'expires_at')],
+    ['no beginning', without(attestation, 'issued_at')],
     ['an end before the beginning', during(10_000, -10_000)],
     ['no algorithm', tamperedProof({ alg: 'none' })],
     ['a shared secret', tamperedProof({ alg: 'HS256' })],
@@ -141,8 +141,8 @@ const rows: Readonly<Partial<Record<EvidenceCode | 'accepted', readonly Row[]>>>
     ['for somebody of another workspace', sign({ assurance: 'delegated', onBehalfOf: ['slack:T1234/U1'] })],
   ],
   'key-unavailable': [
-    ['no card', whole, { [cardUrl]: null }],
-    ['a card that is none', whole, published({ keys: [] })],
+    ['no card', attestation, { [cardUrl]: null }],
+    ['a card that is none', attestation, published({ keys: [] })],
   ],
 }
 

@@ -1,22 +1,22 @@
-import type { EvidenceCode } from '@postern/core'
-import { isoTime } from '@postern/core'
+import { isoTime } from '@postern/message'
+import type { EvidenceCode } from '@postern/pipeline'
 import type { TrustedIssuer } from '../src/index.ts'
 import { makeTestKey } from './keys.ts'
 
 export type Members = Readonly<Record<string, unknown>>
 
-/** One piece of evidence that arrives, and what becomes of it. */
+/** One piece of arriving evidence, and its expected result. */
 export interface EvidenceCase {
   readonly name: string
   readonly carrier: 'identity_evidence' | 'verifiable_credentials'
-  /** Null: it counts. */
+  /** The code of the fault; null if the evidence counts. */
   readonly code: EvidenceCode | null
   readonly evidence: unknown
-  /** Key documents by address, where they are others than `documents` has. Null: there is none. */
+  /** Key documents by address, if they differ from those in `documents`. Null means that there is none. */
   readonly documents?: Readonly<Record<string, unknown>>
 }
 
-/** What all cases have in common. */
+/** The members that all cases have in common. */
 export const audience = '@desk@agents.test'
 export const messageId = '6f0c1f8e-3b52-4e0e-9a55-2f4a0c6f1d01'
 export const now = Date.parse('2026-08-01T12:00:00.000Z')
@@ -26,7 +26,7 @@ export const did = `did:web:${host}`
 export const pathDid = `did:web:${host}:teams:T123`
 export const otherHost = 'other.connector.test'
 export const otherDid = `did:web:${otherHost}`
-/** Publishes keys that are all in order, and the operator has not named it. */
+/** The host of a connector that publishes valid keys but is not trusted by the operator. */
 export const strangerHost = 'stranger.connector.test'
 export const strangerDid = `did:web:${strangerHost}`
 
@@ -48,7 +48,7 @@ export const trustedIssuers: readonly TrustedIssuer[] = [host, did, pathDid, oth
   ...grant,
 }))
 
-/** ms from the moment the message arrives → time. */
+/** Converts milliseconds from the arrival of the message into a time. */
 export function timeAt(offset: number): string {
   return isoTime(now + offset)
 }

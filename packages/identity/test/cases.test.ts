@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { identityEvidenceSchema, ownEvidenceCodes, publishedEvidenceCodes } from '@postern/core'
+import { identityEvidenceSchema } from '@postern/message'
+import { ownEvidenceCodes, publishedEvidenceCodes } from '@postern/pipeline'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { EvidenceCase } from './case.ts'
 import { now } from './case.ts'
@@ -30,12 +31,12 @@ describe.each(files)('MN-6.5, $name (MN-6.2)', ({ name, text, file: { documents,
   })
 
   test.each(cases)('$name', async ({ carrier, code, evidence, documents: changed }) => {
-    // Each case has a house's memory of its own: keys are held, and the same evidence counts once.
+    // The verifier is reopened with its own memory, because keys are cached, and the same evidence counts only once.
     gateway.publish({ ...documents, ...changed })
     const store = { consumeOnce: async () => true }
     const identity = gateway.reopen(store)
     const { accepted, left_out, proofs } = await identity.verify({
-      ...gateway.place,
+      ...gateway.binding,
       carriers: { [carrier]: [evidence] },
     })
     expect(left_out.map(({ code }) => code)).toEqual(code === null ? [] : [code])
@@ -52,7 +53,7 @@ describe.each(files)('MN-6.5, $name (MN-6.2)', ({ name, text, file: { documents,
 
 test('every word of the published vocabulary has cases, and so has each of ours', () => {
   const covered = new Set(files.flatMap(({ file }) => file.cases.map(({ code }) => code)))
-  // These three concern carriers and what was used before: limits.test.ts, replay.test.ts.
+  // limits.test.ts and replay.test.ts have the cases of these three codes.
   const elsewhere = ['too-many', 'too-large', 'replayed']
   const wanted = [...publishedEvidenceCodes, ...ownEvidenceCodes].filter(code => !elsewhere.includes(code))
   expect(wanted.filter(code => !covered.has(code))).toEqual([])

@@ -1,7 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { connectorCardSchema, inspectIssuer, signAttestation, writeConnectorCard } from '../src/index.ts'
-import { audience, did, host, member, now, otherHost } from './case.ts'
+import { connectorCards } from './attestation-cases.ts'
+import { audience, connectorKey, did, host, member, now, otherHost } from './case.ts'
 import type { IdentityGateway } from './gateway.ts'
 import { openIdentityGateway } from './gateway.ts'
 
@@ -45,7 +46,7 @@ describe('a connector that signs with ES256', () => {
   })
 })
 
-/** (r, s) → (r, n − s), which fits the same words. */
+/** Replaces an ECDSA signature (r, s) by (r, n − s), which is valid for the same text. */
 function mirror(proof: object): string {
   const order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n
   const bytes = Buffer.from((proof as { readonly value: string }).value, 'base64url')
@@ -81,7 +82,7 @@ test('cards name a version when the operator trusts an issuer of it', async () =
 })
 
 describe('inspectIssuer()', () => {
-  const inspect = (issuer: string) => inspectIssuer(issuer, gateway.platform)
+  const inspect = (issuer: string) => inspectIssuer(issuer, gateway.system)
   const didUrl = `https://${host}/.well-known/did.json`
 
   test('reports nothing about an issuer whose keys are in order', async () => {
@@ -107,6 +108,23 @@ describe('inspectIssuer()', () => {
   ])('%s that publishes %j', async (issuer, documents, problem) => {
     gateway.publish(documents)
     expect(await inspect(issuer)).toBe(problem)
+  })
+
+  test('finds a key document too deep exactly where the verifier does', async () => {
+    const card = connectorCards[cardUrl] as object
+    const nest = (levels: number): unknown => (levels === 0 ? 1 : { a: nest(levels - 1) })
+    for (const [levels, problem, codes] of [
+      [15, undefined, []],
+      [16, expect.stringContaining(cardUrl), ['key-unavailable']],
+    ] as const) {
+      const fresh = await openIdentityGateway()
+      fresh.publish({ [cardUrl]: { ...card, more: nest(levels) } })
+      expect(await inspectIssuer(host, fresh.system)).toEqual(problem)
+      const signed = signAttestation(draft, { privateKey: connectorKey.privateKey, kid: 'k1' })
+      const { left_out } = await fresh.verify({ identity_evidence: [signed] })
+      expect(left_out.map(({ code }) => code)).toEqual(codes)
+      await fresh.close()
+    }
   })
 
   test('says what keeps the guard from asking', async () => {

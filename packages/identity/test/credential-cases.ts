@@ -1,4 +1,4 @@
-import type { EvidenceCode } from '@postern/core'
+import type { EvidenceCode } from '@postern/pipeline'
 import { issuePlatformCredential, secureCredential, writeDidDocument } from '../src/index.ts'
 import type { EvidenceCase, Members } from './case.ts'
 import {
@@ -27,7 +27,7 @@ const didUrl = `https://${host}/.well-known/did.json`
 const pathUrl = `https://${host}/teams/T123/did.json`
 const ownDocument = writeDidDocument(did, [{ fragment: 'key-1', publicKey }])
 
-/** What the connectors publish. */
+/** The documents that the connectors publish, by their addresses. */
 export const didDocuments: Readonly<Record<string, unknown>> = {
   [didUrl]: ownDocument,
   [pathUrl]: writeDidDocument(pathDid, [{ fragment: 'key-1', publicKey }]),
@@ -50,18 +50,18 @@ const draft = {
   source: { transport: 'a2a', connector: host },
 }
 
-const whole = issuePlatformCredential(draft, signer)
-const { proof: wholeProof, ...wholeDocument } = whole as Members & { readonly proof: Members }
+const credential = issuePlatformCredential(draft, signer)
+const { proof: wholeProof, ...wholeDocument } = credential as Members & { readonly proof: Members }
 const wholeOptions = without(wholeProof, 'proofValue')
 const subjectOf = ({ credentialSubject }: Members) => credentialSubject as Members
 
-/** Signed as it then is: what is wrong with it is not its signature. */
+/** Signs a credential again after a change, so that only the change is invalid. */
 function resign(document: Members, options: Members = {}): Members {
   return secureCredential(document, { privateKey, options: { ...wholeOptions, ...options } })
 }
 
 const withDocument = (members: Members) => resign({ ...wholeDocument, ...members })
-const withSubject = (members: Members) => withDocument({ credentialSubject: { ...subjectOf(whole), ...members } })
+const withSubject = (members: Members) => withDocument({ credentialSubject: { ...subjectOf(credential), ...members } })
 const withProof = (members: Members) => resign(wholeDocument, members)
 const during = (from: number, until: number) =>
   resign(
@@ -69,9 +69,9 @@ const during = (from: number, until: number) =>
     { created: timeAt(Math.min(from, 0)) },
   )
 
-/** Changed after it was signed. */
-const tampered = (members: Members): Members => ({ ...whole, ...members })
-const tamperedProof = (members: Members): Members => ({ ...whole, proof: { ...wholeProof, ...members } })
+/** Changes members of a credential after it was signed. */
+const tampered = (members: Members): Members => ({ ...credential, ...members })
+const tamperedProof = (members: Members): Members => ({ ...credential, proof: { ...wholeProof, ...members } })
 
 const [method] = ownDocument.verificationMethod
 const published = (members: Members) => ({ [didUrl]: { ...ownDocument, ...members } })
@@ -81,7 +81,7 @@ type Row = readonly [name: string, evidence: unknown, documents?: Readonly<Recor
 
 const rows: Readonly<Partial<Record<EvidenceCode | 'accepted', readonly Row[]>>> = {
   accepted: [
-    ['a member of a workspace', whole],
+    ['a member of a workspace', credential],
     [
       'a mention that a bot of the platform relayed',
       issuePlatformCredential(
@@ -103,15 +103,19 @@ const rows: Readonly<Partial<Record<EvidenceCode | 'accepted', readonly Row[]>>>
     ['members of the subject that nobody knows', withSubject({ shoe_size: 42 })],
     ['a name and a description', withDocument({ name: 'Member', description: 'of a workspace' })],
     ['types in the other order', withDocument({ type: ['PlatformIdentityCredential', 'VerifiableCredential'] })],
-    ['a key in place under assertionMethod', whole, published({ verificationMethod: [], assertionMethod: [method] })],
+    [
+      'a key in place under assertionMethod',
+      credential,
+      published({ verificationMethod: [], assertionMethod: [method] }),
+    ],
     [
       'a key by a relative reference',
-      whole,
+      credential,
       published({ verificationMethod: [{ ...method, id: '#key-1' }], assertionMethod: ['#key-1'] }),
     ],
     [
       'keys of other kinds beside it',
-      whole,
+      credential,
       published({
         verificationMethod: [{ id: `${did}#old`, type: 'JsonWebKey2020', controller: did }, 'nonsense', method],
       }),
@@ -152,12 +156,12 @@ const rows: Readonly<Partial<Record<EvidenceCode | 'accepted', readonly Row[]>>>
   'malformed-context': [
     ['none', resign(without(wholeDocument, '@context'), { '@context': undefined })],
     ['only that of credentials', withContext(['https://www.w3.org/ns/credentials/v2'])],
-    ['in the other order', withContext([...contextOf(whole)].reverse())],
-    ['a third one', withContext([...contextOf(whole), 'https://evil.test/context'])],
-    ['terms of its own', withContext([...contextOf(whole), { id: 'https://evil.test/id' }])],
+    ['in the other order', withContext([...contextOf(credential)].reverse())],
+    ['a third one', withContext([...contextOf(credential), 'https://evil.test/context'])],
+    ['terms of its own', withContext([...contextOf(credential), { id: 'https://evil.test/id' }])],
     ['a text', withContext('https://www.w3.org/ns/credentials/v2')],
-    ['none in the proof', { ...whole, proof: without(wholeProof, '@context') }],
-    ['another one in the proof', tamperedProof({ '@context': [...contextOf(whole)].reverse() })],
+    ['none in the proof', { ...credential, proof: without(wholeProof, '@context') }],
+    ['another one in the proof', tamperedProof({ '@context': [...contextOf(credential)].reverse() })],
   ],
   'malformed-type': [
     ['none', resign(without(wholeDocument, 'type'))],
@@ -168,30 +172,30 @@ const rows: Readonly<Partial<Record<EvidenceCode | 'accepted', readonly Row[]>>>
     ['the same twice', withDocument({ type: ['VerifiableCredential', 'VerifiableCredential'] })],
   ],
   'invalid-signature': [
-    ['another subject', tampered({ credentialSubject: { ...subjectOf(whole), id: 'slack:T123/ADMIN' } })],
+    ['another subject', tampered({ credentialSubject: { ...subjectOf(credential), id: 'slack:T123/ADMIN' } })],
     ['one member more', tampered({ name: 'added' })],
     ['a longer life', tampered({ validUntil: timeAt(400_000) })],
     ['another time in the proof', tamperedProof({ created: timeAt(-2_000) })],
     ['a proof of another credential', tamperedProof({ proofValue: proofValueOf(withProof({ nonce: 'x' })) })],
     ['the key of somebody else', issuePlatformCredential(draft, { ...signer, privateKey: otherKey.privateKey })],
-    ['a shorter one', tamperedProof({ proofValue: proofValueOf(whole).slice(0, -2) })],
+    ['a shorter one', tamperedProof({ proofValue: proofValueOf(credential).slice(0, -2) })],
     ['not base58', tamperedProof({ proofValue: `z${'0'.repeat(86)}` })],
-    ['another base', tamperedProof({ proofValue: `u${proofValueOf(whole).slice(1)}` })],
+    ['another base', tamperedProof({ proofValue: `u${proofValueOf(credential).slice(1)}` })],
     ['a key that the document does not have', issuePlatformCredential(draft, { ...signer, fragment: 'key-9' })],
     [
       'a key that is only there to authenticate',
-      whole,
+      credential,
       published({ assertionMethod: [], authentication: [`${did}#key-1`] }),
     ],
-    ['a key that was revoked', whole, publishedMethod({ revoked: timeAt(-1) })],
-    ['a key that has expired', whole, publishedMethod({ expires: timeAt(0) })],
-    ['two keys of one name', whole, published({ verificationMethod: [method, method] })],
+    ['a key that was revoked', credential, publishedMethod({ revoked: timeAt(-1) })],
+    ['a key that has expired', credential, publishedMethod({ expires: timeAt(0) })],
+    ['two keys of one name', credential, published({ verificationMethod: [method, method] })],
     [
       'a key of another kind',
-      whole,
+      credential,
       publishedMethod({ publicKeyMultibase: 'zQ3shokFTS3brHcDQrn82RUDfCZESWL1ZdCEJwekUDPQiYBme' }),
     ],
-    ['a key in another form', whole, publishedMethod({ type: 'Ed25519VerificationKey2020' })],
+    ['a key in another form', credential, publishedMethod({ type: 'Ed25519VerificationKey2020' })],
     ['the former key', issuePlatformCredential(draft, { privateKey: formerKey.privateKey, fragment: 'key-1' })],
   ],
   'issuer-controller-mismatch': [
@@ -205,13 +209,13 @@ const rows: Readonly<Partial<Record<EvidenceCode | 'accepted', readonly Row[]>>>
     ],
     ['an issuer that begins like it', withProof({ verificationMethod: `${did}.evil.test#key-1` })],
     ['a key without fragment', withProof({ verificationMethod: did })],
-    ['a key that another controls', whole, publishedMethod({ controller: otherDid })],
+    ['a key that another controls', credential, publishedMethod({ controller: otherDid })],
     [
       'a key in place that another controls',
-      whole,
+      credential,
       published({ assertionMethod: [{ ...method, controller: otherDid }] }),
     ],
-    ['a document of another', whole, published({ id: otherDid })],
+    ['a document of another', credential, published({ id: otherDid })],
   ],
   malformed: [
     ['no end', resign(without(wholeDocument, 'validUntil'))],
@@ -219,8 +223,8 @@ const rows: Readonly<Partial<Record<EvidenceCode | 'accepted', readonly Row[]>>>
     ['a time without zone', withDocument({ validUntil: '2026-08-01T12:04:00' })],
     ['an end before the beginning', during(60_000, -10_000)],
     ['no subject', resign(without(wholeDocument, 'credentialSubject'))],
-    ['several subjects', withDocument({ credentialSubject: [subjectOf(whole)] })],
-    ['a subject without id', withDocument({ credentialSubject: without(subjectOf(whole), 'id') })],
+    ['several subjects', withDocument({ credentialSubject: [subjectOf(credential)] })],
+    ['a subject without id', withDocument({ credentialSubject: without(subjectOf(credential), 'id') })],
     ['a subject with a blank', withSubject({ id: 'slack:T123/U 1' })],
     ['a subject with a character nobody sees', withSubject({ id: 'slack:T123/U\u200b1' })],
     ['a subject that climbs out', withSubject({ id: 'slack:T123/../T999/U1' })],
@@ -233,7 +237,7 @@ const rows: Readonly<Partial<Record<EvidenceCode | 'accepted', readonly Row[]>>>
     ['an issuer that is a host', withDocument({ issuer: host })],
     ['a status that nobody here looks up', withDocument({ credentialStatus: { type: 'BitstringStatusListEntry' } })],
     ['terms of use', withDocument({ termsOfUse: [{ type: 'X' }] })],
-    ['two proofs', { ...whole, proof: [wholeProof, wholeProof] }],
+    ['two proofs', { ...credential, proof: [wholeProof, wholeProof] }],
     ['another suite', withProof({ cryptosuite: 'eddsa-rdfc-2022' })],
     ['another kind of proof', withProof({ type: 'Ed25519Signature2020' })],
     ['a proof for another purpose', withProof({ proofPurpose: 'authentication' })],
@@ -259,8 +263,8 @@ const rows: Readonly<Partial<Record<EvidenceCode | 'accepted', readonly Row[]>>>
     ['for somebody of another workspace', withSubject({ assurance: 'delegated', on_behalf_of: ['slack:T999/U1'] })],
   ],
   'key-unavailable': [
-    ['no document', whole, { [didUrl]: null }],
-    ['a document that is none', whole, { [didUrl]: ['not', 'a', 'document'] }],
+    ['no document', credential, { [didUrl]: null }],
+    ['a document that is none', credential, { [didUrl]: ['not', 'a', 'document'] }],
   ],
 }
 

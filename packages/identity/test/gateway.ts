@@ -1,15 +1,8 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type {
-  EvidenceClaim,
-  EvidenceVerdict,
-  IdentityVerifier,
-  LogFields,
-  OnceStore,
-  Platform,
-  Store,
-} from '@postern/core'
 import { createGuardedFetch } from '@postern/http'
+import type { LogFields, System } from '@postern/message'
+import type { EvidenceClaim, EvidenceVerdict, IdentityVerifier, OnceStore, Store } from '@postern/pipeline'
 import { openSqliteStore } from '@postern/store'
 import { sketchedChannels } from '@postern/testing'
 import type { IdentityConfig } from '../src/index.ts'
@@ -21,24 +14,24 @@ import { didDocuments } from './credential-cases.ts'
 export interface IdentityGateway {
   readonly identity: IdentityVerifier
   readonly store: Store
-  /** Every address that was asked for, in order. */
+  /** The addresses of all requests, in order. */
   readonly asked: string[]
   readonly logged: LogFields[]
-  /** What stands at these addresses from now on; null: nothing. */
+  /** Sets the documents that are served at these addresses from now on; null means none. */
   publish(documents: Readonly<Record<string, unknown>>): void
-  /** The time, ms; `now` of the cases at first. */
+  /** Sets the time, ms. At first it is the `now` of the cases. */
   setTime(ms: number): void
-  /** What happens before the next document is given out. */
+  /** Runs a function before the next document is served. */
   onceAsked(effect: () => void): void
   verify(carriers: EvidenceClaim['carriers'], claim?: Partial<EvidenceClaim>): Promise<EvidenceVerdict>
-  readonly platform: Pick<Platform, 'fetch' | 'now'>
-  readonly place: Pick<EvidenceClaim, 'audience' | 'messageId'>
-  /** Another process; on the same store, where none is given. */
+  readonly system: Pick<System, 'fetch' | 'now'>
+  readonly binding: Pick<EvidenceClaim, 'audience' | 'messageId'>
+  /** Opens a verifier as another process would. Without a store it shares that of the first one. */
   reopen(store?: OnceStore): IdentityVerifier
   close(): Promise<void>
 }
 
-/** A verifier, a store and the connectors' web servers, on loopback. */
+/** Opens a verifier, a store and the connectors' web servers on loopback. */
 export async function openIdentityGateway(
   config: Partial<IdentityConfig> = {},
   lookup: (host: string) => Promise<readonly string[]> = async () => [],
@@ -64,10 +57,10 @@ export async function openIdentityGateway(
   const fetch = createGuardedFetch({ userAgent: 'test', loopback, lookup })
   const note = (fields: LogFields) => void logged.push(fields)
   const log = { debug: note, info: note, warn: note, error: note }
-  const platform = { fetch, now: () => time, log }
+  const system = { fetch, now: () => time, log }
   const store = await openSqliteStore({ channels: sketchedChannels, path: ':memory:', now: () => time, log })
-  const whole = { trusted_issuers: [...trustedIssuers], connectors: [], ...config }
-  const reopen = (other: OnceStore = store) => openIdentity(whole, { platform, store: other })
+  const fullConfig = { trusted_issuers: [...trustedIssuers], connectors: [], ...config }
+  const reopen = (other: OnceStore = store) => openIdentity(fullConfig, { system, store: other })
   const identity = reopen()
   return {
     identity,
@@ -83,8 +76,8 @@ export async function openIdentityGateway(
     onceAsked(wanted) {
       effect = wanted
     },
-    platform,
-    place: { audience, messageId },
+    system,
+    binding: { audience, messageId },
     verify: (carriers, claim = {}) => identity.verify({ audience, messageId, carriers, ...claim }),
     reopen,
     async close() {

@@ -9,7 +9,7 @@ interface KeyPair {
   readonly publicKey: KeyObject
 }
 
-/** A key that is the same each time, and worth nothing: everybody can make it. */
+/** Creates a key that is the same each time. It protects nothing, because everybody can create it. */
 export function makeTestKey(name: string): KeyPair {
   const der = Buffer.concat([ed25519Header, hash('sha256', `postern fixture ${name}`, 'buffer')])
   const privateKey = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })

@@ -7,14 +7,14 @@ import { openIdentityGateway } from './gateway.ts'
 
 type Path = readonly (string | number)[]
 
-/** Every value inside, by its path; what holds others first. */
+/** Lists the paths of all values inside a value, each one before those of its members. */
 function listPaths(value: unknown, path: Path = []): readonly Path[] {
   if (typeof value !== 'object' || value === null) return [path]
   const entries = Array.isArray(value) ? [...value.entries()] : Object.entries(value)
   return [...(path.length > 0 ? [path] : []), ...entries.flatMap(([name, inner]) => listPaths(inner, [...path, name]))]
 }
 
-/** A copy in which one value is another, or is gone. */
+/** Copies a document, with one value changed or removed. */
 function change(document: unknown, path: Path, how: (value: unknown) => unknown): unknown {
   const copy = structuredClone(document) as Record<string | number, unknown>
   const holder = path.slice(0, -1).reduce((inner, name) => inner[name] as typeof copy, copy)
@@ -40,7 +40,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-/** Nothing is used up, so that only the evidence itself decides. */
+/** This store never finds a use, so that only the evidence itself decides. */
 const forgetful = { consumeOnce: async () => true }
 
 describe.each([
@@ -52,7 +52,7 @@ describe.each([
   test.each(Object.keys(hows))('(%s) does not count', async name => {
     const identity = gateway.reopen(forgetful)
     const verify = (evidence: unknown) =>
-      identity.verify({ ...gateway.place, carriers: { [good?.carrier ?? '']: [evidence] } })
+      identity.verify({ ...gateway.binding, carriers: { [good?.carrier ?? '']: [evidence] } })
     expect((await verify(good?.evidence)).accepted).toHaveLength(1)
     const changed = paths.map(path => ({
       path,

@@ -16,7 +16,7 @@ beforeEach(async () => {
 })
 afterEach(() => store.close())
 
-/** The real store, behind a network: whose the first use was is known only a while later. */
+/** Slows down the real store, as a network would, so that the first use is decided only later. */
 function slowDown() {
   return {
     async consumeOnce(key: string, until: number) {

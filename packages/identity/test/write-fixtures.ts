@@ -3,7 +3,7 @@ import { attestationCases, connectorCards } from './attestation-cases.ts'
 import { audience, messageId, now, timeAt, trustedIssuers } from './case.ts'
 import { credentialCases, didDocuments } from './credential-cases.ts'
 
-/** What stands in each file of `fixtures/identity`, as text; the same each time. */
+/** The text of each file of `fixtures/identity`, which is the same each time. */
 export const fixtureFiles: Readonly<Record<string, string>> = {
   'v0.1.json': toText(connectorCards, attestationCases),
   'v0.2.json': toText(didDocuments, credentialCases),
@@ -14,7 +14,7 @@ function toText(documents: object, cases: readonly object[]): string {
   return `${JSON.stringify({ message, trusted_issuers: trustedIssuers, documents, cases }, undefined, 1)}\n`
 }
 
-/** `node packages/identity/test/write-fixtures.ts` writes them anew. */
+/** `node packages/identity/test/write-fixtures.ts` writes them again. */
 if (import.meta.main) {
   for (const [name, text] of Object.entries(fixtureFiles)) {
     writeFileSync(new URL(`../../../fixtures/identity/${name}`, import.meta.url), text)

@@ -1,11 +1,13 @@
-export type { RateLimit, ResponseSemaphore } from './limits.ts'
-export {
-  createByteBudget,
-  createExpiringMap,
-  createKeyedSemaphore,
-  createOpenCount,
-  createRateLimit,
-  createResponseSemaphore,
-  createSingleFlight,
-  memoize,
-} from './limits.ts'
+// Bounds memory, request rates and concurrency, and caches results for a while.
+export type { SharedBodyBudget } from './bytes/body-budget.ts'
+export { createBodyBudget } from './bytes/body-budget.ts'
+export { createByteBudget } from './bytes/byte-budget.ts'
+export { createExpiringMap } from './caches/expiring-map.ts'
+export { memoize } from './caches/memoize.ts'
+export { createSingleFlight } from './caches/single-flight.ts'
+export { createKeyedSemaphore } from './concurrency/keyed-semaphore.ts'
+export { createOpenCount } from './concurrency/open-count.ts'
+export type { ResponseSemaphore } from './concurrency/response-semaphore.ts'
+export { createResponseSemaphore } from './concurrency/response-semaphore.ts'
+export type { RateLimit } from './rate-limit.ts'
+export { createRateLimit } from './rate-limit.ts'

@@ -1,6 +1,6 @@
-import { Rejection } from '@postern/core'
+import { Rejection } from '@postern/message'
 import { expect, test } from 'vitest'
-import { createRateLimit } from './limits.ts'
+import { createRateLimit } from './rate-limit.ts'
 
 const limited = (retryAfter: number) =>
   new Rejection('rate_limited', 'Cannot take request: too many in a short time', { retryAfter })

@@ -1,6 +1,7 @@
+// Declares the configuration of requirements and of the payment provider.
 import { z } from 'zod'
 
-/** What agents require, and how long it can be decided. */
+/** The configuration of agents' requirements, and of the time for a decision. */
 export const requirementsConfigSchema = z.strictObject({
   /** Hours in which somebody may decide a requirement, unless the agent says how long. */
   expires_after_hours: z
@@ -10,7 +11,7 @@ export const requirementsConfigSchema = z.strictObject({
     .default(24),
 })
 
-/** Who says that somebody has paid. */
+/** The party that confirms payments. */
 export const paymentsConfigSchema = z.discriminatedUnion('use', [
   z
     .strictObject({
@@ -28,7 +29,7 @@ export const paymentsConfigSchema = z.discriminatedUnion('use', [
     .refine(({ jwk, jwks_file }) => (jwk === undefined) !== (jwks_file === undefined), {
       message: 'needs either "jwk" or "jwks_file"',
     }),
-  /** Pays at a click, with nobody's money: for development only. */
+  /** Pays with a click and without money, for development only. */
   z.strictObject({ use: z.literal('builtin:test') }),
 ])
 

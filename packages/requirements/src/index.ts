@@ -1,15 +1,15 @@
+// Opens everything about what agents require (consent, payment, proof of identity): pages, decisions, payments.
+import type { ShowRequirement, System } from '@postern/message'
 import type {
   AgentDirectory,
   OperatorApprovals,
-  Platform,
   RequirementClaims,
   RequirementDeps,
   RequirementRecord,
   Resolved,
-  ShowRequirement,
   Store,
-} from '@postern/core'
-import { createShowRequirement } from '@postern/core'
+} from '@postern/pipeline'
+import { createShowRequirement } from '@postern/pipeline'
 import type { Hono } from 'hono'
 import type { PaymentsConfig, RequirementsConfig } from './config.ts'
 import type { FindCall } from './decisions/approvals.ts'
@@ -17,55 +17,55 @@ import { createOperatorApprovals } from './decisions/approvals.ts'
 import { createRequirementClaims } from './decisions/claims.ts'
 import type { DecisionDeps, DecisionPlan } from './decisions/decide.ts'
 import { decideRequirement } from './decisions/decide.ts'
+import { openRequirementStates } from './decisions/states.ts'
 import type { PaymentProvider } from './payment/provider.ts'
 import { openReceiptProvider, openTestProvider } from './payment/provider.ts'
-import { createDecisionRoutes, openRequirementStates } from './routes.ts'
+import { createDecisionRoutes } from './routes.ts'
 
 export type { PaymentsConfig } from './config.ts'
 export { paymentsConfigSchema, requirementsConfigSchema } from './config.ts'
 export type { FindCall } from './decisions/approvals.ts'
 export { watchOverdue } from './decisions/decide.ts'
-export type { PaymentProvider } from './payment/provider.ts'
 
 interface RequirementsOptions {
   readonly config: RequirementsConfig
   readonly payments: PaymentsConfig | undefined
-  /** Where relative paths of the configuration start. */
+  /** The folder against which relative paths of the configuration are resolved. */
   readonly baseDir: string
-  readonly store: DecisionDeps['store'] & Pick<Store, 'secret'>
+  readonly store: DecisionDeps['store'] & Pick<Store, 'openSecret'>
   readonly decisions: DecisionDeps['decisions']
-  readonly platform: Pick<Platform, 'now' | 'randomBytes' | 'log'>
+  readonly system: Pick<System, 'now' | 'randomBytes' | 'log'>
   readonly agents: AgentDirectory
-  /** Absent where no call of a tool waits for an operator. */
+  /** Finds the complete call of a requirement; absent if no call of a tool waits for an operator. */
   readonly findCall?: FindCall | undefined
 }
 
-/** Everything that has to do with what agents require: how it is named, shown, decided and paid. */
+/** The requirements of agents: their pages, decisions and payments. */
 export interface Requirements {
   readonly states: RequirementDeps
   readonly showRequirement: ShowRequirement
   readonly requirementClaims: RequirementClaims
   readonly routes: Hono
   readonly approvals: OperatorApprovals
-  /** @throws Rejection `forbidden` for what an operator does not grant */
+  /** Decides a requirement for an operator. @throws Rejection `forbidden` if an operator may not grant it */
   decide(requirement: RequirementRecord, plan: DecisionPlan): Promise<Resolved>
 }
 
-/** @throws ConfigError `payments` */
+/** Opens the requirements. @throws ConfigError `payments` */
 export async function openRequirements(options: RequirementsOptions): Promise<Requirements> {
-  const { store, decisions, platform, agents } = options
+  const { store, decisions, system, agents } = options
   const { origin } = agents
   const ttlMs = options.config.expires_after_hours * 3_600_000
   const states = await openRequirementStates({ store, origin, ttlMs })
   const provider = await openProvider(options)
-  const deciding = { store, decisions, platform, provider }
+  const deciding = { store, decisions, system, provider }
   const approvals = createOperatorApprovals(deciding, options.findCall ?? (async () => undefined))
   return {
     states,
     showRequirement: createShowRequirement(states),
-    requirementClaims: createRequirementClaims(deciding, states),
+    requirementClaims: createRequirementClaims(deciding, states.findByState),
     approvals,
-    routes: createDecisionRoutes({ ...deciding, agents, approvals, digestOf: states.digestOf }),
+    routes: createDecisionRoutes({ ...deciding, agents, approvals, findByState: states.findByState }),
     decide: (requirement, plan) => decideRequirement(requirement, plan, deciding),
   }
 }
@@ -74,11 +74,11 @@ async function openProvider({
   payments,
   baseDir,
   store,
-  platform,
+  system,
   agents,
 }: RequirementsOptions): Promise<PaymentProvider | undefined> {
   const { origin } = agents
   if (!payments) return undefined
-  if (payments.use === 'builtin:test') return openTestProvider({ store, platform, origin })
-  return openReceiptProvider(payments, { origin, baseDir, now: () => platform.now() })
+  if (payments.use === 'builtin:test') return openTestProvider({ store, system, origin })
+  return openReceiptProvider(payments, { origin, baseDir, now: () => system.now() })
 }

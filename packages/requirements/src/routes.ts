@@ -1,24 +1,26 @@
-import { createHash, createHmac, randomBytes } from 'node:crypto'
-import type { RequirementDeps, Store } from '@postern/core'
-import { describeObjection, Rejection } from '@postern/core'
+// Routes the pages where people decide requirements, and the callback of the payment provider.
+
 import { networkOf, peerAddress, readBody } from '@postern/http'
 import { createRateLimit } from '@postern/limits'
+import { Rejection } from '@postern/message'
+import { describeObjection } from '@postern/pipeline'
 import type { Context, MiddlewareHandler } from 'hono'
 import { Hono } from 'hono'
 import { payRequirement } from './decisions/decide.ts'
+import type { FindByState } from './decisions/states.ts'
 import { renderNothingPage } from './pages/page.ts'
 import type { RequirementVisitDeps } from './pages/show-visit.ts'
 import { answerVisit } from './pages/show-visit.ts'
 import type { RequirementVisit } from './pages/visits.ts'
 import { createVisits } from './pages/visits.ts'
 
-type RequirementRouteDeps = RequirementVisitDeps & { digestOf(state: string): string }
+type RequirementRouteDeps = RequirementVisitDeps & { readonly findByState: FindByState }
 
 const maxReceipt = 16_384
-/** Of one network address: pages, and receipts of a provider, who brings those of all people. */
+/** The maximum number of requests per minute from one network address. A provider sends the receipts of all people, so its limit is higher. */
 const perMinute = { pages: 60, receipts: 600 } as const
 
-/** The pages where people decide, and where payment providers say that they were paid. What is only looked at is never decided. */
+/** Creates the routes of the pages where people decide, and where payment providers report payments. A visit alone decides nothing. */
 export function createDecisionRoutes(gateway: RequirementRouteDeps): Hono {
   const enter = createEntrance(gateway)
   const visits = createVisits(gateway)
@@ -31,25 +33,24 @@ export function createDecisionRoutes(gateway: RequirementRouteDeps): Hono {
     .post('/payments/callback', createCallback(gateway))
 }
 
-function limitVisits(most: number, { platform }: RequirementRouteDeps): MiddlewareHandler {
-  const visits = createRateLimit({ perMinute: most }, () => platform.now())
+function limitVisits(most: number, { system }: RequirementRouteDeps): MiddlewareHandler {
+  const visits = createRateLimit({ perMinute: most }, () => system.now())
   return async function countVisit(context, next) {
     visits.take(networkOf(peerAddress(context.env)))
     await next()
   }
 }
 
-/** Whoever has no valid link learns nothing, and takes as long. */
-function createEntrance({ store, digestOf }: RequirementRouteDeps) {
+/** Creates the check of links. A visitor without a valid link gets a page that reveals nothing about a requirement. */
+function createEntrance({ findByState }: RequirementRouteDeps) {
   return async (context: Context, visit: RequirementVisit): Promise<Response> => {
-    const state = context.req.param('state') ?? ''
-    const requirement = await store.findRequirement({ digest: digestOf(state) })
-    if (!requirement || !statePattern.test(state)) return answerVisit(context, renderNothingPage(), 404)
+    const { requirement, isValid } = await findByState(context.req.param('state') ?? '')
+    if (!requirement || !isValid) return answerVisit(context, renderNothingPage(), requirement ? 403 : 404)
     return visit(requirement, context)
   }
 }
 
-/** From server to server: the body is the receipt. */
+/** Creates the handler of a provider's receipt, which arrives from server to server as the body. */
 function createCallback(gateway: RequirementRouteDeps) {
   return async (context: Context): Promise<Response> => {
     const receipt = Buffer.from(await readBody(context.req.raw, maxReceipt))
@@ -65,27 +66,3 @@ function createCallback(gateway: RequirementRouteDeps) {
     return context.json({ requirement: paid.id, status: paid.status })
   }
 }
-
-interface StateOptions {
-  readonly store: Pick<Store, 'secret'>
-  readonly origin: string
-  readonly ttlMs: number
-}
-
-/**
- * States are derived from ids with a key of the gateway. So no answer, history or log that is kept holds one, while every retry of a delivery
- * shows the same.
- */
-export async function openRequirementStates({ store, origin, ttlMs }: StateOptions): Promise<RequirementDeps> {
-  const text = await store.secret('requirements', async () => randomBytes(32).toString('base64url'))
-  const key = Buffer.from(text, 'base64url')
-  return {
-    origin,
-    ttlMs,
-    stateOf: id => createHmac('sha256', key).update(`postern requirement v1 ${id}`).digest('base64url'),
-    digestOf: state => createHash('sha256').update(state).digest('hex'),
-  }
-}
-
-/** What every state looks like. */
-const statePattern = /^[\w-]{43}$/

@@ -2,9 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
-import type { AgentDirectory, PlannedRequirement, Platform, Policy, RequirementKind, Store, Turn } from '@postern/core'
-import { isForOperator, operatorSubject, subjectOf } from '@postern/core'
 import { toProblem } from '@postern/http'
+import type { Policy, RequirementKind, System } from '@postern/message'
+import { isForOperator, operatorSubject, subjectOf } from '@postern/message'
+import type { AgentDirectory, PlannedRequirement, Store, Turn } from '@postern/pipeline'
 import { openSqliteStore } from '@postern/store'
 import { silentLog, sketchedChannels, sketchIntake, sketchResponse } from '@postern/testing'
 import type { FindCall, PaymentsConfig, Requirements } from '../src/index.ts'
@@ -24,18 +25,18 @@ export const testDirectory: AgentDirectory = {
 export interface RequirementsGateway {
   readonly store: Store
   readonly requirements: Requirements
-  readonly platform: Pick<Platform, 'now' | 'randomBytes' | 'log'>
-  /** Of the real socket before its pages. */
+  readonly system: Pick<System, 'now' | 'randomBytes' | 'log'>
+  /** The address of the real socket that serves the pages. */
   readonly url: string
   advance(ms: number): void
-  /** From now on only `advance` makes time pass. */
+  /** Stops the clock. From then on, only `advance` makes time pass. */
   holdClock(): void
-  /** Something that is required of ada, and the path of its page. */
+  /** Creates a requirement for ada, and returns it with the path of its page. */
   requirement(
     kind: RequirementKind,
     policy?: Partial<Policy>,
   ): Promise<{ readonly path: string; readonly planned: PlannedRequirement }>
-  /** How many turns follow from what was decided. */
+  /** Counts the turns that followed from the decision. */
   countTurns(): Promise<number>
   close(): Promise<void>
 }
@@ -48,14 +49,14 @@ export async function openRequirementsGateway(
   let held: number | undefined
   const now = () => (held ?? Date.now()) + passed
   const store = await openSqliteStore({ channels: sketchedChannels, path: ':memory:', now, log: silentLog })
-  const platform = { now, randomBytes: (count: number) => randomBytes(count), log: silentLog }
+  const system = { now, randomBytes: (count: number) => randomBytes(count), log: silentLog }
   const requirements = await openRequirements({
     config: requirementsConfigSchema.parse({}),
     payments,
     baseDir: import.meta.dirname,
     store,
     decisions: store,
-    platform,
+    system,
     agents: testDirectory,
     findCall,
   })
@@ -66,7 +67,7 @@ export async function openRequirementsGateway(
   let count = 0
 
   function plan(turn: Turn, kind: RequirementKind, words: Partial<Policy>): PlannedRequirement {
-    const id = `requirement-${count}`
+    const id = count.toString(16).padStart(32, '0')
     const digest = requirements.states.digestOf(requirements.states.stateOf(id))
     const stored = { kind, message: 'May I?', ...words, requirement: id }
     const subject = isForOperator(stored) ? operatorSubject : subjectOf(turn.content.sender)
@@ -76,7 +77,7 @@ export async function openRequirementsGateway(
   return {
     store,
     requirements,
-    platform,
+    system,
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     advance(ms) {
       passed += ms

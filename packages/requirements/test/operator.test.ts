@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { RequirementsGateway } from './gateway.ts'
 import { openRequirementsGateway } from './gateway.ts'
 
-// What operators decide: by their own doors, or by the page that a mail to one of them leads to.
+// Tests decisions of operators by their API, and on the page that a mail links to.
 
 let gateway: RequirementsGateway
 const evil = `</textarea><script>alert(1)</script>`
@@ -35,7 +35,7 @@ test('the page shows everything in a call as text', async () => {
   const html = await (await fetch(gateway.url + path)).text()
   expect(html).toContain('&lt;script&gt;')
   expect(html).not.toContain('<script')
-  // What would turn the rest round stands there as its number.
+  // A character that would reverse the direction of the text is shown as its number.
   expect(html).toContain('\\u202e71')
   expect(html).not.toContain('\u202e')
 })

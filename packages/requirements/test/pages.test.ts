@@ -9,14 +9,14 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-const look = (path: string, init: RequestInit = {}) => fetch(gateway.url + path, init)
+const visit = (path: string, init: RequestInit = {}) => fetch(gateway.url + path, init)
 const decide = (path: string, body: BodyInit, headers: Record<string, string> = {}) =>
-  look(path, { method: 'POST', body, headers })
+  visit(path, { method: 'POST', body, headers })
 const form = (decision: string) => new URLSearchParams({ decision })
 
 test('the page stands in no frame, runs nothing, loads nothing and stays in no cache', async () => {
   const { path } = await gateway.requirement('consent_required')
-  for (const answer of [await look(path), await look('/actions/nothing'), await decide(path, form('nonsense'))]) {
+  for (const answer of [await visit(path), await visit('/actions/nothing'), await decide(path, form('nonsense'))]) {
     expect(Object.fromEntries(answer.headers)).toMatchObject({
       'content-type': 'text/html; charset=UTF-8',
       'content-security-policy': expect.stringMatching(
@@ -36,7 +36,7 @@ test('the page shows everything that an agent writes as text', async () => {
   for (const kind of ['consent_required', 'payment_required', 'unauthorized'] as const) {
     const words = { title: evil, message: evil, action_label: evil, amount: evil, currency: evil }
     const { path } = await gateway.requirement(kind, { ...words, auth_challenges: challenges })
-    const html = await (await look(path)).text()
+    const html = await (await visit(path)).text()
     expect(html).toContain('&lt;script&gt;')
     expect(html).not.toMatch(/<script|<img|href="javascript/)
     expect(html).toContain('Echo &amp; Co')
@@ -45,7 +45,7 @@ test('the page shows everything that an agent writes as text', async () => {
 
 test('HEAD says as much as GET, without the page', async () => {
   const { path } = await gateway.requirement('consent_required')
-  const answer = await look(path, { method: 'HEAD' })
+  const answer = await visit(path, { method: 'HEAD' })
   expect([answer.status, await answer.text()]).toEqual([200, ''])
   expect(await gateway.countTurns()).toBe(0)
 })
@@ -56,7 +56,7 @@ test('the page shows its words in the language of the reader, as far as it has t
     'pt-BR': { message: 'Posso?' },
   }
   const { path } = await gateway.requirement('consent_required', { title: 'Order', message_translations })
-  const textFor = async (language: string) => (await look(path, { headers: { 'accept-language': language } })).text()
+  const textFor = async (language: string) => (await visit(path, { headers: { 'accept-language': language } })).text()
   expect(await textFor('de-AT,de;q=0.9')).toMatch(/<h1>Bestellung<\/h1>[\s\S]*Darf ich\?/)
   expect(await textFor('fr, pt-br;q=0.8')).toMatch(/<h1>Order<\/h1>[\s\S]*Posso\?/)
   expect(await textFor('fr')).toContain('May I?')
@@ -80,7 +80,7 @@ describe('a decision', () => {
   test('that comes too late changes nothing, and the page says so', async () => {
     const { path } = await gateway.requirement('consent_required')
     gateway.advance(3_600_000)
-    for (const answer of [await look(path), await decide(path, form('grant'))]) {
+    for (const answer of [await visit(path), await decide(path, form('grant'))]) {
       expect([answer.status, await answer.text()]).toEqual([410, expect.stringContaining('<h1>This is over</h1>')])
     }
     expect(await gateway.countTurns()).toBe(0)
@@ -102,7 +102,7 @@ test('the gateway refuses a receipt where nobody has to pay', async () => {
   const paid = await gateway.requirement('payment_required', { amount: '1', currency: 'EUR' })
   const consent = await gateway.requirement('consent_required')
   expect((await decide(paid.path, form('pay_test'))).status).toBe(200)
-  const answer = await look(`${consent.path}/receipt?receipt=a.b.c`)
+  const answer = await visit(`${consent.path}/receipt?receipt=a.b.c`)
   expect([answer.status, await answer.text()]).toEqual([
     403,
     expect.stringContaining('&quot;consent_required&quot; is not paid for'),

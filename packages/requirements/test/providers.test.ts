@@ -8,7 +8,7 @@ import { openReceiptProvider } from '../src/payment/provider.ts'
 import { openRequirementsGateway, pagesOrigin } from './gateway.ts'
 
 const issuer = 'https://pay.test'
-const place = { origin: pagesOrigin, baseDir: mkdtempSync(join(tmpdir(), 'postern-keys-')), now: Date.now }
+const context = { origin: pagesOrigin, baseDir: mkdtempSync(join(tmpdir(), 'postern-keys-')), now: Date.now }
 
 async function makeKeys(algorithm: string) {
   const { privateKey, publicKey } = await generateKeyPair(algorithm, { extractable: true })
@@ -16,22 +16,22 @@ async function makeKeys(algorithm: string) {
 }
 
 function writeKeys(name: string, text: string): string {
-  writeFileSync(join(place.baseDir, name), text)
+  writeFileSync(join(context.baseDir, name), text)
   return name
 }
 
 test.each(['EdDSA', 'ES256', 'RS256'])(
   'the gateway accepts receipts with a signature by %s, from a key file with several keys',
   async algorithm => {
-    const [keys, others] = [await makeKeys(algorithm), await makeKeys(algorithm)]
+    const [keys, otherKeys] = [await makeKeys(algorithm), await makeKeys(algorithm)]
     const file = {
       keys: [
-        { ...others.open, kid: 'old' },
+        { ...otherKeys.open, kid: 'old' },
         { ...keys.open, kid: 'new' },
       ],
     }
     const jwks_file = writeKeys(`${algorithm}.json`, JSON.stringify(file))
-    const provider = await openReceiptProvider({ use: 'receipt', issuer, jwks_file }, place)
+    const provider = await openReceiptProvider({ use: 'receipt', issuer, jwks_file }, context)
     const gateway = await openRequirementsGateway()
     const { planned } = await gateway.requirement('payment_required', { amount: '007.10', currency: 'EUR' })
     const requirement = await gateway.store.findRequirement({ id: planned.id })
@@ -57,7 +57,7 @@ test.each(['EdDSA', 'ES256', 'RS256'])(
 
 test('the start fails with the names of unusable keys', async () => {
   const { open, secret } = await makeKeys('ES256')
-  const openWith = (keys: object) => openReceiptProvider({ use: 'receipt', issuer, ...keys }, place)
+  const openWith = (keys: object) => openReceiptProvider({ use: 'receipt', issuer, ...keys }, context)
   await expect(openWith({ jwk: secret })).rejects.toThrow('payments.jwk: holds a key that is not public')
   await expect(openWith({ jwk: { kty: 'oct', k: 'c2VjcmV0' } })).rejects.toThrow(
     'payments.jwk: holds a key that is not public',
@@ -85,11 +85,12 @@ test('the configuration is strict', () => {
 test('states have 256 bits, differ, and stay the same whenever a page shows them', async () => {
   const gateway = await openRequirementsGateway()
   const { stateOf, digestOf } = gateway.requirements.states
-  expect(stateOf('a')).toMatch(/^[\w-]{43}$/)
-  expect(stateOf('a')).toBe(stateOf('a'))
-  expect(stateOf('a')).not.toBe(stateOf('b'))
-  expect(digestOf(stateOf('a'))).toMatch(/^[0-9a-f]{64}$/)
+  const [a, b] = ['a'.repeat(32), 'b'.repeat(32)]
+  expect(stateOf(a)).toMatch(/^[\w-]{43}$/)
+  expect(stateOf(a)).toBe(stateOf(a))
+  expect(stateOf(a)).not.toBe(stateOf(b))
+  expect(digestOf(stateOf(a))).toMatch(/^[0-9a-f]{64}$/)
   const other = await openRequirementsGateway()
-  expect(other.requirements.states.stateOf('a')).not.toBe(stateOf('a'))
+  expect(other.requirements.states.stateOf(a)).not.toBe(stateOf(a))
   await Promise.all([gateway.close(), other.close()])
 })

@@ -13,9 +13,9 @@ test('the example of the README of requirements shows the question and takes the
   const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
   const [, code = ''] = /^```ts\n([\s\S]*?)^```$/m.exec(readme) ?? []
   const gateway = await openRequirementsGateway()
-  const { store, platform } = gateway
+  const { store, system } = gateway
   const { planned } = await gateway.requirement('consent_required', { message: 'May I order it?' })
-  const given = { store, decisions: store, platform, agents: testDirectory, id: planned.id }
+  const given = { store, decisions: store, system, agents: testDirectory, id: planned.id }
   expect(await runExample(code, { openRequirements, requirementsConfigSchema, ...given })).toContain('May I order it?')
   expect(await gateway.countTurns()).toBe(1)
   await gateway.close()

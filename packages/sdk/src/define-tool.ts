@@ -1,39 +1,59 @@
-import type { ToolContext, ToolDefinition } from '@postern/agents'
+// Types a tool of an agent, with its arguments inferred from their JSON Schema.
+import type { ToolContext, ToolDefinition, ToolTurnContext } from '@postern/agents'
+import type { AgentMessage } from './agent-message.ts'
 
-/** A tool whose arguments have the types that its JSON Schema says. */
+/** The second argument of a tool's `run`: everything that an agent has, and the message that it answers. */
+export interface RunContext extends Omit<ToolContext, 'message'> {
+  readonly message: AgentMessage
+}
+
+/** A tool as a module exports it, under the name that the model calls. */
+export interface RunnableTool extends Omit<ToolDefinition, 'run' | 'preview'> {
+  // biome-ignore lint/suspicious/noExplicitAny: the author of the schema knows the type of the arguments
+  run(args: any, context: RunContext): unknown
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  preview?(args: any, context: PreviewContext): unknown
+}
+
+/** The second argument of a tool's `preview`. */
+export interface PreviewContext extends Omit<ToolTurnContext, 'message'> {
+  readonly message: AgentMessage
+}
+
+/** A tool whose arguments have the types that its JSON Schema declares. */
 export interface TypedTool<Schema extends JsonSchema> {
   /**
-   * What the tool does, for the model.
+   * The purpose of the tool, for the model.
    *
    * @example
    * description: 'When the shop is open on a day of the week'
    */
   readonly description: string
   /**
-   * JSON Schema of the arguments, an object. Without it the tool takes no arguments.
+   * The JSON Schema of the arguments, which are an object. Without it, the tool has no arguments.
    *
    * @example
    * parameters: { type: 'object', properties: { day: { type: 'string' } }, required: ['day'] }
    */
   readonly parameters?: Schema
   /**
-   * Runs the tool. It returns JSON or text. The gateway logs what it throws; the model learns only that it failed.
+   * Runs the tool and returns JSON or text. The gateway logs an error, and the model learns only that the tool failed.
    *
    * @example
    * run: ({ day }) => ({ open: day === 'Sunday' ? 'closed' : 'nine to six' })
    */
-  run(args: ArgumentsOf<Schema>, context: ToolContext): unknown
+  run(args: ArgumentsOf<Schema>, context: RunContext): unknown
   /**
-   * Says in words what a run would do, for the person who has to allow it. It changes nothing.
+   * Describes in words what a run would do, for the person who must allow it. It changes nothing.
    *
    * @example
    * preview: ({ amount }) => `Refunds ${amount} EUR`
    */
-  preview?(args: ArgumentsOf<Schema>, context: ToolContext): unknown
+  preview?(args: ArgumentsOf<Schema>, context: PreviewContext): unknown
 }
 
 /**
- * Names the types of a tool: those of its arguments follow from `parameters`. It returns what it is given.
+ * Declares the types of a tool, of which those of its arguments follow from `parameters`, and returns the tool unchanged.
  *
  * @example
  * // agents/tools.ts: every export is a tool, by the name that the model calls
@@ -47,11 +67,11 @@ export interface TypedTool<Schema extends JsonSchema> {
  */
 export function defineTool<const Schema extends JsonSchema = { readonly type: 'object' }>(
   tool: TypedTool<Schema>,
-): ToolDefinition {
+): RunnableTool {
   return tool
 }
 
-/** A JSON Schema as it is written in a source file. */
+/** A JSON Schema in the form that a source file contains. */
 export interface JsonSchema {
   readonly [keyword: string]: unknown
 }
@@ -85,7 +105,7 @@ type Typed<Schema, Type> = Type extends 'object'
       ? Scalars[Type]
       : unknown
 
-/** The values that a JSON Schema allows, as far as `type`, `properties`, `required`, `items`, `enum` and `const` say. */
+/** The values that a JSON Schema allows, as far as `type`, `properties`, `required`, `items`, `enum` and `const` determine them. */
 export type ArgumentsOf<Schema> = Schema extends { readonly const: infer Value }
   ? Value
   : Schema extends { readonly enum: readonly (infer Value)[] }

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
-import type { AgentContext, NormalizedMessage } from '@postern/core'
 import { expect, test } from 'vitest'
-import type { AgentModule } from '../src/index.ts'
+import type { AgentContext, AgentModule, NormalizedMessage } from '../src/index.ts'
 import { defineAgent, defineTool } from '../src/index.ts'
 
 /** Runs the statements of a module with these names in place of its imports; gives its `agent`. */

@@ -1,13 +1,16 @@
-/** What has arrived somewhere, in order, and a way to wait for what has not arrived yet. */
+/** Lists arrived items in order, and waits for those that have not arrived yet. */
 export interface Arrivals<Item> {
   readonly items: readonly Item[]
   add(item: Item): void
-  /** The first item that matches, already here or still to come. @throws Error after `timeoutMs` or on close */
-  waitFor(match: (item: Item) => boolean, timeoutMs: number): Promise<Item>
+  /**
+   * Waits for the first item that matches, past or future. `until` is the longest wait in ms, or a signal that ends the wait.
+   * @throws Error when the wait ends, or on close
+   */
+  waitFor(match: (item: Item) => boolean, until: number | AbortSignal): Promise<Item>
   close(): void
 }
 
-/** `what` names the items in the error of a wait that ran out. */
+/** Creates a list of arrivals. `what` names the items in the error of a failed wait. */
 export function createArrivals<Item>(what: string): Arrivals<Item> {
   const items: Item[] = []
   const waiting = new Set<{ match(item: Item): boolean; resolve(item: Item): void; fail(reason: string): void }>()
@@ -17,16 +20,18 @@ export function createArrivals<Item>(what: string): Arrivals<Item> {
       items.push(item)
       for (const waiter of waiting) if (waiter.match(item)) waiter.resolve(item)
     },
-    async waitFor(match, timeoutMs) {
+    async waitFor(match, until) {
       const here = items.find(match)
       if (here !== undefined) return here
       const { promise, resolve, reject } = Promise.withResolvers<Item>()
       const fail = (reason: string) => reject(new Error(`No ${what} arrived: ${reason}`))
       const waiter = { match, resolve, fail }
-      const timer = setTimeout(() => fail(`waited ${timeoutMs} ms`), timeoutMs)
       waiting.add(waiter)
+      const endWait = endWith(until, () =>
+        fail(typeof until === 'number' ? `waited ${until} ms` : 'the wait has ended'),
+      )
       return promise.finally(() => {
-        clearTimeout(timer)
+        endWait()
         waiting.delete(waiter)
       })
     },
@@ -34,4 +39,15 @@ export function createArrivals<Item>(what: string): Arrivals<Item> {
       for (const { fail } of waiting) fail('the simulation was closed')
     },
   }
+}
+
+/** Calls `end` when the time is over or the signal aborts. Returns a function that cancels this. */
+function endWith(until: number | AbortSignal, end: () => void): () => void {
+  if (typeof until === 'number') {
+    const timer = setTimeout(end, until)
+    return () => clearTimeout(timer)
+  }
+  if (until.aborted) end()
+  until.addEventListener('abort', end, { once: true })
+  return () => until.removeEventListener('abort', end)
 }

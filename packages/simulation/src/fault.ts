@@ -1,4 +1,4 @@
-/** What a peer can get wrong, on purpose. Every peer of the simulation can send each of them. */
+/** Defines the deliberate faults of a peer. Every peer of the simulation can send each of them. */
 export const faults = [
   'unsigned',
   'tampered',
@@ -15,5 +15,5 @@ export const faults = [
 
 export type Fault = (typeof faults)[number]
 
-/** Faults of access tokens alone: `nbf` to come, an issuer that nobody trusts, a token without signature. */
+/** The faults of access tokens alone: an `nbf` in the future, an issuer that nobody trusts, a token without signature. */
 export type TokenOnlyFault = 'not_yet' | 'wrong_issuer' | 'alg_none'

@@ -1,10 +1,10 @@
-/** Where the gateway under examination listens. */
+/** The addresses of the gateway under examination. */
 export interface SimGateway {
   /** `https://agents.test` */
   readonly origin: string
-  /** Of the addresses of its agents, when it is another host than the origin's; the world redirects WebFinger from there. */
+  /** Host of its agents' addresses, when it is another one than the origin's; the world redirects WebFinger from there. */
   readonly handleHost?: string | undefined
-  /** Its HTTP port on 127.0.0.1. */
+  /** The gateway's HTTP port on 127.0.0.1. */
   readonly port: number
   readonly smtpPort?: number | undefined
   /** Bearer token of `POST /email/inbound`. */

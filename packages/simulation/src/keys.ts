@@ -1,3 +1,4 @@
+// Generates RSA keys for simulated senders when they are first needed.
 import { generateKeyPair } from 'node:crypto'
 import { promisify } from 'node:util'
 
@@ -9,7 +10,7 @@ export interface RsaKey {
   readonly publicPem: string
 }
 
-/** A key that is made when it is first asked for, off the main thread, and stays the same from then on. */
+/** Creates a key on the first request, off the main thread, and returns the same one from then on. */
 export function createLazyRsaKey(): () => Promise<RsaKey> {
   let made: Promise<RsaKey> | undefined
   return () => {

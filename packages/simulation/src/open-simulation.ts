@@ -1,3 +1,4 @@
+// Opens the whole simulation: DNS, fediverse, mail and A2A on loopback, with real keys.
 import type { SimA2a } from './a2a/a2a.ts'
 import { openSimA2a } from './a2a/a2a.ts'
 import type { SimDns } from './dns/dns.ts'
@@ -12,18 +13,20 @@ import type { LoopbackFetch } from './net/loopback-fetch.ts'
 import { createLoopbackFetch } from './net/loopback-fetch.ts'
 import type { LoopbackServer } from './net/loopback-server.ts'
 import { openLoopbackServer } from './net/loopback-server.ts'
+import type { InboxItem } from './persona-inbox.ts'
+import { listInbox } from './persona-inbox.ts'
 import type { SendRequest, SendResult } from './send.ts'
-import { sendVia } from './send.ts'
+import { fullAddress, sendVia } from './send.ts'
 
 /** A small real world on loopback: every key is real, every message is signed, nothing leaves the machine. */
 export interface Simulation {
-  /** What a gateway needs in its configuration to live in this world. */
+  /** Settings of a gateway that lives in this world. */
   readonly network: {
     readonly dns: readonly string[]
     /** Port of each host; `https://host/…` is sent there as plain HTTP. */
     readonly loopback: Readonly<Record<string, number>>
   }
-  /** Names the gateway under examination: makes its host known to every peer and to the DNS. */
+  /** Connects the gateway under examination: makes its host known to every peer and to the DNS. */
   connectGateway(gateway: SimGateway): void
   readonly dns: SimDns
   readonly fediverse: SimFediverse
@@ -31,21 +34,30 @@ export interface Simulation {
   readonly a2a: SimA2a
   /** The world's own way out, for tests that speak for themselves. */
   readonly loopback: LoopbackFetch
+  /** Lists everything that reached a person of the fediverse or a mailbox, in order. @throws Error for somebody who has no inbox */
+  listInbox(persona: string): Promise<readonly InboxItem[]>
+  /** Lets a person of the fediverse follow an agent; resolves when the agent has accepted. @throws Error when it does not */
+  follow(persona: string, agent: string): Promise<void>
   /** Speaks to an agent as a peer and waits for its reply. */
   send(request: SendRequest): Promise<SendResult>
   close(): Promise<void>
 }
 
-export async function openSimulation(): Promise<Simulation> {
+interface SimulationOptions {
+  /** Returns the time of every peer; default: that of the machine. */
+  now?(): number
+}
+
+export async function openSimulation({ now = Date.now }: SimulationOptions = {}): Promise<Simulation> {
   const ports = new Map<string, number>()
   const link: GatewayLink = { gateway: undefined }
   const loopback = createLoopbackFetch(ports)
   const dns = await openSimDns()
   const [handles, fediverse, mail, a2a] = await Promise.all([
     openHandleHost(link),
-    openSimFediverse(loopback),
-    openSimMail({ dns, loopback, link }),
-    openSimA2a({ loopback, link }),
+    openSimFediverse({ loopback, now }),
+    openSimMail({ dns, loopback, link, now }),
+    openSimA2a({ loopback, link, now }),
   ])
   for (const { hosts, port } of [fediverse, a2a]) {
     for (const host of hosts) ports.set(host, port)
@@ -68,7 +80,9 @@ export async function openSimulation(): Promise<Simulation> {
     mail,
     a2a,
     loopback,
-    send: request => sendVia(request, { fediverse, mail, a2a, link }),
+    listInbox: persona => listInbox(persona, { fediverse, mail, loopback }),
+    follow: (persona, agent) => fediverse.follow(persona, `@${fullAddress(agent, link)}`),
+    send: request => sendVia(request, { fediverse, mail, a2a, loopback, link }),
     async close() {
       await Promise.all([handles.close(), fediverse.close(), mail.close(), a2a.close(), dns.close()])
     },
@@ -77,7 +91,7 @@ export async function openSimulation(): Promise<Simulation> {
 
 const redirected: ReadonlySet<string> = new Set(['/.well-known/webfinger', '/.well-known/host-meta'])
 
-/** The site of a domain whose agents live on another host: nothing of it is known but where to ask for them. */
+/** Serves the site of a domain whose agents live on another host; it only tells where to ask for them. */
 function openHandleHost(link: GatewayLink): Promise<LoopbackServer> {
   return openLoopbackServer(async ({ path, target }) =>
     redirected.has(path)

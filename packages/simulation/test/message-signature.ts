@@ -1,7 +1,7 @@
 import { createHash, createSign, createVerify } from 'node:crypto'
 import type { SimRequest } from '../src/net/loopback-server.ts'
 
-/** `Content-Digest` of RFC 9530. */
+/** Computes the `Content-Digest` (RFC 9530) of a body. */
 export function contentDigestOf(body: string | Uint8Array): string {
   return `sha-256=:${createHash('sha256').update(body).digest('base64')}:`
 }
@@ -13,7 +13,7 @@ export interface MessageSignaturePlan {
   readonly covered?: readonly string[]
 }
 
-/** The signature fields of RFC 9421 §2.5 over a POST, by hand. */
+/** Writes the signature fields of a POST (RFC 9421 §2.5) by hand. */
 export function signMessageByHand(url: string, body: string, plan: MessageSignaturePlan): Record<string, string> {
   const covered = plan.covered ?? ['@method', '@target-uri', 'content-digest']
   const created = Math.floor((plan.created ?? new Date()).getTime() / 1_000)

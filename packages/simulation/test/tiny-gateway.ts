@@ -8,7 +8,7 @@ export interface TinyGateway extends LoopbackServer {
   readonly actorId: string
   readonly keyId: string
   readonly privatePem: string
-  /** Whatever was posted to it. */
+  /** All requests that were posted to the gateway. */
   readonly posted: readonly SimRequest[]
   /** Signs and posts an activity; `change` may spoil the headers. */
   post(url: string, activity: unknown, options?: TinyPostOptions): Promise<number>

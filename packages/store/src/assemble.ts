@@ -1,54 +1,74 @@
-import type { ByteStore, Log, NoticeStore, ObjectStore, Store } from '@postern/core'
-import { createObjectStore } from './blobs/objects.ts'
-import type { StoredChannel } from './channels/facts.ts'
-import { readChannelFacts } from './channels/facts.ts'
-import type { BlobFiles } from './engine/blob-files.ts'
-import type { Batch, Database } from './engine/database.ts'
-import { beginWork, sqlOf, undoWork } from './engine/database.ts'
-import type { StoreContext } from './engine/store-context.ts'
-import type { Writer, WriterHooks } from './engine/writer.ts'
-import type { ChatForgetting } from './forgetting/chat.ts'
-import { createChatForgetting } from './forgetting/chat.ts'
-import type { OwnerForgetting } from './forgetting/owner.ts'
-import { createOwnerForgetting } from './forgetting/owner.ts'
-import { createWithdrawalStore } from './forgetting/withdrawals.ts'
+// Assembles the store from its parts, for any engine.
+import type { ByteStore, Log, ObjectStore } from '@postern/message'
+import type { NoticeStore, SecretStore, Store } from '@postern/pipeline'
+import { createObjectStore } from './blobs/object-store.ts'
+import type { StoredChannel } from './channels/channel-facts.ts'
+import { readChannelFacts } from './channels/channel-facts.ts'
+import type { BlobFiles } from './files/blob-files.ts'
+import type { ChatForgetting } from './forgetting/forget-chat.ts'
+import { createChatForgetting } from './forgetting/forget-chat.ts'
+import type { OwnerForgetting } from './forgetting/forget-owner.ts'
+import { createOwnerForgetting } from './forgetting/forget-owner.ts'
+import { createWithdrawalStore } from './forgetting/withdrawal-store.ts'
 import { createAdmission } from './intake/admission.ts'
-import { createLookupStore } from './lookup.ts'
-import { createFirstMessages } from './messages/table.ts'
+import { createFirstMessages } from './messages/first-messages.ts'
+import { createOperatorStore } from './operator/operator-store.ts'
 import type { Refusals } from './operator/refusals.ts'
 import { createRefusals } from './operator/refusals.ts'
-import { createOperatorStore } from './operator/store.ts'
-import { createWhyStore } from './operator/why/store.ts'
-import { createWriteCheck } from './operator/write-check.ts'
-import { createOnceStore } from './peers/once.ts'
-import { createRelationStore } from './peers/senders.ts'
-import { createPeopleStore } from './people/store.ts'
-import type { LookupLog } from './replay/lookups.ts'
-import { createArrivalLookup, createLookups } from './replay/lookups.ts'
-import { createOverdueStore } from './requirements/overdue.ts'
-import { createRequirementStore } from './requirements/store.ts'
-import { createResolutionPlan } from './requirements/table.ts'
+import { createWhyStore } from './operator/why/why-store.ts'
+import { createWorkCheck } from './operator/work-check.ts'
+import { createRelationStore } from './peers/relation-store.ts'
+import { createOnceStore } from './peers/single-use.ts'
+import type { KnownPeopleReader } from './people/known-people.ts'
+import { createKnownPeopleReader } from './people/known-people.ts'
+import { createPeopleStore } from './people/people-store.ts'
+import { createWorkStore } from './queue/commit/work-store.ts'
+import { createInProcessTurns } from './queue/turns/in-process-turns.ts'
+import type { FetchLog } from './replay/recorded-fetches.ts'
+import { createArrivalLookup, createRecordedFetches } from './replay/recorded-fetches.ts'
+import { createOverdueStore } from './requirements/overdue-requirements.ts'
+import { createRequirementStore } from './requirements/requirement-store.ts'
+import { createResolutionPlan } from './requirements/requirement-table.ts'
+import type { Pruning } from './retention/prune.ts'
+import { createPruning } from './retention/prune.ts'
+import { createSecretRings } from './secret-rings.ts'
+import type { Database } from './sql/sql.ts'
+import { sqlOf } from './sql/sql.ts'
+import { createLookupStore } from './store-queries.ts'
 import { createTables } from './tables.ts'
-import { createTaskStore } from './tasks/store.ts'
-import type { StoreTranscript } from './transcript/open.ts'
-import { createSqliteTranscript } from './transcript/open.ts'
-import type { OwnedRecordStore } from './transcript/records/store.ts'
-import { createRecordStore } from './transcript/records/store.ts'
-import { createTurnOffer } from './turns/turn-offer.ts'
-import { createWorkStore } from './work/store.ts'
+import { createTaskStore } from './tasks/task-store.ts'
+import type { Batch } from './transaction/batch.ts'
+import { beginWork, undoWork } from './transaction/batch.ts'
+import type { StoreContext } from './transaction/store-context.ts'
+import type { Writer, WriterHooks } from './transaction/writer.ts'
+import type { OwnedRecordStore } from './transcript/records/record-store.ts'
+import { createRecordStore } from './transcript/records/record-store.ts'
+import type { StoreTranscript } from './transcript/transcript-store.ts'
+import { createSqliteTranscript } from './transcript/transcript-store.ts'
 
-/** The store, and the conversations as dialects read and write them, in one place. */
-export interface GatewayStore extends Store, OwnerForgetting, ChatForgetting {
+/** Members of the store for the transcript, and members that only the gateway itself uses. */
+interface GatewayMembers extends OwnerForgetting, ChatForgetting, Pruning, KnownPeopleReader {
   readonly transcript: StoreTranscript
   readonly objects: ObjectStore
   readonly records: OwnedRecordStore
-  /** Nothing is left of what was deleted, in no unused room of a file. As long as it takes nothing else is done. */
+  /** Rewrites all files, so that no unused page has deleted data. Nothing else runs at the same time. */
   rewriteFiles(): Promise<void>
-  /** Writes what means nothing. @throws Unavailable */
-  checkWrites(): Promise<void>
+  /** Writes a row without meaning and reads it back as callers read. @throws Unavailable */
+  checkWork(): Promise<void>
 }
 
-/** What a store is made of, whatever the engine. */
+/** The whole store of a gateway. */
+export interface GatewayStore extends Store, GatewayMembers {
+  /** The same store for operators. Their long readings do not delay callers. */
+  readonly forOperators: Omit<GatewayStore, 'forOperators'>
+}
+
+/** The store as an engine opens it. The secrets by purpose are added later, because they use its calls. */
+export interface AssembledStore extends Omit<Store, keyof SecretStore>, GatewayMembers {
+  readonly forOperators: Omit<AssembledStore, 'forOperators'>
+}
+
+/** Dependencies of a store of any engine. */
 interface StoreDeps {
   readonly db: Database
   openWriter(hooks: WriterHooks): Writer
@@ -56,40 +76,48 @@ interface StoreDeps {
   readonly notices: NoticeStore
   readonly now: () => number
   readonly channels: readonly StoredChannel[]
-  /** Nobody else writes the database. */
+  /** The key of the digests of deleted messages. */
+  readonly handledSecret: string
+  /** True if only this process writes the database. */
   readonly isAlone: boolean
   readonly log: Log
   readonly bytes: ByteStore | undefined
-  /** Something was written for good. */
+  /** Runs when a transaction is durable. */
   onDurable(batch: Batch): void
-  /** As `Store.scrub`, where the engine keeps old pages that can be told to go. */
+  /** Removes old pages with deleted rows. Absent for engines that keep none. */
   readonly scrub?: (() => void) | undefined
-  /** Writes all files anew, where that takes out what is left of deleted rows. */
+  /** Rewrites all files. Absent for engines whose files keep no deleted rows. */
   readonly rewrite?: (() => void) | undefined
-  /** Lets go of the engine, at the end. */
+  /** True if the store only reads; false by default. */
+  readonly readsOnly?: boolean | undefined
+  /** Closes the engine, at the end. */
   release(): Promise<void> | void
 }
 
-export function assembleStore(parts: StoreDeps): GatewayStore {
-  const db = sqlOf(parts.db)
-  const { openWriter, files, notices, now, log, bytes, isAlone, onDurable, scrub = () => {}, rewrite, release } = parts
+export function assembleStore(deps: StoreDeps): AssembledStore {
+  const db = sqlOf(deps.db)
+  const { openWriter, files, notices, now, log, bytes, isAlone, onDurable, scrub = () => {}, rewrite, release } = deps
   const firstMessages = createFirstMessages()
-  const turnOffer = createTurnOffer({ db, now, isAlone })
+  const inProcessTurns = createInProcessTurns({ db, now, isAlone })
   const writer = openWriter(createHooks({ firstMessages, onDurable }))
   const { write, writeLightly, writeLast } = writer
-  const channels = readChannelFacts(parts.channels)
-  const context: StoreContext = { db, channels, write, writeLightly, writeLast, now, log, files, isAlone, scrub }
-  const tables = createTables({ ...context, firstMessages, turnOffer })
-  const places = {
+  const channels = readChannelFacts(deps.channels)
+  const context: StoreContext = {
+    ...{ db, channels, write, writeLightly, writeLast, now, log, files, isAlone, scrub },
+    ...{ handledSecret: deps.handledSecret, readsOnly: deps.readsOnly === true },
+  }
+  const tables = createTables({ ...context, firstMessages, inProcessTurns })
+  const stores = {
     transcript: createSqliteTranscript(context, tables),
     objects: createObjectStore(context, bytes),
     records: createRecordStore(context),
   }
   const refusals = createRefusals(context)
-  const { flush: flushLookups, ...lookups } = createLookups(context, tables.lookups)
+  const { flush: flushLookups, ...lookups } = createRecordedFetches(context, tables.lookups)
   const { admitNew, ...admission } = createAdmission(context, tables)
   const planResolution = createResolutionPlan(context, tables)
-  return {
+  const lookupStore = createLookupStore(context, tables)
+  const store: AssembledStore['forOperators'] = {
     ...admission,
     ...createRequirementStore(context, tables, { admitNew, planResolution }),
     ...createOverdueStore(context, { requirements: tables.requirements, planResolution, admitNew }),
@@ -97,23 +125,57 @@ export function assembleStore(parts: StoreDeps): GatewayStore {
     ...lookups,
     ...createArrivalLookup(db, files),
     ...createWorkStore(context, tables),
-    ...createLookupStore(context, tables),
-    ...createTaskStore(context, tables),
+    ...lookupStore,
+    ...createTaskStore(context, { ...tables, admitNew }),
     ...createOnceStore(context),
     ...createRelationStore(context),
-    ...createPeopleStore(context, tables, places),
+    ...createPeopleStore(context, tables, { ...stores, admitNew }),
+    ...createKnownPeopleReader(context),
     ...createOwnerForgetting(context, tables),
     ...createChatForgetting(context, tables, bytes),
     ...createWithdrawalStore(context, tables),
+    ...createPruning(context, tables, lookupStore),
     ...createOperatorStore(context, tables, refusals),
     ...createWhyStore(context, refusals),
     ...notices,
-    ...places,
-    checkWrites: createWriteCheck(context),
+    ...stores,
+    checkWork: createWorkCheck(context),
+    now,
     async rewriteFiles() {
       rewrite?.()
     },
     close: createClosing({ writer, refusals, flushLookups, release }),
+  }
+  return { ...store, forOperators: store }
+}
+
+/** Adds the members that use the calls of an engine. */
+export function completeStore(
+  { forOperators, ...store }: AssembledStore,
+  { readsOnly, ...circumstances }: Pick<StoreDeps, 'now' | 'isAlone' | 'readsOnly'>,
+): GatewayStore {
+  const { close: closeSecrets, ...secrets } = createSecretRings({
+    store: readsOnly ? makeUpSecrets(store) : store,
+    ...circumstances,
+  })
+  const close = () => {
+    closeSecrets()
+    return store.close()
+  }
+  return { ...store, ...secrets, close, forOperators: { ...forOperators, ...secrets, close } }
+}
+
+/** Invents missing secrets for this process, in a store that only reads. Nothing that they sign leaves the process. */
+function makeUpSecrets({
+  secret,
+  hasSecret,
+  notify,
+  listen,
+}: Pick<AssembledStore, 'secret' | 'hasSecret' | 'notify' | 'listen'>) {
+  return {
+    ...{ hasSecret, notify, listen },
+    secret: async (name: string, make: () => Promise<string>) =>
+      (await hasSecret(name)) ? secret(name, make) : make(),
   }
 }
 
@@ -123,10 +185,10 @@ interface HookDeps extends Pick<StoreDeps, 'onDurable'> {
 
 function createHooks({ firstMessages, onDurable }: HookDeps): WriterHooks {
   return {
-    // Committed, a message has its number for good, and a turn its lease.
+    // After the commit a message keeps its number, and a turn its lease.
     onCommitted: batch => firstMessages.keep(batch.firstMessages),
     onUndone: undoWork,
-    // A notice may be about a turn that begins: whoever runs it has to hear of it.
+    // A notice may concern a turn that begins, so the worker gets the turn first.
     onDurable(batch) {
       beginWork(batch)
       onDurable(batch)
@@ -137,10 +199,10 @@ function createHooks({ firstMessages, onDurable }: HookDeps): WriterHooks {
 interface Closing extends Pick<StoreDeps, 'release'> {
   readonly writer: Writer
   readonly refusals: Refusals
-  readonly flushLookups: LookupLog['flush']
+  readonly flushLookups: FetchLog['flush']
 }
 
-/** What is waiting is written first; to close again waits for the same end. */
+/** Creates `close`, which first writes all waiting data. A second call waits for the same close. */
 function createClosing({ writer, refusals, flushLookups, release }: Closing): () => Promise<void> {
   let closed: Promise<void> | undefined
   const closeAll = async () => {

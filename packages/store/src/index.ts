@@ -1,7 +1,11 @@
+// Exports the store that gateways and commands use.
 export type { GatewayStore } from './assemble.ts'
 export { backupSqlite } from './backup/create.ts'
 export type { BackupManifest } from './backup/manifest.ts'
 export { checkBackup, restoreSqlite } from './backup/restore.ts'
+export { loadPostgres } from './load-postgres.ts'
 export { isPostgresUrl } from './postgres/server/settings.ts'
-export { inspectSqlite } from './sqlite/inspect-file.ts'
-export { openSqliteStore } from './sqlite/store.ts'
+export { pendingFix } from './schema/pending-steps.ts'
+export { findPendingSteps, inspectSqlite } from './sqlite/inspect-file.ts'
+export { readSqliteStore } from './sqlite/reading/read-store.ts'
+export { openSqliteStore } from './sqlite/sqlite-store.ts'

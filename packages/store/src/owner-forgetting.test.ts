@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { DatabaseSync } from 'node:sqlite'
-import { rememberedKind } from '@postern/core'
+import { rememberedKind } from '@postern/pipeline'
 import { sketchedChannels, sketchIntake } from '@postern/testing'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openSqliteStore } from './index.ts'
@@ -9,9 +9,9 @@ import { openSqliteStore } from './index.ts'
 const log = { debug() {}, info() {}, warn() {}, error() {} }
 const ada = 'web:["https://id.test","ada"]'
 const eve = 'web:["https://id.test","eve"]'
-/** What happens while the bytes of a file are removed. */
+/** Runs during the removal of a file's bytes. */
 let meanwhile = async () => {}
-const bytes = { write: async () => {}, read: async () => undefined, remove: () => meanwhile() }
+const bytes = { name: 'of the test', write: async () => {}, read: async () => undefined, remove: () => meanwhile() }
 
 let folder: string
 let store: Awaited<ReturnType<typeof openSqliteStore>>
@@ -34,14 +34,14 @@ afterEach(async () => {
 const putFile = (owner: string, path: string, content: Uint8Array) =>
   store.objects.putObject({ bucket: 'files', path, owner, mime: 'text/plain', bytes: content })
 
-/** Says something in a run of the owner's own conversation. */
-const say = (owner: string, id: string, rest: object = {}) =>
+/** Sketches a message in a run of the owner's own conversation. */
+const say = (owner: string, id: string, overrides: object = {}) =>
   store.admit(
     sketchIntake(id, {
       task: { owner, id: `run of ${id}`, context: 'chat' },
       thread: { scope: owner },
-      message: { received_via: 'web', thread_id: 'chat' },
-      ...rest,
+      message: { received_via: 'web', thread_source: 'chat' },
+      ...overrides,
     }),
     'c',
   )
@@ -65,7 +65,7 @@ describe('forgetting an owner', () => {
   })
 
   test('leaves no row that points at one which is gone, whenever the owner speaks meanwhile', async () => {
-    // Eve's words are written with each step of the forgetting; with one of them Ada's come in between.
+    // Eve writes at each step of the forgetting. At one of them Ada writes, too.
     for (let step = 0; step < 6; step += 1) {
       await say(ada, `before ${step}`)
       const forgetting = store.forgetTasks(ada)

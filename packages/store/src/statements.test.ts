@@ -4,11 +4,11 @@ import { collectStatements } from '../test/collect-statements.ts'
 import { migrateDatabase } from './schema/migrate.ts'
 
 function countParameters(sql: string): number {
-  const found = [...sql.replace(/'[^']*'/g, '').matchAll(/\?(\d*)/g)].map(([, number]) => Number(number))
-  return Math.max(found.length, ...found)
+  const parameters = [...sql.replace(/'[^']*'/g, '').matchAll(/\?(\d*)/g)].map(([, number]) => Number(number))
+  return Math.max(parameters.length, ...parameters)
 }
 
-/** SQLite asks for leave whenever it compiles a statement. */
+/** Counts the calls of the authorizer, which SQLite makes whenever it compiles a statement. */
 function watchCompiling(db: DatabaseSync): () => number {
   let asked = 0
   db.setAuthorizer(() => {
@@ -18,7 +18,7 @@ function watchCompiling(db: DatabaseSync): () => number {
   return () => asked
 }
 
-test('SQLite compiles no statement again when the store runs it with another value', async () => {
+test('SQLite does not recompile a statement of the store when a parameter gets another value', async () => {
   const db = new DatabaseSync(':memory:', { enableForeignKeyConstraints: false })
   migrateDatabase(db)
   const countAsked = watchCompiling(db)
@@ -29,7 +29,7 @@ test('SQLite compiles no statement again when the store runs it with another val
       try {
         statement.all(...Array<string | number>(countParameters(sql)).fill(value))
       } catch {
-        // Of a value that the statement does not take; it has been compiled by then.
+        // The statement rejects the value, but it has been compiled by then.
       }
     }
     return countAsked() > before

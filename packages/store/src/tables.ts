@@ -1,43 +1,58 @@
-import type { BlobTable } from './blobs/table.ts'
-import { createBlobTable } from './blobs/table.ts'
-import type { ChannelFacts } from './channels/facts.ts'
-import type { EntryTable } from './conversations/entries.ts'
-import { createEntryTable } from './conversations/entries.ts'
-import type { ThreadTable } from './conversations/threads.ts'
-import { createThreadTable } from './conversations/threads.ts'
-import type { DeliveryOffer, DeliveryTable } from './deliveries/queue.ts'
-import { createDeliveryOffer, createDeliveryTable } from './deliveries/queue.ts'
-import type { BlobFiles } from './engine/blob-files.ts'
-import type { Ownership, Sql } from './engine/database.ts'
-import type { ForgetMessage } from './forgetting/forget.ts'
-import { createForget } from './forgetting/forget.ts'
+// Creates the tables that several stores share.
+import type { BlobTable } from './blobs/blob-table.ts'
+import { createBlobTable } from './blobs/blob-table.ts'
+import type { ChannelFacts } from './channels/channel-facts.ts'
+import type { BlobFiles } from './files/blob-files.ts'
+import type { ForgetMessage } from './forgetting/forget-message.ts'
+import { createForget } from './forgetting/forget-message.ts'
+import type { BudgetTable } from './intake/budgets.ts'
+import { createBudgetTable } from './intake/budgets.ts'
 import type { EditTable } from './intake/effects.ts'
 import { createEditTable } from './intake/effects.ts'
-import type { BudgetTable, QuotaTable } from './intake/look-up.ts'
-import { createBudgetTable, createQuotaTable } from './intake/look-up.ts'
+import type { QuotaTable } from './intake/quotas.ts'
+import { createQuotaTable } from './intake/quotas.ts'
+import type { FirstMessages } from './messages/first-messages.ts'
+import type { NoteTable } from './messages/notes.ts'
+import { createNoteTable } from './messages/notes.ts'
+import type { ReadMessage } from './messages/read-message.ts'
+import { createMessageReader } from './messages/read-message.ts'
 import type { ResponseTable } from './messages/responses.ts'
 import { createResponseTable } from './messages/responses.ts'
-import type { FirstMessages, ReadMessage } from './messages/table.ts'
-import { createMessageReader } from './messages/table.ts'
-import type { ProofKeyTable, RelationTable, WithdrawalTable } from './peers/senders.ts'
-import { createProofKeyTable, createRelationTable, createWithdrawalTable } from './peers/senders.ts'
-import type { LookupTable } from './replay/lookups.ts'
-import { createLookupTable } from './replay/lookups.ts'
-import type { RequirementTable } from './requirements/table.ts'
-import { createRequirementTable } from './requirements/table.ts'
-import type { TaskTable } from './tasks/table.ts'
-import { createTaskTable } from './tasks/table.ts'
+import type { HandledKeyTable } from './peers/handled-keys.ts'
+import { createHandledKeyTable } from './peers/handled-keys.ts'
+import type { ProofKeyTable } from './peers/proof-keys.ts'
+import { createProofKeyTable } from './peers/proof-keys.ts'
+import type { RelationTable } from './peers/relations.ts'
+import { createRelationTable } from './peers/relations.ts'
+import type { WithdrawalTable } from './peers/withdrawals.ts'
+import { createWithdrawalTable } from './peers/withdrawals.ts'
+import type { PartialAnswerTable } from './queue/commit/partial-answers.ts'
+import { createPartialAnswerTable } from './queue/commit/partial-answers.ts'
+import type { DeliveryTable } from './queue/deliveries/delivery-table.ts'
+import { createDeliveryTable } from './queue/deliveries/delivery-table.ts'
+import type { InProcessDeliveries } from './queue/deliveries/in-process-deliveries.ts'
+import { createInProcessDeliveries } from './queue/deliveries/in-process-deliveries.ts'
+import type { InProcessTurns } from './queue/turns/in-process-turns.ts'
+import type { TurnTable } from './queue/turns/turn-table.ts'
+import { createTurnTable } from './queue/turns/turn-table.ts'
+import type { RecordedFetchTable } from './replay/recorded-fetches.ts'
+import { createRecordedFetchTable } from './replay/recorded-fetches.ts'
+import type { RequirementTable } from './requirements/requirement-table.ts'
+import { createRequirementTable } from './requirements/requirement-table.ts'
+import type { Ownership } from './sql/ownership.ts'
+import type { Sql } from './sql/sql.ts'
+import type { TaskCancel } from './tasks/cancel-task.ts'
+import { createTaskCancel } from './tasks/cancel-task.ts'
+import type { TaskTable } from './tasks/task-table.ts'
+import { createTaskTable } from './tasks/task-table.ts'
 import type { WatchTable } from './tasks/watches.ts'
 import { createWatchTable } from './tasks/watches.ts'
-import type { NoteTable } from './turns/note-table.ts'
-import { createNoteTable } from './turns/note-table.ts'
-import type { TurnTable } from './turns/table.ts'
-import { createTurnTable } from './turns/table.ts'
-import type { TurnOffer } from './turns/turn-offer.ts'
-import type { PartialAnswerTable } from './work/commit.ts'
-import { createPartialAnswerTable } from './work/commit.ts'
+import type { EntryTable } from './threads/entries.ts'
+import { createEntryTable } from './threads/entries.ts'
+import type { ThreadTable } from './threads/threads.ts'
+import { createThreadTable } from './threads/threads.ts'
 
-/** The tables that several stores write to, each with its rules. Synchronous: they run inside a write. */
+/** Tables that several stores write to, each with its rules. Their members run synchronously, inside a write. */
 export interface Tables {
   readonly channels: ChannelFacts
   readonly threads: ThreadTable
@@ -45,6 +60,7 @@ export interface Tables {
   readonly blobs: BlobTable
   readonly tasks: TaskTable
   readonly watches: WatchTable
+  readonly taskCancel: TaskCancel
   readonly turns: TurnTable
   readonly edits: EditTable
   readonly notes: NoteTable
@@ -57,11 +73,12 @@ export interface Tables {
   readonly budgets: BudgetTable
   readonly withdrawals: WithdrawalTable
   readonly proofKeys: ProofKeyTable
-  readonly lookups: LookupTable
+  readonly handledKeys: HandledKeyTable
+  readonly lookups: RecordedFetchTable
   readonly readMessage: ReadMessage
   readonly firstMessages: FirstMessages
-  readonly turnOffer: TurnOffer
-  readonly deliveryOffer: DeliveryOffer
+  readonly inProcessTurns: InProcessTurns
+  readonly inProcessDeliveries: InProcessDeliveries
   readonly forget: ForgetMessage
 }
 
@@ -69,41 +86,57 @@ interface TablesDeps extends Ownership {
   readonly db: Sql
   readonly files: BlobFiles
   readonly channels: ChannelFacts
+  readonly handledSecret: string
   readonly firstMessages: FirstMessages
-  readonly turnOffer: TurnOffer
+  readonly inProcessTurns: InProcessTurns
 }
 
-export function createTables({ db, files, channels, firstMessages, turnOffer, ...ownership }: TablesDeps): Tables {
+export function createTables({
+  db,
+  files,
+  channels,
+  handledSecret,
+  firstMessages,
+  inProcessTurns,
+  ...ownership
+}: TablesDeps): Tables {
   const relations = createRelationTable(db, ownership)
   const entries = createEntryTable(db)
-  const deliveryOffer = createDeliveryOffer(db, ownership)
-  const parts = {
-    entries,
+  const inProcessDeliveries = createInProcessDeliveries(db, ownership)
+  const deliveries = createDeliveryTable(db, { relations, inProcessDeliveries })
+  const watches = createWatchTable(db, deliveries)
+  const taskCancel = createTaskCancel(db, watches)
+  const said = {
     notes: createNoteTable(db, { entries }),
     blobs: createBlobTable(db, files),
-    turns: createTurnTable(db),
-    deliveries: createDeliveryTable(db, { relations, deliveryOffer }),
+    deliveries,
     responses: createResponseTable(db),
     threads: createThreadTable(db),
   }
+  const partialAnswers = createPartialAnswerTable(db, said)
+  const { withdrawInterim } = partialAnswers
+  const turns = createTurnTable(db, { leaveTask: taskCancel.cancelUnlessOpen, withdrawInterim })
+  const tables = { entries, turns, ...said }
   return {
     channels,
-    ...parts,
-    edits: createEditTable(db, parts),
-    requirements: createRequirementTable(db),
+    ...tables,
+    edits: createEditTable(db, tables),
+    requirements: createRequirementTable(db, { taskCancel }),
     relations,
     tasks: createTaskTable(db),
-    watches: createWatchTable(db, parts.deliveries),
-    partialAnswers: createPartialAnswerTable(db, parts),
+    watches,
+    taskCancel,
+    partialAnswers,
     quotas: createQuotaTable(db),
     budgets: createBudgetTable(db),
     withdrawals: createWithdrawalTable(db, ownership),
     proofKeys: createProofKeyTable(db),
-    lookups: createLookupTable(db),
+    handledKeys: createHandledKeyTable(db, { channels, handledSecret }),
+    lookups: createRecordedFetchTable(db),
     readMessage: createMessageReader(db, files),
     firstMessages,
-    turnOffer,
-    deliveryOffer,
-    forget: createForget(db, parts),
+    inProcessTurns: inProcessTurns,
+    inProcessDeliveries: inProcessDeliveries,
+    forget: createForget(db, tables),
   }
 }

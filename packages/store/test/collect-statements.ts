@@ -2,15 +2,15 @@ import { DatabaseSync } from 'node:sqlite'
 import { sketchedChannels } from '@postern/testing'
 import { vi } from 'vitest'
 import { assembleStore } from '../src/assemble.ts'
-import { noBlobFiles } from '../src/engine/blob-files.ts'
-import type { FileDatabase } from '../src/engine/database.ts'
-import { createNotices } from '../src/engine/database.ts'
-import { createWriter } from '../src/engine/writer.ts'
+import { noBlobFiles } from '../src/files/blob-files.ts'
 import { openSqliteStore } from '../src/index.ts'
-import { openDatabase } from '../src/sqlite/open.ts'
+import type { FileDatabase } from '../src/sql/sql.ts'
+import { openDatabase } from '../src/sqlite/open-database.ts'
+import { createWriter } from '../src/sqlite/write/writer.ts'
+import { createNotices } from '../src/transaction/notice-hub.ts'
 import { discardLog } from './open-test-store.ts'
 
-/** Every statement a store prepares on SQLite. */
+/** Collects every query and row change that a store prepares on SQLite. */
 export async function collectStatements(): Promise<readonly string[]> {
   const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare')
   const store = await openSqliteStore({ channels: sketchedChannels, path: ':memory:', now: () => 0, log: discardLog })
@@ -20,7 +20,7 @@ export async function collectStatements(): Promise<readonly string[]> {
   return statements.filter(isOnRows)
 }
 
-/** Every statement a store prepares on an engine that is not SQLite itself. */
+/** Collects every query and row change that a store prepares on an engine other than SQLite. */
 export async function collectPortedStatements(): Promise<readonly string[]> {
   const db = openDatabase(':memory:')
   const statements: string[] = []
@@ -38,6 +38,7 @@ export async function collectPortedStatements(): Promise<readonly string[]> {
   const store = assembleStore({
     db: port,
     channels: sketchedChannels,
+    handledSecret: 'secret',
     openWriter: hooks => createWriter(port, hooks),
     isAlone: false,
     files: noBlobFiles,

@@ -1,15 +1,15 @@
-/** The same numbers for the same seed, so that what failed once fails again. */
+/** A source of random values that are the same for the same seed, so that a failure can be repeated. */
 export interface Dice {
-  /** An integer from 0 to n − 1. */
+  /** Returns an integer from 0 to n − 1. */
   roll(n: number): number
-  /** Once in n times. */
+  /** Returns true once in n times on average. */
   oneIn(n: number): boolean
   pick<Item>(list: readonly Item[]): Item
-  /** Never the same twice. */
+  /** Returns a name that it has not returned before. */
   name(): string
 }
 
-/** Mulberry32. */
+/** Creates dice by the algorithm Mulberry32. */
 export function createDice(seed: number): Dice {
   let state = Math.imul(seed, 2_654_435_761)
   let names = 0

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
-import type { Answer, Blob, Intake, Part, PersonIdentity, Turn } from '@postern/core'
+import type { Part } from '@postern/message'
+import type { Answer, Blob, Intake, PersonIdentity, Turn } from '@postern/pipeline'
 import { sketchAnswer, sketchIntake } from '@postern/testing'
 import {
   createSessionStore,
@@ -12,7 +13,7 @@ import {
 import type { GatewayStore } from '../src/index.ts'
 import type { Dice } from './dice.ts'
 
-/** Somebody all of whose words, ids and names bear their mark. */
+/** A person whose messages, ids and names all contain their mark. */
 export interface MarkedPerson {
   readonly mark: string
   readonly owner: string
@@ -37,11 +38,11 @@ interface LifeParts {
   readonly now: () => number
 }
 
-/** What people do in the five formats and on the fediverse, by dice. */
+/** Creates random acts of people in the five formats and on the fediverse. */
 export function createMarkedLife({ store, dice, now }: LifeParts) {
   const { roll, oneIn, name, pick } = dice
-  const platform = { now, randomBytes: (size: number) => Uint8Array.from({ length: size }, () => roll(256)) }
-  const sessions = createSessionStore({ transcript: store.transcript, records: store.records, platform })
+  const system = { now, randomBytes: (size: number) => Uint8Array.from({ length: size }, () => roll(256)) }
+  const sessions = createSessionStore({ transcript: store.transcript, records: store.records, system })
   const word = ({ mark }: MarkedPerson) => `${mark} ${name()}`
 
   function writeFile(person: MarkedPerson): { readonly blobs: readonly Blob[]; readonly part: Part } {
@@ -81,9 +82,10 @@ export function createMarkedLife({ store, dice, now }: LifeParts) {
       authorship: { author: subject, object: `object of ${id}` },
       proofs: [{ kind: 'bearer', verdict: 'pass', subject }],
       ...traceOf(person),
+      ...(!isChat && boundsOf(address, subject)),
       ...(isChat && { task: { owner: person.owner, id: `run ${id}`, context: key } }),
       message: {
-        thread_id: key,
+        thread_source: key,
         parts,
         received_via: isChat ? 'web' : 'activitypub',
         sender: { address, display_name: person.mark, auth_method: 'none', verified: false },
@@ -92,7 +94,24 @@ export function createMarkedLife({ store, dice, now }: LifeParts) {
     await store.admit(intake, `c ${name()}`)
   }
 
-  /** Its keys are as many as people have. */
+  /** Returns the budgets and quotas that count for a person, and the address to which nothing more is sent. */
+  function boundsOf(address: string, subject: string): Pick<Intake, 'budgets' | 'quota' | 'effects'> {
+    const hour = 3_600_000
+    return {
+      budgets: [{ key: `answers v echo ${address}`, turns: 10_000, withinMs: hour, flag: 'correspondent_budget' }],
+      quota: { turns: 10_000, withinMs: hour, swiftMs: hour },
+      ...(oneIn(3) && {
+        effects: [{ kind: 'relate', relation: 'suppressed', peer: subject, target: `550 no ${address}` }],
+      }),
+    }
+  }
+
+  /** Deletes an object that has not arrived. */
+  async function takeBack({ account, mark }: MarkedPerson): Promise<void> {
+    await store.withdraw('activitypub', [{ kind: 'forget', author: account.subject, object: `lost object of ${mark}` }])
+  }
+
+  /** Returns a trace with as many keys as people have. */
   function traceOf({ mark, account, owner }: MarkedPerson): Pick<Intake, 'trace' | 'proofKeys'> {
     const digest = `key ${roll(3)} of ${mark}`
     const step = {
@@ -112,7 +131,7 @@ export function createMarkedLife({ store, dice, now }: LifeParts) {
     return { trace: { received_at: now(), steps: [step] }, proofKeys: [key] }
   }
 
-  /** What comes in somebody's name, and is not theirs. */
+  /** Refuses a message that falsely claims to be from a person. */
   async function refuse(person: MarkedPerson): Promise<void> {
     const claimed_sender = pick([
       `${person.account.subject}#key`,
@@ -131,17 +150,22 @@ export function createMarkedLife({ store, dice, now }: LifeParts) {
     await store.listRefusals({ limit: 1 })
   }
 
-  /** Tries what is due; peers answer with names. */
+  /** Tries the due deliveries. Peers answer with names. */
   async function deliverOne(people: readonly MarkedPerson[]): Promise<void> {
     const [delivery] = await store.leaseDeliveries({ holder: 'worker', limit: 1, leaseMs: 60_000, rank: 'answer' })
     const person = people.find(({ mark }) => delivery?.to.includes(mark))
     if (!delivery || !person) return
     const attempt = { at: now(), ms: 3, status: 500, reply_line: `500 no ${word(person)}` }
     const failed = { error: `refused ${word(person)}`, wire: { to: word(person) }, attempt }
-    await store.settle(delivery, oneIn(2) ? { state: 'later', dueAt: now(), ...failed } : { state: 'dead', ...failed })
+    await store.settle(
+      delivery,
+      oneIn(2)
+        ? { state: 'later', dueAt: now(), reason: 'unavailable', ...failed }
+        : { state: 'dead', reason: 'refused', ...failed },
+    )
   }
 
-  /** Whose words a turn answers, its answer bears. */
+  /** Answers a turn with the mark of the person whose message it answers. */
   async function answerOne(people: readonly MarkedPerson[]): Promise<void> {
     const [turn] = await store.leaseTurns({ holder: 'worker', limit: 1, leaseMs: 60_000 })
     if (!turn) return
@@ -167,10 +191,10 @@ export function createMarkedLife({ store, dice, now }: LifeParts) {
     })
     const { response } = answer
     if (!response) return answer
-    const behind = { trace: [{ ...call, agent: 'helper' }], chat_state: { about: word(person) } }
+    const details = { trace: [{ ...call, agent: 'helper' }], chat_state: { about: word(person) } }
     return {
       ...answer,
-      response: { ...response, ...(oneIn(2) && behind), ...(oneIn(3) && { parts: [call, ...response.parts] }) },
+      response: { ...response, ...(oneIn(2) && details), ...(oneIn(3) && { parts: [call, ...response.parts] }) },
     }
   }
 
@@ -189,7 +213,7 @@ export function createMarkedLife({ store, dice, now }: LifeParts) {
   }
 
   async function useStore(person: MarkedPerson): Promise<void> {
-    const messageStore = createTranscriptMessageStore({ transcript: store.transcript, platform, owner: person.owner })
+    const messageStore = createTranscriptMessageStore({ transcript: store.transcript, system, owner: person.owner })
     const location = `location ${roll(3)} of ${person.mark}`
     const rows = [
       { type: 'user_message', content: word(person) },
@@ -206,7 +230,7 @@ export function createMarkedLife({ store, dice, now }: LifeParts) {
     const rows = [
       { role: 'user', agentName: person.mark, content: word(person), mode: 'user', payload: { a: word(person) } },
     ]
-    await importThread(thread, 'swarm', rows, { transcript: store.transcript, platform })
+    await importThread(thread, 'swarm', rows, { transcript: store.transcript, system })
   }
 
   async function upload(person: MarkedPerson): Promise<void> {
@@ -220,7 +244,7 @@ export function createMarkedLife({ store, dice, now }: LifeParts) {
     })
   }
 
-  /** As an operator does, who then has the conversation among their threads. */
+  /** Exports a conversation as an operator does. The operator then has it among their threads. */
   async function exportSome(): Promise<void> {
     const [message] = await store.listMessages({ limit: 1 + roll(5) })
     const record = message && (await store.findMessage(`#${message.message}`))
@@ -248,6 +272,7 @@ export function createMarkedLife({ store, dice, now }: LifeParts) {
       () => answerOne(people),
       () => deliverOne(people),
       refuse,
+      takeBack,
       useSessions,
       useStore,
       importSwarm,

@@ -1,7 +1,7 @@
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Log } from '@postern/core'
+import type { Log } from '@postern/message'
 import type { StoreUnderTest } from '@postern/testing'
 import { sketchedChannels } from '@postern/testing'
 import { onTestFinished } from 'vitest'
@@ -10,7 +10,7 @@ import { openSqliteStore } from '../src/index.ts'
 
 export const discardLog: Log = { debug() {}, info() {}, warn() {}, error() {} }
 
-/** A directory that is gone after the test. */
+/** Creates a directory that is deleted after the test. */
 export function makeDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'postern-store-'))
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
@@ -19,7 +19,7 @@ export function makeDirectory(): string {
 
 let made: Promise<string> | undefined
 
-/** A directory with an empty store that was closed: to copy it costs less than to bring each new file through all migrations. */
+/** Returns a directory with an empty, closed store. Copying it costs less than all migrations of a new file. */
 function findEmptyStore(): Promise<string> {
   made ??= makeEmptyStore()
   return made
@@ -34,7 +34,10 @@ async function makeEmptyStore(): Promise<string> {
   return directory
 }
 
-/** A store in a file, with a clock to be set. `reopen` works on a copy of the files as they are: what a crash leaves. */
+/**
+ * Opens a store in a file, with a clock that the test sets. The store is closed after the test. `reopen` works on a copy of the files as they are, as
+ * after a crash.
+ */
 export async function openStoreUnderTest(): Promise<
   StoreUnderTest & { readonly store: GatewayStore; readonly file: string }
 > {
@@ -42,14 +45,12 @@ export async function openStoreUnderTest(): Promise<
   cpSync(await findEmptyStore(), join(directory, 'first'), { recursive: true })
   let time = Date.UTC(2026, 5, 1)
   const now = () => time
-  const open = (name: string) =>
-    openSqliteStore({
-      channels: sketchedChannels,
-      path: join(directory, name, 'postern.db'),
-      now,
-      log: discardLog,
-      exclusive: true,
-    })
+  const open = async (name: string) => {
+    const path = join(directory, name, 'postern.db')
+    const store = await openSqliteStore({ channels: sketchedChannels, path, now, log: discardLog, exclusive: true })
+    onTestFinished(() => store.close())
+    return store
+  }
   return {
     file: join(directory, 'first', 'postern.db'),
     store: await open('first'),

@@ -1,17 +1,7 @@
 import { hash } from 'node:crypto'
-import type {
-  Answer,
-  Blob,
-  ChannelName,
-  Intake,
-  Part,
-  PersonIdentity,
-  PlannedAction,
-  QueueMode,
-  Turn,
-  TurnNote,
-} from '@postern/core'
-import { isoTime, subjectOf } from '@postern/core'
+import type { ChannelName, Part } from '@postern/message'
+import { isoTime, subjectOf } from '@postern/message'
+import type { Answer, Blob, Intake, PersonIdentity, PlannedAction, QueueMode, Turn, TurnNote } from '@postern/pipeline'
 import { sketchIntake, sketchResponse } from '@postern/testing'
 import type { Dice } from './dice.ts'
 
@@ -29,10 +19,11 @@ export function identityOf(who: string, via: ChannelName): PersonIdentity {
     : { via, address: `@${who}@${via}.test`, subject: `https://${via}.test/${who}` }
 }
 
-/** A few files that come again and again. */
+/** Sketches a few files that occur repeatedly. */
 function sketchFiles({ oneIn, roll }: Dice): { readonly blobs: readonly Blob[]; readonly parts: readonly Part[] } {
   if (!oneIn(4)) return { blobs: [], parts: [] }
-  const bytes = new TextEncoder().encode(`file ${roll(4)}`)
+  // Some are large enough to be looked for in the raw bytes.
+  const bytes = new TextEncoder().encode(`file ${roll(4)}`.repeat(oneIn(2) ? 1 : 2_000))
   const digest = hash('sha256', bytes)
   const part: Part = {
     kind: 'file',
@@ -55,7 +46,13 @@ function sketchSender({ address, subject }: PersonIdentity, verified: boolean): 
   return { address, auth_method: 'a2a-jwt', verified, identities: [evidence] }
 }
 
-/** What the endpoint limits, now and then. */
+/** Sketches raw bytes with or without the files. */
+function sketchRaw(id: string, blobs: readonly Blob[], { oneIn }: Dice): Intake['raw'] {
+  const files = oneIn(3) ? [] : blobs.map(({ bytes }) => Buffer.from(bytes).toString('base64'))
+  return { bytes: new TextEncoder().encode(JSON.stringify({ id, files })), form: 'json' }
+}
+
+/** Sketches limits of the endpoint in some cases. */
 function sketchLimits({ oneIn, roll }: Dice): Partial<Intake> {
   const budget = { key: 'k', turns: 3, withinMs: 60_000, flag: 'rate', ...(oneIn(2) && { isPerThread: true as const }) }
   return {
@@ -67,7 +64,7 @@ function sketchLimits({ oneIn, roll }: Dice): Partial<Intake> {
   }
 }
 
-/** A message as one of the endpoints makes it: only a fediverse knows authors, only A2A knows tasks. */
+/** Sketches a message of one of the endpoints. Only the fediverse has authors, and only A2A has tasks. */
 export function sketchMessage(dice: Dice, now: number, earlier: readonly Intake[]): Intake {
   const { pick, oneIn, roll, name } = dice
   const [id, via, who, agent, thread] = [name(), pick(vias), pick(people), pick(sketchAgents), roll(5)]
@@ -89,9 +86,11 @@ export function sketchMessage(dice: Dice, now: number, earlier: readonly Intake[
     ...(via === 'activitypub' && !oneIn(5) && { authorship: { author: identity.subject, object: `object ${id}` } }),
     ...(isTask ? { task } : { aliases: [`alias ${id}`], ...(oneIn(10) && { disposition: 'keep' as const }) }),
     blobs: files.blobs,
+    raw: sketchRaw(id, files.blobs, dice),
+    ...(!oneIn(4) && { storage: { sender: `digest of ${who}`, isProven: who === 'ada', most: 200_000 } }),
     message: {
       id,
-      thread_id: isTask ? `c${thread} ${who}` : `t${thread}`,
+      thread_source: isTask ? `c${thread} ${who}` : `t${thread}`,
       received_via: via,
       parts: [textPart(`words ${id}`), ...files.parts],
       received_at: isoTime(now),
@@ -113,6 +112,7 @@ export function sketchEditOf(dice: Dice, of: Intake): Intake {
     ...of,
     duplicateKey: `edit ${id}`,
     blobs,
+    raw: sketchRaw(id, blobs, dice),
     aliases: [],
     ...(oneIn(4) && { audience: 'direct' }),
     message: { ...of.message, id, kind: 'edit', parts: [textPart(`edit ${id}`), ...parts] },
@@ -122,7 +122,7 @@ export function sketchEditOf(dice: Dice, of: Intake): Intake {
 
 export const answerIdOf = ({ content, message }: Turn) => `answer to ${content.id} ${message}`
 
-/** Everything an answer may bring with it, now and then. */
+/** Sketches one of the notes that a turn may have. */
 export function sketchRandomNote({ pick, roll }: Dice): TurnNote {
   const kind = pick(['task', 'synthesis'])
   const name = pick(['note 1', 'note 2', 'note 3', 'call 1', 'end 1'])
@@ -156,7 +156,7 @@ export function sketchRandomAnswer(dice: Dice, turn: Turn, now: number): Answer 
         pulled: oneIn(6) || undefined,
       },
     ],
-    // Something may have been said meanwhile.
+    // The turn may already have a partial answer.
     isRevision: true,
     aliases: turn.task ? [] : [`alias of ${answerIdOf(turn)}`],
     acts: oneIn(6) ? [sketchRandomPost(dice, turn.agent)] : [],
@@ -176,7 +176,7 @@ export function sketchRandomPost({ name, oneIn }: Dice, agent: string): PlannedA
   const synthetic = sketchIntake(`post:${id}`, {
     agent,
     disposition: 'keep',
-    message: { thread_id: id, parts: [], received_via: 'activitypub' },
+    message: { thread_source: id, parts: [], received_via: 'activitypub' },
     thread: { scope: `post:${id}` },
   })
   const response = {

@@ -2,9 +2,9 @@ import { DatabaseSync } from 'node:sqlite'
 
 interface SoundnessCheck {
   readonly name: string
-  /** Rows that must not be. */
+  /** Selects rows that must not exist. */
   readonly sql: string
-  /** Only when nothing is left to do. */
+  /** True for a check that holds only once no work is left. */
   readonly atEnd?: true
 }
 
@@ -14,7 +14,7 @@ const total = (kind: string, state: string, from: string) => `
   FULL JOIN (SELECT '${kind}.' || ${state} AS name, count(*) AS value FROM ${from} GROUP BY 1) n ON n.name = c.name
   WHERE coalesce(c.value, 0) <> coalesce(n.value, 0)`
 
-/** What an owner has in all shards. */
+/** Sums the columns of an owner over all shards. */
 const summed = (table: string, columns: readonly string[]) =>
   `SELECT owner, ${columns.map(column => `sum(${column}) AS ${column}`).join(', ')} FROM ${table} GROUP BY owner`
 
@@ -39,7 +39,7 @@ export const checks: readonly SoundnessCheck[] = [
   },
   { name: 'totals of deliveries', sql: total('deliveries', 'state', 'deliveries WHERE message <> 0') },
   {
-    name: 'the first of a line is due, and only it',
+    name: 'in each thread, the first open turn is due, and no other',
     sql: `SELECT t.* FROM turns t WHERE ended_at IS NULL AND (due_at IS NOT NULL) <> (message =
       (SELECT min(message) FROM turns o WHERE o.thread_id = t.thread_id AND o.ended_at IS NULL AND o.merged_into IS NULL))`,
   },
@@ -49,19 +49,19 @@ export const checks: readonly SoundnessCheck[] = [
       AND (l.message IS NULL OR l.ended_at IS NOT NULL OR l.thread_id <> t.thread_id)`,
   },
   {
-    name: 'who is held works, who works is held or goes with who is',
+    name: 'an open unmerged turn has a lease exactly while it is in the state working',
     sql: `SELECT t.* FROM turns t WHERE (lease_owner IS NOT NULL) <> (state = 'working' AND merged_into IS NULL AND ended_at IS NULL)`,
   },
   {
-    name: 'of a lane of deliveries one is due',
+    name: 'in each thread, one open delivery to each destination is due',
     sql: `SELECT thread_id, destination, count(due_at) FROM deliveries WHERE ended_at IS NULL GROUP BY 1, 2 HAVING count(due_at) <> 1`,
   },
   {
-    name: 'ended deliveries rest',
+    name: 'ended deliveries are neither due nor leased',
     sql: `SELECT * FROM deliveries WHERE ended_at IS NOT NULL AND (due_at IS NOT NULL OR lease_owner IS NOT NULL)`,
   },
   {
-    name: 'what each kind of row has',
+    name: 'each kind of row has its own columns',
     sql: `SELECT seq, kind FROM messages WHERE CASE kind
       WHEN 'message' THEN agent IS NULL OR channel IS NULL OR native_id IS NULL OR duplicate_key IS NULL OR correlation_id IS NULL
         OR envelope IS NULL OR proofs IS NULL OR target IS NULL OR raw_form IS NULL OR is_listed = 1
@@ -89,8 +89,26 @@ export const checks: readonly SoundnessCheck[] = [
   missing('thread_aliases', 'message', aMessage, 'seq'),
   missing('duplicates', 'message', aMessage, 'seq'),
   missing('blob_uses', 'message', aMessage, 'seq'),
-  missing('blob_uses', 'digest', 'blobs', 'digest'),
-  missing('blobs', 'digest', 'blob_uses', 'digest'),
+  missing('blob_uses', 'digest', 'blobs', 'digest', 'part_encoding IS NULL'),
+  missing('blobs', 'digest', '(SELECT digest FROM blob_uses WHERE part_encoding IS NULL)', 'digest'),
+  {
+    name: 'parts of raw bytes lie within them',
+    sql: `SELECT u.* FROM blob_uses u JOIN messages m ON m.seq = u.message LEFT JOIN blobs b ON b.digest = m.raw_digest
+      WHERE u.part_encoding IS NOT NULL AND (u.bytes <> 0 OR u.part_end <= u.part_start OR m.raw IS NULL AND b.digest IS NULL
+        OR u.part_end > CASE WHEN b.is_file = 1 THEN u.part_end ELSE coalesce(octet_length(m.raw), octet_length(b.bytes)) END)`,
+  },
+  {
+    name: 'bytes of senders',
+    sql: `WITH sizes AS (
+        SELECT stored_by AS owner, octet_length(content) + coalesce(octet_length(raw), 0) + coalesce(octet_length(envelope), 0)
+          + coalesce(octet_length(arrival), 0) AS bytes FROM messages WHERE stored_by IS NOT NULL
+        UNION ALL SELECT stored_by, bytes FROM blob_uses WHERE stored_by IS NOT NULL),
+      counted AS (SELECT owner, sum(bytes) AS bytes FROM (
+        SELECT owner, bytes FROM sizes UNION ALL SELECT 'unproven', bytes FROM sizes WHERE owner LIKE 'u:%') GROUP BY owner)
+      SELECT coalesce(s.owner, c.owner) AS owner, s.bytes AS booked, c.bytes AS counted
+      FROM (SELECT owner, sum(bytes) AS bytes FROM stored_bytes GROUP BY owner) s FULL JOIN counted c ON c.owner = s.owner
+      WHERE coalesce(s.bytes, 0) <> coalesce(c.bytes, 0)`,
+  },
   missing('agent_states', 'thread_id', 'threads', 'id'),
   missing('turn_quotas', 'thread_id', 'threads', 'id'),
   missing('fetched_context', 'thread_id', 'threads', 'id'),
@@ -106,9 +124,10 @@ export const checks: readonly SoundnessCheck[] = [
     sql: `SELECT * FROM threads t WHERE scope <> 'forgotten' AND NOT EXISTS (SELECT 1 FROM thread_aliases n WHERE n.thread_id = t.id AND n.is_key = 1 AND n.name = t.key)`,
   },
   {
-    name: 'bytes that are named are kept',
+    name: 'bytes that a message refers to exist',
     sql: `SELECT e.seq, p.value FROM messages e, json_each(e.content) p WHERE e.scope <> 'trace' AND json_extract(p.value, '$.bytes_ref.digest') IS NOT NULL
       AND NOT EXISTS (SELECT 1 FROM blobs b WHERE b.digest = json_extract(p.value, '$.bytes_ref.digest'))
+      AND NOT EXISTS (SELECT 1 FROM blob_uses u WHERE u.digest = json_extract(p.value, '$.bytes_ref.digest') AND u.part_encoding IS NOT NULL)
       AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.seq = coalesce(e.answers, e.seq) AND m.forgotten_at IS NOT NULL)`,
   },
   {
@@ -174,11 +193,11 @@ export const checks: readonly SoundnessCheck[] = [
       WHERE a.name <> 'listed' AND a.value <> (SELECT count(*) FROM relations r WHERE r.agent = a.agent AND r.channel = a.channel AND r.relation = a.name)`,
   },
   {
-    name: 'a task that works has an open turn',
+    name: 'a task in progress has an open turn',
     sql: `SELECT * FROM tasks k WHERE state IN ('submitted', 'working') AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.task_id = k.id AND t.ended_at IS NULL)`,
   },
   {
-    name: 'a task with an open turn works',
+    name: 'a task with an open turn is in progress',
     sql: `SELECT * FROM tasks k WHERE state NOT IN ('submitted', 'working') AND EXISTS (SELECT 1 FROM turns t WHERE t.task_id = k.id AND t.ended_at IS NULL)`,
   },
   missing('tasks', 'response_seq', aResponse, 'seq'),
@@ -191,11 +210,11 @@ export const checks: readonly SoundnessCheck[] = [
     sql: `SELECT * FROM person_states a WHERE NOT EXISTS (SELECT 1 FROM person_links l WHERE l.agent = a.agent AND (l.asker = a.person OR l.target = a.person))`,
   },
   {
-    name: 'requirements of what is gone',
+    name: 'forgotten messages have no requirements',
     sql: `SELECT d.* FROM requirements d JOIN messages m ON m.seq = d.message WHERE m.forgotten_at IS NOT NULL`,
   },
   {
-    name: 'requirements of what was taken back',
+    name: 'retracted responses have no open requirements',
     sql: `SELECT d.* FROM requirements d JOIN messages r ON r.kind = 'response' AND r.answers = d.message WHERE r.retracted_at IS NOT NULL AND d.status = 'open'`,
   },
   { name: 'turns are over', sql: 'SELECT * FROM turns WHERE ended_at IS NULL', atEnd: true },
@@ -203,15 +222,15 @@ export const checks: readonly SoundnessCheck[] = [
   { name: 'broadcasts are over', sql: 'SELECT * FROM broadcasts WHERE ended_at IS NULL', atEnd: true },
 ]
 
-/** What does not fit together in the rows of a store, by name. */
+/** Lists the faults in the rows of a store. */
 export function findUnsound(file: string, { isDone = false } = {}): readonly string[] {
   const db = new DatabaseSync(file, { readOnly: true })
-  const found = checks
+  const violations = checks
     .filter(({ atEnd }) => isDone || !atEnd)
     .flatMap(({ name, sql }) => {
       const rows = db.prepare(sql).all()
       return rows.length > 0 ? [`${name}: ${JSON.stringify(rows.slice(0, 2)).slice(0, 900)}`] : []
     })
   db.close()
-  return found
+  return violations
 }

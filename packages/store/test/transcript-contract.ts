@@ -1,15 +1,16 @@
-import { Rejection, Unavailable } from '@postern/core'
+import { Rejection, Unavailable } from '@postern/message'
+import { sketchIntake, sketchResponse } from '@postern/testing'
 import { drawCount } from '@postern/testing/scale'
 import type { EntryBody, EntryRange, ThreadKey, TranscriptStore } from '@postern/transcript'
-import { contentOfText, createMemoryTranscript, entryBodySchema } from '@postern/transcript'
+import { contentOfText, createMemoryTranscript, entryBodySchema, messageIdOf } from '@postern/transcript'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { GatewayStore } from '../src/index.ts'
 
 const alias = { transport: 'agui', key: 'thread/../1' }
 
-/** A store with a clock to be set; of the same name, with what the one before has left. */
-type OpenTranscriptStore = (now: () => number, name?: string) => Promise<Pick<GatewayStore, 'transcript' | 'close'>>
+/** Opens a store with a clock that the test sets. With an existing name it has the data of the earlier one. */
+type OpenTranscriptStore = (now: () => number, name?: string) => Promise<GatewayStore>
 
 function makeEntry(body: Partial<EntryBody>): EntryBody {
   return entryBodySchema.parse({
@@ -71,7 +72,7 @@ async function play(transcripts: TranscriptStore, steps: readonly (readonly [str
   return { thread, answers }
 }
 
-/** What a transcript does, whatever the engine. */
+/** Tests the behaviour of a transcript, whatever its engine. */
 export function transcriptContract(engine: string, openGatewayStore: OpenTranscriptStore): void {
   async function openTranscript(name?: string) {
     let time = 1_000_000
@@ -102,14 +103,36 @@ export function transcriptContract(engine: string, openGatewayStore: OpenTranscr
       await store.close()
     }, 180_000)
 
+    it('names the messages of an answer by its id, whatever calls its agent makes', async () => {
+      const { transcripts, store } = await openTranscript()
+      await store.admit(sketchIntake('m1', { message: { thread_source: 't1' } }), 'c1')
+      const [turn] = await store.leaseTurns({ holder: 'worker', limit: 1, leaseMs: 60_000 })
+      if (!turn) throw new Error('there is no turn')
+      const text = (content: string) => ({ kind: 'text', mime: 'text/plain', content }) as const
+      const call = { kind: 'tool_call', id: 'c1', name: 'clock', args: {}, result: 12 } as const
+      const parts = [text('Looking.'), call, text('Noon.')]
+      const trace = [{ ...call, id: 'c0' }]
+      await store.commit(turn, { response: { ...sketchResponse(turn, ''), id: 'r1', parts, trace }, deliveries: [] })
+      const thread = await transcripts.openThread('ann', alias)
+      await transcripts.bindStore(thread, turn.thread)
+      const entries = await transcripts.read(thread)
+      const ids = ['m1', 'r1.c0', 'r1.c0-result', 'r1', 'r1.c1', 'r1.c1-result', 'r1-2']
+      expect(entries.map(messageIdOf)).toEqual(ids)
+      // The entries of the copy are stored in the transcript itself.
+      const copy = await transcripts.openThread('ann', { ...alias, key: 'copy' })
+      await transcripts.append(copy, entries)
+      expect((await transcripts.read(copy)).map(messageIdOf)).toEqual(ids)
+      await store.close()
+    })
+
     it('shows a final in the chat unless it repeats the last answer', async () => {
       const { transcripts, store } = await openTranscript()
       const thread = await transcripts.openThread('ann', alias)
       const answer = (entry_id: string, kind: 'text' | 'final', text: string) =>
         makeEntry({ entry_id, kind, role: 'assistant', content: contentOfText(text) })
       const entries = [answer('e1', 'text', 'yes'), answer('e2', 'final', 'yes'), answer('e3', 'final', 'no')]
-      const placed = await transcripts.append(thread, entries)
-      expect(placed.map(({ chat_seq }) => chat_seq)).toEqual([1, undefined, 2])
+      const appended = await transcripts.append(thread, entries)
+      expect(appended.map(({ chat_seq }) => chat_seq)).toEqual([1, undefined, 2])
       await store.close()
     })
 

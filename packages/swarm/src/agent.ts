@@ -1,4 +1,6 @@
-import { type Agent, type AgentContext, type FilePart, type NormalizedMessage, plainTextOf } from '@postern/core'
+// Runs a swarm of agents behind one address.
+import { type FilePart, type NormalizedMessage, plainTextOf, Undeliverable } from '@postern/message'
+import type { Agent, AgentContext } from '@postern/pipeline'
 import { formatUuidOf } from '@postern/transcript'
 import { openSwarmClient } from './client/client.ts'
 import type { SwarmDeps, SwarmSpec } from './spec/swarm.ts'
@@ -6,7 +8,7 @@ import type { SwarmDeps, SwarmSpec } from './spec/swarm.ts'
 type SwarmContext = Pick<AgentContext, 'signal' | 'state' | 'attachment'>
 
 /**
- * A swarm behind one address: each conversation is a client of it, whichever of its agents speaks. The agent's own state of the thread
+ * Creates a swarm behind one address. Each conversation is a client of the swarm, whichever of its agents speaks. The agent's own state of the thread
  * contains the client's random id, so nobody reaches another conversation by naming its thread.
  */
 export function createSwarmAgent(
@@ -21,10 +23,11 @@ export function createSwarmAgent(
       context.signal.addEventListener('abort', cancel)
       try {
         const payload = { message_id: message.id, sender: message.sender.address }
-        const answer = await client.complete(plainTextOf(message.parts), {
-          payload,
-          images: await loadImages(message, context),
-        })
+        const images = await loadImages(message, context)
+        const read = images.filter(image => image !== undefined)
+        const lost = images.flatMap((image, index) => (image === undefined ? [describeLost(index + 1)] : []))
+        const text = [plainTextOf(message.parts), ...lost].filter(Boolean).join('\n\n')
+        const answer = await client.complete(text, { payload, images: read })
         context.signal.throwIfAborted()
         return answer === '' ? undefined : answer
       } finally {
@@ -34,18 +37,32 @@ export function createSwarmAgent(
   }
 }
 
-async function findClientId({ state }: SwarmContext, { platform }: SwarmDeps): Promise<string> {
-  const known = await state.get()
-  if (typeof known === 'object' && known !== null && 'swarm_client' in known) return String(known.swarm_client)
-  const swarm_client = formatUuidOf(platform)
+async function findClientId({ state }: SwarmContext, { system }: SwarmDeps): Promise<string> {
+  const value = await state.get()
+  if (typeof value === 'object' && value !== null && 'swarm_client' in value) return String(value.swarm_client)
+  const swarm_client = formatUuidOf(system)
   state.set({ swarm_client })
   return swarm_client
 }
 
-async function loadImages({ parts }: NormalizedMessage, context: SwarmContext): Promise<readonly string[]> {
+/** Loads the pictures of a message; undefined for each that is not available. The swarm answers the text even without its pictures. */
+function loadImages({ parts }: NormalizedMessage, context: SwarmContext): Promise<readonly (string | undefined)[]> {
   const images = parts.filter(
     (part): part is FilePart => part.kind === 'file' && part.mime?.startsWith('image/') === true,
   )
-  const loaded = await Promise.all(images.map(image => context.attachment(image)))
-  return loaded.map(({ bytes }) => Buffer.from(bytes).toString('base64'))
+  return Promise.all(images.map(image => loadImage(image, context)))
+}
+
+async function loadImage(image: FilePart, { attachment, signal }: SwarmContext): Promise<string | undefined> {
+  try {
+    return Buffer.from((await attachment(image)).bytes).toString('base64')
+  } catch (error) {
+    signal.throwIfAborted()
+    if (error instanceof Undeliverable) return undefined
+    throw error
+  }
+}
+
+function describeLost(number: number): string {
+  return `[Picture ${number} of the message cannot be read: it could not be fetched.]`
 }

@@ -1,3 +1,4 @@
+// Runs several agents that hand a conversation over to each other.
 export { createSwarmAgent } from './agent.ts'
 export { findAnswerFault } from './answers/marks.ts'
 export type { BusEvent } from './bus/bus.ts'

@@ -1,14 +1,14 @@
-import { Rejection } from '@postern/core'
+import { Rejection } from '@postern/message'
 import { describe, expect, it } from 'vitest'
 import { agentSpec, callOf, formatRows, openMemorySwarm, scripted, swarmSpec } from '../test/memory-swarm.ts'
 import type { ModelAnswer, OutgoingMessage, SwarmSpec } from './index.ts'
 import { createNavigateTool, createSwarm } from './index.ts'
 
 function openGateway(...script: Parameters<typeof scripted>) {
-  const room = openMemorySwarm()
+  const memory = openMemorySwarm()
   const model = scripted(...script)
   const spec: SwarmSpec = swarmSpec([agentSpec('a', model), agentSpec('b', scripted('b here', 'b again'))])
-  return { ...room, model, spec, gateway: createSwarm(spec, room.deps) }
+  return { ...memory, model, spec, gateway: createSwarm(spec, memory.deps) }
 }
 
 describe('a session', () => {
@@ -93,20 +93,20 @@ describe('a session', () => {
 
 describe('a connection', () => {
   it('receives answers, refusals, and emitted and notified texts in order, until its caller disposes of it', async () => {
-    const room = openMemorySwarm()
+    const memory = openMemorySwarm()
     const policies = [{ policyName: 'p', banMessage: 'No.', validateInput: (words: string) => words !== 'rude' }]
-    const gateway = createSwarm(swarmSpec([agentSpec('a', scripted('one', 'two'))], { policies }), room.deps)
+    const gateway = createSwarm(swarmSpec([agentSpec('a', scripted('one', 'two'))], { policies }), memory.deps)
     const got: OutgoingMessage[] = []
     const connection = await gateway.makeConnection(message => void got.push(message), 'c')
     await connection.send('hi')
     await connection.send('rude')
     expect(await gateway.emit('by the way', 'c', 'a')).toBe(true)
     expect(await gateway.notify('psst', 'c', 'a')).toBe(true)
-    await room.bus.drain()
+    await memory.bus.drain()
     await connection.dispose()
     await connection.send('hi')
     await gateway.emitForce('unheard', 'c')
-    await room.bus.drain()
+    await memory.bus.drain()
     expect(got).toEqual(['one', 'No.', 'by the way', 'psst'].map(data => ({ clientId: 'c', data, agentName: 'a' })))
     const rows = formatRows(await (await gateway.open('c')).history.listRaw())
     expect(rows).toEqual(['user/a:hi', 'assistant/a:one', 'assistant/a:by the way', 'assistant/a:unheard'])

@@ -1,4 +1,5 @@
-import { Rejection } from '@postern/core'
+// Opens sessions, connections and scopes for the clients of a swarm.
+import { Rejection } from '@postern/message'
 import type { ReceiveMessage, SwarmClient, SwarmMessageOptions } from './client/client.ts'
 import { createSwarmClient } from './client/client.ts'
 import type { SwarmClients } from './client/clients.ts'
@@ -10,13 +11,13 @@ import type { AgentSpec, SwarmDeps, SwarmSpec } from './spec/swarm.ts'
 type Words = Pick<SwarmMessageOptions, 'payload' | 'images' | 'hear'>
 
 interface SwarmSession {
-  /** '' after `dispose`. */
+  /** Answers a user's message; '' after `dispose`. */
   complete(message: string, options?: Words): Promise<string>
   dispose(): Promise<void>
 }
 
 interface SwarmConnection {
-  /** Resolves after the answer, which goes to the receiver. */
+  /** Sends the answer to the receiver, and resolves after that. */
   send(message: string, options?: Words): Promise<void>
   dispose(): Promise<void>
 }
@@ -26,7 +27,7 @@ interface ForkOptions {
   readonly onError?: ((error: unknown) => void) | undefined
 }
 
-/** Replaces the swarm's own for a while. Its agents keep their names. */
+/** The parts of a swarm that a scope replaces. The names of its agents stay the same. */
 type ScopeOptions = Partial<
   Pick<
     SwarmSpec,
@@ -35,37 +36,37 @@ type ScopeOptions = Partial<
 >
 
 /**
- * A swarm and its clients. A client is open while somebody uses it. All its turns run one after the other. An action in the name of an
+ * A swarm and its clients. A client is open as long as it has users, and all its turns run one after the other. An action on behalf of an
  * agent (`agentName`) is skipped if that agent is no longer active.
  */
 interface Swarm {
-  /** The client with its stored state. */
+  /** Opens a client with its stored state. */
   open(clientId: string): Promise<SwarmClient>
   /** Drops a client's state in memory and cancels its answer. Stored data stays. */
   dispose(clientId: string): Promise<void>
   session(clientId: string): Promise<SwarmSession>
   makeConnection(receive: ReceiveMessage, clientId: string): Promise<SwarmConnection>
-  /** In tool mode. '' if it was skipped. */
+  /** Answers in tool mode. Returns '' if the action was skipped. */
   execute(content: string, clientId: string, agentName: string): Promise<string>
   executeForce(content: string, clientId: string): Promise<string>
-  /** '' if it was skipped. */
+  /** Answers without a history. Returns '' if the action was skipped. */
   runStateless(content: string, clientId: string, agentName: string): Promise<string>
   runStatelessForce(content: string, clientId: string): Promise<string>
-  /** False if it was skipped. */
+  /** Sends a message without a question. Returns false if the action was skipped. */
   emit(content: string, clientId: string, agentName: string): Promise<boolean>
   emitForce(content: string, clientId: string): Promise<void>
-  /** False if it was skipped. @throws Rejection no_recipient when nobody is connected */
+  /** Sends a message only to connected receivers. Returns false if the action was skipped. @throws Rejection no_recipient if nobody is connected */
   notify(content: string, clientId: string, agentName: string): Promise<boolean>
   notifyForce(content: string, clientId: string): Promise<void>
   /**
-   * Runs work in the background as a client of its own that ends with it. Returns the result of `run`; `undefined` when it throws. @throws
-   * Rejection forbidden when the client is open already
+   * Runs work in the background as a separate client, which is closed afterwards. Returns the result of `run`; `undefined` if it throws. @throws
+   * Rejection forbidden if the client is already open
    */
   fork<Result>(
     run: (client: SwarmClient, agentName: string) => Promise<Result>,
     options: ForkOptions,
   ): Promise<Result | undefined>
-  /** The same clients with other agents, tools or policies while `run` runs. @throws TypeError for an unknown agent */
+  /** Runs `run` with the same clients but other agents, tools or policies. @throws TypeError for an unknown agent */
   scope<Result>(run: (swarm: Swarm) => Promise<Result>, options: ScopeOptions): Promise<Result>
 }
 
@@ -77,7 +78,7 @@ interface OpenSwarm {
   readonly spec: SwarmSpec
   readonly deps: SwarmDeps
   readonly users: SwarmClients
-  /** The client with this gateway's agents, for each state. */
+  /** The clients with this gateway's agents, keyed by their state. */
   readonly clients: WeakMap<Promise<SwarmClientState>, Promise<SwarmClient>>
 }
 
@@ -123,12 +124,12 @@ function openClient(clientId: string, swarm: OpenSwarm): Promise<SwarmClient> {
 function openState(clientId: string, { spec, deps, users }: OpenSwarm): Promise<SwarmClientState> {
   const state = openSwarmClientState(spec, deps, clientId)
   users.clientStates.set(clientId, state)
-  // The next user tries a failed opening again.
+  // A failed opening is dropped, so that the next user retries it.
   state.catch(() => users.clientStates.delete(clientId))
   return state
 }
 
-/** The client if this agent is active. */
+/** Returns the client if this agent is active; undefined otherwise. */
 async function findActive(clientId: string, agentName: string, swarm: OpenSwarm): Promise<SwarmClient | undefined> {
   const client = await openClient(clientId, swarm)
   return client.getAgentName() === agentName ? client : undefined
@@ -171,7 +172,7 @@ async function fork<Result>(
     const client = await openClient(clientId, swarm)
     return await run(client, client.navigation.active)
   } catch (error) {
-    deps.platform.log.warn({ cause: error, swarmName: spec.swarmName }, 'work in the background failed')
+    deps.system.log.warn({ cause: error, swarmName: spec.swarmName }, 'work in the background failed')
     onError?.(error)
     return undefined
   } finally {

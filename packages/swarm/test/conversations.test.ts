@@ -1,4 +1,4 @@
-import { type Json, type NormalizedMessage, Rejection } from '@postern/core'
+import { type Json, type NormalizedMessage, Rejection } from '@postern/message'
 import { describe, expect, it } from 'vitest'
 import {
   createNavigateBackTool,
@@ -162,12 +162,12 @@ describe('turns', () => {
     )
     await client.complete('hi')
     expect(ran).toEqual(['1'])
-    const more = await openSwarmClient(
+    const furtherClient = await openSwarmClient(
       swarmSpec([agentSpec('a', scripted(two, 'done'), { tools: [look], maxToolCalls: 2 })]),
       deps,
       'd',
     )
-    await more.complete('hi')
+    await furtherClient.complete('hi')
     expect(ran).toEqual(['1', '1', '2'])
   })
 
@@ -272,8 +272,8 @@ describe('rescue', () => {
   it('W-25: braces do, where the swarm looks for them', async () => {
     const { deps } = openMemorySwarm()
     const answers = ['Here: {"a":1}', 'Hello!']
-    const open = (id: string, rest: Partial<SwarmSpec>) =>
-      openSwarmClient(swarmSpec([agentSpec('a', scripted(...answers))], rest), deps, id)
+    const open = (id: string, overrides: Partial<SwarmSpec>) =>
+      openSwarmClient(swarmSpec([agentSpec('a', scripted(...answers))], overrides), deps, id)
     expect(await (await open('strict', { answerChecks: ['markup', 'braces'] })).complete('hi')).toBe('Hello!')
     expect(await (await open('by default', {})).complete('hi')).toBe('Here: {"a":1}')
     expect(await (await open('none', { answerChecks: [] })).complete('hi')).toBe('Here: {"a":1}')
@@ -300,9 +300,9 @@ describe('rescue', () => {
 })
 
 describe('navigation', () => {
-  async function openThree(deps: SwarmDeps, rest: Partial<SwarmSpec> = {}) {
+  async function openThree(deps: SwarmDeps, overrides: Partial<SwarmSpec> = {}) {
     const agents = ['D', 'A', 'B'].map(name => agentSpec(name, scripted('ok')))
-    return await openSwarmClient(swarmSpec(agents, rest), deps, 'c')
+    return await openSwarmClient(swarmSpec(agents, overrides), deps, 'c')
   }
 
   it('W-18: the swarm refuses an agent outside of it', async () => {

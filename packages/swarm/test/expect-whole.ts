@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import type { BusEvent } from '../src/index.ts'
 
-/** W-10: all six fields, with the agent and the client. */
+/** Checks all six fields of an event (W-10), with the agent and the client. */
 export function expectWhole({ payload: _, ...event }: BusEvent, clientId: string): void {
   expect(event).toEqual({
     type: expect.any(String),

@@ -10,7 +10,7 @@ import {
   type SwarmToolContext,
 } from '../src/index.ts'
 
-// A swarm in memory: models that answer by script, a clock that goes on when told.
+// Creates a swarm in memory, with models that answer from a script and a clock that tests advance.
 
 type Script = (ModelAnswer | string | ((messages: readonly SwarmMessage[]) => ModelAnswer | Promise<ModelAnswer>))[]
 
@@ -41,7 +41,7 @@ export function openMemorySwarm() {
   let seed = 0
   const sleepers: { until: number; wake: () => void }[] = []
   const warnings: string[] = []
-  const platform: SwarmDeps['platform'] = {
+  const system: SwarmDeps['system'] = {
     now: () => time,
     randomBytes(size) {
       seed += 1
@@ -54,14 +54,14 @@ export function openMemorySwarm() {
       }),
     log: { warn: (_, text) => warnings.push(text) },
   }
-  const bus = createSwarmBus({ log: platform.log })
+  const bus = createSwarmBus({ log: system.log })
   const events: BusEvent[] = []
   bus.listen(event => void events.push(event))
   const deps: SwarmDeps = {
-    transcript: createMemoryTranscript(platform),
+    transcript: createMemoryTranscript(system),
     records: createMemoryRecords(),
     bus,
-    platform,
+    system,
     owner: 'ann',
   }
   function pass(ms: number): void {
@@ -71,17 +71,21 @@ export function openMemorySwarm() {
   return { deps, bus, events, warnings, pass }
 }
 
-export const agentSpec = (agentName: string, model: AgentSpec['model'], rest: Partial<AgentSpec> = {}): AgentSpec => ({
+export const agentSpec = (
+  agentName: string,
+  model: AgentSpec['model'],
+  overrides: Partial<AgentSpec> = {},
+): AgentSpec => ({
   agentName,
   prompt: `You are ${agentName}`,
   model,
-  ...rest,
+  ...overrides,
 })
-export const swarmSpec = (agents: readonly AgentSpec[], rest: Partial<SwarmSpec> = {}): SwarmSpec => ({
+export const swarmSpec = (agents: readonly AgentSpec[], overrides: Partial<SwarmSpec> = {}): SwarmSpec => ({
   swarmName: 'desk',
   agents,
   defaultAgent: agents[0]?.agentName ?? '',
-  ...rest,
+  ...overrides,
 })
 export const formatRows = (rows: readonly SwarmMessage[]) =>
   rows.map(({ role, agentName, content }) => `${role}/${agentName}:${content}`)

@@ -1,64 +1,54 @@
-import type {
-  Agent,
-  AgentContext,
-  AttachmentBytes,
-  FilePart,
-  HistoricalMessage,
-  HistoryView,
-  Json,
-  NormalizedMessage,
-  PartialResponse,
-} from '@postern/core'
+// Tests the behaviour that every kind of agent must have, whatever produces its answers.
+import type { FilePart, HistoricalMessage, Json, NormalizedMessage, PartialResponse } from '@postern/message'
 import {
-  collectAnswer,
-  completeResponse,
-  createRequirementList,
   createSenderIdentity,
   normalizedMessageSchema,
   normalizedResponseSchema,
   plainTextOf,
   Unavailable,
-} from '@postern/core'
+} from '@postern/message'
+import type { Agent, AgentContext, AttachmentBytes, HistoryView } from '@postern/pipeline'
+import { collectAnswer, completeResponse, createRequirementList } from '@postern/pipeline'
 import { describe, expect, test } from 'vitest'
 import { silentLog } from './silent-log.ts'
 
 interface AgentSubject {
   readonly agent: Agent
-  /** What makes it do what the case is about; default: `hello`. */
+  /** The text that makes the agent show the behaviour of the case; default: `hello`. */
   readonly say?: string
   close?(): Promise<void> | void
 }
 
 type MakeAgent = () => Promise<AgentSubject> | AgentSubject
 
-/** One agent of the kind for each thing the kind can do; what it cannot do is left out. */
+/** One agent of the kind for each behaviour. A behaviour that the kind does not support is left out. */
 export interface AgentMakers {
-  /** Answers with some text. */
+  /** An agent that answers with some text. */
   readonly answers: MakeAgent
-  /** Says nothing. */
+  /** An agent that gives no answer. */
   readonly staysSilent?: MakeAgent
-  /** Fails with an error whose text holds `agentSecret`. */
+  /** An agent that fails with an error whose text contains `agentSecret`. */
   readonly fails?: MakeAgent
-  /** Depends on something that does not answer. */
+  /** An agent that depends on a service that does not answer. */
   readonly isUnavailable?: MakeAgent
-  /** Does not end before its signal aborts. */
+  /** An agent that does not end before its signal aborts. */
   readonly hangs?: MakeAgent
-  /** Answers with how many turns of history it was given, as a decimal number, and no other number. */
+  /** An agent that answers with the number of turns in its history, in decimal, and with no other number. */
   readonly countsHistory?: MakeAgent
-  /** Answers with the lower-case hex SHA-256 of the attachment. */
+  /** An agent that answers with the lower-case hex SHA-256 of the attachment. */
   readonly hashesAttachment?: MakeAgent
-  /** Keeps what follows `remember`, and says it again at `recall`, in the same thread. */
+  /** An agent that stores the text after `remember`, and repeats it after `recall` in the same thread. */
   readonly remembers?: MakeAgent
-  /** Streams a tool call that begins and ends under one id, and some text. */
+  /** An agent that streams a tool call, which begins and ends under one id, and some text. */
   readonly streams?: MakeAgent
-  /** Refuses: a policy part, status `rejected`. */
+  /** An agent that refuses with a policy part and the status `rejected`. */
   readonly refuses?: MakeAgent
 }
 
-/** What a failing agent's error must say, and no answer may. */
+/** The text that the error of a failing agent must contain, and no answer may contain. */
 export const agentSecret = 'correct-horse-battery-staple'
 
-/** SHA-256 of the attachment of every message of the contract: the text `attached bytes`. */
+/** The SHA-256 of the attachment of every message of the contract, the text `attached bytes`. */
 const attachmentDigest = '80e0f4c76d8c640f53ccfb83ee1aedcc1c26f4facf9a10232a56f6ce5ff12477'
 
 const attachedBytes = new TextEncoder().encode('attached bytes')
@@ -80,7 +70,7 @@ const pastTurns: readonly HistoricalMessage[] = ['one', 'two', 'three', 'four', 
   timestamp: receivedAt,
 }))
 
-/** What every kind of agent must do, whatever it is made of. Runs as tests of its own. */
+/** Runs the tests that every kind of agent must pass. */
 export function agentContract(kind: string, make: AgentMakers): void {
   const cases = Object.entries(make).map(([name, maker]) => [agentCases[name as keyof AgentMakers], maker] as const)
   describe(`an agent of the kind ${kind} (MN-1.1)`, () => {
@@ -104,7 +94,7 @@ interface Heard {
 }
 
 interface Conversation {
-  /** Gives the agent one message, as a worker does, and reads its answer to the end. */
+  /** Gives the agent one message, as a worker does, and reads its whole answer. */
   ask(text?: string, signal?: AbortSignal): Promise<Heard>
 }
 
@@ -235,6 +225,7 @@ function createContext(signal: AbortSignal, stored: Json | undefined) {
       },
     },
     identity: createSenderIdentity({}),
+    isPublic: async () => false,
     log: silentLog,
     call: async () => {
       throw new Error('nobody is there to be called')
@@ -242,9 +233,10 @@ function createContext(signal: AbortSignal, stored: Json | undefined) {
     correlationId: 'c0ffee',
     responseId: 'response-1',
     post: () => 'post-1',
-    edit() {},
-    delete() {},
-    react() {},
+    reply: async () => 'reply-1',
+    edit: async () => undefined,
+    delete: async () => undefined,
+    react: async () => undefined,
     note() {},
     stage() {},
     ...createRequirementList(
@@ -255,7 +247,7 @@ function createContext(signal: AbortSignal, stored: Json | undefined) {
   return { context, changed: () => state }
 }
 
-/** Time enough for an agent that does not wait to have ended. */
+/** Waits for some rounds of the event loop. An agent that does not wait has ended by then. */
 async function nextRounds(): Promise<string> {
   for (let round = 0; round < 20; round += 1) await new Promise(resolve => setImmediate(resolve))
   return 'still waiting'

@@ -1,10 +1,15 @@
-import type { ChannelDescriptor } from '@postern/core'
-import { parseAddress } from '@postern/core'
+// Describes one channel of each kind to the stores under test.
+
+import { parseAddress } from '@postern/message'
+import type { ChannelDescriptor } from '@postern/pipeline'
+
+const weekMs = 7 * 24 * 3_600_000
 
 const account: ChannelDescriptor = {
   name: 'activitypub',
   authMethods: ['ap-http-signature', 'ap-object-integrity-proof'],
   mentionRelay: { kind: 'addressing', envelope_fields: ['to', 'cc'], also_inline: true },
+  repeatsForMs: weekMs,
   speaker: { assurance: 'address', identify: (_, { subject }) => subject, ownsDomain: true, answersInPrivate: true },
 }
 
@@ -13,6 +18,7 @@ const call: ChannelDescriptor = {
   authMethods: ['a2a-jwt', 'a2a-oauth'],
   mentionRelay: { kind: 'none' },
   answersCalls: true,
+  repeatsForMs: weekMs,
   speaker: {},
 }
 
@@ -20,6 +26,7 @@ const mailbox: ChannelDescriptor = {
   name: 'email',
   authMethods: ['email-dkim', 'email-dmarc'],
   mentionRelay: { kind: 'recipient-field', fields: ['to', 'cc'] },
+  repeatsForMs: weekMs,
   speaker: {
     assurance: 'address',
     identify: ({ local, domain }) => `mailto:${local}@${domain}`,
@@ -35,6 +42,7 @@ const chat: ChannelDescriptor = {
   authMethods: ['a2a-oauth'],
   mentionRelay: { kind: 'none' },
   answersCalls: true,
+  repeatsForMs: weekMs,
   speaker: {
     assurance: 'oauth',
     identify: (_, { issuer, subject }) => `web:${JSON.stringify([issuer, subject])}`,
@@ -42,5 +50,5 @@ const chat: ChannelDescriptor = {
   },
 }
 
-/** What a store has to know of channels: of accounts, calls, mailboxes and chats, as the gateway's own channels describe themselves. */
+/** The channels of the stores under test: accounts, calls, mailboxes and chats, described as the gateway's own channels describe themselves. */
 export const sketchedChannels: readonly ChannelDescriptor[] = [account, call, mailbox, chat]

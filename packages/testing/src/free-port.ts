@@ -1,25 +1,53 @@
+// Finds a free loopback port that no other test process uses in the meantime.
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
+import type { Server } from 'node:net'
 import { createServer } from 'node:net'
 
 /**
- * Below the ports that Linux gives to clients and to `listen(0)` (32768 and up): a server that is away, as one that restarts, finds
- * its port free when it comes back, however many connections other tests open in the meantime.
- * Above the last port that `fetch()` refuses to call (10080).
+ * The range of the ports. It is below the ports that Linux gives to clients and to `listen(0)` (32768 and up), so a server that restarts finds its
+ * port free, however many connections other tests open in the meantime. It is above the last port that `fetch()` refuses to call (10080).
  */
 const [first, end] = [10_081, 32_768]
+const blockPorts = 128
+const blockCount = Math.floor((end - first) / blockPorts)
 
-/** A port of 127.0.0.1 that is free, and stays so while nobody listens there. */
+/**
+ * The remaining ports of this process's block. No other process uses that block while this one listens at its first port. The process stores them
+ * globally, since vitest loads this module anew for each file.
+ */
+const shared: typeof globalThis & { freePorts?: number[] } = globalThis
+
+/** Finds a free port of 127.0.0.1. The port stays free until somebody listens there, because no other call returns it in any process of the tests. */
 export async function findFreePort(): Promise<number> {
-  const port = randomInt(first, end)
-  const server = createServer().listen(port, '127.0.0.1')
-  try {
-    await once(server, 'listening')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') return findFreePort()
-    throw error
+  const port = shared.freePorts?.pop()
+  if (port === undefined) {
+    shared.freePorts = await claimBlock()
+    return findFreePort()
   }
+  const server = await listen(port)
+  if (!server) return findFreePort()
   server.close()
   await once(server, 'close')
   return port
+}
+
+async function claimBlock(): Promise<number[]> {
+  const begin = first + randomInt(blockCount) * blockPorts
+  const claim = await listen(begin)
+  if (!claim) return claimBlock()
+  claim.unref()
+  return Array.from({ length: blockPorts - 1 }, (_, index) => begin + 1 + index)
+}
+
+/** Listens on a port. Returns undefined if another server does already. */
+async function listen(port: number): Promise<Server | undefined> {
+  const server = createServer().listen(port, '127.0.0.1')
+  try {
+    await once(server, 'listening')
+    return server
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') return undefined
+    throw error
+  }
 }

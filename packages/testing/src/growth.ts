@@ -1,16 +1,15 @@
-/** More tries are worth their time only where the first one leaves a doubt. */
+/** The maximum of tries. Another try runs only while the growth does not look linear. */
 const mostTries = 5
-/** A growth up to this one is that of linear work, beyond all doubt: no further try makes it quadratic. */
+/** The growth up to which the work is certainly linear, so that no further try is necessary. */
 const plain = 12
-/** Short times are known less well: the small input is run again until this much time is gone. */
+/** The number of runs, or the time, after which the small input has run enough. Short times are less exact, so it runs several times. */
 const [enoughRuns, enoughMicroseconds] = [8, 20_000]
-/** Less is lost in the noise of the clock. */
+/** The shortest time that counts, because anything less is lost in the noise of the clock. */
 const leastMicroseconds = 2_000
 
 /**
- * How many times more processor time `run` takes for eight times the input: about 8 when it is linear, 64 when it is
- * quadratic. Of this thread alone, and the best of several tries in turn, so that neither a neighbour's work nor the tidying
- * behind counts.
+ * Measures how many times more processor time `run` needs for eight times the input: about 8 if it is linear, 64 if it is quadratic. It measures only
+ * this thread, and uses the best of several tries, so that neither other work nor garbage collection counts.
  */
 export function measureGrowth(run: (text: string) => unknown, piece: string, size: number): number {
   const write = (length: number) => piece.repeat(length / piece.length)
@@ -19,7 +18,7 @@ export function measureGrowth(run: (text: string) => unknown, piece: string, siz
   const growth = () => least.large / Math.max(least.small, leastMicroseconds)
   run(write(size / 32))
   for (let tries = 0; tries < mostTries && (tries === 0 || growth() > plain); tries += 1) {
-    // The large input first: what is compiled meanwhile speeds up the small one, and can only make the growth look larger.
+    // The large input runs first. Code that is compiled in the meantime makes the small one faster, which can only make the growth look larger.
     least.large = Math.min(
       least.large,
       costOf(() => run(large), 1),
@@ -32,7 +31,7 @@ export function measureGrowth(run: (text: string) => unknown, piece: string, siz
   return growth()
 }
 
-/** Microseconds of one run, as the mean of up to `mostRuns`. */
+/** Returns the microseconds of one run, as the mean of up to `mostRuns`. */
 function costOf(run: () => unknown, mostRuns: number): number {
   const before = process.threadCpuUsage()
   for (let runs = 1; ; runs += 1) {

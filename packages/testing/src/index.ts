@@ -1,6 +1,8 @@
+// Exports the contracts that every agent, channel and store must pass, and sketches of messages for tests.
 export type { AgentMakers } from './agent-contract.ts'
 export { agentContract, agentSecret } from './agent-contract.ts'
 export { sketchedChannels } from './descriptors.ts'
+export { createFixedSecret, createFixedSecrets } from './fixed-secret.ts'
 export type { ProtocolDelivery, ProtocolDriver, ProtocolSetup } from './protocol-contract.ts'
 export { protocolContract } from './protocol-contract.ts'
 export { silentLog } from './silent-log.ts'

@@ -1,3 +1,4 @@
+// Creates and runs a PostgreSQL server in a temporary folder for tests.
 import type { ChildProcess } from 'node:child_process'
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -17,38 +18,38 @@ import { findFreePort } from './free-port.ts'
 
 export interface Cluster {
   readonly port: number
-  /** Of its superuser `postern`, by TCP. */
+  /** The URL of its superuser `postern`, over TCP. */
   readonly url: string
   readonly directory: string
   start(): Promise<void>
-  /** `fast`: ends connections and writes all down. `immediate`: as in a power cut. */
+  /** Stops the server. `fast` ends connections and writes all data to disk. `immediate` is like a power cut. */
   stop(mode?: 'fast' | 'immediate'): Promise<void>
-  /** Stops it, and nothing of it is left. */
+  /** Stops the server and deletes all its files. */
   remove(): Promise<void>
 }
 
-/** The folder of PostgreSQL's programs: of the PATH, else the newest that Debian's packages have put below `root`. */
+/** Finds the folder of PostgreSQL's programs: the one in PATH, or else the newest that Debian's packages have installed below `root`. */
 export function findPostgres(root = '/'): string | undefined {
   const folder = join(root, 'usr/lib/postgresql')
   const versions = existsSync(folder) ? readdirSync(folder).toSorted((a, b) => Number(b) - Number(a)) : []
   const links = root === '/' ? (process.env.PATH ?? '').split(delimiter).map(path => join(path, 'initdb')) : []
-  const named = links.filter(path => existsSync(path)).map(path => dirname(realpathSync(path)))
-  return [...named, ...versions.map(version => join(folder, version, 'bin'))].find(path =>
+  const linkedFolders = links.filter(path => existsSync(path)).map(path => dirname(realpathSync(path)))
+  return [...linkedFolders, ...versions.map(version => join(folder, version, 'bin'))].find(path =>
     existsSync(join(path, 'postgres')),
   )
 }
 
 interface ClusterPlan {
-  /** The folder of `initdb` and `postgres`. */
+  /** The folder with `initdb` and `postgres`. */
   readonly programs: string
-  /** Settings of the server, `name=value`. */
+  /** Settings of the server, each as `name=value`. */
   readonly settings?: readonly string[]
   readonly initdb?: readonly string[]
 }
 
 export const password = 'p:ss/w?rd %@'
 
-/** A server of its own on loopback and in a socket in a temporary folder, not started yet. It does not run as root: then as `postgres` or `nobody`. */
+/** Creates a server on loopback and on a socket in a temporary folder, without starting it. Under root it runs as `postgres` or `nobody`. */
 export async function createCluster({ programs, settings = [], initdb = [] }: ClusterPlan): Promise<Cluster> {
   const directory = mkdtempSync(join(tmpdir(), 'postern-pg-'))
   const [data, passwordFile] = [join(directory, 'data'), join(directory, 'password')]
@@ -92,7 +93,7 @@ export async function createCluster({ programs, settings = [], initdb = [] }: Cl
   }
 }
 
-/** PostgreSQL refuses to run as root. */
+/** Finds another user for PostgreSQL, which refuses to run as root. */
 function findUser(): { readonly uid: number; readonly gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined
   for (const name of ['postgres', 'nobody']) {
@@ -100,7 +101,7 @@ function findUser(): { readonly uid: number; readonly gid: number } | undefined 
     try {
       return { uid: idOf('-u'), gid: idOf('-g') }
     } catch {
-      // There is no such user.
+      // This machine has no such user.
     }
   }
   throw new Error('there is no user to run a server as')

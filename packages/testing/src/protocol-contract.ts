@@ -1,5 +1,7 @@
-import type { ChannelDescriptor, ChannelName, MessageRecord, Refusal, RejectionCode, Store } from '@postern/core'
-import { formatTransportMethod, normalizedMessageSchema, plainTextOf } from '@postern/core'
+// Tests how every channel handles honest, forged and malformed messages at its endpoint.
+import type { ChannelName, RejectionCode } from '@postern/message'
+import { formatTransportMethod, normalizedMessageSchema, plainTextOf } from '@postern/message'
+import type { ChannelDescriptor, MessageRecord, Refusal, Store } from '@postern/pipeline'
 import type { Fault } from '@postern/simulation/faults'
 import { faults } from '@postern/simulation/faults'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -9,44 +11,44 @@ import { createStoreWatch } from './store-watch.ts'
 export type { ProtocolSetup }
 
 /**
- * What becomes of a delivery. `duplicate`: answered like the first, stored once. `unverified`: taken, with a sender
- * who is not proven. `kept`: taken for the operator, never given to the agent.
+ * The outcome of a delivery. `duplicate`: answered like the first one and stored once. `unverified`: admitted, with an unproven sender. `kept`:
+ * stored for the operator, and never given to the agent.
  */
 type ProtocolOutcome = RejectionCode | 'unavailable' | 'duplicate' | 'unverified' | 'kept'
 
 interface ProtocolAnswer {
   readonly accepted: boolean
-  /** HTTP status or SMTP code. */
+  /** The HTTP status or SMTP code. */
   readonly answer: number
-  /** What the peer was told, where the wire says it. */
+  /** The code in the answer, if the protocol carries one. */
   readonly code?: RejectionCode | 'unavailable' | undefined
 }
 
 export interface ProtocolDelivery {
   readonly fault?: Fault | undefined
-  /** The peer's id of the message. The same id, text and fault mean the very same message again. */
+  /** The peer's id of the message. The same id, text and fault mean an exact repetition of the message. */
   readonly id?: string | undefined
-  /** Unless given, the driver's own. */
+  /** The text of the message; default: the driver's own. */
   readonly text?: string | undefined
 }
 
-/** One protocol with its endpoints open, a store behind and somebody in front who can send to it. */
+/** One protocol with open endpoints, a store, and a client that can send to them. */
 export interface ProtocolDriver {
   readonly store: Store
-  /** Resolves with what the peer was answered. */
+  /** Delivers a message and resolves with the answer to the peer. */
   deliver(delivery?: ProtocolDelivery): Promise<ProtocolAnswer>
-  /** Where this protocol differs from the table of `defaultOutcomes`. */
+  /** Differences of this protocol from `defaultOutcomes`. */
   readonly expected?: Partial<Readonly<Record<Fault, ProtocolOutcome>>> | undefined
-  /** Where this wire's answers differ from HTTP's. */
+  /** Differences of this protocol's status codes from HTTP's. */
   readonly answers?: Partial<Readonly<Record<ProtocolOutcome, number>>> | undefined
-  /** Bearer tokens and the like that were used so far: no operator may ever see them. */
+  /** Lists the bearer tokens and other secrets that were used so far. No operator may ever see them. */
   secrets?(): readonly string[]
-  /** Waits until whatever happens after the answer has happened. */
+  /** Waits until all work that follows the answer is done. */
   settle?(): Promise<void>
   close(): Promise<void>
 }
 
-/** What each fault must come to, unless a driver says otherwise. */
+/** The required outcome of each fault, unless a driver has another one. */
 const defaultOutcomes: Readonly<Record<Fault, ProtocolOutcome>> = {
   unsigned: 'unsigned',
   tampered: 'signature_invalid',
@@ -74,12 +76,12 @@ const httpAnswers: Partial<Readonly<Record<ProtocolOutcome, number>>> = {
   unavailable: 503,
 }
 
-/** What an impostor may know of a message before it comes: its id must not be taken by trying. */
+/** Faults of an impostor who may know a message before it arrives. A failed attempt must not use up its id. */
 const impostures: readonly Fault[] = ['unsigned', 'tampered', 'forged', 'wrong_owner']
 
 const takenOutcomes: ReadonlySet<ProtocolOutcome> = new Set(['duplicate', 'unverified', 'kept'])
 
-/** What every channel must do at its endpoint, whatever its wire looks like. */
+/** Runs the tests that every channel must pass at its endpoint, whatever its protocol. */
 export function protocolContract(
   descriptor: ChannelDescriptor,
   open: (setup: ProtocolSetup) => Promise<ProtocolDriver>,
@@ -171,7 +173,7 @@ export function protocolContract(
       const said = invent('A faulty message')
       const outcome = driver.expected?.[fault] ?? defaultOutcomes[fault]
       const seen = await observe(driver, () => driver.deliver({ ...said, fault }))
-      // Of a replay that is refused, the first one stays.
+      // A refused replay does not remove the record of the first delivery.
       const kept = fault === 'replayed' ? 1 : 0
       const taken = takenOutcomes.has(outcome)
       expect({ fault, accepted: seen.answer.accepted }).toEqual({ fault, accepted: taken })
@@ -195,7 +197,7 @@ export function protocolContract(
 
 interface Observation {
   readonly answer: ProtocolAnswer
-  /** What is stored now and was not before. */
+  /** The records that are stored now and were not before. */
   readonly records: readonly MessageRecord[]
   readonly refusals: readonly Refusal[]
 }
@@ -205,13 +207,13 @@ const page = { limit: 1_000 }
 async function observe(driver: ProtocolDriver, act: () => Promise<ProtocolAnswer>): Promise<Observation> {
   const { store } = driver
   const before = new Set((await store.listMessages(page)).map(({ message }) => message))
-  const placesBefore = new Set((await store.listRefusals(page)).map(({ place }) => place))
+  const numbersBefore = new Set((await store.listRefusals(page)).map(({ number }) => number))
   const answer = await act()
   await driver.settle?.()
   const added = (await store.listMessages(page)).filter(({ message }) => !before.has(message))
-  const found = await Promise.all(added.map(({ id }) => store.findMessage(id)))
-  const refusals = (await store.listRefusals(page)).filter(({ place }) => !placesBefore.has(place))
-  return { answer, records: found.filter(record => record !== undefined), refusals }
+  const records = await Promise.all(added.map(({ id }) => store.findMessage(id)))
+  const refusals = (await store.listRefusals(page)).filter(({ number }) => !numbersBefore.has(number))
+  return { answer, records: records.filter(record => record !== undefined), refusals }
 }
 
 function expectProvenMessage(
@@ -248,11 +250,14 @@ interface RefusalExpectation {
   readonly name: ChannelName
   readonly outcome: ProtocolOutcome
   readonly driver: ProtocolDriver
-  /** How many messages are stored all the same. */
+  /** The number of messages that are stored despite the refusal. */
   readonly kept: number
 }
 
-/** Nothing stored, the right answer, and one line for the operator; something unavailable is nobody's fault. */
+/**
+ * Expects that nothing is stored, the right answer, and one line for the operator. An unavailable service is nobody's fault, so its line is not
+ * checked.
+ */
 function expectRefused(
   { answer, records, refusals }: Observation,
   { name, outcome, driver, kept }: RefusalExpectation,

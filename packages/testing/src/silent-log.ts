@@ -1,4 +1,5 @@
-import type { Log } from '@postern/core'
+// Discards every log line.
+import type { Log } from '@postern/message'
 
-/** A log that keeps nothing. Tests of core have their own: core imports no package. */
+/** A log that discards every line, for tests. */
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} }

@@ -1,3 +1,4 @@
+// Tests every store against each sentence of its port.
 import { describe } from 'vitest'
 import { actContract } from './store/deliveries/actions.ts'
 import { bounceContract } from './store/deliveries/bounces.ts'
@@ -6,6 +7,7 @@ import { broadcastContract } from './store/deliveries/broadcasts.ts'
 import { deliveryContract } from './store/deliveries/deliveries.ts'
 import { reactionContract } from './store/deliveries/reactions.ts'
 import { relationContract } from './store/deliveries/relations.ts'
+import { withdrawnDeliveryContract } from './store/deliveries/withdrawn-deliveries.ts'
 import { durabilityContract } from './store/engine/durability.ts'
 import { listFilterContract } from './store/engine/list-filters.ts'
 import { noticeContract } from './store/engine/notices.ts'
@@ -15,11 +17,14 @@ import { recordContract } from './store/engine/record.ts'
 import { whyContract } from './store/engine/why.ts'
 import { backgroundContract } from './store/messages/background.ts'
 import { editContract } from './store/messages/edits.ts'
+import { handledKeyContract } from './store/messages/handled-keys.ts'
 import { intakeContract } from './store/messages/intake.ts'
+import { knownConversationContract } from './store/messages/known-conversation.ts'
 import { lookupContract } from './store/messages/lookup.ts'
 import { loopContract } from './store/messages/loops.ts'
 import { pastLookupContract } from './store/messages/past-lookups.ts'
 import { quotaContract } from './store/messages/quotas.ts'
+import { storageContract } from './store/messages/storage.ts'
 import { threadContract } from './store/messages/threads.ts'
 import { withdrawalContract } from './store/messages/withdrawals.ts'
 import { peopleContract } from './store/people/people.ts'
@@ -36,12 +41,11 @@ import { partialAnswerContract } from './store/turns/partial-answers.ts'
 import { queueModeContract } from './store/turns/queue-modes.ts'
 import { turnContract } from './store/turns/turns.ts'
 
-export { sketchDeletion, sketchPost } from './store/setup/action-sketches.ts'
-export type { OpenStore, StoreUnderTest } from './store/setup/under-test.ts'
-export { sketchAnswer, sketchIntake, sketchResponse } from './store/setup/under-test.ts'
+export type { OpenStore } from './store/setup/under-test.ts'
 
-const parts: readonly ((open: OpenStore) => void)[] = [
+const contracts: readonly ((open: OpenStore) => void)[] = [
   intakeContract,
+  handledKeyContract,
   recordContract,
   threadContract,
   turnContract,
@@ -50,6 +54,7 @@ const parts: readonly ((open: OpenStore) => void)[] = [
   interruptContract,
   editContract,
   deliveryContract,
+  withdrawnDeliveryContract,
   actContract,
   reactionContract,
   partialAnswerContract,
@@ -58,11 +63,13 @@ const parts: readonly ((open: OpenStore) => void)[] = [
   broadcastEndContract,
   backgroundContract,
   lookupContract,
+  knownConversationContract,
   pastLookupContract,
   loopContract,
   taskContract,
   relationContract,
   quotaContract,
+  storageContract,
   rememberedContract,
   peopleContract,
   bounceContract,
@@ -79,11 +86,11 @@ const parts: readonly ((open: OpenStore) => void)[] = [
 ]
 
 /**
- * What every store must do: each sentence of the port, tried on a fresh store. `share`: only every `of`th part, from the `first`; for stores that take
- * long to open.
+ * Runs the tests that every store must pass: each sentence of the port, on a fresh store. `share` limits them to every `of`th part, beginning with
+ * the `first`, for stores that take long to open.
  */
 export function storeContract(name: string, open: OpenStore, share = { first: 0, of: 1 }): void {
   describe(`${name} keeps the contract of a store`, () => {
-    for (const [at, part] of parts.entries()) if (at % share.of === share.first) part(open)
+    for (const [at, contract] of contracts.entries()) if (at % share.of === share.first) contract(open)
   })
 }

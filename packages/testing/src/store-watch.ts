@@ -1,16 +1,17 @@
-import type { Store } from '@postern/core'
+// Wraps a store so that tests can delay or fail its admissions.
+import type { Store } from '@postern/pipeline'
 
 export interface ProtocolSetup {
-  /** Hand the store through this on its way into the protocol: the contract then also examines what a failing store does. */
+  /** Wraps the store on its way into the protocol, so that the contract also examines a failing store. */
   watchStore(store: Store): Store
 }
 
-/** A store in between, whose admissions can be made to wait or to fail. */
+/** A wrapper of a store whose admissions a test can delay or fail. */
 interface StoreWatch extends ProtocolSetup {
   isWatching(): boolean
-  /** The next admission ends in an error, nothing stored. */
+  /** Makes the next admission fail without storing anything. */
   failNextAdmission(): void
-  /** Admissions begin but do not end until released. */
+  /** Delays the end of admissions until `release` is called. */
   holdAdmissions(): { readonly begun: Promise<void>; release(): void }
 }
 

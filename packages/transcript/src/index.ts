@@ -1,3 +1,4 @@
+// Stores conversations as one transcript and translates it losslessly between five message formats.
 export { aguiCodec, planActivityTypes } from './agui/codec.ts'
 export type { AguiPart, AguiUsage } from './agui/message.ts'
 export { parseAguiMessage, readAguiParts, readAguiUsage, writeAguiParts, writeAguiUsage } from './agui/message.ts'
@@ -16,8 +17,18 @@ export {
 } from './entry/entry.ts'
 export type { ExchangeFormat, FormatName } from './entry/kind.ts'
 export { exchangeFormats, formatNames, isChatVisible, scopeOfKind } from './entry/kind.ts'
-export { identifyEntry, nameEntry, nameNative, numberEntries, splitMessages } from './entry/place-entries.ts'
-export type { OrphanFinding } from './envelope/build.ts'
+export {
+  groupParts,
+  hasNoWords,
+  messageIdOf,
+  nameCall,
+  nameEntries,
+  nameResult,
+  nameSaid,
+  standsAlone,
+} from './entry/message-id.ts'
+export { identifyEntry, nameEntry, nameNative, numberEntries, splitMessages } from './entry/numbered-entries.ts'
+
 export {
   buildQuestionEnvelope,
   buildTextEnvelope,
@@ -31,7 +42,7 @@ export {
   toProviderMessages,
 } from './envelope/build.ts'
 export { envelopeCodec } from './envelope/codec.ts'
-export type { AgentMessageEnvelope, EnvelopeType, ProviderMessage } from './envelope/envelope.ts'
+export type { AgentMessageEnvelope, EnvelopeType } from './envelope/envelope.ts'
 export { normalizeEnvelope } from './envelope/normalize.ts'
 export type { PendingAction, PendingActions } from './envelope/runs/pending-action.ts'
 export { createPendingActions, pendingActionSchema } from './envelope/runs/pending-action.ts'

@@ -1,4 +1,4 @@
-import type { Json } from '@postern/core'
+import type { Json } from '@postern/message'
 import fc from 'fast-check'
 import { type FormatName, markerName, messageTypeNames, messageTypes, swarmRoles } from '../src/index.ts'
 
@@ -15,19 +15,19 @@ const base64 = fc.uint8Array({ minLength: 1, maxLength: 12 }).map(bytes => Buffe
 const isoTime = fc.date({ min: new Date(0), max: new Date(4e12), noInvalidDate: true }).map(date => date.toISOString())
 const plainTime = isoTime.map(iso => iso.slice(0, 19).replace('T', ' '))
 
-/** Some of the members of `model`, each there or not. */
+/** Generates objects with any subset of the members of `model`. */
 function some<Model extends object>(model: { [Name in keyof Model]: fc.Arbitrary<Model[Name]> }) {
   return fc.record(model, { requiredKeys: [] })
 }
 
 const count = fc.nat(9)
-/** Some of which count as they should, and some do not. */
+/** Generates usage in which some numbers are valid and some are not. */
 const usageOf = (names: readonly string[]) =>
   fc.array(fc.record(Object.fromEntries(names.map(name => [name, count])), { requiredKeys: [] }), { maxLength: 2 })
 const ownUsage = usageOf(['input_tokens', 'output_tokens', 'total_tokens', 'reasoning_tokens', 'cached_input_tokens'])
 const aguiUsage = usageOf(['inputTokens', 'outputTokens', 'totalTokens', 'reasoningTokens', 'input_tokens', 'extra'])
 
-/** Some as they are written, some not. */
+/** Generates decisions of which some are valid and some are not. */
 const decision = fc.oneof(
   fc.record(
     { method: fc.constantFrom('link', 'operator', 'timeout'), subject: word, approver: fc.constant('operator') },
@@ -237,5 +237,45 @@ const normalized = fc.oneof(
   answer,
 )
 
-/** A valid message of each dialect. */
+/** Generators of valid messages, one for each dialect. */
 export const messagesOf: Record<FormatName, fc.Arbitrary<object>> = { envelope, agui, store, swarm, normalized }
+
+const awkwardNumber = fc.constantFrom(-0, 1e21, 5e-324, 2 ** 64, 0.1 + 0.2, Number.MAX_SAFE_INTEGER)
+const awkwardArgs = fc.dictionary(word, fc.oneof(json, awkwardNumber), { maxKeys: 3 })
+
+/**
+ * Generates a conversation of one agent as messages of AG-UI: calls together and one after another, with text or a person's message between a call
+ * and its result.
+ */
+export const callingTalk = fc
+  .array(
+    fc.record({
+      args: fc.array(awkwardArgs, { minLength: 1, maxLength: 3 }),
+      said: text,
+      between: fc.constantFrom('', 'agent', 'user'),
+      ends: fc.boolean(),
+    }),
+    { minLength: 1, maxLength: 4 },
+  )
+  .map(rounds =>
+    rounds.flatMap(({ args, said, between, ends }, round) => {
+      const calls = args.map((each, at) => ({
+        id: `c${round}-${at}`,
+        type: 'function',
+        function: { name: `f${at}`, arguments: JSON.stringify(each) },
+      }))
+      const results = calls.map(({ id }) => ({
+        id: `r-${id}`,
+        role: 'tool',
+        toolCallId: id,
+        content: `result of ${id}`,
+      }))
+      return [
+        { id: `u${round}`, role: 'user', content: 'go' },
+        { id: `a${round}`, role: 'assistant', content: said, toolCalls: calls },
+        ...(between === 'agent' ? [{ id: `b${round}`, role: 'assistant', content: 'one moment' }] : []),
+        ...(between === 'user' ? [{ id: `b${round}`, role: 'user', content: 'well?' }] : []),
+        ...(ends ? results : results.slice(1)),
+      ]
+    }),
+  )

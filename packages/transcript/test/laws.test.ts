@@ -13,7 +13,7 @@ import {
   type TranscriptEntry,
   transcriptEntrySchema,
 } from '../src/index.ts'
-import { messagesOf } from './arbitraries.ts'
+import { callingTalk, messagesOf } from './arbitraries.ts'
 
 let made = 0
 const plain = (value: unknown) => JSON.parse(JSON.stringify(value))
@@ -21,7 +21,7 @@ const listOf = (format: FormatName) => fc.array(messagesOf[format], { maxLength:
 const normal = (format: FormatName, messages: readonly object[]) =>
   plain(format === 'envelope' ? messages.map(message => normalizeEnvelope(message)) : messages)
 
-function contextOf(stored: readonly TranscriptEntry[] = [], rest: Partial<ReadContext> = {}): ReadContext {
+function contextOf(stored: readonly TranscriptEntry[] = [], overrides: Partial<ReadContext> = {}): ReadContext {
   const byId = new Map(stored.map(entry => [entry.entry_id, entry]))
   return {
     thread_id: 'thread',
@@ -29,11 +29,11 @@ function contextOf(stored: readonly TranscriptEntry[] = [], rest: Partial<ReadCo
     agent_key: 'desk',
     newId: () => `e${++made}`,
     find: id => byId.get(id),
-    ...rest,
+    ...overrides,
   }
 }
 
-/** As a store keeps them: through JSON, checked. */
+/** Returns entries in the form in which a store returns them: converted to JSON and back, and validated. */
 function store(entries: readonly EntryBody[]): readonly TranscriptEntry[] {
   const bodies = entries.map(entry => entryBodySchema.parse(plain(entry)))
   return numberEntries(bodies).map(entry => transcriptEntrySchema.parse(plain(entry)))
@@ -75,7 +75,7 @@ describe('laws of the dialects', () => {
           const stored = store(codec.read(messages, contextOf()))
           const exported = plain(codec.write(stored, { marker: 'all' })) as object[]
           const [again, appended] = [codec.read(exported, contextOf(stored)), [...stored]]
-          // Where a message's own id is its bag, the store knows it by that id.
+          // A store recognizes normalized messages by their own ids, so they are compared in their written form.
           if (format !== 'normalized') expect(again).toEqual(appended)
           else expect(plain(codec.write(again))).toEqual(normal(format, messages))
         }),
@@ -84,16 +84,81 @@ describe('laws of the dialects', () => {
     })
   }
 
+  /** Lists calls and results as a reader of another store gets them. */
+  const listTools = (entries: readonly EntryBody[]) => ({
+    calls: entries
+      .filter(({ kind }) => kind === 'tool_call')
+      .map(({ tool }) => [tool?.call_id, tool?.name, tool?.args]),
+    results: entries.filter(({ kind }) => kind === 'tool_result').map(({ tool }) => tool?.call_id),
+  })
+
+  // The messages of a store have no ids of calls, so their reader creates them.
+  const isNumbered = (format: FormatName) => format !== 'store'
+  const withoutIds = ({ calls, results }: ReturnType<typeof listTools>) => [
+    calls.map(([, ...call]) => call),
+    results.length,
+  ]
+
+  it.each(formatNames)('LAW-4 %s: each call and each result comes back once, the call with its arguments', format => {
+    const codec = codecs[format]
+    fc.assert(
+      fc.property(callingTalk, messages => {
+        const stored = store(codecs.agui.read(messages, contextOf()))
+        const abroad = plain(codec.write(stored, { marker: 'all' })) as object[]
+        expect(listTools(codec.read(abroad, contextOf(stored)))).toEqual(listTools(stored))
+        const elsewhere = listTools(store(codec.read(abroad, contextOf())))
+        expect(isNumbered(format) ? elsewhere : withoutIds(elsewhere)).toEqual(
+          isNumbered(format) ? listTools(stored) : withoutIds(listTools(stored)),
+        )
+      }),
+      { numRuns: drawCount({ quick: 20, long: 200 }) },
+    )
+  })
+
+  it('an answer in the normalized format has a call once, with its arguments and its result', () => {
+    fc.assert(
+      fc.property(callingTalk, messages => {
+        const stored = store(codecs.agui.read(messages, contextOf()))
+        const written = plain(codecs.normalized.write(stored)) as {
+          parts: { kind: string; id: string; args: object }[]
+        }[]
+        const calls = written.flatMap(({ parts }) => parts.filter(({ kind }) => kind === 'tool_call'))
+        const isInterrupted = (id: string) =>
+          messages.some(each => each.role === 'user' && each.content === 'well?' && each.id === `b${id[1]}`)
+        const ids = calls.map(({ id }) => id).filter(id => !isInterrupted(id))
+        expect(ids).toEqual([...new Set(ids)])
+        const argsOf = new Map(listTools(stored).calls.map(([id, , args]) => [id, args]))
+        for (const { id, args } of calls) expect(args).toEqual(argsOf.get(id))
+      }),
+      { numRuns: drawCount({ quick: 20, long: 200 }) },
+    )
+  })
+
+  it('the reader of AG-UI names a message whose arguments have an integer that other formats round', () => {
+    const reports: unknown[] = []
+    const callOf = (text: string) => ({ id: 'c', type: 'function', function: { name: 'f', arguments: text } })
+    const texts = [
+      '{"n":12345678901234567890}',
+      '{"n":"12345678901234567890"}',
+      '{"n":9007199254740991,"z":-0,"f":1.0000000000000000002}',
+    ]
+    const messages = texts.map((text, at) => ({ id: `a${at}`, role: 'assistant', toolCalls: [callOf(text)] }))
+    const report: ReadContext['report'] = ({ code, index }) => reports.push([code, index])
+    const entries = codecs.agui.read(messages, contextOf([], { report }))
+    expect(reports).toEqual([['number_rounded', 0]])
+    expect(codecs.agui.write(entries)).toEqual(messages)
+  })
+
   it('LAW-3: the reader strips an origin marker of another thread, or of nothing, and the message is new', () => {
     for (const format of formatNames.filter(name => name !== 'normalized')) {
       fc.assert(
         fc.property(messagesOf.swarm, message => {
           const stored = store(codecs.swarm.read([message], contextOf()))
           const abroad = plain(codecs[format].write(stored, { marker: 'all' })) as object[]
-          const found: string[] = []
-          const elsewhere = contextOf(stored, { thread_id: 'other', report: ({ code }) => found.push(code) })
+          const codes: string[] = []
+          const elsewhere = contextOf(stored, { thread_id: 'other', report: ({ code }) => codes.push(code) })
           const read = codecs[format].read(abroad, elsewhere)
-          expect(found).toHaveLength(abroad.length)
+          expect(codes).toHaveLength(abroad.length)
           expect(read.some(({ entry_id }) => stored.some(entry => entry.entry_id === entry_id))).toBe(false)
           expect(JSON.stringify(codecs[format].write(read))).not.toContain('"gateway"')
         }),

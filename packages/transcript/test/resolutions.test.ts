@@ -9,7 +9,7 @@ import {
   storeCodec,
 } from '../src/index.ts'
 
-// Where the dialects contradict each other: what the transcript makes of it. The others are in the tests of their dialects.
+// Tests how the transcript resolves contradictions between the dialects. Other cases are in the tests of the dialects.
 
 let made = 0
 const newId = () => `x${++made}`

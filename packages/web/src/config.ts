@@ -1,8 +1,9 @@
-import { parseDuration } from '@postern/core'
+// Defines the settings of the web chat.
 import { issuerRuleShape, tokenAlgorithms, tokenRuleShape } from '@postern/http/tokens'
+import { parseDuration } from '@postern/message'
 import { z } from 'zod'
 
-/** ms */
+/** A duration in ms. */
 const durationSchema = z
   .string()
   .regex(/^[1-9]\d{0,4}[smhd]$/, 'must be a number and a unit, like "15m" or "1h"')
@@ -12,16 +13,16 @@ const originSchema = z
   .string()
   .refine(text => URL.parse(text)?.origin === text, 'must be an origin such as "https://chat.example"')
 
-/** Whose users are let in: by the keys it publishes, or by a secret it shares with us (HS256). */
+/** An issuer whose users may chat. Its published keys or a secret shared with the gateway (HS256) verify its tokens. */
 const issuerSchema = z
   .strictObject({
     /** The exact `iss` of its tokens. */
     issuer: z.string().min(1).max(512),
-    /** What its tokens must name in `aud`. */
+    /** The audience that its tokens must name in `aud`. */
     audience: z.string().min(1),
-    /** Where its public keys are; either this or `secret`. */
+    /** The URL of its public keys. Set either this or `secret`. */
     jwks: z.url({ protocol: /^https?$/, error: 'must be an https URL' }).optional(),
-    /** Secret that signs its tokens (HS256); either this or `jwks`. */
+    /** The secret that signs its tokens (HS256). Set either this or `jwks`. */
     secret: z.string().min(32, 'must have 32 characters or more').optional(),
     /** Signature algorithms that its tokens may use. */
     algorithms: z
@@ -37,22 +38,22 @@ const issuerSchema = z
   )
 
 const tokenSchema = z.strictObject({
-  /** Name of the token's holder here. */
+  /** The name of the token's holder in this gateway. */
   name: z.string().regex(/^[a-z0-9]([a-z0-9._-]{0,38}[a-z0-9])?$/, 'must be a plain name of at most 40 characters'),
-  /** SHA-256 of the token, hexadecimal; the configuration never holds the token itself. */
+  /** The SHA-256 of the token, in hexadecimal. The configuration never contains the token itself. */
   sha256: z.string().regex(/^[0-9a-f]{64}$/i, 'must be the SHA-256 of the token in hexadecimal'),
 })
 
-/** The name of a token of `auth.tokens`, or somebody of one of `auth.issuers`. */
+/** A person: the name of an entry of `auth.tokens`, or a user of one of `auth.issuers`. */
 const operatorSchema = z.union([
   z.strictObject({
-    /** Name of an entry of `auth.tokens`. */
+    /** The name of an entry of `auth.tokens`. */
     token: z.string().min(1),
   }),
   z.strictObject({
-    /** One of `auth.issuers`. */
+    /** An issuer of `auth.issuers`. */
     issuer: z.string().min(1),
-    /** The `sub` of that issuer's tokens. */
+    /** The `sub` in that issuer's tokens. */
     subject: z.string().min(1),
   }),
 ])
@@ -62,75 +63,75 @@ const bucketSchema = z
   .regex(/^(?!supabase\.)[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$/, 'must be a plain bucket name')
 
 const embeddedSchema = z.strictObject({
-  /** `embedded` keeps files in the store, `s3` at a service that speaks S3. */
+  /** The kind of storage: `embedded` keeps files in the store, and `s3` in a service that speaks S3. */
   kind: z.literal('embedded'),
 })
 
 const s3Schema = z.strictObject({
-  /** `embedded` keeps files in the store, `s3` at a service that speaks S3. */
+  /** The kind of storage: `embedded` keeps files in the store, and `s3` in a service that speaks S3. */
   kind: z.literal('s3'),
-  /** Address of the service. */
+  /** The URL of the service, which may be on this machine or in a private network. */
   endpoint: z.url({ protocol: /^https?$/ }),
-  /** Region that requests are signed for. */
+  /** The region for which requests are signed. */
   region: z.string().min(1).default('us-east-1'),
-  /** Bucket that holds the files. */
+  /** The bucket that contains the files. */
   bucket: bucketSchema,
-  /** Id of the access key. */
+  /** The id of the access key. */
   access_key: z.string().min(1),
-  /** The access key's secret. */
+  /** The secret of the access key. */
   secret_key: z.string().min(1),
 })
 
 export const webConfigSchema = z
   .strictObject({
-    /** Chat for browsers and apps; on in dev mode unless the file says otherwise. */
+    /** True if the chat for browsers and apps is open. The default is true in dev mode only. */
     enabled: z.boolean().default(false),
     auth: z
       .strictObject({
-        /** Issuers of the tokens that let people in. */
+        /** The issuers whose tokens admit people. */
         issuers: z.array(issuerSchema).default([]),
-        /** Fixed tokens that let people in. */
+        /** The fixed tokens that admit people. */
         tokens: z.array(tokenSchema).default([]),
         ...tokenRuleShape,
       })
       .prefault({}),
-    /** Who decides what waits for an operator, besides the bearer of the operator token. */
+    /** The people who decide waiting approvals as operators, in addition to the bearer of the operator token. */
     operators: z.array(operatorSchema).default([]),
-    /** Whether people see the tool calls for them (`include=trace`), not only the words; `postern export` shows both to operators. */
+    /** True if people see the tool calls for them (`include=trace`) in addition to the text. `postern export` always shows both to operators. */
     trace: z.boolean().default(false),
-    /** Origins whose pages may call (CORS). */
+    /** The origins whose pages may call the API (CORS). */
     origins: z.array(originSchema).default([]),
     attachments: z
       .strictObject({
-        /** Bucket that addresses of attachments name. */
+        /** The bucket in the addresses of attachments. */
         bucket: bucketSchema.default('agent-inputs'),
-        /** Bytes of one file. */
+        /** The maximum size of one file, in bytes. */
         max_bytes: z
           .number()
           .int()
           .min(1024)
           .max(100 * 1024 * 1024)
           .default(10 * 1024 * 1024),
-        /** Bytes of all files of one person; each file counts for 16 KiB at least. */
+        /** The maximum size of all files of one person, in bytes. Each file counts as at least 16 KiB. */
         max_total_bytes: z
           .number()
           .int()
           .min(16 * 1024)
           .default(1024 ** 3),
-        /** Media types that the gateway takes, by the bytes and not by the name. */
+        /** The media types that the gateway accepts, detected from the bytes and not from the name. */
         types: z
           .array(z.string().regex(/^[a-z]+\/(\*|[a-z0-9.+-]+)$/))
           .default(['image/*', 'audio/*', 'video/*', 'application/pdf', 'text/plain']),
-        /** How long a signed address of a file works. */
+        /** The time for which a signed address of a file works. */
         url_ttl: durationSchema.prefault('1h'),
       })
       .prefault({}),
-    /** Where files of chats are. */
+    /** The storage of files in chats. */
     storage: z.discriminatedUnion('kind', [embeddedSchema, s3Schema]).default({ kind: 'embedded' }),
-    /** A project whose signed URLs name attachments as well. */
+    /** A Supabase project whose signed URLs may name attachments too. */
     supabase: z
       .strictObject({
-        /** Origin of the project. */
+        /** The origin of the project. */
         project: originSchema,
         /** The project's JWT secret, which signs these URLs. */
         jwt_secret: z.string().min(32),
@@ -138,23 +139,23 @@ export const webConfigSchema = z
       .optional(),
     limits: z
       .strictObject({
-        /** Bytes of the request that begins a run. */
+        /** The maximum size of a request that starts a run, in bytes. */
         run_bytes: z
           .number()
           .int()
           .min(1024)
           .default(4 * 1024 * 1024),
-        /** Runs of one person at a time. */
+        /** The maximum number of simultaneous runs of one person. */
         runs_per_owner: z.number().int().min(1).default(8),
-        /** Files of one run. */
+        /** The maximum number of files in one run. */
         files_per_run: z.number().int().min(0).max(256).default(16),
-        /** Messages of one session. */
+        /** The maximum number of messages in one session. */
         session_messages: z.number().int().min(1).max(10_000).default(2_000),
-        /** Sessions, store locations and chats of one person. */
+        /** The maximum number of sessions, store locations and chats of one person together. */
         threads_per_owner: z.number().int().min(1).default(10_000),
-        /** Entries that one person has stored: messages of sessions and stores, and runs of chats. */
+        /** The maximum number of stored entries of one person: messages of sessions and stores, and runs of chats. */
         entries_per_owner: z.number().int().min(1).default(250_000),
-        /** Bytes of all these entries, without uploads. */
+        /** The maximum size of all these entries in bytes, without uploads. */
         bytes_per_owner: z
           .number()
           .int()

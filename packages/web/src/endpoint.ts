@@ -1,48 +1,54 @@
-import type { ChannelContext } from '@postern/core'
-import { isJsonObject, Rejection } from '@postern/core'
+// Gives the routes of the web chat their dependencies, limits and parsed requests.
 import { parseBoundedJson, readBody, toProblem, writeProblem } from '@postern/http'
 import type { ScopeTable } from '@postern/http/tokens'
 import type { ResponseSemaphore } from '@postern/limits'
 import { createOpenCount } from '@postern/limits'
+import { isJsonObject, Rejection } from '@postern/message'
+import type { ChannelContext } from '@postern/pipeline'
 import type { OwnerQuota, RecordQuota, RecordStore, TranscriptStore } from '@postern/transcript'
 import type { Context, MiddlewareHandler } from 'hono'
 import type { WebAttachments } from './attachments/attachment-store.ts'
 import type { WebConfig } from './config.ts'
 import type { VerifyOwner, WebOwner } from './verify.ts'
 
-/** What the routes of the web work with. */
+/** The dependencies of the routes of the web chat. */
 export interface WebDeps {
   readonly config: WebConfig
   readonly gateway: ChannelContext
   readonly verifyOwner: VerifyOwner
-  /** Other names for the scopes of A2A. */
+  /** The configured names of the A2A scopes. */
   readonly scopes?: Partial<ScopeTable> | undefined
-  /** Comes before everything that may load many bytes. */
+  /** The semaphore that is acquired before anything that may load many bytes. */
   readonly responseSemaphore: ResponseSemaphore
   readonly attachments: WebAttachments
   readonly transcript: BoundTranscript
   /** The same transcript, which refuses writes beyond `quota`. */
   readonly bounded: BoundTranscript
   readonly quota: OwnerQuota
-  /** Forgets one chat. False when there is none. */
+  /** Deletes one chat. It returns false if there is none. */
   forgetChat(chat: { readonly owner: string; readonly agent: string; readonly key: string }): Promise<boolean>
   readonly records: RecordStore & RecordDeps
-  /** Whether people may link their addresses for this agent. */
+  /** A signal that is aborted when the gateway stops, because a stream without an end would delay the stop. */
+  readonly leaving: AbortSignal
+  /** Returns true if people may link their addresses for this agent. */
   isLinking(agent: string): boolean
 }
 
 /** A conversation of the store as part of a thread of the transcript. */
 export interface BoundTranscript extends TranscriptStore {
   hasConversation(conversation: StoreConversation): Promise<boolean>
-  /** `reader`: only messages of these principals and the answers to them. */
+  /** Binds a conversation to a thread. With `reader`, it shows only messages of these principals and the answers to them. */
   bindStore(
     thread: { readonly owner: string; readonly thread_id: string },
     conversation: StoreConversation | number,
     reader?: readonly string[],
   ): Promise<boolean>
-  /** Runs are entries, too. */
+  /** Reads the usage of an owner. Runs count as entries. */
   readUsage(owner: string): Promise<OwnerQuota>
-  /** Checks that the owner may add this much. @throws Rejection too_large */
+  /**
+   * Checks that the owner may add this much.
+   * @throws Rejection too_large
+   */
   checkQuota(owner: string, by: OwnerQuota, most: OwnerQuota): Promise<void>
 }
 
@@ -53,12 +59,12 @@ interface StoreConversation {
   readonly key: string
 }
 
-/** How much the transcripts of agents may hold for one person. */
+/** The part of the record store that counts the conversations of agents for one person. */
 export interface RecordDeps {
-  readRoom(owner: string): Promise<RecordQuota>
+  readQuota(owner: string): Promise<RecordQuota>
 }
 
-/** The same transcript with a quota for each owner. It refuses a write beyond the quota (`too_large`) and changes nothing. */
+/** Returns the same transcript with a quota for each owner. It refuses a write beyond the quota (`too_large`) and changes nothing. */
 export function boundTranscript(transcript: BoundTranscript, most: OwnerQuota): BoundTranscript {
   return {
     ...transcript,
@@ -68,10 +74,13 @@ export function boundTranscript(transcript: BoundTranscript, most: OwnerQuota): 
   }
 }
 
-/** Bytes of a thread that one read loads at most, so that a long conversation never fills the memory. */
+/** The maximum number of bytes of a thread that one read loads, so that a long conversation never fills the memory. */
 export const maxRead = 16 * 1024 * 1024
 
-/** Pages of these origins may call, and no others (Fetch standard, CORS protocol). Credentials are bearer tokens, never cookies. */
+/**
+ * Creates the CORS middleware, which admits pages of these origins only (Fetch standard, CORS protocol). Credentials are bearer tokens, never
+ * cookies.
+ */
 export function answerCors(origins: readonly string[]): MiddlewareHandler {
   const allowed = new Set(origins)
   return async (c, next) => {
@@ -81,7 +90,7 @@ export function answerCors(origins: readonly string[]): MiddlewareHandler {
       return c.body(null, 204, {
         'access-control-allow-origin': origin,
         'access-control-allow-methods': 'GET, POST, PUT, DELETE',
-        // `*` means every header but Authorization (Fetch standard), and nothing to older browsers.
+        // `*` covers every header except Authorization (Fetch standard), and older browsers do not know it.
         'access-control-allow-headers': 'authorization, dpop, content-type, accept, *',
         'access-control-max-age': '600',
         vary: 'Origin',
@@ -97,9 +106,12 @@ export function answerCors(origins: readonly string[]): MiddlewareHandler {
   }
 }
 
-/** @throws Rejection no_recipient */
-export function readAddressedAgent(named: string | undefined, { gateway }: Pick<WebDeps, 'gateway'>): string {
-  const name = named ?? gateway.agents.defaultAgent
+/**
+ * Returns the name of the addressed agent, or of the default agent.
+ * @throws Rejection no_recipient
+ */
+export function readAddressedAgent(agentName: string | undefined, { gateway }: Pick<WebDeps, 'gateway'>): string {
+  const name = agentName ?? gateway.agents.defaultAgent
   const agent = name === undefined ? undefined : gateway.agents.find(name)
   if (!agent) throw new Rejection('no_recipient', 'Cannot run: there is no such agent')
   return agent.name
@@ -107,28 +119,31 @@ export function readAddressedAgent(named: string | undefined, { gateway }: Pick<
 
 export type OpenRuns = ReturnType<typeof createOpenCount>
 
-/** How many streams, or uploads, one owner has at a time. The count throws Rejection rate_limited. */
+/**
+ * Creates the limit on an owner's simultaneous streams or uploads.
+ * @throws Rejection (the call) rate_limited
+ */
 export function createOpenRuns(most: number, refusal = 'Cannot run: too many runs are open'): OpenRuns {
   return createOpenCount(most, () => new Rejection('rate_limited', refusal, { retryAfter: 5 }))
 }
 
-/** Whether the client takes server-sent events. Wildcards and `application/json` count, too. */
+/** Returns true if the client accepts server-sent events. Wildcards and `application/json` count too. */
 export function acceptsStream(accept = ''): boolean {
   return accept === '' || /text\/event-stream|text\/\*|\*\/\*|application\/json/i.test(accept)
 }
 
-/** The run's id is taken. No run is started twice. */
+/** The error for a run whose id is in use already, because no run is started twice. */
 export class RunRepeated extends Error {
   override readonly name = 'RunRepeated'
 }
 
-/** A route whose faults become problem details. */
+/** Creates a route whose faults become problem details. */
 export function answerFaults({ gateway }: Pick<WebDeps, 'gateway'>, handle: (c: Context) => Promise<Response>) {
   return async (c: Context): Promise<Response> => {
     try {
       return await handle(c)
     } catch (error) {
-      if (!(error instanceof RunRepeated)) return toProblem(error, gateway.platform.log)
+      if (!(error instanceof RunRepeated)) return toProblem(error, gateway.system.log)
       return writeProblem(409, { code: 'run_repeated', detail: 'Cannot run: this run was started already' })
     }
   }
@@ -136,7 +151,7 @@ export function answerFaults({ gateway }: Pick<WebDeps, 'gateway'>, handle: (c: 
 
 const noStore = { 'cache-control': 'no-store' }
 
-/** A route for callers with a credential. It answers JSON, or 404 when `handle` finds nothing. */
+/** Creates a route for callers with a credential. It answers JSON, or 404 when `handle` finds nothing. */
 export function answerOwner(
   deps: WebDeps,
   handle: (c: Context, owner: WebOwner, deps: WebDeps) => Promise<object | undefined>,
@@ -144,26 +159,35 @@ export function answerOwner(
   return answerFaults(deps, async c => {
     const owner = await deps.verifyOwner(c.req.raw)
     return deps.responseSemaphore.pass(owner.owner, c.env, async () => {
-      const found = await handle(c, owner, deps)
-      if (!found) throw new Rejection('no_recipient', 'Cannot answer: there is no such thing of yours')
-      return c.json(found, 200, noStore)
+      const body = await handle(c, owner, deps)
+      if (!body) throw new Rejection('no_recipient', 'Cannot answer: there is no such thing of yours')
+      return c.json(body, 200, noStore)
     })
   })
 }
 
-/** The JSON of a body. @throws Rejection malformed, too_large */
+/**
+ * Reads the JSON of a body.
+ * @throws Rejection malformed, too_large
+ */
 export async function readJson(c: Context, { config }: Pick<WebDeps, 'config'>, what: string): Promise<unknown> {
   return parseBoundedJson(await readBody(c.req.raw, config.limits.run_bytes), { what })
 }
 
-/** The JSON object of a body. @throws Rejection malformed, too_large */
+/**
+ * Reads the JSON object of a body.
+ * @throws Rejection malformed, too_large
+ */
 export async function readJsonBody(c: Context, deps: Pick<WebDeps, 'config'>): Promise<Record<string, unknown>> {
   const document = await readJson(c, deps, 'body')
   if (!isJsonObject(document)) throw new Rejection('malformed', 'Cannot read body: it is no JSON object')
   return document
 }
 
-/** A whole number of a query; undefined when it is not there. @throws Rejection malformed */
+/**
+ * Reads a whole number of a query, or returns undefined if it is absent.
+ * @throws Rejection malformed
+ */
 export function readNumberQuery(c: Context, name: string): number | undefined {
   const text = c.req.query(name)
   if (text === undefined) return undefined
@@ -171,7 +195,10 @@ export function readNumberQuery(c: Context, name: string): number | undefined {
   return Number(text)
 }
 
-/** A text member of a body, where it is there. @throws Rejection malformed */
+/**
+ * Reads a text member of a body, if it is present.
+ * @throws Rejection malformed
+ */
 export function readTextMember(body: Record<string, unknown>, name: string): string | undefined {
   const value = body[name]
   if (value === undefined || value === null) return undefined

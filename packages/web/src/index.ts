@@ -1,10 +1,11 @@
-import { randomBytes } from 'node:crypto'
-import type { Channel, ChannelContext, ObjectStore, OperatorApprovals, OperatorQuestions } from '@postern/core'
-import { createSender } from '@postern/core'
-import type { ChannelModule } from '@postern/http'
+// Opens the web channel, by which people chat with agents in browsers and apps.
+import type { ChannelModule, DevCallers } from '@postern/http'
 import type { ScopeTable } from '@postern/http/tokens'
 import { joinTokenRules } from '@postern/http/tokens'
 import { createResponseSemaphore } from '@postern/limits'
+import type { ObjectStore } from '@postern/message'
+import type { Channel, ChannelContext, OperatorApprovals, OperatorQuestions } from '@postern/pipeline'
+import { createSender } from '@postern/pipeline'
 import type { OwnerQuota, RecordStore } from '@postern/transcript'
 import type { Hono } from 'hono'
 import { createWebAttachments } from './attachments/attachment-store.ts'
@@ -14,54 +15,55 @@ import { deliverRun } from './deliver.ts'
 import type { BoundTranscript, RecordDeps, WebDeps } from './endpoint.ts'
 import { boundTranscript } from './endpoint.ts'
 import { addressRun, describeResponse, renderResponse, showChatAnswer } from './render.ts'
-import { findWebThread } from './resolve.ts'
 import { createWebRoutes } from './routes.ts'
 import { createRunReplay } from './runs/replay.ts'
 import { openS3Bytes } from './s3/open-s3.ts'
 import { readChatKey, webDescriptor } from './speaker.ts'
+import { findWebThread } from './threads/web-threads.ts'
 import { createVerifyOwner } from './verify.ts'
 
 export type { WebConfig } from './config.ts'
 export { webConfigSchema } from './config.ts'
-export { openS3Bytes } from './s3/open-s3.ts'
 
-/** What the chat needs beside what every channel does: conversations as they are read back, and people's files. */
+/** The dependencies of the chat besides those of every channel: stored conversations and people's files. */
 interface WebContext extends ChannelContext {
   readonly transcript: BoundTranscript
   readonly objects: ObjectStore
-  /** Small records: rows of sessions. */
+  /** The store of small records, such as rows of sessions. */
   readonly records: RecordStore & RecordDeps
   readonly forgetChat: WebDeps['forgetChat']
-  /** Whether people may link their addresses for an agent. */
+  /** Returns true if people may link their addresses for an agent. */
   isLinking(agent: string): boolean
-  /** What waits for operators. */
+  /** The calls that wait for operators' decisions. */
   readonly approvals: OperatorApprovals
-  /** What agents ask of humans. */
+  /** The questions that agents ask humans. */
   readonly questions: OperatorQuestions
   /** Other names for the scopes of A2A, which limit tokens here as well. */
   readonly scopes?: Partial<ScopeTable> | undefined
-  /** Whether it bears the gateway's operator token. */
+  /** Returns true if the header contains the gateway's operator token. */
   isOperatorToken(authorization: string): boolean
 }
 
-/** Of one person: each may be some MB. */
+/** The maximum number of large answers to one person at a time, because each may have some MB. */
 const atOnce = { width: 8, queue: 64 } as const
 
-/** Chat for browsers and apps: AG-UI 1.0 with history and attachments. */
+/** Opens the chat for browsers and apps: AG-UI 1.0 with history and attachments. */
 export async function openWeb(config: WebConfig, context: WebContext): Promise<Channel<Hono>> {
   const gateway: ChannelContext = context
   const { transcript, objects } = context
-  const secret = await gateway.store.secret('web-storage', async () => randomBytes(32).toString('base64'))
+  const secret = await gateway.store.openSecret('web-storage')
   const quota = quotaOf(config)
+  const leaving = new AbortController()
   const deps = {
     ...context,
     config,
     gateway,
     bounded: boundTranscript(transcript, quota),
     quota,
+    leaving: leaving.signal,
     verifyOwner: createVerifyOwner(config, context),
     responseSemaphore: createResponseSemaphore(atOnce),
-    attachments: createWebAttachments({ config, gateway, objects, key: Buffer.from(secret, 'base64') }),
+    attachments: createWebAttachments({ config, gateway, objects, secret }),
   }
   const routes = createWebRoutes(deps)
   const sender = createSender({
@@ -73,19 +75,22 @@ export async function openWeb(config: WebConfig, context: WebContext): Promise<C
   })
   return {
     ...sender,
-    routes,
-    isReadAsPreview: true,
-    preview: ({ response }) => [showChatAnswer(response, gateway.fileAddress)],
-    replay: createRunReplay(deps),
-    ...(config.enabled && { entrance: { label: 'chat', path: '/api/v1/agent/runs' } }),
-    async findThread(owner, key) {
-      const named = readChatKey(key)
-      return named && findWebThread({ owner, ...named }, { transcript })
+    endpoint: {
+      routes,
+      release: () => leaving.abort(),
+      ...(config.enabled && { entrance: { label: 'chat', path: '/api/v1/agent/runs' } }),
     },
-    addressesFiles: true,
-    privateScope: subject => subject,
-    links: () => [],
-    publishedKeys: async () => [],
+    conversations: {
+      async findThread(owner, key) {
+        const chatKey = readChatKey(key)
+        return chatKey && findWebThread({ owner, ...chatKey }, { transcript })
+      },
+      privateScope: subject => subject,
+    },
+    diagnostics: {
+      preview: ({ response }) => [showChatAnswer(response, gateway.fileAddress)],
+      replay: createRunReplay(deps),
+    },
   }
 }
 
@@ -93,9 +98,7 @@ function quotaOf({ limits }: WebConfig): OwnerQuota {
   return { threads: limits.threads_per_owner, entries: limits.entries_per_owner, bytes: limits.bytes_per_owner }
 }
 
-export { webDescriptor } from './speaker.ts'
-
-/** As the gateway's list has it. */
+/** The module of the web channel in the gateway's list. */
 export const web: ChannelModule<WebConfig, 'web', WebContext> = {
   descriptor: webDescriptor,
   configSchema: webConfigSchema,
@@ -105,18 +108,30 @@ export const web: ChannelModule<WebConfig, 'web', WebContext> = {
     of: ({ auth }) => auth,
     join: (config, other) => ({ ...config, auth: joinTokenRules(config.auth, other) }),
   },
-  openBytes: ({ storage }, platform) => (storage.kind === 's3' ? openS3Bytes(storage, platform) : undefined),
+  openBytes: ({ storage }, system) => (storage.kind === 's3' ? openS3Bytes(storage, system) : undefined),
   fileRules: ({ attachments }) => attachments,
   devDefaults: [
     ['web/enabled', true],
     ['web/trace', true],
   ],
-  admitOperator: admitOperatorToken,
+  admitDevCallers,
 }
 
-/** Unless the configuration says who may chat. */
-function admitOperatorToken(config: WebConfig, sha256: string): WebConfig {
+/** Lets the operator and the simulation chat, in addition to the people whom the configuration names. */
+function admitDevCallers(config: WebConfig, { operatorDigest, origin, issuers }: DevCallers): WebConfig {
   const { auth, enabled } = config
-  const isOpen = auth.tokens.length > 0 || auth.issuers.length > 0
-  return enabled && !isOpen ? { ...config, auth: { ...auth, tokens: [{ name: 'operator', sha256 }] } } : config
+  if (!enabled) return config
+  const tokens = [{ name: 'operator', sha256: operatorDigest }]
+  const audience = `${origin}/api/v1`
+  const { auth: admitted } = webConfigSchema.parse({
+    auth: { tokens, issuers: issuers.map(issuer => ({ ...issuer, audience })) },
+  })
+  return {
+    ...config,
+    auth: {
+      ...auth,
+      tokens: [...auth.tokens, ...admitted.tokens.filter(({ name }) => auth.tokens.every(own => own.name !== name))],
+      issuers: [...auth.issuers, ...admitted.issuers.filter(it => auth.issuers.every(own => own.issuer !== it.issuer))],
+    },
+  }
 }

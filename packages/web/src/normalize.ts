@@ -1,56 +1,63 @@
+// Converts a run of a person to the message that an agent reads.
 import { hash } from 'node:crypto'
-import type { Intake, Json, MentionRelay, OwnThread } from '@postern/core'
-import { isJsonObject, isoTime } from '@postern/core'
+import type { Json, MentionRelay } from '@postern/message'
+import { isJsonObject, isoTime } from '@postern/message'
+import type { Intake, OwnThread } from '@postern/pipeline'
 import type { TranscriptEntry } from '@postern/transcript'
 import type { ReadContent } from './input/file-parts.ts'
-import type { AskedRun, RunNews } from './resolve.ts'
+import type { RunNews } from './input/reconcile-run.ts'
+import type { AskedRun } from './resolve.ts'
 import { webDescriptor } from './speaker.ts'
 import type { Conversation } from './threads/own-threads.ts'
 import type { WebPerson } from './verify.ts'
 import { proofOf, senderOf } from './verify.ts'
 
-/** What a person says in a run. Their identity is proven. */
+/** A run of a person whose identity is proven. */
 export interface ProvenRun {
   readonly owner: WebPerson
   readonly agent: string
   readonly domain: string
   readonly threadId: string
   readonly runId: string
-  /** Id of the message that the agent answers. */
+  /** The id of the message that the agent answers. */
   readonly messageId: string
   readonly content: ReadContent
-  /** The request as it came, parsed. */
+  /** The question that the person closes without a message. */
+  readonly closed?: string | undefined
+  /** The parsed request. */
   readonly document: unknown
-  /** Ids of its messages that are not new. */
+  /** The ids of the messages in the request that are not new. */
   readonly former: ReadonlySet<string>
-  /** What the stored request does not have, for a replay. */
+  /** The facts that the stored request lacks, for a replay. */
   readonly arrival: Json
-  /** ms */
+  /** The time of receipt, ms since the epoch. */
   readonly at: number
-  /** The conversation of another channel that it continues, and what an answer needs to go there. */
+  /** The conversation of another channel that the run continues, with the target of an answer on that channel. */
   readonly joined?:
     | (Pick<OwnThread, 'id' | 'via' | 'key'> & { readonly target: Json; readonly mentionRelay: MentionRelay })
     | undefined
 }
 
-/** A run → what the store keeps and the agent reads. Pure. */
+/** Converts a run to the intake that the store keeps and the agent reads. It is pure. */
 export function normalizeRun(run: ProvenRun): Intake {
-  const { owner, agent, domain, threadId, runId, messageId, content, document, former, arrival, at, joined } = run
+  const { owner, agent, domain, threadId, runId, messageId, closed, content, document, former, arrival, at, joined } =
+    run
   const recipient = `@${agent}@${domain}`
   return {
     agent,
     message: {
       id: messageId,
-      thread_id: joined?.key ?? threadId,
+      thread_source: joined?.key ?? threadId,
       sender: senderOf(owner, recipient, at),
       recipient,
       parts: [...content.parts],
       recipient_capabilities: { mention_relay: joined?.mentionRelay ?? webDescriptor.mentionRelay },
       received_via: 'web',
       received_at: isoTime(at),
+      ...(closed !== undefined && { kind: 'cancel', in_reply_to: closed }),
     },
-    // A run is started once (AG-UI: a run id names one execution).
-    duplicateKey: JSON.stringify([owner.owner, runId]),
+    // A run is started once (AG-UI: a run id names one execution), and a question is closed once, regardless of the run.
+    duplicateKey: JSON.stringify(closed === undefined ? [owner.owner, runId] : [owner.owner, 'closed', closed]),
     thread: {
       scope: owner.owner,
       references: [],
@@ -69,8 +76,8 @@ export function normalizeRun(run: ProvenRun): Intake {
 }
 
 /**
- * A client sends the whole conversation with each run. Storing each copy whole would grow quadratically, so known messages keep only their
- * ids.
+ * Removes the content of known messages from a request. A client sends the whole conversation with each run, so storing each copy whole would need
+ * quadratic space. Known messages keep only their ids and roles.
  */
 function leaveOutFormer(document: unknown, former: ReadonlySet<string>): unknown {
   const { messages } = document as { readonly messages?: readonly { readonly id?: unknown; readonly role?: unknown }[] }
@@ -87,24 +94,35 @@ const longest = 64 * 1024
 // A pattern that starts to match also ends, so text that resembles addresses is read once.
 const signedUrl = /https?:\/\/[^/?#\s"]+(\/storage\/v1\/object\/sign\/[^?#\s"]+)(?:\?[^#\s"]*)?/g
 
-/** A stored signed URL keeps its bucket and path, without host and token. Bytes of an attachment become their digest. */
+/**
+ * Hides credentials in a value of the stored request. A signed URL keeps its bucket and path, without host and token. The bytes of an attachment
+ * become their digest.
+ */
 function hideTokens(_: string, value: unknown): unknown {
   if (typeof value !== 'string') return value
   if (value.length > longest && /^[A-Za-z0-9+/=\s]+$/.test(value)) return `sha256:${hash('sha256', value)}`
-  return value.replace(signedUrl, '$1').replace(/([?&]token=)[^&#\s"]+/g, '$1')
+  return hideToken(value)
+}
+
+/** Returns a text or an address in the form of the stored request. */
+export function hideToken(text: string): string {
+  return text.replace(signedUrl, '$1').replace(/([?&]token=)[^&#\s"]+/g, '$1')
 }
 
 type OwnCall = Pick<NonNullable<TranscriptEntry['tool']>, 'call_id' | 'name' | 'args'>
 
-/** What a run took that its stored request does not have: who called, and what of it was new to the conversation. */
+/** The facts about a run that its stored request lacks: the caller, and the items that were new to the conversation. */
 export interface RunArrival {
   readonly owner: WebPerson
-  /** Ids of the messages that were new. */
+  /** The ids of the new messages. */
   readonly said: readonly string[]
-  /** Of results that the client brought: the calls, by their ids. */
+  /** The calls by id whose results the client sent. */
   readonly calls?: readonly OwnCall[]
   readonly answers?: readonly string[]
-  /** The files that came along: the digests of their bytes, and their names. */
+  readonly closed?: string
+  /** The texts and addresses that contain tokens, in their order. The stored request has them without the tokens. */
+  readonly whole?: readonly string[]
+  /** The files in the run: the digests of their bytes, and their names. */
   readonly files?: readonly { readonly digest: string; readonly name: string }[]
   readonly joined?: {
     readonly id: number
@@ -114,24 +132,28 @@ export interface RunArrival {
   }
 }
 
-/** What a run says, before it is stored. */
+/** A run with the new content that it adds to the conversation, before it is stored. */
 export interface SaidRun {
   readonly asked: AskedRun
   readonly news: RunNews
-  /** Answers to questions that waited. */
+  /** The answers to waiting questions. */
   readonly answers: readonly string[]
+  readonly closed: string | undefined
   readonly content: ReadContent
-  /** The conversation of another channel that it continues. */
+  /** The conversation of another channel that the run continues. */
   readonly joined: Conversation['joined']
 }
 
-export function recordRun({ asked, news, answers, content, joined }: SaidRun): Json {
-  const { owner, subject, issuer, address } = asked.owner
+export function recordRun({ asked, news, answers, closed, content, joined }: SaidRun): Json {
+  const { owner, subject, issuer, address, credential } = asked.owner
+  const keptTexts = (content.kept ?? []).filter(text => hideToken(text) !== text)
   const arrival: RunArrival = {
-    owner: { owner, subject, issuer, address },
+    owner: { owner, subject, issuer, address, ...(credential && { credential }) },
     said: news.said.map(({ id }) => id),
     ...(news.toolResults.length > 0 && { calls: news.toolResults.map(({ call }) => describeCall(call)) }),
     ...(answers.length > 0 && { answers }),
+    ...(closed !== undefined && { closed }),
+    ...(keptTexts.length > 0 && { whole: keptTexts }),
     ...(content.blobs.length > 0 && { files: content.parts.flatMap(describeFile) }),
     ...(joined && {
       joined: { id: joined.id, via: joined.via, key: joined.key, mentionRelay: joined.mentionRelay },
@@ -149,7 +171,7 @@ function describeCall({ call_id, name, args }: OwnCall): OwnCall {
   return { call_id, ...(name !== undefined && { name }), ...(args !== undefined && { args }) }
 }
 
-/** Undefined when it is no record of a run. */
+/** Restores a run from its record. It returns undefined if the value is not a record of a run. */
 export function restoreRun(record: Json): RunArrival | undefined {
   return isJsonObject(record) && Array.isArray(record.said) ? (record as unknown as RunArrival) : undefined
 }

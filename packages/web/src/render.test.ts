@@ -1,4 +1,4 @@
-import type { Part } from '@postern/core'
+import type { Part } from '@postern/message'
 import { expect, test } from 'vitest'
 import { listFiles, writeBlock } from './render.ts'
 

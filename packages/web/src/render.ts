@@ -1,19 +1,10 @@
-import type { Event, TextMessageStartEvent } from '@ag-ui/core'
-import { EventType } from '@ag-ui/core'
-import type {
-  AnsweredTurn,
-  ArtifactPart,
-  Delivery,
-  FilePart,
-  Json,
-  LinkPart,
-  NormalizedResponse,
-  Part,
-  RefusalKind,
-} from '@postern/core'
-import { parseJsonText, plainTextOf, policiesOf, refusalKinds } from '@postern/core'
+// Renders an agent's response as the Markdown and files that a chat shows.
+import { htmlToMarkdown } from '@postern/markup/html'
+import type { ArtifactPart, FilePart, Json, LinkPart, NormalizedResponse, Part, RefusalKind } from '@postern/message'
+import { parseJsonText, plainTextOf, policiesOf, refusalKinds } from '@postern/message'
+import type { AnsweredTurn, Delivery } from '@postern/pipeline'
 
-/** The client reads the answer from the store, so a committed answer is delivered. */
+/** Returns the delivery of an answer. The client reads the answer from the store, so a committed answer counts as delivered. */
 export function addressRun({ turn }: AnsweredTurn) {
   return {
     deliveries: [{ to: `run:${runOf(turn.target)}`, target: turn.target, pulled: true }],
@@ -21,7 +12,7 @@ export function addressRun({ turn }: AnsweredTurn) {
   }
 }
 
-/** The unchanged response. Streams and the history write it as AG-UI when a client reads it. */
+/** Returns the unchanged response. Streams and the history write it as AG-UI when a client reads it. */
 export function renderResponse({ response }: Delivery): NormalizedResponse | null {
   return response ?? null
 }
@@ -30,7 +21,7 @@ export function describeResponse(response: NormalizedResponse | null): Json {
   return parseJsonText(JSON.stringify(response)) as Json
 }
 
-/** The message of AG-UI that a client shows for it. */
+/** Returns the AG-UI message of a response. */
 export function showChatAnswer({ id, parts }: NormalizedResponse, fileAddress: FileAddress): Json {
   const files = listFiles(parts, fileAddress)
   const message = {
@@ -46,14 +37,14 @@ function runOf(target: unknown): string {
   return String((target as { readonly run?: unknown } | null)?.run ?? '')
 }
 
-/** Where stored bytes are read, by their digest. */
+/** Returns the address of stored bytes by their digest. */
 export type FileAddress = ((digest: string) => string) | undefined
 
 /** Separates the blocks of one message. */
 export const blockBreak = '\n\n'
 
 /** A file in the metadata of the message whose text links to it. */
-interface ShownFile {
+export interface ShownFile {
   readonly kind: 'file' | 'artifact'
   readonly name?: string | undefined
   readonly mime_type?: string | undefined
@@ -82,9 +73,9 @@ function addressOf({ bytes_ref }: FilePart | ArtifactPart, fileAddress: FileAddr
   return url ?? (bytes_ref.kind === 'url' && isFollowed(bytes_ref.url) ? bytes_ref.url : undefined)
 }
 
-/** Markdown for what text cannot show, because an assistant's content is one string. */
+/** Writes any part as Markdown, because the content of an assistant's message is one string. */
 export function writeBlock(part: Part, fileAddress: FileAddress): string {
-  if (part.kind === 'text') return part.content
+  if (part.kind === 'text') return part.mime === 'text/html' ? htmlToMarkdown(part.content) : part.content
   if (part.kind === 'link') return writeLink(part)
   if (part.kind === 'policy') return part.policy.message
   if (part.kind !== 'file' && part.kind !== 'artifact') return ''
@@ -93,7 +84,14 @@ export function writeBlock(part: Part, fileAddress: FileAddress): string {
   return address === undefined ? name : writeLink({ url: address, title: name })
 }
 
-/** Only pages and mailboxes: in a browser other addresses may run code. */
+/** Returns the text and links of an answer together. HTML becomes the Markdown that a chat shows. */
+export function readChatText(parts: readonly Part[]): string {
+  const isHtml = (part: Part) => part.kind === 'text' && part.mime === 'text/html'
+  const written = parts.map(part => (isHtml(part) ? { ...part, content: writeBlock(part, undefined) } : part))
+  return plainTextOf(written as readonly Part[])
+}
+
+/** Returns true for web pages and mailboxes only, because other addresses may run code in a browser. */
 function isFollowed(url: string): boolean {
   return /^(https?|mailto):$/.test(URL.parse(url)?.protocol ?? '')
 }
@@ -103,146 +101,14 @@ function writeLink({ url, title = url }: Pick<LinkPart, 'url' | 'title'>): strin
   return `[${title.replace(/[[\]\\]/g, '\\$&')}](${new URL(url).href.replace(/[()]/g, mark => (mark === '(' ? '%28' : '%29'))})`
 }
 
-/** An event of AG-UI before it has its time. */
-export type Unstamped<E> = E extends Event ? Omit<E, 'timestamp'> : never
-
-export type EmitEvent = (event: Unstamped<Event>) => void
-
-/** Writes the text of an answer as messages, in pieces or whole. `response` is the id of the first message. */
-export interface TextWriter {
-  hasText(): boolean
-  /** Continues the text before it if both have one kind, as the gateway joins the pieces of an answer. */
-  write(part: Part, response: string): void
-  /** Writes what is missing of the complete answer. If the answer has changed, it becomes a message of its own. */
-  complete(parts: readonly Part[], response: string): void
-  /** The next part does not continue the text before it. */
-  separate(): void
-  endMessage(): void
-  /** Another speaker begins another message. */
-  speakAs(speaker: string): void
-  /** What the agent wants the chat to keep with its answer. */
-  keep(metadata: NormalizedResponse['chat_metadata']): void
-}
-
-interface TextDeps {
-  readonly emit: EmitEvent
-  readonly speaker: string
-  readonly fileAddress?: FileAddress
-}
-
-interface OpenText {
-  readonly emit: EmitEvent
-  speaker: string
-  /** The text of all messages together. */
-  text: string
-  /** The part before, if it was text. */
-  last: { readonly mime: string; readonly isBegun: boolean } | undefined
-  /** The id of the open message. */
-  message: string | undefined
-  messageCount: number
-  /** The files that the open message links to. */
-  files: readonly ShownFile[]
-  kept: NormalizedResponse['chat_metadata']
-}
-
-export function createRunTextWriter({ emit, speaker, fileAddress }: TextDeps): TextWriter {
-  const open: OpenText = {
-    emit,
-    speaker,
-    text: '',
-    last: undefined,
-    message: undefined,
-    messageCount: 0,
-    files: [],
-    kept: undefined,
-  }
-  return {
-    hasText: () => open.text !== '',
-    write: (part, response) => writePart(part, response, open, fileAddress),
-    complete: (parts, response) => completeText(parts, response, open, fileAddress),
-    separate() {
-      open.last = undefined
-    },
-    endMessage: () => endMessage(open),
-    speakAs(next) {
-      if (next !== open.speaker) endMessage(open)
-      open.speaker = next
-    },
-    keep(metadata) {
-      open.kept = metadata
-    },
-  }
-}
-
-function writePart(part: Part, response: string, open: OpenText, fileAddress: FileAddress): void {
-  const block = writeBlock(part, fileAddress)
-  const continues = part.kind === 'text' && part.mime === open.last?.mime && open.last.isBegun
-  if (continues) {
-    writeDelta(block, response, open)
-    open.text += block
-  } else writeNewBlock(block, response, open)
-  open.files = [...open.files, ...listFiles([part], fileAddress)]
-  open.last = part.kind === 'text' ? { mime: part.mime, isBegun: continues || block !== '' } : undefined
-}
-
-/** Begins with a break if the message has text already. */
-function writeNewBlock(block: string, response: string, open: OpenText): void {
-  if (block === '') return
-  if (open.text !== '') open.text += blockBreak
-  writeDelta(open.message === undefined ? block : `${blockBreak}${block}`, response, open)
-  open.text += block
-}
-
-function completeText(parts: readonly Part[], response: string, open: OpenText, fileAddress: FileAddress): void {
-  const whole = writeBlocks(parts, fileAddress)
-  if (whole === open.text) return
-  open.files = listFiles(parts, fileAddress)
-  if (whole.startsWith(open.text)) {
-    const rest = whole.slice(open.text.length)
-    writeDelta(open.message === undefined ? rest.replace(/^\n+/, '') : rest, response, open)
-  } else {
-    endMessage(open)
-    writeDelta(whole, response, open)
-  }
-  open.text = whole
-}
-
-function writeDelta(delta: string, response: string, open: OpenText): void {
-  if (delta === '') return
-  open.message ??= startMessage(response, open)
-  open.emit({ type: EventType.TEXT_MESSAGE_CONTENT, messageId: open.message, delta })
-}
-
-function startMessage(response: string, open: OpenText): string {
-  open.messageCount += 1
-  const messageId = open.messageCount === 1 ? response : `${response}-${open.messageCount}`
-  const start: Unstamped<TextMessageStartEvent> = {
-    type: EventType.TEXT_MESSAGE_START,
-    messageId,
-    role: 'assistant',
-    name: open.speaker,
-  }
-  open.emit(start)
-  return messageId
-}
-
-function endMessage(open: OpenText): void {
-  const { message, files, kept } = open
-  const metadata = { ...kept, ...(files.length > 0 && { files }) }
-  const shown = Object.keys(metadata).length > 0 ? { metadata } : {}
-  if (message !== undefined) open.emit({ type: EventType.TEXT_MESSAGE_END, messageId: message, ...shown })
-  open.message = undefined
-  open.files = []
-}
-
-/** Why an agent refuses to answer. The run's error and the message in the history contain it. */
+/** The refusal of an agent to answer, which is shown in the run's error and in the history. */
 export interface ShownRefusal {
   readonly kind: RefusalKind
   readonly title: string
   readonly retry_after_seconds?: number | undefined
 }
 
-/** What a page may show above the message, if the agent names nothing. */
+/** The titles that a page may show above the message, if the agent names none. */
 const titles: Readonly<Record<RefusalKind, string>> = {
   forbidden: 'Forbidden',
   too_many_requests: 'Too many requests',
@@ -250,23 +116,23 @@ const titles: Readonly<Record<RefusalKind, string>> = {
   service_unavailable: 'Service unavailable',
 }
 
-/** The first refusal in an answer; undefined when there is none. */
+/** Finds the first refusal in an answer, or returns undefined. */
 export function findRefusal(parts: readonly Part[]): (ShownRefusal & { readonly message: string }) | undefined {
-  for (const { kind: named, title, message, retry_after_seconds } of policiesOf(parts)) {
-    const kind = refusalKinds.find(known => known === named)
+  for (const { kind: policyKind, title, message, retry_after_seconds } of policiesOf(parts)) {
+    const kind = refusalKinds.find(refusalKind => refusalKind === policyKind)
     if (kind) return { kind, title: title ?? titles[kind], message, retry_after_seconds }
   }
   return undefined
 }
 
-/** How a run ends whose answer is a refusal. */
+/** Returns the error that ends a run whose answer is a refusal. */
 export function describeRefusal({ parts }: Pick<NormalizedResponse, 'parts'>): {
   readonly message: string
   readonly code: string
   readonly details?: ShownRefusal
 } {
-  const found = findRefusal(parts)
-  if (!found) return { message: plainTextOf(parts) || 'The agent refused', code: 'rejected' }
-  const { message, ...details } = found
+  const refusal = findRefusal(parts)
+  if (!refusal) return { message: readChatText(parts) || 'The agent refused', code: 'rejected' }
+  const { message, ...details } = refusal
   return { message, code: details.kind, details }
 }

@@ -1,3 +1,4 @@
+// Routes the requests of the web chat and refuses wrong methods.
 import { writeProblem } from '@postern/http'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
@@ -8,15 +9,17 @@ import { createThreadRoutes } from './history/thread-routes.ts'
 import type { OperatorRunDeps } from './operator/routes.ts'
 import { createOperatorRunRoutes } from './operator/routes.ts'
 import { createOwnDecisionRoutes } from './requirements/remembered-routes.ts'
+import { createFollowRoutes } from './runs/follow.ts'
 import { createRunRoutes } from './runs/routes.ts'
 import { createAttachmentRoutes } from './uploads/routes.ts'
 
-/** All routes of the chat, or none when it is disabled. */
+/** Creates all routes of the chat, or none when it is disabled. */
 export function createWebRoutes(deps: OperatorRunDeps): Hono {
   const routes = new Hono()
   if (!deps.config.enabled) return routes
   for (const path of ['/api/v1/*', '/v1/*', '/storage/v1/*']) routes.use(path, answerCors(deps.config.origins))
   routes.route('/', createRunRoutes(deps))
+  routes.route('/', createFollowRoutes(deps))
   routes.route('/', createAttachmentRoutes(deps))
   routes.route('/', createStoreRoutes(deps))
   routes.route('/', createSessionRoutes(deps))
@@ -33,13 +36,13 @@ interface KnownPath {
   readonly methods: ReadonlySet<string>
 }
 
-/** Answers 405, with the methods a known path takes, to any other method. Call it after all other routes are registered. */
+/** Answers 405, with the methods that a known path accepts, to any other method. Call it after all other routes are registered. */
 function refuseWrongMethods(routes: Hono): void {
-  const known = listPaths(routes)
-  for (const { path } of known) routes.all(path, c => answerWrongMethod(c, known))
+  const knownPaths = listPaths(routes)
+  for (const { path } of knownPaths) routes.all(path, c => answerWrongMethod(c, knownPaths))
 }
 
-/** Leaves out middleware, which is no route. */
+/** Lists the paths of the routes with their methods, without middleware. */
 function listPaths({ routes }: Hono): readonly KnownPath[] {
   const own = routes.filter(({ method }) => method !== 'ALL')
   return [...new Set(own.map(({ path }) => path))].map(path => ({
@@ -57,9 +60,9 @@ function patternOf(path: string): RegExp {
   return new RegExp(`^${segments.join('/')}$`)
 }
 
-/** A path may match several patterns. */
-function answerWrongMethod({ req }: Context, known: readonly KnownPath[]): Response {
-  const methods = new Set(known.flatMap(({ pattern, methods }) => (pattern.test(req.path) ? [...methods] : [])))
+/** Answers 405 with the allowed methods of a path, which may match several patterns. */
+function answerWrongMethod({ req }: Context, knownPaths: readonly KnownPath[]): Response {
+  const methods = new Set(knownPaths.flatMap(({ pattern, methods }) => (pattern.test(req.path) ? [...methods] : [])))
   if (methods.has('GET')) methods.add('HEAD')
   const allow = [...methods].sort().join(', ')
   return writeProblem(405, { code: 'unsupported', detail: `Cannot answer: only ${allow} is taken here` }, { allow })

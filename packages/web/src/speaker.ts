@@ -1,25 +1,26 @@
-import type { ChannelDescriptor, SpeakerRules } from '@postern/core'
-import { parseIfAddress, parseIfJson } from '@postern/core'
+// Parses the names of people who chat, of their chats and of their addresses.
+import { parseIfAddress, parseIfJson } from '@postern/message'
+import type { ChannelDescriptor, SpeakerRules } from '@postern/pipeline'
 import { z } from 'zod'
 import { formatChatOwner } from './verify.ts'
 
 const ownerSchema = z.tuple([z.string().min(1), z.string().min(1)])
 const chatNameSchema = z.tuple([z.string(), z.string()])
 
-/** The key of all that is somebody's who chats, from `web:["<issuer>","<subject>"]` in whatever spacing; undefined for anything else. */
+/** Returns the owner's key of a person who chats. It reads `web:["<issuer>","<subject>"]` with any spacing, and returns undefined for other text. */
 export function readOwnerKey(text: string): string | undefined {
   const [, json = ''] = /^\s*web:\s*(\[.+\])\s*$/s.exec(text) ?? []
-  const named = ownerSchema.safeParse(parseIfJson(json)).data
-  return named && formatChatOwner(...named)
+  const parsedNames = ownerSchema.safeParse(parseIfJson(json)).data
+  return parsedNames && formatChatOwner(...parsedNames)
 }
 
-/** Agent and thread of a chat, from `["agent","thread"]`. */
+/** Returns the agent and thread of a chat, from `["agent","thread"]`. */
 export function readChatKey(key: string): { readonly agent: string; readonly threadId: string } | undefined {
-  const named = chatNameSchema.safeParse(parseIfJson(key)).data
-  return named && { agent: named[0], threadId: named[1] }
+  const parsedNames = chatNameSchema.safeParse(parseIfJson(key)).data
+  return parsedNames && { agent: parsedNames[0], threadId: parsedNames[1] }
 }
 
-/** Whoever chats is who the issuer of the token says; hosts of those who chat are `web.<domain>` and what is below. */
+/** The rules for people who chat. The issuer of their token names them; their hosts are `web.<domain>` and the hosts below it. */
 const speaker: SpeakerRules = {
   assurance: 'oauth',
   identify: (_, { issuer, subject }) => formatChatOwner(issuer, subject),
@@ -37,5 +38,11 @@ export const webDescriptor = {
   authMethods: ['a2a-jwt', 'a2a-oauth'],
   mentionRelay: { kind: 'none' },
   answersCalls: true,
+  isSimulated: true,
+  alias: 'chat',
+  // A page that was closed over a weekend sends its run again.
+  repeatsForMs: 3 * 24 * 3_600_000,
+  addressesFiles: true,
+  isReadAsPreview: true,
   speaker,
 } as const satisfies ChannelDescriptor

@@ -1,7 +1,8 @@
 import { createHmac } from 'node:crypto'
-import type { ChannelContext } from '@postern/core'
-import { ConfigError, Unavailable } from '@postern/core'
 import { issuerKeyTimes } from '@postern/http/tokens'
+import { ConfigError, Unavailable } from '@postern/message'
+import type { ChannelContext } from '@postern/pipeline'
+import { createFixedSecrets } from '@postern/testing'
 import type { CryptoKey, JWK } from 'jose'
 import { exportJWK, exportSPKI, generateKeyPair, SignJWT } from 'jose'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -27,7 +28,7 @@ function openEndpoint({
   issuers = [{ issuer, audience: 'us', jwks: `${issuer}/jwks.json` }] as object[],
 } = {}) {
   const quota = { now: start, asked: 0, status: 200, keys: keys as unknown }
-  const platform = {
+  const system = {
     now: () => quota.now,
     log: { warn: () => undefined },
     fetch: async () => {
@@ -35,11 +36,11 @@ function openEndpoint({
       await new Promise(resolve => setImmediate(resolve))
       return { status: quota.status, body: Buffer.from(JSON.stringify({ keys: quota.keys })) }
     },
-  } as unknown as ChannelContext['platform']
+  } as unknown as ChannelContext['system']
   const agents = { origin: 'https://agents.test', domain: 'agents.test' } as ChannelContext['agents']
   const config = webConfigSchema.parse({ enabled: true, auth: { issuers } })
-  const store = { consumeOnce: async () => true, secret: async () => 'secret' } as unknown as ChannelContext['store']
-  const read = createVerifyOwner(config, { platform, agents, store })
+  const store = { consumeOnce: async () => true, ...createFixedSecrets('secret') } as unknown as ChannelContext['store']
+  const read = createVerifyOwner(config, { system, agents, store })
   const visitWith = (token: string) =>
     new Request('http://here/v1/usage', { headers: { authorization: `Bearer ${token}` } })
   return { quota, enter: (token: string) => read(visitWith(token)) }
@@ -201,4 +202,14 @@ describe('issuers', () => {
       },
     ])
   })
+})
+
+it('a token that names a client, or nobody, opens no chat', async () => {
+  const { enter } = openEndpoint()
+  expect(await enter(await mint())).toMatchObject({ subject: 'ann' })
+  for (const [claims, problem] of [
+    [{ sub: undefined, client_id: 'bot' }, 'Cannot verify token: its subject is no name'],
+    [{ sub: undefined }, 'it names no principal'],
+  ] as const)
+    await expect(enter(await mint({ claims }))).rejects.toThrow(problem)
 })

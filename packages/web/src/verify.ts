@@ -1,6 +1,5 @@
+// Verifies the credentials of people who chat.
 import { hash } from 'node:crypto'
-import type { ChannelContext, NormalizedMessage, Platform, Proof, UsedKey } from '@postern/core'
-import { ConfigError, isoTime, mintTransportEvidence, parseJsonText, Rejection } from '@postern/core'
 import type {
   Credential,
   IssuerTrust,
@@ -20,35 +19,43 @@ import {
   listTokenSchemes,
   readCredential,
 } from '@postern/http/tokens'
+import type { CredentialKind, NormalizedMessage, Proof, System } from '@postern/message'
+import { ConfigError, isoTime, mintTransportEvidence, parseJsonText, Rejection, toConfigured } from '@postern/message'
+import type { ChannelContext, UsedKey } from '@postern/pipeline'
 import type { WebConfig, WebIssuer } from './config.ts'
 
-/** Who is at the other end: proven by the credential alone, whatever body or query say. */
+/** The person who chats. Only the credential proves them, regardless of the body and the query. */
 export interface WebPerson {
-  /** Key of all that is theirs; tasks under it are kept until they are forgotten. */
+  /** The key of everything that belongs to the person. Tasks under it are stored until they are deleted. */
   readonly owner: string
   readonly subject: string
   readonly issuer: string
   readonly address: string
+  /** The kind of a credential that is not a token of an issuer. */
+  readonly credential?: CredentialKind | undefined
 }
 
-/** The same, with what the credential allows. */
+/** A verified person with the permissions of the credential. */
 export interface WebOwner extends WebPerson, ScopedCaller {
   /** The key of the issuer that verified the token. */
   readonly usedKey?: UsedKey | undefined
+  /** The end of the credential's validity, ms. Absent if it does not expire. */
+  readonly endsAt?: number | undefined
 }
 
-/** What a request is for, where its method does not tell. */
+/** The purpose of a request if its method does not tell it. */
 type WebAction = 'read' | 'write' | 'cancel'
 
 /**
- * Who sends a request; `act` defaults to `read` for GET and `write` for all else.
- * @throws CredentialRejection unsigned, signature_invalid, expired, replayed, forbidden where the token lacks the scope; Unavailable
+ * Returns the sender of a request. `act` defaults to `read` for GET and HEAD, and to `write` otherwise.
+ * @throws CredentialRejection unsigned, signature_invalid, expired, replayed, or forbidden if the token lacks the scope
+ * @throws Unavailable
  */
 export type VerifyOwner = (visit: RequestHead, act?: WebAction) => Promise<WebOwner>
 
 const readingMethods: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 
-/** A token for talking to an agent may also read the chat. Reading A2A calls needs `GetTask`. */
+/** The A2A operations that allow each action. A token for talking to an agent may also read the chat. Reading A2A calls requires `GetTask`. */
 const operations: Readonly<Record<WebAction, readonly (keyof ScopeTable)[]>> = {
   read: ['GetTask', 'SendMessage', 'SendStreamingMessage'],
   write: ['SendMessage', 'SendStreamingMessage'],
@@ -56,16 +63,19 @@ const operations: Readonly<Record<WebAction, readonly (keyof ScopeTable)[]>> = {
 }
 
 interface OwnerReaderDeps {
-  readonly platform: Platform
-  readonly store: Pick<ChannelContext['store'], 'consumeOnce' | 'secret'>
+  readonly system: System
+  readonly store: Pick<ChannelContext['store'], 'consumeOnce' | 'openSecret'>
   readonly agents: Pick<ChannelContext['agents'], 'origin' | 'domain'>
-  /** Other names for the scopes of A2A, which count here as well. */
+  /** The configured names of the A2A scopes, which count here as well. */
   readonly scopes?: Partial<ScopeTable> | undefined
 }
 
-/** @throws ConfigError when an issuer has our own origin */
+/**
+ * Creates the check of credentials.
+ * @throws ConfigError if an issuer has the gateway's own origin
+ */
 export function createVerifyOwner({ auth }: WebConfig, deps: OwnerReaderDeps): VerifyOwner {
-  const { platform, agents, store } = deps
+  const { system, agents, store } = deps
   checkIssuers(auth, agents.origin)
   const table = { ...defaultScopes, ...deps.scopes }
   const findStatic = createStaticCheck(auth.tokens)
@@ -73,7 +83,7 @@ export function createVerifyOwner({ auth }: WebConfig, deps: OwnerReaderDeps): V
   const challenger = createChallenger({ realm: 'postern', schemes: listTokenSchemes(auth.issuers, isNothing) })
   const verifyBearer = createTokenVerifier<WebOwner>(
     {
-      issuers: auth.issuers.map(issuer => trustIssuer(issuer, platform)),
+      issuers: auth.issuers.map(issuer => trustIssuer(issuer, system)),
       rules: auth,
       scopes: table,
       describe: (token, scopes) => ({
@@ -81,9 +91,10 @@ export function createVerifyOwner({ auth }: WebConfig, deps: OwnerReaderDeps): V
         scheme: 'Bearer',
         scopes,
         usedKey: token.usedKey,
+        endsAt: token.endsAt,
       }),
     },
-    { platform, store, origin: agents.origin },
+    { system, store, origin: agents.origin },
   )
 
   function admit(credential: Credential, visit: RequestHead): Promise<WebOwner> | WebOwner {
@@ -96,6 +107,7 @@ export function createVerifyOwner({ auth }: WebConfig, deps: OwnerReaderDeps): V
     if (name !== undefined) {
       return {
         ...namePerson(agents.origin, name, `web.${agents.domain}`),
+        ...kindOf(agents.origin, agents.origin),
         scheme: 'Bearer',
         usedKey: { from: 'config' },
       }
@@ -111,7 +123,7 @@ export function createVerifyOwner({ auth }: WebConfig, deps: OwnerReaderDeps): V
   }
 }
 
-/** The name of the configured token that was presented. */
+/** Creates a function that returns the name of the configured token in a header, or undefined. */
 function createStaticCheck(tokens: WebConfig['auth']['tokens']): (authorization: string | null) => string | undefined {
   const names = new Map(tokens.map(({ name, sha256 }) => [sha256.toLowerCase(), name]))
   return authorization => {
@@ -120,23 +132,26 @@ function createStaticCheck(tokens: WebConfig['auth']['tokens']): (authorization:
   }
 }
 
-function trustIssuer(config: WebIssuer, platform: Platform): IssuerTrust {
+function trustIssuer(config: WebIssuer, system: System): IssuerTrust {
   const { jwks, secret } = config
   if (secret !== undefined || jwks === undefined) {
     return { config: { ...config, algorithms: config.algorithms ?? ['HS256'] }, keys: createSecretKeys(secret ?? '') }
   }
   const algorithms = config.algorithms ?? ['ES256', 'EdDSA', 'RS256']
-  return { config: { ...config, algorithms }, keys: createIssuerKeys(jwks, platform) }
+  return { config: { ...config, algorithms }, keys: createIssuerKeys(jwks, toConfigured(system)) }
 }
 
-/** The person a token names. @throws Rejection signature_invalid for a client that is nobody */
+/**
+ * Returns the person whom a token names.
+ * @throws Rejection signature_invalid if the token names a client and no person
+ */
 function describePerson({ principal }: VerifiedToken, domain: string): WebPerson {
   const { issuer, claim, value } = principal
   if (claim !== 'sub') throw new Rejection('signature_invalid', 'Cannot verify token: its subject is no name')
   return namePerson(issuer, value, `${tagOf(issuer)}.web.${domain}`)
 }
 
-/** Configured tokens belong to our origin, so an issuer with that name could take any of their names. */
+/** Refuses an issuer with the gateway's own origin, because it could use the name of any configured token. */
 function checkIssuers({ issuers }: WebConfig['auth'], origin: string): void {
   const at = issuers.findIndex(({ issuer }) => issuer === origin)
   if (at < 0) return
@@ -144,14 +159,14 @@ function checkIssuers({ issuers }: WebConfig['auth'], origin: string): void {
   throw new ConfigError(`web.auth.issuers.${at}.issuer`, problem, 'Let the issuer have a name of its own.')
 }
 
-/** How somebody who chats is proven. */
+/** Returns the proof of a person who chats. */
 export function proofOf({ issuer, subject }: Pick<WebPerson, 'issuer' | 'subject'>): Proof {
   return { kind: 'bearer', verdict: 'pass', issuer, subject }
 }
 
-/** The sender as agents see them. */
+/** Returns the sender in the form that agents receive. */
 export function senderOf(
-  { address, subject, issuer }: Pick<WebPerson, 'address' | 'subject' | 'issuer'>,
+  { address, subject, issuer, credential }: Pick<WebPerson, 'address' | 'subject' | 'issuer' | 'credential'>,
   audience: string,
   at: number,
 ): NormalizedMessage['sender'] {
@@ -162,29 +177,38 @@ export function senderOf(
     assurance: 'oauth',
     audience,
     issuedAt: isoTime(at),
+    credential,
   } as const
   return { address, auth_method: 'a2a-oauth', verified: true, identities: [mintTransportEvidence(evidence)] }
 }
 
-/** Whose key it is, as the store knows who may decide. */
-export function senderOfKey(owner: string): NormalizedMessage['sender'] {
+/** Returns the sender for an owner's key, as the store identifies people who may decide. `origin` is the gateway's own. */
+export function senderOfKey(owner: string, origin: string): NormalizedMessage['sender'] {
   const [issuer = '', subject = ''] = parseJsonText(owner.slice('web:'.length)) as readonly string[]
-  return senderOf({ issuer, subject, address: '' }, '', 0)
+  return senderOf({ issuer, subject, address: '', ...kindOf(issuer, origin) }, '', 0)
+}
+
+/** Returns the kind of a configured token. `checkIssuers` ensures that only `web.auth.tokens` have names under the gateway's own origin. */
+function kindOf(issuer: string, origin: string): Pick<WebPerson, 'credential'> {
+  return issuer === origin ? { credential: 'chat_token' } : {}
 }
 
 function namePerson(issuer: string, subject: string, host: string): WebPerson {
   const isPlain = /^[a-z0-9][a-z0-9._-]{0,40}$/.test(subject)
-  // No plain name begins like the others, so that nobody can be called like one of them.
+  // A plain name never begins with an underscore, so nobody can have a name that looks like a hash.
   const local = isPlain ? subject : `_${hash('sha256', subject).slice(0, 24)}`
   return { owner: formatChatOwner(issuer, subject), subject, issuer, address: `@${local}@${host}` }
 }
 
-/** People of an issuer have a host of their own below ours: nobody is taken for an agent, or for another issuer's of the same name. */
+/**
+ * Returns the label of an issuer's own host below the gateway's domain. So nobody is mistaken for an agent, or for a person of the same name at
+ * another issuer.
+ */
 function tagOf(issuer: string): string {
   return `i${hash('sha256', issuer).slice(0, 10)}`
 }
 
-/** The principal of somebody who chats, as the issuer of a token names them: the owner of all that is theirs. */
+/** Formats the principal of a person, who owns everything under it, from the issuer and subject of the token. */
 export function formatChatOwner(issuer: string, subject: string): string {
   return `web:${JSON.stringify([issuer, subject])}`
 }

@@ -1,7 +1,7 @@
 import { hash, randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Platform } from '@postern/core'
+import type { System } from '@postern/message'
 import { openSqliteStore } from '@postern/store'
 import { sketchedChannels } from '@postern/testing'
 import { expect, test } from 'vitest'
@@ -10,7 +10,7 @@ import { openWeb, webConfigSchema } from '../src/index.ts'
 const agent = { name: 'echo', displayName: 'Echo', description: 'Says it again', version: '1' }
 const token = 'token-of-ann'
 
-/** Runs the statements of a module with these names in place of its imports. Resolves with its `started` and `threads`. */
+/** Runs the statements of a module with these names in place of its imports. It resolves with the module's `started` and `threads`. */
 function runExample(code: string, names: Readonly<Record<string, unknown>>): Promise<ExampleResult> {
   const body = `return (async () => {${code.replace(/^import .*\n/gm, '')}\nreturn { started, threads } })()`
   return new Function(...Object.keys(names), body)(...Object.values(names))
@@ -21,7 +21,7 @@ interface ExampleResult {
   readonly threads: readonly object[]
 }
 
-function createPlatform(): Platform {
+function createSystem(): System {
   const quiet = () => {}
   return {
     fetch: () => Promise.reject(new Error('nothing is fetched here')),
@@ -37,19 +37,19 @@ function createPlatform(): Platform {
 test('the example of the README of web starts a run and lists its thread', async () => {
   const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
   const [, code = ''] = /^```ts\n([\s\S]*?)^```$/m.exec(readme) ?? []
-  const platform = createPlatform()
+  const system = createSystem()
   const opened = await openSqliteStore({
     channels: sketchedChannels,
     path: ':memory:',
-    now: platform.now,
-    log: platform.log,
+    now: system.now,
+    log: system.log,
   })
   const find = (name: string) => (name === 'echo' ? agent : undefined)
   const agents = { domain: 'agents.test', origin: 'https://agents.test', list: () => [agent], find }
   const { transcript, objects, records } = opened
   const context = {
     channels: [],
-    platform,
+    system,
     store: opened,
     admission: { rules: [], store: opened },
     decisions: opened,

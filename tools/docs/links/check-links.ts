@@ -1,3 +1,4 @@
+// Finds relative links and anchors in Markdown that lead nowhere.
 import { posix } from 'node:path'
 import type { Token } from 'markdown-it'
 import MarkdownIt from 'markdown-it'
@@ -9,54 +10,54 @@ interface FoundLink {
   readonly target: string
 }
 
-/** Pages that are read from another place: the README of the npm package stands at its root. */
+/** Pages that are read from another place: the README of the npm package is at its root. */
 const readFrom: Readonly<Record<string, string>> = { 'apps/gateway/bin/README.md': 'README.md' }
 
 const parser = new MarkdownIt({ html: true })
 
-/** Relative links and pictures that lead nowhere, and anchors that no heading has. `files` are all of the repository. */
+/** Finds relative links and pictures that lead nowhere, and anchors that no heading has. `files` contains all files of the repository. */
 export function checkLinks(pages: readonly MarkdownPage[], files: readonly string[]): readonly string[] {
-  const known = new Set(files.flatMap(file => [file, ...listFolders(file)]))
+  const existingPaths = new Set(files.flatMap(file => [file, ...listFolders(file)]))
   const anchors = new Map(pages.map(({ path, text }) => [path, listAnchors(text)]))
   return pages.flatMap(({ path, text }) =>
     listLinks(text).flatMap(({ line, target }) => {
-      const fault = findLinkFault(readFrom[path] ?? path, target, { known, anchors })
+      const fault = findLinkFault(readFrom[path] ?? path, target, { existingPaths, anchors })
       return fault === undefined ? [] : [`${path}:${line}  link  "${target}"  (${fault})`]
     }),
   )
 }
 
 interface KnownTargets {
-  readonly known: ReadonlySet<string>
+  readonly existingPaths: ReadonlySet<string>
   readonly anchors: ReadonlyMap<string, ReadonlySet<string>>
 }
 
-function findLinkFault(path: string, target: string, { known, anchors }: KnownTargets): string | undefined {
+function findLinkFault(path: string, target: string, { existingPaths, anchors }: KnownTargets): string | undefined {
   if (/^[a-z][a-z0-9+.-]*:/i.test(target)) return undefined
   const [file = '', anchor] = target.split('#')
   if (file.startsWith('/')) return 'write a path relative to the page: the repository has no such root'
-  const place = file === '' ? path : posix.join(posix.dirname(path), decodeURI(file)).replace(/\/$/, '')
-  if (place.startsWith('..')) return 'it leaves the repository'
-  if (place !== '.' && !known.has(place)) return `${place} is not there`
-  if (anchor === undefined || !place.endsWith('.md')) return undefined
-  const headings = anchors.get(place)
-  return !headings || headings.has(decodeURIComponent(anchor)) ? undefined : `${place} has no heading for it`
+  const resolved = file === '' ? path : posix.join(posix.dirname(path), decodeURI(file)).replace(/\/$/, '')
+  if (resolved.startsWith('..')) return 'it leaves the repository'
+  if (resolved !== '.' && !existingPaths.has(resolved)) return `${resolved} is not there`
+  if (anchor === undefined || !resolved.endsWith('.md')) return undefined
+  const headings = anchors.get(resolved)
+  return !headings || headings.has(decodeURIComponent(anchor)) ? undefined : `${resolved} has no heading for it`
 }
 
-/** Links and pictures of a page, in Markdown or as HTML. */
+/** Returns the links and pictures of a page, in Markdown or as HTML. */
 export function listLinks(markdown: string): readonly FoundLink[] {
-  const found: FoundLink[] = []
+  const links: FoundLink[] = []
   let line = 1
   const visit = (token: Token) => {
     if (token.type === 'softbreak') line += 1
-    for (const target of listTargets(token)) found.push({ line, target })
+    for (const target of listTargets(token)) links.push({ line, target })
     token.children?.forEach(visit)
   }
   for (const token of parser.parse(blankFrontMatter(markdown), {})) {
     if (token.map) line = token.map[0] + 1
     visit(token)
   }
-  return found
+  return links
 }
 
 function listTargets({ type, content, attrs }: Token): readonly string[] {
@@ -70,7 +71,7 @@ function listFolders(file: string): readonly string[] {
   return folder === '.' ? [] : [folder, ...listFolders(folder)]
 }
 
-/** The anchors of a page: its headings, as GitHub and the site make them, and ids that are written as HTML. */
+/** Lists the anchors of a page: its headings, as GitHub and the site create them, and ids in HTML. */
 export function listAnchors(markdown: string): ReadonlySet<string> {
   const anchors = new Set<string>()
   for (const { kind, text, codes } of readPassages(markdown)) {
@@ -84,7 +85,7 @@ export function listAnchors(markdown: string): ReadonlySet<string> {
   return anchors
 }
 
-/** As GitHub makes the anchor of a heading; the site is set to do the same. */
+/** Creates the anchor of a heading as GitHub does; the site is configured to do the same. */
 export function slugify(heading: string): string {
   return heading
     .trim()

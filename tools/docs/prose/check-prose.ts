@@ -1,3 +1,4 @@
+// Checks the prose of the docs: sentence length, active voice and the vocabulary.
 import type { MarkdownPage } from '../pages.ts'
 import type { Passage } from './passages.ts'
 import { blankFrontMatter, readPassages, restoreCodes } from './passages.ts'
@@ -6,17 +7,17 @@ import { countWords, findPassive, splitSentences } from './sentences.ts'
 import { dropQuotations, findBannedWord } from './words.ts'
 
 /**
- * Faults of all pages, one text each: `file:line  rule  words  (fix)`, and the sentence below it.
- * A page in `exempt` has not been rewritten, and may have faults; one without any has to leave the list.
+ * Returns the faults of all pages, one text each: `file:line  rule  words  (fix)`, and the sentence below it. A page in `exempt` has not been
+ * rewritten, and may have faults; one without any must leave the list.
  */
 export function checkProse(pages: readonly MarkdownPage[], exempt: readonly string[]): readonly string[] {
   const faulty = new Set<string>()
   const faults = pages.filter(isProse).flatMap(({ path, text }) => {
-    const found = findProseFaults(path, text)
-    if (found.length > 0) faulty.add(path)
-    // A page with a strange tag cannot be built.
-    const counting = exempt.includes(path) ? found.filter(({ rule }) => rule === 'tag') : found
-    return counting.map(({ line, rule, found: words, fix, shown }) => {
+    const pageFaults = findProseFaults(path, text)
+    if (pageFaults.length > 0) faulty.add(path)
+    // A page with an unknown tag cannot be built.
+    const counting = exempt.includes(path) ? pageFaults.filter(({ rule }) => rule === 'tag') : pageFaults
+    return counting.map(({ line, rule, words, fix, shown }) => {
       const head = `${path}:${line}  ${rule}  "${words}"  (${fix})`
       return shown === '' ? head : `${head}\n    ${shown}`
     })
@@ -27,17 +28,17 @@ export function checkProse(pages: readonly MarkdownPage[], exempt: readonly stri
   return [...faults, ...stale]
 }
 
-/** Other Markdown files are given to programs, such as the prompt of a model. */
+/** Returns true for a page of prose. Other Markdown files are input of programs, such as the prompt of a model. */
 function isProse({ path }: MarkdownPage): boolean {
   return /^docs\/|^[^/]+$|(^|\/)README\.md$/.test(path)
 }
 
-/** What is wrong at one place of a page. */
+/** A fault at one position of a page. */
 interface ProseFault {
   readonly line: number
   readonly rule: ProseRule
   /** The words in question. */
-  readonly found: string
+  readonly words: string
   readonly fix: string
   /** The sentence, the cell, or nothing for a whole page. */
   readonly shown: string
@@ -48,7 +49,7 @@ type ProseRule = keyof typeof proseRules
 const maxWords = 25
 const maxPageWords = 800
 
-/** Each rule in a sentence, for `--help`. */
+/** A sentence for each rule, for `--help`. */
 export const proseRules = {
   'long-sentence': `a sentence has at most ${maxWords} words; a code span is one word`,
   'long-cell': `a cell of a table has at most ${maxWords} words`,
@@ -59,7 +60,7 @@ export const proseRules = {
   'clause-first': 'no sentence begins with "Who …", "What …" or "Of those …"; questions and headings may',
 }
 
-/** Everything that a page says against the rules, in the order of its lines. */
+/** Finds every violation of the rules in a page, in the order of its lines. */
 export function findProseFaults(path: string, markdown: string): readonly ProseFault[] {
   const passages = readPassages(markdown)
   const sentences = passages.flatMap(splitSentences).flatMap(findSentenceFaults)
@@ -73,11 +74,11 @@ function findPassageFaults({ kind, line, text, codes, tags }: Passage): readonly
   const shown = restoreCodes(text, codes)
   const faults: ProseFault[] = tags
     .filter(tag => !knownTag.test(tag))
-    .map(tag => ({ line, rule: 'tag', found: tag, fix: 'write it as code', shown }))
+    .map(tag => ({ line, rule: 'tag', words: tag, fix: 'write it as code', shown }))
   const count = countWords(text)
   if (kind !== 'cell' || count <= maxWords) return faults
   const fix = 'move it into a paragraph below the table'
-  return [{ line, rule: 'long-cell', found: `${count} words`, fix, shown }, ...faults]
+  return [{ line, rule: 'long-cell', words: `${count} words`, fix, shown }, ...faults]
 }
 
 const knownTag = /^<(?:!--|\/?(?:a|br|code|details|div|em|img|kbd|p|picture|source|span|strong|sub|summary|sup)\b)/i
@@ -85,11 +86,11 @@ const knownTag = /^<(?:!--|\/?(?:a|br|code|details|div|em|img|kbd|p|picture|sour
 function findSentenceFaults(sentence: Sentence): readonly ProseFault[] {
   const { kind, line, text, shown } = sentence
   const faults: ProseFault[] = []
-  const add = (rule: ProseRule, found: string, fix: string) => faults.push({ line, rule, found, fix, shown })
+  const add = (rule: ProseRule, words: string, fix: string) => faults.push({ line, rule, words, fix, shown })
   const count = countWords(text)
   if (kind !== 'cell' && count > maxWords) add('long-sentence', `${count} words`, 'make two sentences of it')
   const banned = findBannedWord(text)
-  if (banned) add('word', banned.found, banned.fix)
+  if (banned) add('word', banned.words, banned.fix)
   if (kind === 'heading') return faults
   const passive = findPassive(dropQuotations(text))
   if (passive) add('passive', passive, 'say who does it: subject, verb, object')
@@ -105,5 +106,5 @@ function findLongPage(path: string, markdown: string): readonly ProseFault[] {
   if (!path.startsWith('docs/guides/')) return []
   const count = countWords(blankFrontMatter(markdown).replace(/^(```+|~~~+)[\s\S]*?^\1/gm, ''))
   if (count <= maxPageWords) return []
-  return [{ line: 1, rule: 'long-page', found: `${count} words`, fix: 'make two pages, one task each', shown: '' }]
+  return [{ line: 1, rule: 'long-page', words: `${count} words`, fix: 'make two pages, one task each', shown: '' }]
 }

@@ -1,27 +1,28 @@
+// Reads the paragraphs, headings and cells of a Markdown page.
 import type { Token } from 'markdown-it'
 import MarkdownIt from 'markdown-it'
 
-/** A piece of prose that belongs together: a paragraph, a heading, a cell. */
+/** A unit of prose: a paragraph, a heading or a cell. */
 export interface Passage {
   readonly kind: 'text' | 'heading' | 'cell'
-  /** Of a heading: 1 to 6; else 0. */
+  /** The level of a heading, 1 to 6, or else 0. */
   readonly level: number
-  /** Line of the file where it begins, from 1. */
+  /** The line of the file where it begins, from 1. */
   readonly line: number
-  /** Its words; a line break stays, and each code span is one character of Unicode's private use area. */
+  /** The text of the passage. A line break stays, and each code span is one character of Unicode's private use area. */
   readonly text: string
   /** The code spans, in order of their characters. */
   readonly codes: readonly string[]
-  /** Its HTML tags, as they stand. */
+  /** The HTML tags of the passage, exactly as written. */
   readonly tags: readonly string[]
 }
 
 const firstCode = 0xe000
 const parser = new MarkdownIt({ html: true })
 
-/** The prose of a Markdown file. Code, HTML, front matter and quotations (`>`) are not prose of ours. */
+/** Reads the prose of a Markdown file. Code, HTML, front matter and quotations (`>`) are not our prose. */
 export function readPassages(markdown: string): readonly Passage[] {
-  const found: Passage[] = []
+  const passages: Passage[] = []
   const open: string[] = []
   let line = 1
   for (const token of parser.parse(blankFrontMatter(markdown), {})) {
@@ -29,17 +30,17 @@ export function readPassages(markdown: string): readonly Passage[] {
     if (token.nesting === 1) open.push(token.tag)
     if (token.nesting === -1) open.pop()
     if (token.type === 'inline' && !open.includes('blockquote'))
-      found.push({ ...describeTag(open.at(-1) ?? ''), line, ...readInline(token.children ?? []) })
+      passages.push({ ...describeTag(open.at(-1) ?? ''), line, ...readInline(token.children ?? []) })
   }
-  return found.filter(({ text }) => text.trim() !== '')
+  return passages.filter(({ text }) => text.trim() !== '')
 }
 
-/** Text as its author wrote it. */
+/** Restores a text to its author's version. */
 export function restoreCodes(text: string, codes: readonly string[]): string {
   return text.replace(/[\uE000-\uF8FF]/g, character => `\`${codes[character.charCodeAt(0) - firstCode] ?? ''}\``)
 }
 
-/** Lines keep their numbers. */
+/** Replaces the front matter with empty lines, so that lines keep their numbers. */
 export function blankFrontMatter(markdown: string): string {
   return markdown.replace(/^---\n[\s\S]*?\n---\n/, head => head.replace(/[^\n]/g, ''))
 }

@@ -6,7 +6,7 @@ import { findBannedWord } from './words.ts'
 
 const words = (count: number) => Array.from({ length: count }, (_, index) => `word${index}`).join(' ')
 const rulesOf = (markdown: string, path = 'docs/start/page.md') =>
-  findProseFaults(path, markdown).map(({ line, rule, found }) => [line, rule, found])
+  findProseFaults(path, markdown).map(({ line, rule, words }) => [line, rule, words])
 
 describe('findProseFaults()', () => {
   test.each([
@@ -75,8 +75,8 @@ test.each([
   ['the agent is able to answer', undefined],
   ['a well-formed request is well-formed', undefined],
   ['it is signed by default', undefined],
-])('in "%s" the passive is %j', (text, found) => {
-  expect(findPassive(text)).toBe(found)
+])('in "%s" the passive is %j', (text, passive) => {
+  expect(findPassive(text)).toBe(passive)
 })
 
 test.each([
@@ -86,8 +86,8 @@ test.each([
   ['a household name', undefined],
   ['the ways in', 'ways in'],
   ['mended', 'mended'],
-])('in "%s" the banned word is %j', (text, found) => {
-  expect(findBannedWord(text)?.found).toBe(found)
+])('in "%s" the banned word is %j', (text, banned) => {
+  expect(findBannedWord(text)?.words).toBe(banned)
 })
 
 test.each([

@@ -1,13 +1,14 @@
+// Splits prose into sentences, counts words and finds passive voice.
 import type { Passage } from './passages.ts'
 import { restoreCodes } from './passages.ts'
 
 export interface Sentence {
   readonly kind: Passage['kind']
-  /** Line of the file where it begins, from 1. */
+  /** The line of the file where it begins, from 1. */
   readonly line: number
-  /** Without line breaks; a code span is one character. */
+  /** The text without line breaks; a code span is one character. */
   readonly text: string
-  /** As its author wrote it. */
+  /** The text in its author's version. */
   readonly shown: string
 }
 
@@ -15,7 +16,7 @@ export interface Sentence {
 const end = /(?<=[.!?][)"”’*]*)\s+(?=["“(]?[\p{Lu}\p{N}\uE000-\uF8FF])/u
 const abbreviations = /\b(?:e\.g|i\.e|etc|cf|vs|No|Mr|Ms|Dr|St|approx)\.$/
 
-/** The sentences of a passage, each with its own line. */
+/** Splits a passage into sentences, each with its own line. */
 export function splitSentences({ kind, line, text, codes }: Passage): readonly Sentence[] {
   const sentences: Sentence[] = []
   let at = 0
@@ -34,7 +35,7 @@ export function splitSentences({ kind, line, text, codes }: Passage): readonly S
   return sentences
 }
 
-/** A word has a letter or a digit; a code span is one. A sign such as `–` is none. */
+/** Counts the words. A word has a letter or a digit; a code span is one. A sign such as `–` is none. */
 export function countWords(text: string): number {
   return text.split(/\s+/).filter(word => /[\p{L}\p{N}\uE000-\uF8FF]/u.test(word)).length
 }
@@ -58,21 +59,21 @@ function joinAbbreviations(pieces: readonly string[]): readonly string[] {
  * unless the sentence goes on with who did it: "is verified by the gateway".
  */
 export function findPassive(text: string): string | undefined {
-  for (const [found, participle = '', rest = ''] of text.matchAll(passive)) {
+  for (const [phrase, participle = '', remainder = ''] of text.matchAll(passive)) {
     const word = participle.toLowerCase()
     if (!isParticiple(word)) continue
-    if (states.has(word) && !agentPhrase.test(rest)) continue
-    return found.slice(0, found.length - rest.length).trim()
+    if (states.has(word) && !agentPhrase.test(remainder)) continue
+    return phrase.slice(0, phrase.length - remainder.length).trim()
   }
   return undefined
 }
 
 const passive =
   /\b(?:is|are|was|were|be|been|being|isn['’]t|aren['’]t|wasn['’]t|weren['’]t|gets?|got|getting)\s+(?:(?:not|never|always|only|also|already|then|still|now|just|once|first|last|often|both|all|again|therefore|even|either|thus|nowhere|too|well|\p{L}+ly)\s+){0,3}(\p{L}+)(?![\p{L}-])((?:\s+by\s+\S+)?)/giu
-/** "by default" and "by hand" name nobody. */
+/** The phrases "by default" and "by hand" name no agent. */
 const agentPhrase = /\s+by\s+(?!default\b|hand\b|mail\b|name\b|id\b|design\b|itself\b|\d)/i
 
-/** How something is, as the field says it. */
+/** Participles that describe a state in the field. */
 const states = new Set(
   `allowed authenticated authorized based bound closed complicated configured connected deprecated detailed disabled done embedded empty
   enabled encrypted exposed expired finished fixed forbidden formed hidden installed interested known limited linked listed lost malformed named
@@ -80,7 +81,7 @@ const states = new Set(
   unsupported untrusted unused unverified verified`.split(/\s+/),
 )
 
-/** Regular verbs end in `ed`; these words do, too. */
+/** Words that end in `ed`, as regular verbs do, but are none. */
 const noVerbs = new Set('indeed red hundred need speed seed feed bed naked sacred biased ahead'.split(' '))
 
 const irregular = new Set(

@@ -1,4 +1,5 @@
-/** A word that the project does not use, and what to write. */
+// Finds words that the project does not use, and names replacements.
+/** A word that the project does not use, and its replacement. */
 interface BannedWord {
   readonly pattern: RegExp
   readonly fix: string
@@ -11,7 +12,7 @@ const bannedWords: readonly BannedWord[] = [
   word('he|him|his|himself', 'say "they", "you", or the noun again'),
   word('he or she|she', 'say "they", "you", or the noun again'),
   word('house(?!hold)|houses', 'say "gateway" or "context"'),
-  // A chat room is one.
+  // The word may be used for a chat room.
   word(
     '(?:no|more|enough|makes?|leaves?|has|have) room|room (?:for|to|left)|(?<!chat[ -])rooms(?= of)',
     'say "quota", "capacity" or "space"',
@@ -45,11 +46,11 @@ const bannedWords: readonly BannedWord[] = [
   word('utili[sz]e[sd]?|leverage[sd]?|seamless(?:ly)?|effortless(?:ly)?|blazing(?:ly)?', 'use a plain word'),
 ]
 
-/** The first banned word of a text, and what to write. What stands in quotation marks is somebody else's. */
-export function findBannedWord(text: string): { readonly found: string; readonly fix: string } | undefined {
+/** Finds the first banned word of a text, and its replacement. Words in quotation marks are not ours. */
+export function findBannedWord(text: string): { readonly words: string; readonly fix: string } | undefined {
   for (const { pattern, fix } of bannedWords) {
-    const found = pattern.exec(dropQuotations(text))?.[0]
-    if (found !== undefined) return { found, fix }
+    const words = pattern.exec(dropQuotations(text))?.[0]
+    if (words !== undefined) return { words, fix }
   }
   return undefined
 }

@@ -1,4 +1,4 @@
-/** `npm run recording`: starts a gateway in dev mode, writes to it, and draws what a terminal shows: docs/images/terminal.svg. */
+// Records a terminal that shows a gateway in dev mode: docs/images/terminal.svg (`npm run recording`).
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempDisposableSync, writeFileSync } from 'node:fs'
@@ -13,10 +13,10 @@ const root = join(import.meta.dirname, '../../..')
 const program = join(root, 'apps/gateway/bin/postern.mjs')
 const run = promisify(execFile)
 
-/** Pauses of a person, ms. */
+/** The pauses of a person at the terminal, ms. */
 const pauses = { beforeAnswer: 500, line: 60, afterAnswer: 1_800 }
 
-/** What others need not see: ports of this run, and secrets. */
+/** Removes ports of this run, and secrets. */
 function tidy(text: string, ports: Readonly<Record<string, number>>): string {
   return Object.entries(ports)
     .reduce((shown, [usual, port]) => shown.replaceAll(String(port), usual), text)
@@ -68,7 +68,7 @@ async function recordRun(): Promise<readonly TerminalLine[]> {
   }
 }
 
-/** The lines that a gateway prints until it can be used. */
+/** Reads the lines that a gateway prints until it can be used. */
 async function readStart(output: NodeJS.ReadableStream): Promise<readonly string[]> {
   let text = ''
   for await (const chunk of output) {

@@ -1,8 +1,9 @@
-/** A line of a terminal, and when it came. */
+// Renders the lines of a terminal as an animated SVG.
+/** A line of a terminal, and the time when it appeared. */
 export interface TerminalLine {
   readonly text: string
   readonly isCommand: boolean
-  /** ms since the recording began. */
+  /** The time since the start of the recording, ms. */
   readonly at: number
 }
 
@@ -10,12 +11,12 @@ const columns = 100
 const rows = 26
 const lineHeight = 19
 const margin = 16
-/** How long the end stays before the recording begins anew, ms. */
+/** The time for which the end stays before the recording starts over, ms. */
 const restMs = 6_000
 const width = Math.ceil(columns * 7.85) + 2 * margin
 const height = rows * lineHeight + 2 * margin
 
-/** An SVG that shows the lines one after the other, again and again. Whoever asks for less motion sees the end. */
+/** Renders an SVG that shows the lines one after the other, in a loop. A reader who prefers less motion sees the end. */
 export function renderRecording(title: string, lines: readonly TerminalLine[]): string {
   const total = (lines.at(-1)?.at ?? 0) + restMs
   const percent = (at: number) => Number(((100 * at) / total).toFixed(3))

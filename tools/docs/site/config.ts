@@ -1,3 +1,4 @@
+// Configures the VitePress site of the docs.
 import { fileURLToPath } from 'node:url'
 import type { DefaultTheme, UserConfig } from 'vitepress'
 import { slugify } from '../links/check-links.ts'
@@ -8,7 +9,7 @@ import { readSections } from './sections.ts'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 
-/** The site of docs/. It loads nothing from another host, while it is built and while it is read. */
+/** Creates the configuration of the site. It loads nothing from another host, neither when it is built nor when it is read. */
 export function createSiteConfig(): UserConfig<DefaultTheme.Config> {
   const repository = readRepositoryUrl(root)
   const sections = readSections(`${root}docs`)
@@ -20,7 +21,7 @@ export function createSiteConfig(): UserConfig<DefaultTheme.Config> {
     cleanUrls: false,
     lastUpdated: false,
     head: [['link', { rel: 'icon', href: '/favicon.svg', type: 'image/svg+xml' }]],
-    // A README is what a repository shows of a folder, and an index what a site does.
+    // A repository shows the README of a folder, and a site shows its index.
     rewrites: path => path.replace(/(^|\/)README\.md$/, '$1index.md'),
     markdown: {
       languageAlias: { caddy: 'nginx' },
@@ -60,7 +61,7 @@ function linkOf(path: string): string {
   return path.replace(/\.md$/, '')
 }
 
-/** Folded, but for the first: the section of the page that is shown opens by itself. */
+/** Describes a section of the sidebar, folded except for the first; the section of the current page opens by itself. */
 function describeSection({ title, folder, index, groups }: Section): DefaultTheme.SidebarItem {
   const listPages = (pages: Section['groups'][number]['pages']) =>
     pages.map(({ path, title: text }) => ({ text, link: `/${linkOf(path)}` }))
@@ -74,7 +75,7 @@ function describeSection({ title, folder, index, groups }: Section): DefaultThem
   }
 }
 
-/** Tasks before tables of keys, and these before the records of why. */
+/** Ranks tasks before tables of keys, and these before the records of decisions. */
 function weighPage(id: string): number {
   if (/\/(start|guides)\//.test(id)) return 3
   return /\/(conformance|decisions)\//.test(id) ? 0.3 : 1
@@ -82,7 +83,7 @@ function weighPage(id: string): number {
 
 type RenderRule = (tokens: readonly { readonly content: string }[], index: number, ...rest: unknown[]) => string
 
-/** Vue would read `{{ }}` of a text as its own. */
+/** Keeps Vue from interpreting `{{ }}` in a text. */
 function keepText(parser: { readonly renderer: { readonly rules: object } }): void {
   const rules = parser.renderer.rules as Record<string, RenderRule>
   const render = rules.text

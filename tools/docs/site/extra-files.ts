@@ -1,3 +1,4 @@
+// Writes llms.txt and the plain Markdown pages of the docs site.
 import { cpSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { blankFrontMatter, readPassages, restoreCodes } from '../prose/passages.ts'
@@ -10,7 +11,7 @@ interface ExtraFileOptions {
   readonly sections: readonly Section[]
 }
 
-/** What programs read: llms.txt, llms-full.txt, each page as Markdown, and the JSON of docs/reference. */
+/** Writes the files for programs: llms.txt, llms-full.txt, each page as Markdown, and the JSON of docs/reference. */
 export function writeExtraFiles({ root, outDir, sections }: ExtraFileOptions): void {
   const docs = join(root, 'docs')
   const pages = sections.flatMap(pagesOf)
@@ -25,7 +26,7 @@ export function writeExtraFiles({ root, outDir, sections }: ExtraFileOptions): v
 
 type ReadPage = (path: string) => string
 
-/** By https://llmstxt.org: a title, a summary, and a list of pages for each section. */
+/** Lists the pages in the format of https://llmstxt.org: a title, a summary, and a list of pages for each section. */
 export function listForModels(sections: readonly Section[], read: ReadPage): string {
   const parts = sections.map(section => {
     const { title } = section
@@ -41,7 +42,7 @@ const intro = `# Postern
 
 /llms-full.txt has the pages of Start, Guides, Explanation and Reference in one file.`
 
-/** Long, and of use to those who change the gateway itself. */
+/** Folders that are long, and useful only to those who change the gateway itself. */
 const recordFolders: ReadonlySet<string> = new Set(['Conformance', 'Decisions'])
 
 export function joinForModels(sections: readonly Section[], read: ReadPage): string {
@@ -52,7 +53,7 @@ export function joinForModels(sections: readonly Section[], read: ReadPage): str
   return `${texts.join('\n\n')}\n`
 }
 
-/** The first sentence of a page. */
+/** Returns the first sentence of a page. */
 function summarize(markdown: string): string {
   const first = readPassages(markdown).find(({ kind }) => kind === 'text')
   if (!first) return ''

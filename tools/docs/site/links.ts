@@ -1,9 +1,10 @@
+// Rewrites links to repository files so that they work on the docs site.
 import { existsSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import type { Token } from 'markdown-it'
 import { findRepositoryUrl, readRootManifest } from '../../package/stage/publication.ts'
 
-/** What this needs of a Markdown parser of any version. */
+/** The members of a Markdown parser that this module needs, of any version. */
 interface LinkParser {
   readonly core: {
     readonly ruler: {
@@ -13,16 +14,16 @@ interface LinkParser {
 }
 
 interface LinkOptions {
-  /** Folder of the repository. */
+  /** The folder of the repository. */
   readonly root: string
-  /** Where the repository can be read, without a slash at the end; unknown as long as package.json does not say it. */
+  /** The address at which the repository can be read, without a trailing slash; unknown if package.json does not name it. */
   readonly repository?: string | undefined
 }
 
-/** Lets links of the repository work in the site: pages, folders of pages, and files that the site does not have. */
+/** Makes links of the repository work on the site: pages, folders of pages, and files that the site does not have. */
 export function useRepositoryLinks(parser: LinkParser, options: LinkOptions): void {
   parser.core.ruler.push('repository_links', ({ tokens, env }) => {
-    // The site knows a README as the index of its folder.
+    // On the site, a README is the index of its folder.
     const { relativePath = '' } = env as { readonly relativePath?: string }
     const page = `docs/${relativePath.replace(/(^|\/)index\.md$/, '$1README.md')}`
     for (const { children } of tokens) rewriteLinks(children ?? [], page, options)
@@ -37,17 +38,17 @@ function rewriteLinks(tokens: readonly Token[], page: string, options: LinkOptio
   }
 }
 
-/** Returns whether the link became plain text, because the site has nothing to lead to. */
+/** Rewrites a link. Returns true if it became plain text, because the site has no target for it. */
 function rewriteLink(token: Token, page: string, options: LinkOptions): boolean {
   const target = String(token.attrGet('href') ?? '')
   if (/^[a-z][a-z0-9+.-]*:|^#/i.test(target)) return false
   const [file = '', anchor] = target.split('#')
-  const place = posix.join(posix.dirname(page), decodeURI(file)).replace(/\/$/, '')
+  const resolved = posix.join(posix.dirname(page), decodeURI(file)).replace(/\/$/, '')
   const hash = anchor === undefined ? '' : `#${anchor}`
-  const index = place.endsWith('/README.md') ? posix.dirname(place) : place
-  if (/^docs\/.*\.(json|svg|png|md)$/.test(place) && index === place) return false
+  const index = resolved.endsWith('/README.md') ? posix.dirname(resolved) : resolved
+  if (/^docs\/.*\.(json|svg|png|md)$/.test(resolved) && index === resolved) return false
   const isIndex = /^docs(\/|$)/.test(index) && existsSync(join(options.root, index, 'README.md'))
-  const inRepository = options.repository && `${options.repository}/blob/main/${place}${hash}`
+  const inRepository = options.repository && `${options.repository}/blob/main/${resolved}${hash}`
   const href = isIndex ? `${relate(page, index)}/index.md${hash}` : inRepository
   if (href !== undefined) {
     token.attrSet('href', href)
@@ -56,7 +57,7 @@ function rewriteLink(token: Token, page: string, options: LinkOptions): boolean 
   token.tag = 'span'
   token.attrs = [
     ['class', 'repository-file'],
-    ['title', `${place} in the repository`],
+    ['title', `${resolved} in the repository`],
   ]
   return true
 }
@@ -66,7 +67,7 @@ function relate(page: string, folder: string): string {
   return path.startsWith('.') ? path : `./${path}`.replace(/\/$/, '')
 }
 
-/** Where the repository can be read in a browser, by `repository` of package.json; absent as long as that does not say it. */
+/** Reads the address of the repository for a browser, from `repository` in package.json; absent if that does not name it. */
 export function readRepositoryUrl(root: string): string | undefined {
   const url = findRepositoryUrl(readRootManifest(root))
   if (url === undefined) return undefined

@@ -1,3 +1,4 @@
+// Builds, serves or previews the site of the documentation.
 /** `npm run docs`: builds the site into docs/.vitepress/dist. `-- --open` shows it while its pages change; `-- --preview` serves what is built. */
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'

@@ -1,26 +1,27 @@
+// Reads the sections and page order of the docs site from its READMEs.
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { listLinks } from '../links/check-links.ts'
 import { readPassages, restoreCodes } from '../prose/passages.ts'
 
-/** A folder of docs/ as the site lists it. */
+/** A folder of docs/ in the site's list. */
 export interface Section {
   readonly title: string
   readonly folder: string
-  /** Path of its first page from docs/, without the end `.md`; none if the folder has no README.md. */
+  /** The path of its first page below docs/, without `.md`; absent if the folder has no README.md. */
   readonly index?: string
   readonly groups: readonly PageGroup[]
 }
 
 interface PageGroup {
-  /** The heading of its README that the pages stand under; empty for those before the first one. */
+  /** The heading in the README above the links to these pages; empty for links before the first heading. */
   readonly title: string
   readonly pages: readonly ListedPage[]
 }
 
 interface ListedPage {
   readonly title: string
-  /** From docs/, with `.md`. */
+  /** The path below docs/, with `.md`. */
   readonly path: string
 }
 
@@ -39,8 +40,8 @@ const folders: Readonly<Record<string, string>> = {
 }
 
 /**
- * The sections of the site. A folder's README.md says which pages it has, in which order and under which headings: it links each of them.
- * A folder without one is listed by the names of its files.
+ * Reads the sections of the site. A folder's README.md decides which pages it has, in which order and under which headings, by its links to them. A
+ * folder without one is listed by the names of its files.
  */
 export function readSections(docs: string): readonly Section[] {
   return Object.entries(folders)
@@ -55,7 +56,7 @@ function readSection(docs: string, folder: string, title: string): Section {
   return { title, folder, groups: [{ title: '', pages: pages.map(name => readPage(docs, `${folder}/${name}`)) }] }
 }
 
-/** The pages that a README links, by the headings above the links. */
+/** Reads the pages that a README links, grouped by the headings above the links. */
 function readGroups(docs: string, readme: string): readonly PageGroup[] {
   const text = readFileSync(join(docs, readme), 'utf8')
   const headings = readPassages(text).filter(({ kind, level }) => kind === 'heading' && level > 1)
@@ -81,13 +82,13 @@ function readPage(docs: string, path: string): ListedPage {
   return { path, title: readTitle(readFileSync(join(docs, path), 'utf8')) ?? path }
 }
 
-/** The first heading of a page, as plain text. */
+/** Reads the first heading of a page, as plain text. */
 function readTitle(markdown: string): string | undefined {
   const heading = readPassages(markdown).find(({ kind }) => kind === 'heading')
   return heading && restoreCodes(heading.text, heading.codes).replaceAll('`', '')
 }
 
-/** Pages of a folder that its README does not link, and pages outside of every folder of the site. */
+/** Finds pages that the README of their folder does not link, and pages outside all folders of the site. */
 export function findOrphans(docs: string, isExempt: (path: string) => boolean): readonly string[] {
   const listed = new Set(
     readSections(docs)

@@ -1,11 +1,10 @@
+// Tests a Chat SDK bot with the packed adapter behind a gateway of the packed package.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, inject, test } from 'vitest'
 import { environmentOf, runInstalled, startDev } from './program.ts'
-
-// A bot of Chat SDK with the packed adapter, behind a gateway of the packed package.
 
 const { adapter: folder } = inject('installation')
 const node = process.execPath
@@ -38,7 +37,7 @@ afterAll(async () => {
   for (const end of ends.toReversed()) await end()
 })
 
-/** @returns the port that it listens on */
+/** Starts the bot. @returns the port that it listens on */
 async function startBot(): Promise<number> {
   const child = spawn(node, ['bot.ts'], {
     cwd: folder,

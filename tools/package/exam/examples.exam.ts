@@ -1,3 +1,4 @@
+// Tests the examples as a user copies them, with the packed package, their libraries and a local model.
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,12 +8,13 @@ import { openExampleModel } from '../../../apps/gateway/test/python/example-mode
 import type { DevGateway } from './program.ts'
 import { runInstalled, runProgram, startDev } from './program.ts'
 
-// The examples as a user copies them: with the packed package and the libraries that they name, and a model on loopback.
-
 const { examples, examplesInstallMs } = inject('installation')
 const node = process.execPath
 
-/** From its start to the first answer. The installation is shown: it depends on the network, and all examples have it together. */
+/**
+ * The time limit from the start of an example to its first answer, ms. The time of the installation is only printed, because it depends on the
+ * network, and all examples share it.
+ */
 const mostMs = 120_000
 
 function checkDuration(name: string, sinceStartMs: number): void {
@@ -30,7 +32,10 @@ test('the examples keep the types of the libraries that they use', () => {
     typeRoots: [join(import.meta.dirname, '../../../node_modules/@types')],
     types: ['node'],
   }
-  writeFileSync(join(examples, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*/agent*.ts'] }))
+  writeFileSync(
+    join(examples, 'tsconfig.json'),
+    JSON.stringify({ compilerOptions, include: ['*/agent*.ts', 'support/*.ts'] }),
+  )
   const tsc = join(import.meta.dirname, '../../../node_modules/typescript/bin/tsc')
   const { stdout, status } = spawnSync(node, [tsc, '-p', examples], { encoding: 'utf8' })
   expect({ stdout, status }).toEqual({ stdout: '', status: 0 })
@@ -88,6 +93,8 @@ describe('the example copilotkit', () => {
     checkDuration('copilotkit', performance.now() - begun)
     expect(JSON.parse(output)).toEqual([
       ['user', 'tool one two'],
+      ['assistant', [expect.objectContaining({ function: { name: 'count_words', arguments: '{"text":"one two"}' } })]],
+      ['tool', '{"words":2}'],
       ['assistant', 'I counted 2 words.'],
       ['user', 'slow'],
       ['assistant', 'One, two, three.'],
@@ -101,7 +108,7 @@ describe('the example copilotkit', () => {
   })
 })
 
-/** What the page does, without what it shows. */
+/** The page's behaviour, without its appearance. */
 const page = `import { CopilotKitCore } from '@copilotkit/core'
 import { openAgents } from './agents.ts'
 

@@ -1,9 +1,10 @@
+// Installs npm packages in a folder.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** With what the folder's own manifest asks for, if it has one. */
+/** Installs packages, together with those that the folder's own manifest requires, if it has one. */
 export async function install(folder: string, packages: readonly string[]): Promise<void> {
   mkdirSync(folder, { recursive: true })
   if (!existsSync(join(folder, 'package.json'))) writeFileSync(join(folder, 'package.json'), '{ "private": true }\n')

@@ -1,3 +1,4 @@
+// Runs the installed program and starts a dev gateway from it.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { dirname, join } from 'node:path'
@@ -5,7 +6,7 @@ import { text } from 'node:stream/consumers'
 
 interface RunOptions {
   readonly node: string
-  /** Working directory; the package is installed in it or above it. */
+  /** The working directory; the package is installed in it or above it. */
   readonly folder: string
   readonly environment?: Readonly<Record<string, string>>
 }
@@ -18,7 +19,7 @@ interface Ended {
 
 const programOf = (folder: string) => join(folder, 'node_modules/postern/bin/postern.mjs')
 
-/** The environment of a user: nothing of the test's own process but what programs need. */
+/** Returns the environment of a user: only the variables of the test's own process that programs need. */
 export function environmentOf({ node, environment = {} }: RunOptions): NodeJS.ProcessEnv {
   const { HOME, PATH } = process.env
   return { HOME, PATH: `${dirname(node)}:${PATH}`, ...environment }
@@ -40,11 +41,11 @@ export async function runProgram(program: string, args: readonly string[], optio
 }
 
 export interface DevGateway {
-  /** Such as `http://127.0.0.1:40001`. */
+  /** The address of the gateway, such as `http://127.0.0.1:40001`. */
   readonly url: string
-  /** Of the operator. */
+  /** The operator's token. */
   readonly token: string
-  /** What it has written so far. */
+  /** Returns the output so far. */
   readonly log: () => string
   stop(): Promise<void>
 }

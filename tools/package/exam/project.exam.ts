@@ -1,3 +1,4 @@
+// Tests the project that `postern init` writes.
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, expect, inject, test } from 'vitest'
@@ -18,11 +19,11 @@ beforeAll(async () => {
 
 test('the test that postern init writes passes on the oldest Node that is supported', async () => {
   const { code, output, errors } = await run('vitest/vitest.mjs', ['run'])
-  // Node 22 warns that node:sqlite may change; nothing else is said.
+  // Node warns that node:sqlite may change; the program prints no other errors.
   expect(
     errors.split('\n').filter(line => line !== '' && !/SQLite is an experimental|trace-warnings/.test(line)),
   ).toEqual([])
-  expect(output).toMatch(/4 passed/)
+  expect(output).toMatch(/5 passed/)
   expect(code).toBe(0)
 })
 
@@ -52,7 +53,7 @@ test('the configuration names a JSON Schema that is in the package', () => {
 test('postern init overwrites nothing', async () => {
   const { code, errors } = await runInstalled(['init', 'project', '--agent', 'other'], { node, folder })
   expect(code).toBe(1)
-  expect(errors).toMatch(/^Cannot write a project in .*: postern\.config\.json, .*there already\./)
+  expect(errors).toMatch(/^Cannot write a project in .*: postern\.config\.json, .*exist already\./)
   expect(existsSync(join(project, 'agents/other.ts'))).toBe(false)
 })
 
@@ -64,7 +65,7 @@ test('create-postern writes the same project', async () => {
   })
   expect({ code, errors }).toEqual({ code: 0, errors: '' })
   expect(output).toContain('wrote agents/till.ts')
-  // npm has changed package.json of the other one since.
+  // npm has changed package.json of the other project since.
   for (const path of ['agents/till.ts', 'agents/till.test.ts', 'postern.config.json', 'tsconfig.json']) {
     expect(readFileSync(join(creator, 'mine', path), 'utf8')).toBe(readFileSync(join(project, path), 'utf8'))
   }

@@ -1,3 +1,4 @@
+// Measures how `postern start` of the packed package starts and what it loads.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -7,8 +8,8 @@ import { afterAll, expect, inject, test } from 'vitest'
 import { environmentOf } from './program.ts'
 
 const { folder, nodes } = inject('installation')
-const place = mkdtempSync(join(tmpdir(), 'postern-exam-start-'))
-afterAll(() => rmSync(place, { recursive: true, force: true }))
+const directory = mkdtempSync(join(tmpdir(), 'postern-exam-start-'))
+afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
 const config = {
   origin: 'https://gateway.test',
@@ -17,7 +18,7 @@ const config = {
   agents: { echo: { use: 'builtin:echo' } },
 }
 
-/** Runs in the gateway before it does: writes the addresses of all files that were loaded, when the process ends. */
+/** This module is loaded before the gateway, and writes the addresses of all loaded files when the process ends. */
 const listLoaded = `
 import { registerHooks } from 'node:module'
 import { writeFileSync } from 'node:fs'
@@ -27,15 +28,15 @@ process.on('exit', () => writeFileSync('loaded.json', JSON.stringify(loaded)))
 `
 
 interface Started {
-  /** Bytes when it listens. */
+  /** The resident memory when it listens, bytes. */
   readonly rss: number
-  /** Addresses of the files that it has loaded. */
+  /** The addresses of the files that it has loaded. */
   readonly loaded: readonly string[]
 }
 
-/** Starts `postern start` with one agent and SQLite until it listens. */
+/** Runs `postern start` with one agent and SQLite until it listens. */
 async function startGateway(node: string): Promise<Started> {
-  const workingDir = mkdtempSync(join(place, 'run-'))
+  const workingDir = mkdtempSync(join(directory, 'run-'))
   writeFileSync(join(workingDir, 'postern.config.json'), JSON.stringify(config))
   writeFileSync(join(workingDir, 'list-loaded.mjs'), listLoaded)
   symlinkSync(join(folder, 'node_modules'), join(workingDir, 'node_modules'))
@@ -75,8 +76,8 @@ test.each([
   expect(files.filter(url => /\/(?:charsets|libmime|worker|thread)[^/]*\.js$/.test(url))).toEqual([])
 })
 
-test.runIf(process.platform === 'linux')('a gateway that has just started takes at most 110 MB', async () => {
-  // What the machine does meanwhile moves it by some MB; the least of three is the gateway's own.
+test.runIf(process.platform === 'linux')('a gateway that has just started takes at most 120 MB', async () => {
+  // Other work of the machine changes the value by some MB, so the lowest of three counts.
   const taken = [
     await startGateway(process.execPath),
     await startGateway(process.execPath),
@@ -84,5 +85,5 @@ test.runIf(process.platform === 'linux')('a gateway that has just started takes 
   ]
   const least = Math.min(...taken.map(({ rss }) => rss))
   expect(least).toBeGreaterThan(60e6)
-  expect(least).toBeLessThanOrEqual(110e6)
+  expect(least).toBeLessThanOrEqual(120e6)
 })

@@ -1,3 +1,4 @@
+// Follows docs/start/tutorial.md up to the server.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
@@ -5,20 +6,18 @@ import { install } from './install-packages.ts'
 import type { DevGateway } from './program.ts'
 import { runInstalled, runProgram, startDev } from './program.ts'
 
-// docs/start/tutorial.md as its reader does it, up to the server.
-
 const { tarball, folder, nodes } = inject('installation')
 const node = nodes.oldest
 const project = join(folder, 'millbrook')
 const page = readFileSync(join(import.meta.dirname, '../../../docs/start/tutorial.md'), 'utf8')
 
-/** The module that the page shows for a path of the project. */
+/** Reads the module that the page shows for a path of the project. */
 function readModule(path: string): string {
   const [, code = ''] = page.match(new RegExp(`^\`\`\`ts\\n(// ${path}\\n[\\s\\S]*?)^\`\`\`$`, 'm')) ?? []
   return code
 }
 
-/** Commands of the page that begin so, as lists of arguments. */
+/** Returns the commands of the page with this beginning, as lists of arguments. */
 function listCommands(start: string): readonly (readonly string[])[] {
   const lines = page.split('\n').filter(line => line.startsWith(`npx postern ${start}`))
   return lines.map(line => (line.match(/"[^"]*"|\S+/g) ?? []).slice(2).map(word => word.replaceAll('"', '')))
@@ -29,7 +28,11 @@ const run = (args: readonly string[]) => runInstalled(args, { node, folder: proj
 
 beforeAll(async () => {
   const [init = []] = listCommands('init')
-  const begun = await runInstalled(init, { node, folder })
+  // The page begins in a clone, and the exam in a folder where the package is installed.
+  const begun = await runInstalled(
+    init.map(word => word.replace('../', '')),
+    { node, folder },
+  )
   expect(begun).toMatchObject({ code: 0, errors: '' })
   await install(project, [tarball])
   for (const path of ['agents/office.ts', 'agents/office.test.ts']) writeFileSync(join(project, path), readModule(path))

@@ -1,3 +1,4 @@
+// Writes the part of the manifest that all published packages share.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { minimumNode } from '../../../apps/gateway/bin/launch.mjs'
@@ -11,7 +12,10 @@ interface RootManifest {
   readonly bugs?: unknown
 }
 
-/** What the manifests of all our packages share. Where the project's own names a repository, npm attests that they were built there. */
+/**
+ * Reads the members that the manifests of all our packages share. If the project's own manifest names a repository, npm attests that they were built
+ * there.
+ */
 export function readPublication(root: string): object {
   const { version, description, license, repository, homepage, bugs } = readRootManifest(root)
   return {
@@ -21,7 +25,7 @@ export function readPublication(root: string): object {
   }
 }
 
-/** What keeps the packages from being published, a sentence each. */
+/** Returns the faults that prevent a publication of the packages, a sentence each. */
 export function findReleaseFaults(manifest: Pick<RootManifest, 'repository'>): readonly string[] {
   if (findRepositoryUrl(manifest)) return []
   return [

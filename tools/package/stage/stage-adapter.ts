@@ -1,3 +1,4 @@
+// Stages the npm package of the Chat SDK adapter.
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeBundle } from '../bundle.ts'
@@ -17,15 +18,15 @@ interface AdapterManifest {
   readonly peerDependencies: Readonly<Record<string, string>>
 }
 
-/** Writes what the adapter for Chat SDK holds: a bundle with what it uses of our packages, its types, its documents. */
+/** Writes the contents of the adapter for Chat SDK: a bundle with the code that it uses of our packages, its types and its documents. */
 export async function stageAdapter({ root, folder }: StageOptions): Promise<void> {
   rmSync(folder, { recursive: true, force: true })
   const manifest = JSON.parse(readFileSync(join(root, source, 'package.json'), 'utf8')) as AdapterManifest
   const { name, version, description, peerDependencies } = manifest
   const libraries = new Map([...readLibraries(root), ...Object.entries(peerDependencies)])
   const { imported, contained } = await writeBundle({ root, folder: join(folder, 'dist'), libraries, entries })
-  const named = writeDeclarations({ root, folder: join(folder, 'types'), entries: [entries.index] })
-  const used = new Set([...imported, ...named.filter(each => !each.startsWith('node:')).map(packageOf)])
+  const importedTypes = writeDeclarations({ root, folder: join(folder, 'types'), entries: [entries.index] })
+  const used = new Set([...imported, ...importedTypes.filter(each => !each.startsWith('node:')).map(packageOf)])
   const dependencies = [...used].filter(each => !Object.hasOwn(peerDependencies, each))
   const published = {
     name,
@@ -44,7 +45,7 @@ export async function stageAdapter({ root, folder }: StageOptions): Promise<void
   }
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(published, undefined, 2)}\n`)
   cpSync(join(root, 'LICENSE'), join(folder, 'LICENSE'))
-  // The rest is for those who have the sources.
+  // The rest of the README is for those who have the sources.
   const [readme = ''] = readFileSync(join(root, source, 'README.md'), 'utf8').split('\n## Files in reading order')
   writeFileSync(join(folder, 'README.md'), readme)
   writeLicences(folder, contained)

@@ -1,9 +1,10 @@
+// Stages the npm package `create-postern`.
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readPublication } from './publication.ts'
 import type { StageOptions } from './stage-gateway.ts'
 
-/** Writes what the package `create-postern` holds. It runs the release of `postern` of its own version. */
+/** Writes the contents of the package `create-postern`, which runs the release of `postern` with its own version. */
 export function stageCreator({ root, folder }: StageOptions): void {
   const source = join(root, 'packages/create-postern')
   rmSync(folder, { recursive: true, force: true })

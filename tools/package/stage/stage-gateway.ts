@@ -1,3 +1,4 @@
+// Stages the npm package `postern`: bundle, types, documents, examples.
 import { chmodSync, copyFileSync, cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { CodeSplittingGroup, OutputChunk } from 'rolldown'
@@ -9,11 +10,11 @@ import { readPublication } from './publication.ts'
 
 export interface StageOptions {
   readonly root: string
-  /** Emptied before anything is written. */
+  /** The folder of the package, which is emptied before anything is written. */
   readonly folder: string
 }
 
-/** Writes everything that the package `postern` holds. */
+/** Writes the whole contents of the package `postern`. */
 export async function stageGateway({ root, folder }: StageOptions): Promise<void> {
   rmSync(folder, { recursive: true, force: true })
   const libraries = readLibraries(root)
@@ -21,8 +22,8 @@ export async function stageGateway({ root, folder }: StageOptions): Promise<void
     ...{ root, folder: join(folder, 'dist'), libraries, entries },
     group: chunks => groupByStart(chunks, root),
   })
-  const named = writeDeclarations({ root, folder: join(folder, 'types'), entries: typeEntries })
-  const used = [...new Set([...imported, ...named.filter(name => !name.startsWith('node:')).map(packageOf)])]
+  const importedTypes = writeDeclarations({ root, folder: join(folder, 'types'), entries: typeEntries })
+  const used = [...new Set([...imported, ...importedTypes.filter(name => !name.startsWith('node:')).map(packageOf)])]
   const manifest = describeGatewayPackage(root, findVersions(used, libraries))
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`)
   copyProgram(root, folder)
@@ -36,7 +37,7 @@ const entries = {
   testing: 'apps/gateway/src/testing/index.ts',
 }
 
-/** Sources whose types are public. */
+/** The sources whose types are public. */
 const typeEntries = [entries.index, entries.testing]
 
 function copyProgram(root: string, folder: string): void {
@@ -50,7 +51,7 @@ function copyProgram(root: string, folder: string): void {
 
 const types = './types/apps/gateway/src'
 
-/** The manifest of `postern`. `imported`: libraries that the package imports, in code or in types, with their exact versions. */
+/** Describes the manifest of `postern`. `imported` has the libraries that the package imports, in code or in types, with their exact versions. */
 function describeGatewayPackage(root: string, imported: ReturnType<typeof findVersions>): object {
   const isOptional = ([name]: readonly [string, string]) => Object.hasOwn(optionalLibraries, name)
   const peers = imported.filter(isOptional)
@@ -68,13 +69,13 @@ function describeGatewayPackage(root: string, imported: ReturnType<typeof findVe
     },
     sideEffects: false,
     dependencies: Object.fromEntries(imported.filter(library => !isOptional(library))),
-    // A range, so that npm can install the newest one beside the package.
+    // The range lets npm install the newest one next to the package.
     peerDependencies: Object.fromEntries(peers.map(([name, version]) => [name, `^${version}`])),
     peerDependenciesMeta: Object.fromEntries(peers.map(([name]) => [name, { optional: true }])),
   }
 }
 
-/** What loads a part of what a start loads, and shall load no more than that. The threads of the bundle do so too. */
+/** Sources that load a part of a start's modules, and must load no more than that. The bundle's threads do so, too. */
 const sources = {
   program: 'apps/gateway/src/main.ts',
   library: 'apps/gateway/src/index.ts',
@@ -83,8 +84,8 @@ const sources = {
 }
 
 /**
- * Joins what a start loads to few files: finding and linking one costs more than running it. Without groups there are a hundred, one for
- * each set of commands that share modules. `chunks`: of a build without groups, which know what is used.
+ * Joins the modules that a start loads into few files, because finding and linking a file costs more than running it. Without groups there are a
+ * hundred files, one for each set of commands that share modules. `chunks` come from a build without groups, and show which modules are used.
  */
 function groupByStart(chunks: readonly OutputChunk[], root: string): CodeSplittingGroup[] {
   const loaders = new Map<string, string>()
@@ -111,7 +112,7 @@ function groupByStart(chunks: readonly OutputChunk[], root: string): CodeSplitti
   }
 }
 
-/** Of a chunk and of all that it imports, by default before it runs. */
+/** Lists the modules of a chunk and of everything that it imports, by default before it runs. */
 function listModules(
   first: OutputChunk,
   chunks: readonly OutputChunk[],

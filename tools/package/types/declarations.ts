@@ -1,3 +1,4 @@
+// Writes the TypeScript declarations of the published packages, and only those that are reachable.
 import { spawnSync } from 'node:child_process'
 import { globSync, mkdirSync, mkdtempDisposableSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,24 +9,24 @@ import { createFindDeclaration, splitNames, toDeclaration, toSpecifier } from '.
 
 interface DeclarationOptions {
   readonly root: string
-  /** Folder that the declarations are written to; in it they have the paths of their sources. */
+  /** The folder that the declarations are written to, under the paths of their sources. */
   readonly folder: string
-  /** Sources whose types are public, from the root. */
+  /** The sources whose types are public, from the root. */
   readonly entries: readonly string[]
 }
 
-/** `import type { A } from './x.ts'`, `export { A } from …`; the word, the list, the specifier. */
+/** Matches `import type { A } from './x.ts'` and `export { A } from …`, with the keyword, the list and the specifier. */
 const statement = /^(import|export)(\s+type)?\s*\{([^}]*)\}\s*from\s*(["'])([^"']+)\4/gm
-/** `import("./x.ts").Name` */
+/** Matches `import("./x.ts").Name`. */
 const inlineImport = /\bimport\(\s*(["'])([^"']+)\1\s*\)\.(\w+)/g
 
-/** Writes the declarations of the public entries, and those they need. @returns names of the libraries that they import from */
+/** Writes the declarations of the public entries, and those that they need. @returns the names of the libraries that they import from */
 export function writeDeclarations({ root, folder, entries }: DeclarationOptions): readonly string[] {
   using made = mkdtempDisposableSync(join(tmpdir(), 'postern-types-'))
   const packages = readOwnEntries(root)
   const faults = compileDeclarations({ root, folder: made.path, entries }, packages)
   const reach = createReach({ made: made.path, packages, find: createFindDeclaration(made.path) })
-  // A set goes on to what is added while it is walked.
+  // Iterating a set includes the items that are added meanwhile.
   const paths = new Set(entries.map(toDeclaration))
   for (const path of paths) {
     const file = join(folder, path)
@@ -33,25 +34,26 @@ export function writeDeclarations({ root, folder, entries }: DeclarationOptions)
     writeFileSync(file, reach.rewrite(path))
     for (const further of reach.files) paths.add(further)
   }
-  // Sources whose declarations nobody gets may infer types that cannot be written down.
-  const found = faults.filter(({ file }) => paths.has(toDeclaration(file)))
-  if (found.length > 0) throw new Error(`Cannot write declarations:\n${found.map(({ line }) => line).join('\n')}`)
+  // Sources whose declarations are not published may infer types that cannot be written down.
+  const publicFaults = faults.filter(({ file }) => paths.has(toDeclaration(file)))
+  if (publicFaults.length > 0)
+    throw new Error(`Cannot write declarations:\n${publicFaults.map(({ line }) => line).join('\n')}`)
   return [...reach.libraries].toSorted()
 }
 
 interface ReachDeps {
-  /** Folder of all declarations. */
+  /** The folder of all declarations. */
   readonly made: string
-  /** Sources of the entries of our packages, by specifier. */
+  /** The sources of the entries of our packages, by specifier. */
   readonly packages: ReadonlyMap<string, string>
   readonly find: FindDeclaration
 }
 
 interface Reach {
-  /** Declarations that were named so far. */
+  /** The declarations that were named so far. */
   readonly files: ReadonlySet<string>
   readonly libraries: ReadonlySet<string>
-  /** One declaration, with the names of ours imported from where they are declared. */
+  /** Rewrites one declaration, so that it imports our names from the files that declare them. */
   rewrite(path: string): string
 }
 
@@ -59,7 +61,7 @@ function createReach({ made, packages, find }: ReachDeps): Reach {
   const files = new Set<string>()
   const libraries = new Set<string>()
 
-  /** The file that a specifier means; undefined for a library's. */
+  /** Resolves a specifier to a file; undefined for that of a library. */
   function resolve(specifier: string, from: string): string | undefined {
     if (specifier.startsWith('.')) return toDeclaration(join(dirname(from), specifier))
     if (isOwn(specifier)) return toDeclaration(packages.get(specifier) ?? fail(specifier, from))
@@ -67,7 +69,7 @@ function createReach({ made, packages, find }: ReachDeps): Reach {
     return undefined
   }
 
-  function place(file: string, name: string, from: string): { readonly specifier: string; readonly name: string } {
+  function locate(file: string, name: string, from: string): { readonly specifier: string; readonly name: string } {
     const declared = find(file, name)
     files.add(declared.file)
     return { specifier: toSpecifier(from, declared.file), name: declared.name }
@@ -76,20 +78,20 @@ function createReach({ made, packages, find }: ReachDeps): Reach {
   function rewrite(path: string): string {
     const text = readFileSync(join(made, path), 'utf8')
     return text
-      .replace(statement, (whole, word: string, type = '', list: string, _quote: string, specifier: string) => {
+      .replace(statement, (matched, word: string, type = '', list: string, _quote: string, specifier: string) => {
         const file = resolve(specifier, path)
-        if (file === undefined) return whole
+        if (file === undefined) return matched
         const lines = splitNames(list).map(({ name, as }) => {
-          const found = place(file, name, path)
-          return `${word}${type} { ${found.name === as ? as : `${found.name} as ${as}`} } from "${found.specifier}"`
+          const location = locate(file, name, path)
+          return `${word}${type} { ${location.name === as ? as : `${location.name} as ${as}`} } from "${location.specifier}"`
         })
         return lines.join(';\n')
       })
-      .replace(inlineImport, (whole, _quote: string, specifier: string, name: string) => {
+      .replace(inlineImport, (matched, _quote: string, specifier: string, name: string) => {
         const file = resolve(specifier, path)
-        if (file === undefined) return whole
-        const found = place(file, name, path)
-        return `import("${found.specifier}").${found.name}`
+        if (file === undefined) return matched
+        const location = locate(file, name, path)
+        return `import("${location.specifier}").${location.name}`
       })
   }
 
@@ -101,20 +103,20 @@ function fail(specifier: string, from: string): never {
 }
 
 /**
- * Lets TypeScript write the declarations of all that the entries import, each at its source's path.
- * @returns what TypeScript says, by the source that it says it of
+ * Makes TypeScript write the declarations of everything that the entries import, each at its source's path.
+ * @returns TypeScript's messages, by source
  */
 function compileDeclarations(
   { root, folder, entries }: DeclarationOptions,
   packages: ReachDeps['packages'],
 ): readonly { readonly file: string; readonly line: string }[] {
-  // TypeScript looks for libraries from the place of the project file, so it lies in the tree.
+  // TypeScript looks for libraries from the folder of the project file, so the file is in the tree.
   const project = join(root, `tsconfig.declarations-${process.pid}.json`)
   const config = {
     extends: './tsconfig.base.json',
     compilerOptions: {
       ...{ noEmit: false, declaration: true, emitDeclarationOnly: true, rootDir: '.', outDir: folder },
-      // What is found in node_modules counts as a library, of which nothing is written.
+      // The paths lead to the sources, because TypeScript writes no declarations for packages in node_modules.
       paths: Object.fromEntries([...packages].map(([name, source]) => [name, [`./${source}`]])),
     },
     files: [...entries, ...globSync('packages/*/src/**/*.d.ts', { cwd: root })],
@@ -134,7 +136,7 @@ interface PackageManifest {
   readonly exports?: Readonly<Record<string, string>>
 }
 
-/** The entries of our packages by what the source imports: `@postern/core` is `packages/core/src/index.ts`. */
+/** Reads the entries of our packages by the specifier of the source: `@postern/message` is `packages/message/src/index.ts`. */
 function readOwnEntries(root: string): ReadonlyMap<string, string> {
   const entries = globSync('packages/*/package.json', { cwd: root }).flatMap(path => {
     const { name, exports = {} } = JSON.parse(readFileSync(join(root, path), 'utf8')) as PackageManifest

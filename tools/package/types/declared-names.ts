@@ -1,29 +1,30 @@
+// Finds the file that declares an exported name, through re-exports.
 import { readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 
-/** A name where it is declared. */
+/** A name in the file that declares it. */
 interface DeclaredName {
-  /** The declaration file, from the root. */
+  /** The path of the declaration file from the root. */
   readonly file: string
   readonly name: string
 }
 
-/** Finds where a name that an index file exports is declared. */
+/** Finds the file that declares a name which an index file exports. */
 export type FindDeclaration = (index: string, name: string) => DeclaredName
 
 const reExport = /export\s+(?:type\s+)?\{([^}]*)\}\s+from\s+['"](\.[^'"]+)['"]/g
 
 /**
- * Follows the re-exports of index files, so that a declaration needs only the files it names something of, and not all of a package.
- * `folder` holds the declarations.
+ * Follows the re-exports of index files, so that a declaration needs only the files whose names it uses, and not a whole package. `folder` contains
+ * the declarations.
  */
 export function createFindDeclaration(folder: string): FindDeclaration {
   const indexes = new Map<string, ReadonlyMap<string, DeclaredName>>()
   const find: FindDeclaration = (index, name) => {
     const names = indexes.get(index) ?? readIndex(folder, index)
     indexes.set(index, names)
-    const found = names.get(name)
-    return found ? find(found.file, found.name) : { file: index, name }
+    const declared = names.get(name)
+    return declared ? find(declared.file, declared.name) : { file: index, name }
   }
   return find
 }
@@ -42,7 +43,7 @@ interface ImportedName {
   readonly as: string
 }
 
-/** Of the list in braces: `type A, B as C`. */
+/** Splits the list in braces, such as `type A, B as C`. */
 export function splitNames(list: string): readonly ImportedName[] {
   return list
     .split(',')
@@ -58,7 +59,7 @@ export function toDeclaration(source: string): string {
   return source.replace(/(?<!\.d)\.ts$/, '.d.ts')
 }
 
-/** As an importer names it: by the JavaScript that it would describe. */
+/** Returns the specifier of an importer: the JavaScript that it would describe. */
 export function toSpecifier(from: string, target: string): string {
   const path = relative(dirname(from), target).replace(/\.d\.ts$/, '.js')
   return path.startsWith('.') ? path : `./${path}`

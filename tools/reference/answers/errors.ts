@@ -1,10 +1,13 @@
-import type { Refusal, RejectionCode } from '@postern/core'
-import { Rejection, rejectionCodes, Unavailable } from '@postern/core'
+// Writes docs/reference/errors.md from the error codes and their causes.
+
 import { toProblem } from '@postern/http'
-import { writeFix } from '../../../apps/gateway/src/why/reason.ts'
-import { refusalCases } from '../../../apps/gateway/src/why/rules/refused.ts'
+import type { RejectionCode } from '@postern/message'
+import { Rejection, rejectionCodes, Unavailable } from '@postern/message'
+import type { Refusal } from '@postern/pipeline'
 import { toFault } from '../../../packages/a2a/src/format/errors.ts'
 import { toSmtpReply } from '../../../packages/email/src/smtp/replies.ts'
+import { writeFix } from '../../../packages/operator/src/why/reason.ts'
+import { refusalCases } from '../../../packages/operator/src/why/rules/refused.ts'
 import { formatInlineCode, formatMarkdownTable, formatPage } from '../markdown.ts'
 
 const intro = `
@@ -38,7 +41,7 @@ const exceptions = `
 - Operations of A2A have more precise errors, such as \`TASK_NOT_FOUND\`: [A2A](../explanation/a2a/calling.md).
 `
 
-/** What each code means; a code without a sentence does not compile. */
+/** The meaning of each code; a code without a sentence does not compile. */
 const meanings: Readonly<Record<RejectionCode, string>> = {
   malformed: 'The request is not well formed, or says what it may not.',
   too_large: 'The request, or a part of it, is larger than the gateway takes.',
@@ -71,7 +74,7 @@ const classes: readonly (readonly [name: string, meaning: string, actor: string]
   ['any other error', 'A fault of the gateway or of an agent.', 'its maintainer, by the log'],
 ]
 
-/** docs/reference/errors.md */
+/** Writes docs/reference/errors.md. */
 export function describeErrors(): string {
   return formatPage('Errors', [
     intro,
@@ -89,7 +92,7 @@ export function describeErrors(): string {
     accepted,
     exceptions,
     '## Classes',
-    'Code of the gateway throws these (`packages/core/src/format/errors.ts`).',
+    'Code of the gateway throws these (`packages/message/src/format/errors.ts`).',
     formatMarkdownTable(
       ['class', 'meaning', 'who acts'],
       classes.map(([name, ...rest]) => [name === 'any other error' ? name : formatInlineCode(name), ...rest]),
@@ -97,7 +100,7 @@ export function describeErrors(): string {
   ])
 }
 
-/** What each wire makes of an error. */
+/** Lists the forms of an error on each protocol. */
 function listWires(code: string, error: Error): readonly string[] {
   const { row } = toFault(error)
   const { code: reply, enhanced } = toSmtpReply(error)
@@ -109,7 +112,7 @@ function listWires(code: string, error: Error): readonly string[] {
   ]
 }
 
-/** A code with its causes, as `postern why` says them. @throws Error for a code whose causes nobody has written down */
+/** Describes a code with its causes, in the sentences of `postern why`. @throws Error for a code without documented causes */
 function describeCode(code: string, meaning: string): readonly string[] {
   const causes = refusalCases.filter(({ codes }) => codes.includes(code))
   if (causes.length === 0)
@@ -123,9 +126,9 @@ function describeCode(code: string, meaning: string): readonly string[] {
     claimed_sender: '@name@domain',
     agent: '*',
   } as unknown as Refusal
-  const lines = causes.map(found => {
-    const { text, command } = writeFix(found, example)
-    return `- \`${found.code}\`: ${found.why}. ${text}${command ? ` Run \`${command}\`.` : ''}`
+  const lines = causes.map(cause => {
+    const { text, command } = writeFix(cause, example)
+    return `- \`${cause.code}\`: ${cause.why}. ${text}${command ? ` Run \`${command}\`.` : ''}`
   })
   return [`## \`${code}\``, meaning, lines.join('\n')]
 }

@@ -1,6 +1,7 @@
-import type { WhyFacts } from '../../../apps/gateway/src/why/facts.ts'
-import { writeFix } from '../../../apps/gateway/src/why/reason.ts'
-import { keptCases } from '../../../apps/gateway/src/why/rules/kept.ts'
+// Writes docs/reference/flags.md from the flags of messages.
+import type { WhyFacts } from '../../../packages/operator/src/why/facts.ts'
+import { writeFix } from '../../../packages/operator/src/why/reason.ts'
+import { keptCases } from '../../../packages/operator/src/why/rules/kept.ts'
 import { formatInlineCode, formatMarkdownTable, formatPage } from '../markdown.ts'
 
 const intro = `
@@ -13,14 +14,16 @@ in \`flags\` beside the message.
 
 const unsignedFields = ['to', 'cc', 'subject', 'date', 'in_reply_to', 'references', 'message_id', 'reply_to']
 
-/** Flags that keep no message from its agent. */
+/** Flags that do not keep a message from its agent. */
 export const noticedFlags: Readonly<Record<string, string>> = {
   from_agent: 'a program wrote it: a bot, an agent or a local agent',
   may_be_replayed: 'its proof does not cover both its recipient and its time, so another party may have brought it',
+  by_form: 'a contact form of `email.reply_to_from` wrote it for a visitor',
   by_list: 'a mailing list brought it',
   deleted: 'its author has deleted it',
   edited: 'its author has edited it; the agent got the new words',
   policy_resolution: 'it decides a requirement of the agent',
+  task_canceled: 'its sender has canceled the task in which the agent asks something',
   hidden_text: 'it had text that people do not see; the gateway has removed it',
   invisible_characters: 'it has characters that show nothing',
   text_cut: 'its text was longer than an agent gets, and ends early',
@@ -50,7 +53,7 @@ export const noticedFlags: Readonly<Record<string, string>> = {
   ),
 }
 
-/** docs/reference/flags.md */
+/** Writes docs/reference/flags.md. */
 export function describeFlags(): string {
   const facts = { message: { agent: '*' } } as unknown as WhyFacts
   const fixes = Map.groupBy(keptCases, ([, { fix }]) => fix && writeFix({ fix }, facts).text)

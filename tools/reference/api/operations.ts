@@ -1,7 +1,8 @@
+// Writes a page for each group of operations in the operator's OpenAPI document.
 import { formatInlineCode, formatMarkdownTable, formatPage } from '../markdown.ts'
 import type { JsonSchemaNode } from '../schema/json-schemas.ts'
 
-/** As much of an OpenAPI document as its pages need. */
+/** The members of an OpenAPI document that its pages need. */
 interface OpenApi {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
   readonly components: { readonly schemas: Readonly<Record<string, JsonSchemaNode>> }
@@ -34,7 +35,7 @@ interface OperationGroup {
 const groups: Readonly<Record<string, OperationGroup>> = {
   messages: {
     title: 'API: messages and deliveries',
-    tags: ['messages', 'deliveries', 'refusals', 'why', 'outcomes', 'events', 'replay', 'transcript'],
+    tags: ['messages', 'conversations', 'deliveries', 'refusals', 'why', 'outcomes', 'events', 'replay', 'transcript'],
   },
   people: {
     title: 'API: people and requirements',
@@ -43,11 +44,23 @@ const groups: Readonly<Record<string, OperationGroup>> = {
   agents: { title: 'API: agents', tags: ['agents', 'resolve', 'probes'] },
   gateway: {
     title: 'API: the gateway',
-    tags: ['status', 'settings', 'doctor', 'hosts', 'rates', 'keys', 'proxies', 'vacuum', 'simulation', 'openapi.json'],
+    tags: [
+      'status',
+      'settings',
+      'doctor',
+      'hosts',
+      'rates',
+      'keys',
+      'proxies',
+      'vacuum',
+      'prune',
+      'simulation',
+      'openapi.json',
+    ],
   },
 }
 
-/** The pages by their paths, from the text of the document. */
+/** Returns the text of each page by its path, from the text of the OpenAPI document. */
 export function describeApi(text: string): ReadonlyMap<string, string> {
   const document = JSON.parse(text) as OpenApi
   return new Map([
@@ -65,11 +78,11 @@ Operations of the operator's API. Each path begins with \`/operator/api\`, and e
 `
 
 function describeGroup(document: OpenApi, { title, tags }: OperationGroup): string {
-  const known = Object.values(groups).flatMap(({ tags }) => tags)
+  const groupedTags = Object.values(groups).flatMap(({ tags }) => tags)
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation, tag: operation.tags[0] ?? '' })),
   )
-  const strange = operations.find(({ tag }) => !known.includes(tag))
+  const strange = operations.find(({ tag }) => !groupedTags.includes(tag))
   if (strange)
     throw new Error(`Cannot describe ${strange.path}: put its tag "${strange.tag}" into a group of tools/reference/api`)
   const own = tags.flatMap(tag => operations.filter(operation => operation.tag === tag))
@@ -93,9 +106,9 @@ function describeOperation({ path, method, operation }: ListedOperation): readon
       ? [
           formatMarkdownTable(
             ['parameter', 'value', 'meaning'],
-            parameters.map(({ name, in: place, required, schema, description: meaning = '' }) => [
+            parameters.map(({ name, in: location, required, schema, description: meaning = '' }) => [
               formatInlineCode(name),
-              [place, ...(required ? ['required'] : []), ...describeValue(schema)].join('; '),
+              [location, ...(required ? ['required'] : []), ...describeValue(schema)].join('; '),
               meaning,
             ]),
           ),

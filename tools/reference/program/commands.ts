@@ -1,3 +1,4 @@
+// Writes docs/reference/commands.md from the command line program.
 import type { Argument, Command, Option } from 'commander'
 import { createProgram } from '../../../apps/gateway/src/main.ts'
 import { formatInlineCode, formatMarkdownTable, formatPage } from '../markdown.ts'
@@ -13,7 +14,7 @@ Every command of \`npx postern\`, with its arguments and options, as \`--help\` 
 In the repository, \`npm start\` is \`postern dev\`, \`npm test\` runs all tests, and \`npm run bench\` measures.
 `
 
-/** docs/reference/commands.md */
+/** Writes docs/reference/commands.md. */
 export function describeCommands(): string {
   const program = createProgram()
   return formatPage('Commands reference', [
@@ -24,18 +25,18 @@ export function describeCommands(): string {
   ])
 }
 
-/** Commands that run; the others are only there to hold them. */
+/** Returns the commands that run; the others only contain them. */
 function listLeaves(command: Command): readonly Command[] {
   return command.commands.flatMap(inner => (inner.commands.length > 0 ? listLeaves(inner) : [inner]))
 }
 
 function formatCommand(command: Command): string {
-  const { registeredArguments: named, options } = command
+  const { registeredArguments: commandArguments, options } = command
   const sections = [
-    `## \`${[nameOf(command), ...named.map(formatArgument)].join(' ')}\``,
+    `## \`${[nameOf(command), ...commandArguments.map(formatArgument)].join(' ')}\``,
     asSentence(command.description()),
     ...(isDefault(command) ? [`\`${nameOf(command.parent ?? command)}\` alone does the same.`] : []),
-    ...named.flatMap(describeArgument),
+    ...commandArguments.flatMap(describeArgument),
     ...(options.length > 0 ? [formatOptions(options)] : []),
   ]
   return sections.join('\n\n')
@@ -45,7 +46,7 @@ function nameOf(command: Command): string {
   return command.parent ? `${nameOf(command.parent)} ${command.name()}` : command.name()
 }
 
-/** Commander keeps it to itself. */
+/** Returns true for a default command, which Commander keeps private. */
 function isDefault(command: Command): boolean {
   return (command.parent as { readonly _defaultCommandName?: string } | null)?._defaultCommandName === command.name()
 }
@@ -55,7 +56,7 @@ function formatArgument(argument: Argument): string {
   return argument.required ? `<${name}>` : `[${name}]`
 }
 
-/** Most names say enough. */
+/** Describes an argument, unless its name says enough. */
 function describeArgument(argument: Argument): readonly string[] {
   const description = describeChoice(argument.description, argument.argChoices)
   return description === '' ? [] : [`${formatInlineCode(formatArgument(argument))}: ${description}.`]
@@ -79,7 +80,7 @@ function describeChoice(description: string, choices: readonly string[] | undefi
   return [showPlaceholders(description), listed].filter(Boolean).join('; ')
 }
 
-/** Markdown takes `<name>` for a tag, and loses it. */
+/** Shows placeholders as code, because Markdown interprets `<name>` as a tag, and drops it. */
 function showPlaceholders(description: string): string {
   return description.replace(/(?<=^|\s)[^\s`]*<\w+>[^\s`]*/g, formatInlineCode)
 }

@@ -1,6 +1,7 @@
-import { groupOf } from '../../../apps/gateway/src/doctor/check.ts'
-import { installationChecks, machineChecks } from '../../../apps/gateway/src/doctor/checks.ts'
-import { checkGroups } from '../../../apps/gateway/src/doctor/report.ts'
+// Writes docs/reference/doctor.md from the doctor's checks.
+import { groupOf } from '../../../packages/operator/src/doctor/check.ts'
+import { installationChecks, machineChecks } from '../../../packages/operator/src/doctor/checks.ts'
+import { checkGroups } from '../../../packages/operator/src/doctor/report.ts'
 import { formatInlineCode, formatMarkdownTable, formatPage } from '../markdown.ts'
 
 const intro = `
@@ -14,7 +15,7 @@ const intro = `
 - Without a gateway \`doctor\` skips the checks that need one. In dev mode it asks nobody outside.
 `
 
-/** docs/reference/doctor.md */
+/** Writes docs/reference/doctor.md. */
 export function describeDoctor(): string {
   const checks = [...machineChecks, ...installationChecks]
   const sections = checkGroups.flatMap(group => [

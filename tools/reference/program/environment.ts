@@ -1,3 +1,4 @@
+// Writes docs/reference/environment.md from the configuration's variables.
 import { listVariables } from '../../../apps/gateway/src/config/environment.ts'
 import { formatInlineCode, formatMarkdownTable, formatPage } from '../markdown.ts'
 
@@ -9,15 +10,15 @@ Environment variables of \`npx postern\`. A variable overrides the same key of t
 - \`npx postern config print\` shows the configuration that results.
 `
 
-/** Read outside of the configuration. */
-const others: readonly (readonly [name: string, meaning: string])[] = [
+/** Variables that are read outside of the configuration. */
+const otherVariables: readonly (readonly [name: string, meaning: string])[] = [
   ['POSTERN_CONFIG', 'path of the configuration file, as `--config`'],
   ['POSTERN_URL', 'address of a gateway that commands ask without a configuration, as `--url`'],
   ['POSTERN_WEBHOOK_SECRET', 'secret of the webhook for the adapter of Chat SDK, in the process of the bot'],
   ['NO_COLOR', 'any value: commands print without colours'],
 ]
 
-/** docs/reference/environment.md */
+/** Writes docs/reference/environment.md. */
 export function describeEnvironment(): string {
   const rows = [...listVariables()].map(([name, { path, type }]) => [
     formatInlineCode(name),
@@ -29,7 +30,7 @@ export function describeEnvironment(): string {
     '## Of commands',
     formatMarkdownTable(
       ['variable', 'meaning'],
-      others.map(([name, meaning]) => [formatInlineCode(name), meaning]),
+      otherVariables.map(([name, meaning]) => [formatInlineCode(name), meaning]),
     ),
     'Commands that ask a gateway take the token from `POSTERN_OPERATOR_TOKEN`.',
     '## Of the configuration',

@@ -1,6 +1,8 @@
-import type { OperatorStore, WorkStore } from '@postern/core'
-import { createMetrics, createTokenMeter } from '../../../apps/gateway/src/observe/metrics.ts'
-import { createStageMeter } from '../../../apps/gateway/src/observe/telemetry/observe-store.ts'
+// Writes docs/reference/metrics.md from the metrics of an empty gateway.
+import type { OperatorStore, WorkStore } from '@postern/pipeline'
+import { createMetrics } from '../../../apps/gateway/src/observe/metrics.ts'
+import { createStageMeter } from '../../../apps/gateway/src/observe/telemetry/stage-meter.ts'
+import { createTokenMeter } from '../../../apps/gateway/src/observe/token-meter.ts'
 import { formatInlineCode, formatMarkdownTable, formatPage } from '../markdown.ts'
 
 const intro = `
@@ -17,7 +19,7 @@ const alerts = `
 - \`postern_event_loop_delay_seconds > 1\`: an agent module blocks the process. Move it into a process of its own.
 `
 
-/** docs/reference/metrics.md */
+/** Writes docs/reference/metrics.md. */
 export async function describeMetrics(): Promise<string> {
   const described = (await renderMetrics()).matchAll(/^# HELP (\S+) (.*)\n# TYPE \1 (\w+)$/gm)
   return formatPage('Metrics', [
@@ -35,19 +37,20 @@ export async function describeMetrics(): Promise<string> {
   ])
 }
 
-/** No empty store shows a label. */
+/** The labels of the metrics, which an empty store does not show. */
 const labels: Readonly<Record<string, readonly string[]>> = {
   postern_messages: ['state'],
   postern_deliveries: ['state'],
   postern_stopped_total: ['flag'],
+  postern_refusals_total: ['channel', 'code'],
   postern_tokens_total: ['agent', 'model', 'kind'],
   postern_tokens_part_total: ['agent', 'model', 'kind'],
   postern_stage_seconds: ['stage', 'channel', 'le'],
 }
 
-/** As the gateway itself does. */
+/** Renders the metrics as the gateway itself does. */
 async function renderMetrics(): Promise<string> {
-  const counts = { messages: {}, deliveries: {}, refusals: 0, stopped: { loop_guard: 0, hop_limit: 0 } }
+  const counts = { messages: {}, deliveries: {}, refusals: 0, refused: [], stopped: { loop_guard: 0, hop_limit: 0 } }
   const store = { count: async () => counts, nextDue: async () => undefined } as unknown as OperatorStore & WorkStore
   using ends = new DisposableStack()
   const metrics = createMetrics(store, { meter: createTokenMeter(), stageMeter: createStageMeter() }, Date.now)

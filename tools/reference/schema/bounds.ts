@@ -1,3 +1,4 @@
+// Describes the bounds of a zod schema in words.
 import type { z } from 'zod'
 
 export type Schema = z.core.$ZodType
@@ -10,7 +11,7 @@ type Check = z.core.$ZodChecks['_zod']['def'] & {
   readonly path?: readonly PropertyKey[]
 }
 
-/** What is asked of a value beside its type, a phrase each. */
+/** Lists the bounds of a value beside its type, a phrase each. */
 export function listBounds(schema: Schema): readonly string[] {
   const layers = listLayers(schema)
   const bare = layers.at(-1)
@@ -19,7 +20,7 @@ export function listBounds(schema: Schema): readonly string[] {
   return [...new Set([...checks, ...inner])]
 }
 
-/** A schema and all that it wraps, the outermost first. */
+/** Lists a schema and all that it wraps, the outermost first. */
 function listLayers(schema: Schema): readonly SchemaDefinition[] {
   const definition = definitionOf(schema)
   switch (definition.type) {
@@ -77,7 +78,7 @@ const formatNames: Readonly<Record<string, string>> = {
   email: 'a mailbox',
 }
 
-/** The schema's own words, without those that begin most of them. */
+/** Reads the schema's own message, without the words that begin most of them. */
 function readMessage({ error, path = [] }: Check): string | undefined {
   const message = error?.({} as never)
   if (typeof message !== 'string') return undefined
@@ -87,9 +88,9 @@ function readMessage({ error, path = [] }: Check): string | undefined {
 
 const units = ['bytes', 'KiB', 'MiB', 'GiB']
 
-/** Large powers of two are bytes. */
+/** Formats a number; large powers of two are bytes. */
 export function formatNumber(value: number): string {
-  let [rest, unit] = [value, 0]
-  for (; rest >= 1024 && rest % 1024 === 0; rest /= 1024) unit += 1
-  return unit === 0 || !Number.isInteger(value) ? `${value}` : `${value} (${rest} ${units[unit]})`
+  let [amount, unit] = [value, 0]
+  for (; amount >= 1024 && amount % 1024 === 0; amount /= 1024) unit += 1
+  return unit === 0 || !Number.isInteger(value) ? `${value}` : `${value} (${amount} ${units[unit]})`
 }

@@ -1,25 +1,41 @@
+// Lists the message schemas that the reference documents, with their source files.
+import { z } from 'zod'
 import { replySchema } from '../../../packages/agents/src/webhook/reply.ts'
-import { identityEvidenceSchema } from '../../../packages/core/src/message/address/identity.ts'
-import { agentActionSchema } from '../../../packages/core/src/message/agent-action.ts'
-import { normalizedMessageSchema } from '../../../packages/core/src/message/message.ts'
-import { knownPartSchema, policySchema } from '../../../packages/core/src/message/part.ts'
-import { policyResolutionSchema } from '../../../packages/core/src/message/policy.ts'
-import { normalizedResponseSchema, partialResponseSchema } from '../../../packages/core/src/message/response.ts'
-import { tokenUsageSchema } from '../../../packages/core/src/message/token-usage.ts'
+import { agentActionSchema } from '../../../packages/message/src/message/actions/agent-action.ts'
+import { identityEvidenceSchema } from '../../../packages/message/src/message/identity/identity.ts'
+import { normalizedMessageSchema } from '../../../packages/message/src/message/message.ts'
+import { dataPartSchema, knownPartSchema, policySchema } from '../../../packages/message/src/message/part.ts'
+import { policyResolutionSchema } from '../../../packages/message/src/message/policy/policy.ts'
+import { normalizedResponseSchema, partialResponseSchema } from '../../../packages/message/src/message/response.ts'
+import { tokenUsageSchema } from '../../../packages/message/src/message/token-usage.ts'
+import { consentSchema, priceSchema } from '../../../packages/pipeline/src/ports/agent/agent-requirements.ts'
 import type { Schema } from './bounds.ts'
 import type { KeyComments, SchemaName } from './key-comments.ts'
 import type { NamedSchemas } from './rows.ts'
 import { formatSchemaTable } from './rows.ts'
 
-const folder = 'packages/core/src/message'
+/** A policy with the members that one kind of question has, and those that the gateway adds. */
+const wholePolicySchema = policySchema.extend({
+  ...consentSchema.pick({ expires_in: true, approver: true, sender_message: true, notify: true }).shape,
+  ...priceSchema.partial().shape,
+  /** Public id of the question, made by the gateway. */
+  requirement: z.string().optional(),
+  /** The decision is due then, ISO 8601; made by the gateway. */
+  expires_at: z.string().optional(),
+})
+
+const folder = 'packages/message/src/message'
 const [text, file, link, artifact, toolCall, policy] = knownPartSchema.options
-const [post, edit, deletion, reaction] = agentActionSchema.options
+const [post, further, edit, deletion, reaction] = agentActionSchema.options
 
 const at = (schema: Schema, path: string, name: string) => ({ schema, source: { file: `${folder}/${path}`, name } })
 
-/** What an agent reads and what it answers, by the names of the types: each schema, and where the source declares it. */
+/** Schemas of messages and answers, by the names of the types, each with its source. */
 export const documentedSchemas = {
-  Policy: at(policySchema, 'part.ts', 'policySchema'),
+  Policy: {
+    schema: wholePolicySchema,
+    source: { file: 'tools/reference/schema/documented.ts', name: 'wholePolicySchema' },
+  },
   TextPart: at(text, 'part.ts', 'textPartSchema'),
   FilePart: at(file, 'part.ts', 'filePartSchema'),
   LinkPart: at(link, 'part.ts', 'linkPartSchema'),
@@ -27,8 +43,10 @@ export const documentedSchemas = {
   ToolCallPart: at(toolCall, 'part.ts', 'toolCallPartSchema'),
   PolicyPart: at(policy, 'part.ts', 'policyPartSchema'),
   Part: at(knownPartSchema, 'part.ts', 'knownPartSchema'),
-  IdentityEvidence: at(identityEvidenceSchema, 'address/identity.ts', 'identityEvidenceSchema'),
-  PolicyResolution: at(policyResolutionSchema, 'policy.ts', 'policyResolutionSchema'),
+  DataPart: at(dataPartSchema, 'part.ts', 'dataPartSchema'),
+  GivenPart: at(z.union([knownPartSchema, dataPartSchema]), 'part.ts', 'givenPartSchema'),
+  IdentityEvidence: at(identityEvidenceSchema, 'identity/identity.ts', 'identityEvidenceSchema'),
+  PolicyResolution: at(policyResolutionSchema, 'policy/policy.ts', 'policyResolutionSchema'),
   HistoricalMessage: at(
     normalizedMessageSchema.shape.history.unwrap().element,
     'message.ts',
@@ -37,23 +55,24 @@ export const documentedSchemas = {
   NormalizedMessage: at(normalizedMessageSchema, 'message.ts', 'normalizedMessageSchema'),
   NormalizedResponse: at(normalizedResponseSchema, 'response.ts', 'normalizedResponseSchema'),
   PartialResponse: at(partialResponseSchema, 'response.ts', 'partialResponseSchema'),
-  Post: at(post, 'agent-action.ts', 'agentPostSchema'),
-  Edit: at(edit, 'agent-action.ts', 'agentEditSchema'),
-  Delete: at(deletion, 'agent-action.ts', 'agentDeleteSchema'),
-  Reaction: at(reaction, 'agent-action.ts', 'agentReactionSchema'),
-  Action: at(agentActionSchema, 'agent-action.ts', 'agentActionSchema'),
+  Post: at(post, 'actions/agent-action.ts', 'agentPostSchema'),
+  FurtherReply: at(further, 'actions/agent-action.ts', 'agentReplySchema'),
+  Edit: at(edit, 'actions/agent-action.ts', 'agentEditSchema'),
+  Delete: at(deletion, 'actions/agent-action.ts', 'agentDeleteSchema'),
+  Reaction: at(reaction, 'actions/agent-action.ts', 'agentReactionSchema'),
+  Action: at(agentActionSchema, 'actions/agent-action.ts', 'agentActionSchema'),
   TokenUsage: at(tokenUsageSchema, 'token-usage.ts', 'tokenUsageSchema'),
   Reply: { schema: replySchema, source: { file: 'packages/agents/src/webhook/reply.ts', name: 'replySchema' } },
 } as const satisfies Readonly<Record<string, { readonly schema: Schema; readonly source: SchemaName }>>
 
 export type DocumentedName = keyof typeof documentedSchemas
 
-/** The table of one of them. */
+/** Formats the table of one of them. */
 export function formatDocumented(
   name: DocumentedName,
   comments: Pick<KeyComments, 'find'>,
-  named: NamedSchemas,
+  namedSchemas: NamedSchemas,
 ): string {
   const { schema, source } = documentedSchemas[name]
-  return formatSchemaTable(schema, { comments, named, source })
+  return formatSchemaTable(schema, { comments, namedSchemas, source })
 }

@@ -1,3 +1,4 @@
+// Writes the JSON Schemas of the configuration, messages and responses.
 import { agentConfigSchema, agentKinds } from '@postern/agents'
 import { z } from 'zod'
 import { configSchema } from '../../../apps/gateway/src/config/schema.ts'
@@ -6,7 +7,7 @@ import type { Schema } from './bounds.ts'
 import { documentedSchemas } from './documented.ts'
 import type { KeyComments } from './key-comments.ts'
 
-/** As much of JSON Schema as zod writes. */
+/** The part of JSON Schema that zod writes. */
 export interface JsonSchemaNode {
   type?: string | string[]
   format?: string
@@ -19,6 +20,8 @@ export interface JsonSchemaNode {
   anyOf?: JsonSchemaNode[]
   oneOf?: JsonSchemaNode[]
   allOf?: JsonSchemaNode[]
+  if?: JsonSchemaNode
+  then?: JsonSchemaNode
   required?: string[]
   pattern?: string
   enum?: unknown[]
@@ -30,7 +33,7 @@ export interface JsonSchemaNode {
 
 type FindComment = (path: readonly string[]) => string
 
-/** apps/gateway/schemas/config.json: the configuration file, before defaults and references are filled in. */
+/** Writes apps/gateway/schemas/config.json: the configuration file, before defaults and references are filled in. */
 export function describeConfigSchema(comments: Pick<KeyComments, 'find'>): string {
   const schema = toJsonSchema(configSchema, 'input')
   // An agent's keys depend on its kind, which follows below.
@@ -38,18 +41,18 @@ export function describeConfigSchema(comments: Pick<KeyComments, 'find'>): strin
   const agents = schema.properties?.agents
   if (!agents) throw new Error('Cannot describe the configuration: it has no agents')
   const kinds = agentKinds.map((kind, index) => withOwnDefinitions(describeKind(kind, comments), `kind${index}`))
-  agents.additionalProperties = { anyOf: kinds.map(({ node }) => node) }
+  agents.additionalProperties = describeAgent(kinds.map(({ node }) => node))
   admitReferences(schema)
   const definitions = Object.assign({}, schema.$defs, ...kinds.map(({ definitions }) => definitions))
   return toText({ title: 'Configuration of Postern', ...schema, $defs: { ...definitions, reference } })
 }
 
-/** apps/gateway/schemas/message.json: what an agent gets. */
+/** Writes apps/gateway/schemas/message.json: the message for an agent. */
 export function describeMessageSchema(comments: Pick<KeyComments, 'find'>): string {
   return describeOne('NormalizedMessage', comments)
 }
 
-/** apps/gateway/schemas/response.json: what the gateway makes of an agent's answer. */
+/** Writes apps/gateway/schemas/response.json: the response that the gateway makes of an agent's answer. */
 export function describeResponseSchema(comments: Pick<KeyComments, 'find'>): string {
   return describeOne('NormalizedResponse', comments)
 }
@@ -61,12 +64,35 @@ function describeOne(title: 'NormalizedMessage' | 'NormalizedResponse', comments
   return toText({ title, ...node })
 }
 
+/** Chooses by `use` which keys there are, so that an editor shows the faults of that one kind. */
+function describeAgent(kinds: readonly JsonSchemaNode[]): JsonSchemaNode {
+  const patterns = kinds.map(({ properties }) => properties?.use?.pattern ?? '')
+  const names = patterns.flatMap(pattern => /^\^([\w:-]+)\$$/.exec(pattern)?.[1] ?? [])
+  const otherPatterns = patterns.filter(pattern => !names.includes(pattern.slice(1, -1)))
+  const description = kinds.find(({ properties }) => properties?.use)?.properties?.use?.description
+  return {
+    type: 'object',
+    required: ['use'],
+    properties: {
+      use: {
+        ...(description && { description }),
+        anyOf: [{ enum: names }, ...otherPatterns.map(pattern => ({ pattern }))],
+      },
+    },
+    allOf: kinds.map((node, index) => ({
+      if: { required: ['use'], properties: { use: { pattern: patterns[index] ?? '' } } },
+      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema.
+      then: node,
+    })),
+  }
+}
+
 function toJsonSchema(schema: Schema, io: 'input' | 'output'): JsonSchemaNode {
   return z.toJSONSchema(schema, {
     io,
     unrepresentable: 'any',
     override({ zodSchema, jsonSchema }) {
-      // What a check of ours refuses cannot be said in JSON Schema; what is said must allow all that is taken.
+      // JSON Schema cannot express our own checks, so it may allow more than the configuration does, but never less.
       if (zodSchema === (agentConfigSchema as unknown)) jsonSchema.type = 'object'
     },
   }) as JsonSchemaNode
@@ -100,7 +126,7 @@ function withOwnDefinitions(node: JsonSchemaNode, prefix: string): DefinedNode {
   }
 }
 
-/** Every key gets the first sentence of its doc comment. */
+/** Gives every key the first sentence of its doc comment. */
 function addDescriptions(node: JsonSchemaNode, find: FindComment, path: readonly string[] = []): void {
   for (const [name, inner] of Object.entries(node.properties ?? {})) {
     const description = find([...path, name])
@@ -135,7 +161,7 @@ function admitReferences(node: JsonSchemaNode): void {
   }
   if (typeof node.additionalProperties === 'object') node.additionalProperties = orReference(node.additionalProperties)
   if (node.items) node.items = orReference(node.items)
-  for (const each of listAlternatives(node)) admitReferences(each)
+  for (const each of listAlternatives(node)) admitReferences(each.then ?? each)
 }
 
 function orReference(node: JsonSchemaNode): JsonSchemaNode {

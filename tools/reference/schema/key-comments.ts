@@ -1,3 +1,4 @@
+// Finds the doc comment of each key of a zod schema in the source.
 import { join } from 'node:path'
 import type { Node } from 'typescript/unstable/ast'
 import type { Checker, Type } from 'typescript/unstable/sync'
@@ -5,14 +6,15 @@ import { API } from 'typescript/unstable/sync'
 
 /** A constant of a source file that holds a zod schema. */
 export interface SchemaName {
-  /** From the root of the repository. */
+  /** Path from the root of the repository. */
   readonly file: string
+  /** Name of the constant, in any case: the name of a channel is in lower case. */
   readonly name: string
 }
 
-/** What the doc comments of the source say of the keys of a schema. */
+/** The doc comments of the source at the keys of a schema. */
 export interface KeyComments extends Disposable {
-  /** First sentence of the comment at a key; `*` stands for any name, `[]` for an entry. Empty when there is none. */
+  /** Finds the first sentence of the comment at a key; `*` stands for any name, `[]` for an entry. Empty when there is none. */
   find(schema: SchemaName, path: readonly string[]): string
 }
 
@@ -26,21 +28,25 @@ export function openKeyComments(root: string): KeyComments {
 
   function readInput({ file, name }: SchemaName): Type {
     const id = `${file}#${name}`
-    const known = inputs.get(id) ?? readInputType(checker, findVariable(file, name))
-    inputs.set(id, known)
-    return known
+    const inputType = inputs.get(id) ?? readInputType(checker, findVariable(file, name))
+    inputs.set(id, inputType)
+    return inputType
   }
 
   function findVariable(file: string, name: string): Node {
     const source = program.getSourceFile(join(root, file))
-    let found: Node | undefined
+    let declaration: Node | undefined
     const visit = (node: Node): void => {
-      if ((node as { name?: { text?: string } }).name?.text === name && 'initializer' in node) found ??= node
+      if (
+        (node as { name?: { text?: string } }).name?.text?.toLowerCase() === name.toLowerCase() &&
+        'initializer' in node
+      )
+        declaration ??= node
       else node.forEachChild(visit)
     }
     for (const statement of source?.statements ?? []) visit(statement)
-    if (!found) throw new Error(`Cannot find ${name} in ${file}`)
-    return found
+    if (!declaration) throw new Error(`Cannot read comments of keys: declare the schema as "${name}" in ${file}`)
+    return declaration
   }
 
   return {
@@ -63,7 +69,7 @@ export function openKeyComments(root: string): KeyComments {
   }
 }
 
-/** What a schema takes, which zod declares as a member of its type. */
+/** Reads the input type of a schema, which zod declares as a member of its type. */
 function readInputType(checker: Checker, node: Node): Type {
   const schema = checker.getTypeAtLocation((node as { name?: Node }).name ?? node)
   const input = schema && checker.getPropertyOfType(schema, '_input')
@@ -72,7 +78,7 @@ function readInputType(checker: Checker, node: Node): Type {
   return type
 }
 
-/** The alternatives of a union, each without `undefined`. */
+/** Lists the alternatives of a union, each without `undefined`. */
 function listMembers(checker: Checker, type: Type): readonly Type[] {
   const present = checker.getNonNullableType(type) ?? type
   return present.isUnionType() ? present.getTypes() : [present]
@@ -86,7 +92,7 @@ function takeStep(checker: Checker, type: Type, step: string): readonly Type[] {
   })
 }
 
-/** A sentence ends at a full stop with a capital, a backtick or nothing behind it. */
+/** Takes the first sentence, which ends at a full stop with a capital, a backtick or nothing behind it. */
 export function takeSentence(comment: string): string {
   const line = comment.replace(/\s+/g, ' ').trim()
   const end = /\.(?= [A-Z`"]|$)/.exec(line)?.index

@@ -1,3 +1,4 @@
+// Formats zod schemas as Python `TypedDict` classes.
 import type { Schema, SchemaDefinition } from './bounds.ts'
 import { definitionOf } from './bounds.ts'
 import type { KeyComments, SchemaName } from './key-comments.ts'
@@ -9,15 +10,15 @@ type UnionDefinition = Extract<SchemaDefinition, { type: 'union' }>
 /** A schema that becomes a type of its own. */
 interface PythonRoot {
   readonly name: string
-  /** Its docstring, or the comment above it. */
+  /** The docstring of the type, or the comment above it. */
   readonly sentence: string
   readonly schema: Schema
-  /** Where the doc comments of its keys are. */
+  /** Source with the doc comments of its keys. */
   readonly source: SchemaName
 }
 
-interface Place {
-  /** What an object or union here is called, unless it has a name. */
+interface TypePosition {
+  /** Name of an object or union here, unless it has one. */
   readonly name: string
   readonly source: SchemaName
   readonly path: readonly string[]
@@ -26,32 +27,32 @@ interface Place {
 /** Words that cannot be the name of a member in a class. */
 const keywords = new Set(['as', 'async', 'class', 'def', 'from', 'global', 'import', 'in', 'is', 'not', 'pass', 'with'])
 
-/** `content_addressed` → `ContentAddressed` */
+/** Formats a class name: `content_addressed` → `ContentAddressed` */
 const formatClassName = (words: string) =>
   words
     .split(/[^A-Za-z0-9]+/)
     .map(word => word.charAt(0).toUpperCase() + word.slice(1))
     .join('')
 
-/** Python's `TypedDict` for each root and for what it holds; what a type needs stands above it. `names` are of schemas that more than one place has. */
+/** Python's `TypedDict` for each root and for what it holds; what a type needs stands above it. `names` are of schemas that more than one root has. */
 export function formatPythonTypes(
   roots: readonly PythonRoot[],
   names: ReadonlyMap<Schema, string>,
   comments: Pick<KeyComments, 'find'>,
 ): string {
-  const known = new Map(names)
+  const typeNames = new Map(names)
   const written = new Map<string, string>()
-  const writer: Writer = { known, written, comments }
+  const writer: Writer = { typeNames, written, comments }
   for (const { name, sentence, schema, source } of roots) {
-    known.set(schema, name)
-    typeOf(writer, schema, { name, source, path: [] })
-    written.set(name, addSentence(written.get(name) ?? '', name, sentence))
+    typeNames.set(schema, name)
+    const type = typeOf(writer, schema, { name, source, path: [] })
+    written.set(name, addSentence(written.get(name) ?? `${name} = ${type}`, name, sentence))
   }
   return [...written.values()].join('\n\n\n')
 }
 
 interface Writer {
-  readonly known: Map<Schema, string>
+  readonly typeNames: Map<Schema, string>
   /** Definitions by name. */
   readonly written: Map<string, string>
   readonly comments: Pick<KeyComments, 'find'>
@@ -64,20 +65,23 @@ function addSentence(definition: string, name: string, sentence: string): string
     : `# ${sentence}\n${definition}`
 }
 
-/** The annotation of a schema; types that it needs are written first. */
-function typeOf(writer: Writer, schema: Schema, place: Place): string {
+/** Returns the annotation of a schema; types that it needs are written first. */
+function typeOf(writer: Writer, schema: Schema, position: TypePosition): string {
   const { schema: bare } = unwrapSchema(schema)
   const definition = definitionOf(bare)
-  const name = writer.known.get(bare)
+  const name = writer.typeNames.get(bare)
   if (name !== undefined && writer.written.has(name)) return name
   switch (definition.type) {
     case 'object':
+      // A `TypedDict` cannot have members that it does not name, and nearly all of these are such.
+      if (isOpen(definition) && name === undefined) return 'dict[str, Any]'
+      return writeNamed(writer, bare, { ...position, name: name ?? position.name })
     case 'union':
-      return writeNamed(writer, bare, { ...place, name: name ?? place.name })
+      return writeNamed(writer, bare, { ...position, name: name ?? position.name })
     case 'array':
-      return `list[${typeOf(writer, definition.element, { ...place, path: [...place.path, '[]'] })}]`
+      return `list[${typeOf(writer, definition.element, { ...position, path: [...position.path, '[]'] })}]`
     case 'record':
-      return `dict[str, ${typeOf(writer, definition.valueType, { ...place, path: [...place.path, '*'] })}]`
+      return `dict[str, ${typeOf(writer, definition.valueType, { ...position, path: [...position.path, '*'] })}]`
     case 'enum':
       return formatLiteral(Object.values(definition.entries))
     case 'literal':
@@ -93,57 +97,68 @@ function typeOf(writer: Writer, schema: Schema, place: Place): string {
   }
 }
 
-const formatLiteral = (values: readonly unknown[]) =>
-  `Literal[${values.map(value => JSON.stringify(value)).join(', ')}]`
+/** Tells if a schema names one member, and takes any others. */
+function isOpen({ catchall, shape }: ShapeDefinition): boolean {
+  return catchall !== undefined && definitionOf(catchall).type === 'unknown' && Object.keys(shape).length === 1
+}
 
-function writeNamed(writer: Writer, schema: Schema, place: Place): string {
+const formatLiteral = (values: readonly unknown[]) => `Literal[${values.map(formatPythonValue).join(', ')}]`
+
+function formatPythonValue(value: unknown): string {
+  if (typeof value === 'boolean') return value ? 'True' : 'False'
+  return value === null ? 'None' : JSON.stringify(value)
+}
+
+function writeNamed(writer: Writer, schema: Schema, position: TypePosition): string {
   const definition = definitionOf(schema) as ShapeDefinition | UnionDefinition
   if (definition.type === 'union' && !definition.options.every(isObject)) {
-    return definition.options.map(option => typeOf(writer, option, place)).join(' | ')
+    return definition.options.map(option => typeOf(writer, option, position)).join(' | ')
   }
-  const { name } = place
+  const { name } = position
   if (writer.written.has(name)) return name
   const text =
-    definition.type === 'union' ? formatUnion(writer, definition, place) : formatClass(writer, definition, place)
+    definition.type === 'union' ? formatUnion(writer, definition, position) : formatClass(writer, definition, position)
   writer.written.set(name, text)
   return name
 }
 
 const isObject = (schema: Schema) => definitionOf(unwrapSchema(schema).schema).type === 'object'
 
-/** Its alternatives are told apart by one key, whose value begins their names. */
-function formatUnion(writer: Writer, definition: UnionDefinition, place: Place): string {
+/** Formats a union whose alternatives differ by one key; the value of that key begins their names. */
+function formatUnion(writer: Writer, definition: UnionDefinition, position: TypePosition): string {
   const key = 'discriminator' in definition ? String(definition.discriminator) : ''
   const options = definition.options.map(option => {
     const { shape } = definitionOf(option) as ShapeDefinition
     const kind = shape[key] && definitionOf(shape[key])
-    if (kind?.type !== 'literal' && !writer.known.has(option)) {
-      throw new Error(`Cannot name an alternative of ${place.name}: "${key}" is no single word; give it a name`)
+    if (kind?.type !== 'literal' && !writer.typeNames.has(option)) {
+      throw new Error(`Cannot name an alternative of ${position.name}: "${key}" is no single word; give it a name`)
     }
     const word = kind?.type === 'literal' ? formatClassName(String(kind.values[0])) : ''
-    return typeOf(writer, option, { ...place, name: word + place.name })
+    return typeOf(writer, option, { ...position, name: word + position.name })
   })
-  return `${place.name} = ${options.join(' | ')}`
+  return `${position.name} = ${options.join(' | ')}`
 }
 
-function formatClass(writer: Writer, { shape }: ShapeDefinition, place: Place): string {
+function formatClass(writer: Writer, { shape }: ShapeDefinition, position: TypePosition): string {
   const members = Object.entries(shape).map(([key, schema]) => {
     const type = typeOf(writer, schema, {
-      ...place,
-      name: place.name + formatClassName(key),
-      path: [...place.path, key],
+      ...position,
+      name: position.name + formatClassName(key),
+      path: [...position.path, key],
     })
     const { isRequired } = unwrapSchema(schema)
     // A key that has one value only tells alternatives apart.
-    const sentence = /^Literal\["[^"]*"\]$/.test(type) ? '' : writer.comments.find(place.source, [...place.path, key])
+    const sentence = /^Literal\["[^"]*"\]$/.test(type)
+      ? ''
+      : writer.comments.find(position.source, [...position.path, key])
     return { key, type: isRequired ? type : `NotRequired[${type}]`, sentence }
   })
   const awkward = members.filter(({ key }) => keywords.has(key))
-  const base = awkward.length > 0 ? `${place.name}Words` : 'TypedDict'
+  const base = awkward.length > 0 ? `${position.name}Words` : 'TypedDict'
   const words = awkward.map(({ key, type }) => `"${key}": ${type}`).join(', ')
   const plain = members
     .filter(({ key }) => !keywords.has(key))
     .flatMap(({ key, type, sentence }) => [`    ${key}: ${type}`, ...(sentence ? [`    """${sentence}"""`] : [])])
   const head = awkward.length > 0 ? [`${base} = TypedDict("${base}", {${words}})`, '', ''] : []
-  return [...head, `class ${place.name}(${base}):`, ...plain].join('\n')
+  return [...head, `class ${position.name}(${base}):`, ...plain].join('\n')
 }

@@ -1,3 +1,4 @@
+// Lists the keys of a zod schema as rows of a table.
 import { formatInlineCode, formatMarkdownTable } from '../markdown.ts'
 import type { Schema, SchemaDefinition } from './bounds.ts'
 import { definitionOf, formatNumber, listBounds } from './bounds.ts'
@@ -8,7 +9,7 @@ export interface SchemaRow {
   /** `*` stands for any name, `[]` for an entry of a list. */
   readonly path: readonly string[]
   readonly type: string
-  /** As JSON; absent when the key has none. */
+  /** Default as JSON; absent when the key has none. */
   readonly default?: string
   readonly isRequired: boolean
   /** An object whose keys have rows of their own. */
@@ -19,21 +20,21 @@ export interface SchemaRow {
 /** Schemas that have a section of their own, and what a table calls them. Their keys are not repeated. */
 export type NamedSchemas = ReadonlyMap<Schema, string>
 
-/** Every key of an object, and below it every key of what it holds. */
+/** Lists every key of an object, and below it every key of its values. */
 export function listSchemaRows(
   schema: Schema,
-  named: NamedSchemas = new Map(),
+  namedSchemas: NamedSchemas = new Map(),
   path: readonly string[] = [],
 ): readonly SchemaRow[] {
   const { schema: bare } = unwrapSchema(schema)
-  if (path.length > 0 && named.has(bare)) return []
+  if (path.length > 0 && namedSchemas.has(bare)) return []
   const definition = definitionOf(bare)
-  const list = (inner: Schema, step: string) => listSchemaRows(inner, named, [...path, step])
+  const list = (inner: Schema, step: string) => listSchemaRows(inner, namedSchemas, [...path, step])
   switch (definition.type) {
     case 'object':
       return Object.entries(definition.shape).flatMap(([key, inner]) => {
         const keys = list(inner, key)
-        return [describeKey([...path, key], inner, { named, hasKeys: keys.length > 0 }), ...keys]
+        return [describeKey([...path, key], inner, { namedSchemas, hasKeys: keys.length > 0 }), ...keys]
       })
     case 'array':
       return list(definition.element, '[]')
@@ -42,7 +43,7 @@ export function listSchemaRows(
     case 'union': {
       const kindKey = 'discriminator' in definition ? String(definition.discriminator) : undefined
       return joinRows(
-        definition.options.map(option => listSchemaRows(option, named, path)),
+        definition.options.map(option => listSchemaRows(option, namedSchemas, path)),
         kindKey === undefined ? undefined : [...path, kindKey],
       )
     }
@@ -51,7 +52,10 @@ export function listSchemaRows(
   }
 }
 
-/** A key of several alternatives stands once; one that only some have says which, by the value of the key that tells them apart. */
+/**
+ * Joins the rows of alternatives. A key of several alternatives stands once; one that only some have says which, by the value of the key
+ * that tells them apart.
+ */
 function joinRows(
   options: readonly (readonly SchemaRow[])[],
   kindPath: readonly string[] | undefined,
@@ -81,21 +85,27 @@ function joinSame(rows: readonly SchemaRow[]): SchemaRow {
 }
 
 interface KeyOptions {
-  readonly named: NamedSchemas
+  readonly namedSchemas: NamedSchemas
   readonly hasKeys: boolean
 }
 
-function describeKey(path: readonly string[], schema: Schema, { named, hasKeys }: KeyOptions): SchemaRow {
+function describeKey(path: readonly string[], schema: Schema, { namedSchemas, hasKeys }: KeyOptions): SchemaRow {
   const { schema: inner, ...bare } = unwrapSchema(schema)
   const isObject = definitionOf(inner).type === 'object'
-  return { path, type: describeType(inner, named), ...bare, hasKeys: hasKeys && isObject, bounds: listBounds(schema) }
+  return {
+    path,
+    type: describeType(inner, namedSchemas),
+    ...bare,
+    hasKeys: hasKeys && isObject,
+    bounds: listBounds(schema),
+  }
 }
 
 interface BareSchema extends Pick<SchemaRow, 'isRequired' | 'default'> {
   readonly schema: Schema
 }
 
-/** A schema without what only says whether it may be absent, and what it becomes. */
+/** Unwraps a schema that may be absent or is transformed. */
 export function unwrapSchema(schema: Schema): BareSchema {
   const definition = definitionOf(schema)
   switch (definition.type) {
@@ -119,26 +129,26 @@ export function unwrapSchema(schema: Schema): BareSchema {
   }
 }
 
-/** `{}` only says that its keys have their own. */
+/** Formats a default; `{}` only says that its keys have their own. */
 function formatDefault(value: unknown): string | undefined {
   return JSON.stringify(value) === '{}' ? undefined : formatJson(value)
 }
 
 const formatJson = (value: unknown) => JSON.stringify(value, undefined, 1).replace(/\s*\n\s*/g, ' ')
 
-/** A word or two for what a value is. */
-function describeType(schema: Schema, named: NamedSchemas): string {
+/** Describes the type of a value in a word or two. */
+function describeType(schema: Schema, namedSchemas: NamedSchemas): string {
   const { schema: bare } = unwrapSchema(schema)
   const definition = definitionOf(bare)
-  const name = named.get(bare)
+  const name = namedSchemas.get(bare)
   if (name !== undefined) return name
   switch (definition.type) {
     case 'array':
-      return `list of ${describeType(definition.element, named)}`
+      return `list of ${describeType(definition.element, namedSchemas)}`
     case 'record':
-      return `object of ${describeType(definition.valueType, named)}`
+      return `object of ${describeType(definition.valueType, namedSchemas)}`
     case 'union':
-      return [...new Set(definition.options.map(option => describeType(option, named)))].join(' or ')
+      return [...new Set(definition.options.map(option => describeType(option, namedSchemas)))].join(' or ')
     case 'enum':
       return Object.values(definition.entries)
         .map(value => `"${value}"`)
@@ -164,19 +174,19 @@ export function isWhole(definition: SchemaDefinition): boolean {
 
 interface SchemaTableOptions {
   readonly comments: Pick<KeyComments, 'find'>
-  /** Where the source declares the schema. */
+  /** Source that declares the schema. */
   readonly source: SchemaName
-  readonly named?: NamedSchemas
-  /** Which keys; default: all. */
+  readonly namedSchemas?: NamedSchemas
+  /** Selects keys; default: all. */
   readonly filter?: (row: SchemaRow) => boolean
   /** Defaults that another part of the program gives, by key. */
   readonly defaults?: Readonly<Record<string, string>>
 }
 
-/** The keys of a schema, a row each. @throws Error when a key has no sentence */
+/** Formats the keys of a schema, a row each. @throws Error when a key has no sentence */
 export function formatSchemaTable(schema: Schema, options: SchemaTableOptions): string {
-  const { comments, source, named, filter = () => true, defaults = {} } = options
-  const rows = listSchemaRows(schema, named).filter(filter)
+  const { comments, source, namedSchemas, filter = () => true, defaults = {} } = options
+  const rows = listSchemaRows(schema, namedSchemas).filter(filter)
   const described = rows.map(row => ({ row, sentence: comments.find(source, row.path) }))
   const silent = described.filter(({ row, sentence }) => sentence === '' && !row.hasKeys)
   if (silent.length > 0) {
@@ -205,7 +215,7 @@ function describeDefault({ default: value, isRequired }: SchemaRow, given: strin
   return `default ${/^\d+$/.test(value) ? formatNumber(Number(value)) : formatInlineCode(value)}`
 }
 
-/** `*` is any name, and `[]` follows what is a list. */
+/** Formats a path; `*` is any name, and `[]` follows a list. */
 function formatPath(path: readonly string[]): string {
   return path.join('.').replaceAll('.[]', '[]')
 }

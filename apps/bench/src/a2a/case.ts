@@ -1,19 +1,22 @@
-import { openSimulation } from '@postern/simulation'
+// Defines the bench cases for a short A2A call: an agent that answers at once, and one that takes 20 ms.
+import { rows } from '../aims/rows.ts'
 import type { BenchCase, Contender } from '../harness/rounds.ts'
-import type { HttpAnswer } from '../http/load.ts'
-import { formatRequest } from '../http/load.ts'
-import { pieces } from '../orders/stream.ts'
-import { describeBenchGateway, gatewayHost } from '../ours/open.ts'
+import { pauseMs } from '../orders/slow.ts'
+import { describeBenchGateway } from '../ours/open.ts'
+import { isCompleted } from './is-completed.ts'
+import type { Issuer } from './issuer.ts'
+import { openAgentIssuer } from './issuer.ts'
+import { createCallMaker } from './make-calls.ts'
 
-const callers = 8
+const connections = 24
 
-/** `SendMessage` by JSON-RPC, A2A 1.0: a short question, answered in the call. */
+/** Opens the case of `SendMessage` by JSON-RPC, A2A 1.0: a short question, answered in the call at once. */
 export async function openA2aCase(): Promise<BenchCase> {
   const issuer = await openAgentIssuer()
   return {
     name: 'a2a',
-    title: 'A2A SendMessage',
-    connections: 24,
+    title: 'A2A `SendMessage`, an agent that answers at once',
+    connections,
     contenders: listContenders(issuer),
     prepare: createCallMaker(issuer, 'SendMessage'),
     isAccepted: ({ status, body }) =>
@@ -22,63 +25,29 @@ export async function openA2aCase(): Promise<BenchCase> {
   }
 }
 
-/** `SendStreamingMessage`: a task, an answer in three pieces, the end. */
-export async function openStreamCase(): Promise<BenchCase> {
+/** Opens the same case with an agent that takes 20 ms, so that its turn and its answer are in different commits. */
+export async function openSlowA2aCase(): Promise<BenchCase> {
   const issuer = await openAgentIssuer()
   return {
-    name: 'stream',
-    title: 'A2A stream of three',
-    connections: 64,
-    contenders: streamContenders,
-    prepare: createCallMaker(issuer, 'SendStreamingMessage', '/agents/pieces/a2a'),
-    isAccepted: answer => isCompleted(answer) && readTexts(answer.body).includes(pieces.join('')),
+    name: 'a2a-20ms',
+    title: `A2A \`SendMessage\`, an agent that takes ${pauseMs} ms`,
+    connections,
+    contenders: slowContenders,
+    prepare: createCallMaker(issuer, 'SendMessage', () => '/agents/slow/a2a'),
+    isAccepted: isCompleted,
     close: issuer.close,
-  }
-}
-
-/** An answer with the end of a task. */
-export function isCompleted({ status, body }: HttpAnswer): boolean {
-  return status === 200 && body.includes('TASK_STATE_COMPLETED')
-}
-
-/** All that was said: a busy server may put two pieces into one. */
-function readTexts(body: Buffer): string {
-  return [...body.toString().matchAll(/"text":"([^"]*)"/g)].map(([, text]) => text).join('')
-}
-
-let serial = 0
-
-/** Calls that were never made before; those of the variant `jwt` bear tokens of a few callers. */
-export function createCallMaker(issuer: Issuer, method: string, target: string = path): BenchCase['prepare'] {
-  const run = process.pid.toString(36)
-  return async (count, variant) =>
-    Array.from({ length: count }, () => {
-      const number = serial++
-      const token = variant === 'jwt' ? issuer.tokens[number % callers] : undefined
-      return formatRequest(target, formatHeaders(token), formatCall(method, `${run}-${number}`))
-    })
-}
-
-function formatCall(method: string, id: string): Uint8Array {
-  const message = {
-    messageId: `message-${id}`,
-    role: 'ROLE_USER',
-    parts: [{ text: `When does the last train back from the coast leave on Sunday? (${id})` }],
-  }
-  return Buffer.from(JSON.stringify({ jsonrpc: '2.0', id, method, params: { message } }))
-}
-
-function formatHeaders(token: string | undefined): Readonly<Record<string, string>> {
-  return {
-    host: gatewayHost,
-    'content-type': 'application/json',
-    'a2a-version': '1.0',
-    ...(token && { authorization: `Bearer ${token}` }),
   }
 }
 
 const sdk = new URL('./sdk.ts', import.meta.url)
 const anonymous = { auth: { anonymous: true } }
+
+/** With its own store on disk, the SDK has the same duty as Postern: an answered task survives a crash. */
+const onDisk = {
+  name: 'SDK 1.3.0 on Express, store on disk',
+  note: 'the same with its database store on SQLite; each task is synced to disk in a commit of its own (information)',
+  entry: sdk,
+} as const
 
 function listContenders({ loopback, trusted }: Issuer): readonly Contender[] {
   return [
@@ -98,17 +67,18 @@ function listContenders({ loopback, trusted }: Issuer): readonly Contender[] {
       note: 'no authentication, tasks in memory, answers with a completed task',
       entry: sdk,
       setup: { answer: 'task' },
-      aim: 1,
+      ...rows.callAtOnce,
     },
+    { ...onDisk, setup: { answer: 'task', store: 'disk' } },
     {
       name: 'SDK 1.3.0 on Hono, task',
-      note: 'the same, its JSON-RPC handler behind Hono (information)',
+      note: 'tasks in memory, the JSON-RPC handler of the SDK behind Hono (information)',
       entry: sdk,
       setup: { answer: 'task', framework: 'hono' },
     },
     {
       name: 'SDK 1.3.0 on Express, message',
-      note: 'the same, answering with a message and keeping nothing (information)',
+      note: 'the same on Express, answering with a message and keeping nothing (information)',
       entry: sdk,
       setup: { answer: 'message' },
     },
@@ -121,48 +91,20 @@ function listContenders({ loopback, trusted }: Issuer): readonly Contender[] {
   ]
 }
 
-/** Both say the same. */
-const streamContenders: readonly Contender[] = [
+/** All of them wait for the same agent. */
+const slowContenders: readonly Contender[] = [
   {
     name: 'Postern, anonymous',
-    note: 'no authentication, like its peer here; the message is durable before the turn, the answer before the end',
+    note: `no authentication; the agent answers after ${pauseMs} ms; durable twice`,
     ...describeBenchGateway({ a2a: anonymous }),
-    needs: [new URL('../ours/agents/pieces.ts', import.meta.url)],
+    needs: [new URL('../ours/agents/slow.ts', import.meta.url)],
   },
   {
-    name: 'SDK 1.3.0 on Express',
-    note: 'no authentication, tasks in memory; a task, an artifact in three pieces, 5 ms between them, the end',
+    name: 'SDK 1.3.0 on Express, task',
+    note: `no authentication, tasks in memory, answers with a completed task after ${pauseMs} ms`,
     entry: sdk,
-    setup: { answer: 'pieces' },
-    aim: 1,
+    setup: { answer: 'slowTask' },
+    ...rows.callOf20Ms,
   },
+  { ...onDisk, setup: { answer: 'slowTask', store: 'disk' } },
 ]
-
-const lifetimeSeconds = 6 * 3600
-
-/** Who vouches for the callers: an ES256 key behind a JWKS address. */
-export interface Issuer extends AsyncDisposable {
-  readonly loopback: Readonly<Record<string, number>>
-  /** As the gateway's configuration names it. */
-  readonly trusted: object
-  /** One for each caller, good for hours. */
-  readonly tokens: readonly string[]
-  close(): Promise<void>
-}
-
-/** The JSON-RPC endpoint of the agent that is called. */
-const path = '/agents/brief/a2a'
-
-/** The simulation's, for the agent that is called. */
-export async function openAgentIssuer(): Promise<Issuer> {
-  const { a2a, network, close } = await openSimulation()
-  const audience = `https://${gatewayHost}${path}`
-  const mint = (_: unknown, index: number) => a2a.token({ sub: `caller-${index}`, audience, lifetimeSeconds })
-  return {
-    loopback: network.loopback,
-    trusted: { ...a2a.issuerConfig, audience },
-    tokens: await Promise.all(Array.from({ length: callers }, mint)),
-    close,
-    [Symbol.asyncDispose]: close,
-  }
-}

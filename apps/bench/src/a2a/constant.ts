@@ -1,3 +1,4 @@
+// Serves a constant A2A answer on bare Hono, the upper bound of the comparison.
 import { Hono } from 'hono'
 import { serveMeasured } from '../servers/child.ts'
 import { listenFetch } from '../servers/hono.ts'
@@ -12,7 +13,7 @@ const ids = { taskId: 'task', contextId: 'context' }
 const artifact = { artifactId: 'answer', parts: [{ text: 'ok' }] }
 const task = { id: 'task', contextId: 'context', status }
 
-/** Nothing but Hono: a body parsed, a constant answered; nothing checked, kept or made durable. */
+/** Hono alone: it parses a body and answers with a constant, and checks or stores nothing. */
 await serveMeasured(async () => {
   let handled = 0
   const app = new Hono().post('/agents/:agent/a2a', async context => {

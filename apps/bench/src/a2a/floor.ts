@@ -1,3 +1,4 @@
+// Serves A2A with one durable insert per call and nothing else: the floor of the comparison.
 import { Hono } from 'hono'
 import { serveDurable } from '../servers/durable-log.ts'
 

@@ -1,10 +1,9 @@
-import { randomUUID } from 'node:crypto'
+// Serves an agent with the official A2A SDK, on Express or Hono, for comparison.
 import { createServer } from 'node:http'
-import type { AgentCard, Message, Task, TaskStatus } from '@a2a-js/sdk'
-import { AgentCard as AgentCardCodec, Role, TaskState } from '@a2a-js/sdk'
-import type { AgentExecutionEvent, AgentExecutor, RequestContext } from '@a2a-js/sdk/server'
+import type { AgentCard } from '@a2a-js/sdk'
+import { AgentCard as AgentCardCodec } from '@a2a-js/sdk'
+import type { AgentExecutor } from '@a2a-js/sdk/server'
 import {
-  AgentEvent,
   DefaultRequestHandler,
   InMemoryTaskStore,
   JsonRpcTransportHandler,
@@ -13,10 +12,11 @@ import {
 import { jsonRpcHandler, UserBuilder } from '@a2a-js/sdk/server/express'
 import express from 'express'
 import { Hono } from 'hono'
-import { sayPieces } from '../orders/stream.ts'
 import { serveMeasured } from '../servers/child.ts'
 import { listenFetch } from '../servers/hono.ts'
 import { listenOnFreePort } from '../servers/loopback.ts'
+import type { SdkAnswer } from './sdk-answers.ts'
+import { sdkAnswers } from './sdk-answers.ts'
 
 const card: AgentCard = AgentCardCodec.fromJSON({
   name: 'Brief',
@@ -32,27 +32,14 @@ const card: AgentCard = AgentCardCodec.fromJSON({
 })
 
 interface Setup {
-  /** `updates`: a task, an artifact, and the status that ends it. `pieces`: the same with an artifact in three pieces. */
-  readonly answer: 'task' | 'message' | 'updates' | 'pieces'
+  readonly answer: SdkAnswer
   readonly framework?: 'express' | 'hono'
+  /** The SDK's task store: in memory (default), or on disk. */
+  readonly store?: 'memory' | 'disk'
 }
 
-/** One agent, whatever it is called. */
+/** The path of an agent of any name. */
 const endpoint = '/agents/:agent/a2a'
-
-type Events = readonly AgentExecutionEvent[] | AsyncIterable<AgentExecutionEvent>
-
-const answers: Readonly<Record<Setup['answer'], (context: RequestContext) => Events>> = {
-  task: context => [AgentEvent.task(completeTask(context))],
-  message: context => [AgentEvent.message(reply(context))],
-  updates: context => [beginTask(context), addPiece(context, 'ok', 0), endTask(context)],
-  async *pieces(context) {
-    yield beginTask(context)
-    let index = 0
-    for await (const piece of sayPieces()) yield addPiece(context, piece, index++)
-    yield endTask(context)
-  },
-}
 
 const listeners: Readonly<
   Record<NonNullable<Setup['framework']>, (handler: DefaultRequestHandler) => Promise<number>>
@@ -86,74 +73,26 @@ function toEventStream(events: AsyncGenerator<unknown>): ReadableStream<Uint8Arr
   })
 }
 
-function beginTask(context: RequestContext): AgentExecutionEvent {
-  const status = { ...completed(context), state: TaskState.TASK_STATE_WORKING }
-  return AgentEvent.task({ ...completeTask(context), status })
-}
+/** The database is loaded only if it is used, so that the SDK with its store in memory starts as it does without the database. */
+const stores = {
+  memory: async () => ({ store: new InMemoryTaskStore(), close() {} }),
+  disk: async () => (await import('./sdk-database.ts')).openDatabaseTaskStore(),
+} as const
 
-function addPiece({ taskId, contextId }: RequestContext, text: string, index: number): AgentExecutionEvent {
-  const none = { metadata: undefined, extensions: [] }
-  const artifact = { artifactId: 'answer', name: '', description: '', parts: [formatText(text)], ...none }
-  return AgentEvent.artifactUpdate({
-    taskId,
-    contextId,
-    artifact,
-    append: index > 0,
-    lastChunk: false,
-    metadata: undefined,
-  })
-}
-
-function endTask(context: RequestContext): AgentExecutionEvent {
-  const { taskId, contextId } = context
-  return AgentEvent.statusUpdate({ taskId, contextId, status: completed(context), metadata: undefined })
-}
-
-function formatText(value: string): Message['parts'][number] {
-  return { content: { $case: 'text', value }, metadata: undefined, filename: '', mediaType: 'text/plain' }
-}
-
-function reply({ contextId, taskId }: RequestContext): Message {
-  return {
-    messageId: randomUUID(),
-    contextId,
-    taskId,
-    role: Role.ROLE_AGENT,
-    parts: [formatText('ok')],
-    metadata: undefined,
-    extensions: [],
-    referenceTaskIds: [],
-  }
-}
-
-function completeTask(context: RequestContext): Task {
-  return {
-    id: context.taskId,
-    contextId: context.contextId,
-    status: completed(context),
-    artifacts: [],
-    history: [context.userMessage],
-    metadata: undefined,
-  }
-}
-
-function completed(context: RequestContext): TaskStatus {
-  return { state: TaskState.TASK_STATE_COMPLETED, message: reply(context), timestamp: new Date().toISOString() }
-}
-
-/** The official SDK: default request handler, store in memory; on Express as its manual sets it up, or on Hono. */
-await serveMeasured<Setup>(async ({ answer, framework = 'express' }) => {
+/** The official SDK with its default request handler; on Express as its manual sets it up, or on Hono. */
+await serveMeasured<Setup>(async ({ answer, framework = 'express', store: kind = 'memory' }) => {
+  const { store, close } = await stores[kind]()
   let handled = 0
   const executor: AgentExecutor = {
     async execute(context, bus) {
       handled++
-      const events = answers[answer](context)
+      const events = sdkAnswers[answer](context)
       if (Symbol.asyncIterator in events) for await (const event of events) bus.publish(event)
       else for (const event of events) bus.publish(event)
       bus.finished()
     },
     cancelTask: async () => undefined,
   }
-  const requestHandler = new DefaultRequestHandler(card, new InMemoryTaskStore(), executor)
-  return { port: await listeners[framework](requestHandler), handled: () => handled }
+  const requestHandler = new DefaultRequestHandler(card, store, executor)
+  return { port: await listeners[framework](requestHandler), handled: () => handled, close }
 })

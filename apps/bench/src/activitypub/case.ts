@@ -1,14 +1,16 @@
+// Defines the bench case for ActivityPub: verified deliveries into an inbox, by two signature schemes.
+import { rows } from '../aims/rows.ts'
 import type { BenchCase, Contender } from '../harness/rounds.ts'
 import { describeBenchGateway, gatewayHost } from '../ours/open.ts'
 import type { Fediverse } from './fediverse.ts'
 import { formatPem } from './fediverse.ts'
 import { isTaken, openTraffic } from './traffic.ts'
 
-/** The other scheme of signing; draft-cavage-12 is what most still send. */
+/** The second signing scheme; most servers still send draft-cavage-12. */
 const rfc9421 = 'rfc9421'
 const oursByMessage = 'Postern, RFC 9421'
 
-/** Verified deliveries accepted: a stranger's signed `Create`, from the socket to durable and through a silent agent. */
+/** Opens the case of verified deliveries: a stranger's signed `Create`, from the socket to its durable record and through a silent agent. */
 export async function openActivityPubCase(): Promise<BenchCase> {
   const { senders, fediverse, prepare } = await openTraffic({ agent: 'silent', senders: 8 })
   const keys = senders.map(({ keyId, publicKey }) => ({ keyId, publicKeyPem: formatPem(publicKey) }))
@@ -27,7 +29,6 @@ function listContenders({ loopback, port }: Fediverse, keys: unknown): readonly 
   const fedify = {
     entry: new URL('./fedify.ts', import.meta.url),
     setup: { fediversePort: port, origin: `https://${gatewayHost}` },
-    aim: 16,
   }
   return [
     {
@@ -45,6 +46,7 @@ function listContenders({ loopback, port }: Fediverse, keys: unknown): readonly 
       name: 'Fedify 2.3.6',
       note: 'the same requests; keys cached; store in memory, no queue, an inbox listener that does nothing',
       ...fedify,
+      ...rows.deliveryAgainstFedify,
     },
     {
       name: 'Fedify 2.3.6, RFC 9421',
@@ -52,13 +54,14 @@ function listContenders({ loopback, port }: Fediverse, keys: unknown): readonly 
       ...fedify,
       variant: rfc9421,
       against: oursByMessage,
+      aim: rows.deliveryAgainstFedify.aim,
     },
     {
       name: 'floor: bare Hono',
       note: 'digest, RSA signature with the key at hand, one SQLite insert; one durable commit for all that arrive together; nothing else',
       entry: new URL('./floor.ts', import.meta.url),
       setup: { keys },
-      aim: 0.6,
+      ...rows.deliveryAgainstFloor,
     },
   ]
 }

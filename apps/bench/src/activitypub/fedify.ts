@@ -1,3 +1,4 @@
+// Receives ActivityPub deliveries with Fedify, for comparison.
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { json } from 'node:stream/consumers'
@@ -17,7 +18,7 @@ interface Setup {
   readonly origin: string
 }
 
-/** Fedify as its manual sets it up, with its look-ups led to the bench's own fediverse. */
+/** Fedify set up as its manual says, with its look-ups directed to the bench's own fediverse. */
 await serveMeasured<Setup>(async ({ fediversePort, origin }) => {
   let handled = 0
   const loader = createLoader(fediversePort)
@@ -28,7 +29,7 @@ await serveMeasured<Setup>(async ({ fediversePort, origin }) => {
     contextLoaderFactory: () => loader,
     authenticatedDocumentLoaderFactory: () => loader,
   })
-  // It asks for the recipient's own keys on every delivery, so they must be there.
+  // Fedify needs the recipient's own keys for every delivery.
   const ownKeys = [await generateCryptoKeyPair('RSASSA-PKCS1-v1_5')]
   federation
     .setActorDispatcher('/agents/{identifier}', (context, identifier) => {
@@ -43,7 +44,7 @@ await serveMeasured<Setup>(async ({ fediversePort, origin }) => {
     handled++
   })
   const port = await listenFetch(request => {
-    // TLS ends before us; RFC 9421 signs the whole address.
+    // TLS ends in front of this server, and RFC 9421 signs the whole address.
     const secure = new Request(request.url.replace(/^http:/, 'https:'), request)
     return federation.fetch(secure, { contextData: undefined })
   })

@@ -1,13 +1,14 @@
+// Serves the actors and WebFinger of simulated senders for the bench.
 import type { KeyObject } from 'node:crypto'
 import { generateKeyPair } from 'node:crypto'
 import { promisify } from 'node:util'
-import { encodeBase58 } from '@postern/core'
+import { encodeBase58 } from '@postern/message'
 import type { Site, SiteDocument } from '../servers/site.ts'
 import { openSite } from '../servers/site.ts'
 
-/** The servers the senders live on: their actors and their WebFinger. */
+/** The servers of the senders, with their actors and their WebFinger. */
 export interface Fediverse extends Site {
-  /** Every host, for the gateway's `network.loopback`. */
+  /** The ports of all hosts, for the gateway's `network.loopback`. */
   readonly loopback: Readonly<Record<string, number>>
 }
 
@@ -49,13 +50,13 @@ function formatActor({ host, user, actorId, keyId, publicKey }: TrafficSender): 
   })
 }
 
-/** An Ed25519 public key as a Multikey names it: base58btc of its multicodec prefix and its 32 bytes (FEP-521a). */
+/** Encodes an Ed25519 public key as a Multikey names it: base58btc of its multicodec prefix and its 32 bytes (FEP-521a). */
 function encodeEd25519Key(key: KeyObject): string {
   const { x = '' } = key.export({ format: 'jwk' })
   return `z${encodeBase58(Buffer.concat([Buffer.from([0xed, 0x01]), Buffer.from(x, 'base64url')]))}`
 }
 
-/** Somebody on a Mastodon-like server. */
+/** A person on a Mastodon-like server. */
 export interface TrafficSender {
   readonly host: string
   readonly user: string
@@ -65,7 +66,10 @@ export interface TrafficSender {
   readonly publicKey: KeyObject
 }
 
-/** `ed25519` for cases that need very many requests and do not measure what a signature costs: signing is seventeen times cheaper. */
+/**
+ * The generators of keys. `ed25519` is for cases that need very many requests and do not measure the cost of a signature: signing is seventeen times
+ * cheaper.
+ */
 const generateKeys = {
   rsa: () => promisify(generateKeyPair)('rsa', { modulusLength: 2048 }),
   ed25519: () => promisify(generateKeyPair)('ed25519'),
@@ -73,7 +77,7 @@ const generateKeys = {
 
 export type KeyKind = keyof typeof generateKeys
 
-/** `count` people, spread over half as many servers, each with a key. */
+/** Creates `count` people on half as many servers, each with a key. */
 export function createSenders(count: number, kind: KeyKind = 'rsa'): Promise<readonly TrafficSender[]> {
   return Promise.all(
     Array.from({ length: count }, (_, index) => createSender(`user${index}`, `social-${index >> 1}.test`, kind)),

@@ -1,3 +1,4 @@
+// Receives signed deliveries with a signature check and one durable insert: the floor of the comparison.
 import { createPublicKey, hash, type KeyObject, verify } from 'node:crypto'
 import { Hono } from 'hono'
 import { serveDurable } from '../servers/durable-log.ts'
@@ -7,11 +8,11 @@ interface Setup {
 }
 
 await serveDurable<Setup>((log, { keys }) => {
-  const known = new Map(keys.map(({ keyId, publicKeyPem }) => [keyId, createPublicKey(publicKeyPem)]))
+  const publicKeys = new Map(keys.map(({ keyId, publicKeyPem }) => [keyId, createPublicKey(publicKeyPem)]))
   return new Hono().post('/agents/:agent/inbox', async context => {
     const body = new Uint8Array(await context.req.arrayBuffer())
     const { method, path } = context.req
-    if (!isSigned(name => context.req.header(name), `${method.toLowerCase()} ${path}`, body, known)) {
+    if (!isSigned(name => context.req.header(name), `${method.toLowerCase()} ${path}`, body, publicKeys)) {
       return context.text('unsigned', 401)
     }
     const { id } = JSON.parse(new TextDecoder().decode(body)) as { id: string }

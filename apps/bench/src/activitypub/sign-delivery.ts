@@ -1,9 +1,10 @@
+// Signs ActivityPub deliveries for the bench by draft-cavage-12 and RFC 9421.
 import { hash, sign } from 'node:crypto'
 import { promisify } from 'node:util'
-import { formatRequest } from '../http/load.ts'
+import { formatRequest } from '../http/message.ts'
 import type { TrafficSender } from './fediverse.ts'
 
-/** In the thread pool, so that preparing a round uses what cores there are. */
+/** Signs in the thread pool, so that preparing a round uses all available cores. */
 const signInPool = promisify(sign)
 
 interface SignedDeliveryTarget {
@@ -11,7 +12,7 @@ interface SignedDeliveryTarget {
   readonly path: string
 }
 
-/** A POST signed as Mastodon does it: draft-cavage-12. */
+/** Signs a POST as Mastodon does by draft-cavage-12. */
 export async function signDelivery(
   sender: TrafficSender,
   target: SignedDeliveryTarget,
@@ -22,12 +23,14 @@ export async function signDelivery(
   return formatRequest(target.path, { ...headers, accept: '*/*', 'user-agent': 'Mastodon/4.5 (bench)' }, body)
 }
 
-/** `Digest`, as draft-cavage-12 covers it. */
+/** Formats the `Digest` field that draft-cavage-12 covers. */
 export function formatDigestField(body: Uint8Array): string {
   return `SHA-256=${hash('sha256', body, 'base64')}`
 }
 
-/** The header fields of a POST with its `Signature`: draft-cavage-12, rsa-sha256 over target, host, date, digest and content type. */
+/**
+ * Formats the header fields of a POST with its `Signature`: draft-cavage-12, rsa-sha256 over target, host, date, digest and content type.
+ */
 export async function signCavageHeaders(
   { keyId, privateKey }: TrafficSender,
   { host, path }: SignedDeliveryTarget,
@@ -45,13 +48,13 @@ export async function signCavageHeaders(
   }
 }
 
-/** By type of key: the name on the wire, and how node:crypto calls the digest. */
+/** Algorithms by type of key: the name on the wire, and the digest in node:crypto. */
 const algorithms: Readonly<Record<string, { readonly name: string; readonly digest: string | null }>> = {
   rsa: { name: 'rsa-v1_5-sha256', digest: 'sha256' },
   ed25519: { name: 'ed25519', digest: null },
 }
 
-/** A POST signed as Mastodon signs by RFC 9421: method, whole target and content. */
+/** Signs a POST as Mastodon does by RFC 9421: method, whole target and content. */
 export async function signMessageDelivery(
   { keyId, privateKey }: TrafficSender,
   { host, path }: SignedDeliveryTarget,

@@ -1,4 +1,5 @@
-import type { HttpAnswer } from '../http/load.ts'
+// Generates signed posts of many senders to one agent.
+import type { HttpAnswer } from '../http/message.ts'
 import { gatewayHost } from '../ours/open.ts'
 import type { Fediverse, KeyKind, TrafficSender } from './fediverse.ts'
 import { createSenders, openFediverse } from './fediverse.ts'
@@ -8,7 +9,7 @@ import { signDelivery, signMessageDelivery } from './sign-delivery.ts'
 export interface Traffic extends Disposable {
   readonly senders: readonly TrafficSender[]
   readonly fediverse: Fediverse
-  /** Signed requests, never made before. */
+  /** Prepares signed requests that were never made before. */
   prepare(count: number, scheme?: SigningScheme): Promise<readonly Uint8Array[]>
 }
 
@@ -21,7 +22,7 @@ interface TrafficOptions {
 type SigningScheme = 'cavage' | 'rfc9421'
 
 const signers = { cavage: signDelivery, rfc9421: signMessageDelivery } as const
-/** Different in every run: some servers under measurement outlive one. */
+/** The first serial number, which differs in every run, because some measured servers outlive one. */
 const firstSerial = Date.now() * 1000
 
 export async function openTraffic({ agent, senders: count, keys = 'rsa' }: TrafficOptions): Promise<Traffic> {
@@ -44,7 +45,7 @@ export async function openTraffic({ agent, senders: count, keys = 'rsa' }: Traff
   }
 }
 
-/** What an inbox answers when it takes a post. */
+/** Returns true if an answer shows that the inbox has accepted a post. */
 export function isTaken({ status }: HttpAnswer): boolean {
   return status === 202
 }
@@ -54,13 +55,13 @@ export function addressAgent(agent: string): Addressee {
 }
 
 interface Addressee {
-  /** Actor IRI of the agent that is mentioned. */
+  /** The actor IRI of the mentioned agent. */
   readonly actorId: string
-  /** `@name@host` */
+  /** The handle of the mentioned agent, `@name@host`. */
   readonly handle: string
 }
 
-/** The vocabulary Mastodon spells out beside the ActivityStreams context. */
+/** The vocabulary that Mastodon spells out in addition to the ActivityStreams context. */
 const context = [
   'https://www.w3.org/ns/activitystreams',
   {
@@ -77,7 +78,7 @@ const context = [
 const prose =
   'Good morning! Could you look up when the last train back from the coast leaves on Sunday, whether it takes bicycles, and what it costs for two? '
 
-/** A `Create` of a public `Note` that mentions one agent, as Mastodon writes it; about 2.3 KB. */
+/** Formats a `Create` of a public `Note` that mentions one agent, as Mastodon writes it; about 2.3 KB. */
 export function formatCreateNote(
   { host, actorId }: Pick<TrafficSender, 'host' | 'actorId'>,
   { actorId: agent, handle }: Addressee,

@@ -21,7 +21,7 @@ test('pairWithEarlier() puts the earlier server beside its present rival', () =>
       entry: then,
       setup: { tree: {} },
       against: 'Postern',
-      aim: 0.97,
+      aim: { atLeast: 0.97 },
     },
   ])
 })

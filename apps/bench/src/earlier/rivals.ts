@@ -1,3 +1,5 @@
+// Pairs each server of the bench with the same server of an earlier commit.
+import type { Bound } from '../aims/bound.ts'
 import type { EarlierTree } from '../harness/earlier-tree.ts'
 import type { BenchCase, Contender } from '../harness/rounds.ts'
 import { isOurs } from '../ours/open.ts'
@@ -5,14 +7,14 @@ import { isOurs } from '../ours/open.ts'
 /** A server under measurement whose file the earlier commit may have, too. */
 type Rivalled = Pick<Contender, 'name' | 'note' | 'entry' | 'needs'>
 
-/** What no later commit may fall below: the cost of a message then, divided by what it costs now. */
-const aim = 0.97
+/** The lower bound for every later commit: the cost of a message at the earlier commit, divided by the present cost. */
+const aim: Bound = { atLeast: 0.97 }
 
-/** Each of the servers and the same one of the earlier commit, as far as that commit has it. */
+/** Pairs each server with the same one of the earlier commit, if that commit has it. */
 export function pairWithEarlier<Server extends Rivalled>(
   servers: readonly Server[],
   earlier: EarlierTree,
-): readonly (Server & { readonly against?: string; readonly aim?: number })[] {
+): readonly (Server & { readonly against?: string; readonly aim?: Bound })[] {
   return servers.flatMap(server => {
     const entry = earlier.find(server.entry)
     const hasAll = (server.needs ?? []).every(file => earlier.find(file))
@@ -22,7 +24,9 @@ export function pairWithEarlier<Server extends Rivalled>(
   })
 }
 
-/** The case with our own servers only, each beside the one of the earlier commit; without contenders when it has none of them. */
+/**
+ * Returns the case with only our own servers, each compared with the one of the earlier commit. It has no contenders if that commit has none of them.
+ */
 export function rivalCase(benchCase: BenchCase, earlier: EarlierTree): BenchCase {
   return { ...benchCase, contenders: pairWithEarlier(benchCase.contenders.filter(isOurs), earlier) }
 }

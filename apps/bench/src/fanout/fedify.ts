@@ -1,3 +1,4 @@
+// Sends one post to many inboxes with Fedify, for comparison.
 import {
   createFederation,
   generateCryptoKeyPair,
@@ -14,7 +15,7 @@ import { serveMeasured } from '../servers/child.ts'
 
 const author = 'herald'
 
-/** Fedify sending as its manual sets it up: a queue in memory, worked in parallel; RSA for requests, Ed25519 for the object. */
+/** Fedify sends as its manual sets it up: a queue in memory with parallel workers; RSA for requests, Ed25519 for the object. */
 await serveMeasured<FanoutSetup>(async ({ port, count }) => {
   let sent = 0
   const realFetch = globalThis.fetch

@@ -1,3 +1,4 @@
+// Sends one signed POST to each inbox and does nothing else: the floor of the fan-out.
 import { once } from 'node:events'
 import type { IncomingMessage, RequestOptions } from 'node:http'
 import { Agent, request } from 'node:http'
@@ -9,10 +10,10 @@ import type { FanoutOrder, FanoutSetup } from '../orders/fanout.ts'
 import { inboxHost } from '../orders/fanout.ts'
 import { serveMeasured } from '../servers/child.ts'
 
-/** Requests under way at a time. */
+/** The number of concurrent requests. */
 const width = 64
 
-/** What no sender can do without: one RSA-2048 signature and one POST over a kept connection for each inbox. */
+/** Serves the minimum that every sender needs: for each inbox, one RSA-2048 signature and one POST over a persistent connection. */
 await serveMeasured<FanoutSetup>(async ({ port, count }) => {
   const [sender] = (await createSenders(1)) as [TrafficSender]
   const agent = new Agent({ keepAlive: true, maxSockets: width })

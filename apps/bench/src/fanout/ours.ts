@@ -1,4 +1,5 @@
-import type { RelationEffect, Store } from '@postern/core'
+// Runs the gateway with an agent that posts to all its followers.
+import type { RelationEffect, Store } from '@postern/pipeline'
 import { makeIntake } from '../growth/stock.ts'
 import type { FanoutOrder, FanoutSetup } from '../orders/fanout.ts'
 import { inboxHost } from '../orders/fanout.ts'
@@ -6,7 +7,7 @@ import { serveSending } from '../ours/sending.ts'
 
 const agent = 'herald'
 
-/** The gateway, and an agent that posts to all who follow it whenever somebody wakes it. */
+/** Runs the gateway with an agent that posts to all its followers whenever it gets a message. */
 await serveSending<FanoutSetup, FanoutOrder>(({ port, count }) => ({
   tree: {
     network: { loopback: Object.fromEntries(Array.from({ length: count }, (_, index) => [inboxHost(index), port])) },

@@ -1,8 +1,9 @@
+// Accepts signed deliveries to any inbox and counts them.
 import { createServer } from 'node:http'
 import { serveMeasured } from '../servers/child.ts'
 import { listenOnFreePort } from '../servers/loopback.ts'
 
-/** All the inboxes: they count what comes signed, and look no further. */
+/** Serves all inboxes, which count signed deliveries and check nothing else. */
 await serveMeasured(async () => {
   let taken = 0
   const server = createServer((request, response) => {

@@ -1,3 +1,4 @@
+// Floods an inbox with unsigned or forged posts at a given rate.
 import { constants, setPriority } from 'node:os'
 import { paceServer } from '../http/load.ts'
 import { serveMeasured } from '../servers/child.ts'
@@ -5,20 +6,20 @@ import { openSite } from '../servers/site.ts'
 import type { FloodKind } from './requests.ts'
 import { forge } from './requests.ts'
 
-/** `ready` makes the requests, `go` sends them. */
+/** An order to the flooder: `ready` makes the requests, `go` sends them. */
 export type FloodOrder =
   | { readonly step: 'ready'; readonly kind: FloodKind; readonly count: number }
   | { readonly step: 'go'; readonly port: number; readonly perSecond: number }
 
-/** How many of each status came back, and how fast it really went. */
+/** The number of answers by status, and the real rate of the flood. */
 export interface Flooded {
   readonly perSecond: number
   readonly statuses: Readonly<Record<string, number>>
 }
 
-/** The attacker: the requests, and the hosts that its names point to, where nobody lives. */
+/** Serves the attacker's side: its requests, and the hosts of the names that it claims, which have no actors. */
 await serveMeasured(async () => {
-  // It shares a core with the honest client, whose latency is measured.
+  // The attacker shares a core with the honest client, whose latency is measured.
   setPriority(constants.priority.PRIORITY_LOW)
   const site = await openSite(new Map())
   let requests: readonly Uint8Array[] = []
@@ -35,7 +36,7 @@ await serveMeasured(async () => {
       const statuses: Record<string, number> = {}
       const isAccepted = ({ status }: { readonly status: number }) => {
         statuses[status] = (statuses[status] ?? 0) + 1
-        // The gateway must let none of it in.
+        // The gateway must accept none of the requests.
         return status >= 400
       }
       const { port, perSecond } = order

@@ -1,10 +1,11 @@
+// Generates the posts of an attacker: unsigned, or with a forged signature.
 import { randomBytes } from 'node:crypto'
 import { formatDigestField } from '../activitypub/sign-delivery.ts'
 import { addressAgent, formatCreateNote } from '../activitypub/traffic.ts'
-import { formatRequest } from '../http/load.ts'
+import { formatRequest } from '../http/message.ts'
 import { gatewayHost } from '../ours/open.ts'
 
-/** Hosts of the forgers; they exist, but none of their people does. */
+/** The hosts of the forgers. The hosts exist, but their people do not. */
 export const forgedHosts: readonly string[] = Array.from({ length: 50 }, (_, index) => `forged-${index}.test`)
 
 const agent = 'silent'
@@ -13,13 +14,13 @@ let serial = 0
 
 export type FloodKind = 'unsigned' | 'forged'
 
-/** A post like any other, only without a proof. */
+/** Makes an ordinary post without a proof. */
 function makeUnsigned(): Uint8Array {
   const { body, headers } = makePost()
   return formatRequest(path, headers, body)
 }
 
-/** All that can be checked without a key is right: time, digest, coverage, whose key it says to be. Each names another key. */
+/** Makes a post whose time, digest, coverage and key owner are right: everything that can be checked without a key. Each post names another key. */
 function makeForged(): Uint8Array {
   const { body, headers, actorId } = makePost()
   const names = '(request-target) host date digest content-type'

@@ -1,10 +1,13 @@
+// Measures the cost of one message as the number of stored messages grows.
 import { mkdtempDisposableSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Traffic } from '../activitypub/traffic.ts'
 import { isTaken, openTraffic } from '../activitypub/traffic.ts'
-import type { Figure, ProbeOptions } from '../harness/figure.ts'
-import { median, medianRatio, settleServer } from '../harness/measure.ts'
+import { rows } from '../aims/rows.ts'
+import { settleServer } from '../harness/measure.ts'
+import { median, medianRatio } from '../harness/median.ts'
+import type { Figure, ProbeOptions } from '../harness/tables/figure.ts'
 import { measureByTurns } from '../harness/turns.ts'
 import { saturateServer } from '../http/load.ts'
 import { describeBenchGateway } from '../ours/open.ts'
@@ -20,9 +23,8 @@ const marks = {
   usual: [1_000, 10_000, 100_000],
   full: [1_000, 10_000, 100_000, 1_000_000],
 } as const
-const aim = { atMost: 1.2 } as const
 const maxRounds = 5
-/** Messages that warm each gateway up, and of each round. */
+/** The numbers of messages that warm each gateway up, and of each round. Larger numbers would fill the small store. */
 const counts = { warmUp: 600, line: 300, admit: 500 } as const
 
 interface Stocks {
@@ -31,10 +33,10 @@ interface Stocks {
   readonly directories: readonly string[]
 }
 
-/** By mark, then by round. */
+/** Costs by mark, then by round. */
 type Costs = readonly (readonly Cost[])[]
 
-/** What one message costs among few and among many that are stored already. */
+/** Measures the cost of one message among few and among many stored ones. */
 export async function probeGrowth(options: ProbeOptions): Promise<readonly Figure[]> {
   using base = mkdtempDisposableSync(join(tmpdir(), 'postern-bench-'))
   const rounds = Math.min(options.rounds, maxRounds)
@@ -56,7 +58,7 @@ async function stock(base: string, rounds: number, { quick, full, cores, progres
   return { stocks: { marks: sizes, bytes, directories }, admission }
 }
 
-/** Real, signed posts to a gateway on each of the stores, by turns. */
+/** Measures real, signed posts to a gateway on each of the stores in turn. */
 async function measureLines(
   { directories }: Stocks,
   rounds: number,
@@ -75,7 +77,7 @@ async function measureLines(
   )
 }
 
-/** In, through the agent, and its answer out to where the post came from. */
+/** Measures posts from their arrival, through the agent, to the delivery of the answers to their authors. */
 async function measureLine(gateway: ServerProcess, traffic: Traffic, count: number): Promise<Cost> {
   const requests = await traffic.prepare(count)
   const before = await gateway.sample()
@@ -86,15 +88,20 @@ async function measureLine(gateway: ServerProcess, traffic: Traffic, count: numb
 }
 
 const what = {
-  admit: { name: 'admitted', note: 'one message by the store’s own port, 250 at a time' },
+  admit: {
+    name: 'admission',
+    note: 'one message by the store’s own port, 250 at a time',
+    aim: rows.admission.aim,
+  },
   line: {
-    name: 'whole line',
+    name: 'whole path',
+    aim: { atMost: 1.2 },
     note: 'one signed post: verified, stored, answered by an agent, the answer signed and delivered',
   },
 } as const
 
 function toFigures(kind: keyof typeof what, costs: Costs, { marks: sizes, bytes }: Stocks): readonly Figure[] {
-  const { name, note } = what[kind]
+  const { name, note, aim } = what[kind]
   return sizes.map((mark, index) => {
     const own = costs[index] ?? []
     const first = costs[0] ?? []
@@ -112,6 +119,7 @@ function toFigures(kind: keyof typeof what, costs: Costs, { marks: sizes, bytes 
         against: `÷ at ${sizes[0]}`,
         aim,
       }),
+      ...(kind === 'admit' && mark === marks.full.at(-1) && { row: rows.admission.row }),
     }
   })
 }

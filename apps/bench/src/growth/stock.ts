@@ -1,19 +1,20 @@
+// Fills a store with messages, answers and deliveries through its own port.
 import { hash } from 'node:crypto'
-import type { Answer, Intake, LeaseRequest, Store, Turn } from '@postern/core'
+import type { Answer, Intake, LeaseRequest, Store, Turn } from '@postern/pipeline'
 import { addressAgent, formatCreateNote } from '../activitypub/traffic.ts'
 import { gatewayHost } from '../ours/open.ts'
 
-/** As many as share one commit. */
+/** The number of messages that share one commit. */
 const portion = 250
 const lease = { holder: 'stock', limit: portion, leaseMs: 600_000 } satisfies LeaseRequest
 
 export interface Cost {
-  /** CPU time of the whole process, µs. */
+  /** The CPU time of the whole process, µs. */
   readonly cpuMicros: number
   readonly wallMicros: number
 }
 
-/** Messages `from` … `to - 1` through the store's own port, whole: admitted, answered, delivered. */
+/** Stores messages `from` … `to - 1` through the store's own port: admitted, answered, delivered. */
 export async function stockStore(store: Store, from: number, to: number): Promise<void> {
   for (let at = from; at < to; at += portion) {
     await admitPortion(store, at, Math.min(portion, to - at))
@@ -21,7 +22,7 @@ export async function stockStore(store: Store, from: number, to: number): Promis
   }
 }
 
-/** What it costs to admit `count` messages, each; answering and delivering them afterwards does not count. */
+/** Measures the cost of admitting each of `count` messages; answering and delivering them afterwards does not count. */
 export async function measureAdmission(store: Store, from: number, count: number): Promise<Cost> {
   let cpu = 0
   let wall = 0
@@ -43,7 +44,7 @@ async function admitPortion(store: Store, from: number, count: number): Promise<
   )
 }
 
-/** Until nothing is left to do; of one thread only one turn is ready at a time. */
+/** Works until nothing is left to do, because only one turn of a thread is ready at a time. */
 async function finishPortion(store: Store): Promise<void> {
   while (true) {
     const turns = await store.leaseTurns(lease)
@@ -57,12 +58,12 @@ async function finishPortion(store: Store): Promise<void> {
 
 export const answering = 'brief'
 const people = 5_000
-/** Every how many messages somebody begins a new conversation; the others go on with one that is up to this many old. */
+/** The interval, in messages, at which a new conversation begins; the others continue one that is at most `reach` messages old. */
 const newThreadEvery = 2
 const reach = 2_000
 const recipientOf = (agent: string) => `@${agent}@${gatewayHost}`
 
-/** The message of this number as the ActivityPub door hands it in: from one of thousands of people, half of them replies. */
+/** Makes the message of this number in the form of the ActivityPub channel: from one of thousands of people, half of them replies. */
 export function makeIntake(number: number, agent = answering): Intake {
   const host = `people-${number % 500}.test`
   const actorId = `https://${host}/users/user${number % people}`
@@ -73,7 +74,7 @@ export function makeIntake(number: number, agent = answering): Intake {
     agent,
     message: {
       id: `${object}/activity`,
-      thread_id: earlier ?? `tag:${host},2026-01-01:objectId=${number}:objectType=Conversation`,
+      thread_source: earlier ?? `tag:${host},2026-01-01:objectId=${number}:objectType=Conversation`,
       ...(earlier && { in_reply_to: earlier }),
       sender: {
         address: `@user${number % people}@${host}`,
@@ -105,7 +106,7 @@ export function makeIntake(number: number, agent = answering): Intake {
   }
 }
 
-/** What the agent says to it, and where that goes. */
+/** Makes the agent's answer to a turn, with its delivery. */
 function makeAnswer({ content, message }: Turn): Answer {
   const id = hash('sha256', String(message)).slice(0, 32)
   const inbox = `https://${content.sender.address.split('@')[2]}/inbox`
@@ -129,7 +130,7 @@ function objectOf(number: number): string {
   return `https://people-${number % 500}.test/users/user${number % people}/statuses/${number}`
 }
 
-/** Spread like chance, and the same in every run. */
+/** Picks an earlier message, spread evenly, and the same in every run. */
 function pickEarlier(number: number): number {
   const step = 1 + ((number * 7_919) % reach)
   return Math.max(0, number - step)

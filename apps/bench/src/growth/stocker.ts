@@ -1,6 +1,7 @@
+// Fills stores to several sizes and measures admission to each, in a process of its own.
 import { cpSync, mkdirSync, readdirSync, renameSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Store } from '@postern/core'
+import type { Store } from '@postern/pipeline'
 import { measureByTurns } from '../harness/turns.ts'
 import { openMeasuredGateway } from '../ours/open.ts'
 import { serveMeasured } from '../servers/child.ts'
@@ -10,7 +11,7 @@ export type StockOrder =
   | { readonly step: 'fill'; readonly base: string; readonly marks: readonly number[] }
   | { readonly step: 'admit'; readonly directories: readonly string[]; readonly rounds: number; readonly count: number }
 
-/** Numbers of what is admitted to measure; above every message in stock. */
+/** The numbers of the messages that are admitted for measuring, above those of every stored message. */
 let next = 1_000_000_000
 
 await serveMeasured(async () => ({
@@ -24,8 +25,8 @@ function obey(order: StockOrder) {
 }
 
 /**
- * One store that grows, and a copy of it at each mark but the last, which it becomes itself: `<base>/<mark>`.
- * @returns bytes of the stores, by mark
+ * Fills one store, and copies it at each mark except the last, for which it is used itself: `<base>/<mark>`.
+ * @returns the size of each store in bytes, by mark
  */
 async function fill(base: string, marks: readonly number[]): Promise<readonly number[]> {
   const growing = join(base, 'growing')
@@ -43,7 +44,7 @@ async function fill(base: string, marks: readonly number[]): Promise<readonly nu
   return bytes
 }
 
-/** @returns costs by directory and round */
+/** Measures admission to the stores by turns. @returns costs by directory and round */
 async function admitByTurns({ directories, rounds, count }: Extract<StockOrder, { step: 'admit' }>) {
   const gateways = await Promise.all(directories.map(directory => openMeasuredGateway(directory)))
   const costs = await measureByTurns(gateways, { title: '', rounds, progress() {} }, ({ store }) => {
@@ -55,7 +56,7 @@ async function admitByTurns({ directories, rounds, count }: Extract<StockOrder, 
   return costs
 }
 
-/** A gateway that is opened and never started has a store at which nobody works. */
+/** Opens a gateway without starting it, so that nothing else works on its store. */
 async function withStore(directory: string, use: (store: Store) => Promise<void>): Promise<void> {
   const gateway = await openMeasuredGateway(directory)
   await use(gateway.store)

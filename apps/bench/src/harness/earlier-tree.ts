@@ -1,3 +1,4 @@
+// Checks out an earlier commit of this repository and installs its packages, to measure against it.
 import { execFile } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,23 +9,23 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 const repository = fileURLToPath(new URL('../../../../', import.meta.url))
 
-/** Another commit of this repository, with the packages it names, in a temporary folder. */
+/** Another commit of this repository, with the packages that it names, in a temporary folder. */
 export interface EarlierTree {
-  /** As it was asked for. */
+  /** The commit in the notation of the command line. */
   readonly commit: string
-  /** The same file there; undefined where that commit has none. */
+  /** Finds the same file in the commit; undefined if the commit does not have it. */
   find(file: URL): URL | undefined
   remove(): Promise<void>
 }
 
-/** @throws Error when git knows no such commit or its packages cannot be installed */
+/** Checks out a commit and installs its packages. @throws Error if git knows no such commit, or its packages cannot be installed */
 export async function openEarlierTree(commit: string): Promise<EarlierTree> {
   const git = (...args: string[]) => run('git', ['-C', repository, ...args])
-  const found = await git('rev-parse', '--verify', '--quiet', '--end-of-options', `${commit}^{commit}`).catch(() => {
+  const revision = await git('rev-parse', '--verify', '--quiet', '--end-of-options', `${commit}^{commit}`).catch(() => {
     throw new TypeError(`--against "${commit}" is no commit here. "git log --oneline" lists those there are.`)
   })
   const directory = join(mkdtempSync(join(tmpdir(), 'postern-bench-')), 'earlier')
-  await git('worktree', 'add', '--detach', directory, found.stdout.trim())
+  await git('worktree', 'add', '--detach', directory, revision.stdout.trim())
   const remove = async () => {
     await git('worktree', 'remove', '--force', directory)
     rmSync(join(directory, '..'), { recursive: true, force: true })

@@ -1,21 +1,23 @@
+// Measures one round at one server: throughput, CPU time per message, latency and memory.
 import type { HttpLoad } from '../http/load.ts'
 import { paceServer, saturateServer } from '../http/load.ts'
 import type { Sample, ServerProcess } from '../servers/process.ts'
+import { quantile } from './median.ts'
 
-/** What one round at one server gave. */
+/** The result of one round at one server. */
 export interface RoundResult {
-  /** CPU time of the server process per message, µs. */
+  /** The CPU time of the server process per message, µs. */
   readonly cpuMicros: number
   /** Messages per second of wall time while saturated. */
   readonly perSecond: number
-  /** Of the paced phase, ms. */
+  /** Latency of the paced phase, ms. */
   readonly p99: number
-  /** Bytes, at the end of the saturated phase. */
+  /** The resident memory at the end of the saturated phase, bytes. */
   readonly rss: number
   readonly messages: number
 }
 
-/** Share of its own saturated rate at which a server's latency is taken. */
+/** Share of a server's saturated rate at which its latency is measured. */
 export const pacedShare = 0.3
 
 interface RoundOptions {
@@ -24,7 +26,7 @@ interface RoundOptions {
   readonly seconds: number
 }
 
-/** Saturates a server, waits until it has done all it accepted, then takes its latency at a comfortable load. */
+/** Saturates a server, waits until it has handled everything it accepted, then measures its latency at a moderate load. */
 export async function measureRound({ server, load, seconds }: RoundOptions): Promise<RoundResult> {
   const reserved = Math.ceil((load.requests.length * pacedShare) / 2 / (1 + pacedShare / 2))
   const before = await server.sample()
@@ -33,8 +35,11 @@ export async function measureRound({ server, load, seconds }: RoundOptions): Pro
   const after = await settleServer(server, before.handled + saturated.accepted)
   const perSecond = saturated.accepted / saturated.seconds
   const pacedRate = perSecond * pacedShare
-  const rest = load.requests.slice(saturated.accepted, saturated.accepted + Math.ceil((pacedRate * seconds) / 2))
-  const paced = await paceServer({ ...load, requests: rest }, pacedRate)
+  const remainingRequests = load.requests.slice(
+    saturated.accepted,
+    saturated.accepted + Math.ceil((pacedRate * seconds) / 2),
+  )
+  const paced = await paceServer({ ...load, requests: remainingRequests }, pacedRate)
   await settleServer(server, after.handled + paced.accepted)
   return {
     cpuMicros: (after.cpu - before.cpu) / saturated.accepted,
@@ -48,12 +53,12 @@ export async function measureRound({ server, load, seconds }: RoundOptions): Pro
 const settleLimitMs = 60_000
 const restLimitMs = 2_000
 const settleStepMs = 40
-/** A process that used less than this since the last look is at rest, µs. */
+/** A process is at rest if it used less CPU time than this since the last sample, µs. */
 const restMicros = 2_000
 
 /**
- * Work a server puts off until after its answer is part of the message's price.
- * @returns what it has used then, and when everything was done, by this process's clock, ms
+ * Waits until a server is at rest, because work that it postpones until after its answer is part of the cost of a message.
+ * @returns what it has used by then, and when it had handled everything, in ms of this process's clock
  * @throws Error when it has not handled exactly what it accepted
  */
 export async function settleServer(
@@ -68,7 +73,7 @@ export async function settleServer(
   return { ...atRest, doneAt }
 }
 
-/** Looks until what it sees will do, or the time is over; the last look either way. */
+/** Samples a server until a sample is enough or the time is up. Returns the last sample in both cases. */
 async function sampleUntil(
   server: ServerProcess,
   isEnough: (sample: Sample, last: Sample) => boolean,
@@ -83,27 +88,4 @@ async function sampleUntil(
     last = sample
   }
   return last
-}
-
-/** The value at `share` (0–1) of the sorted values; NaN of none. */
-export function quantile(values: readonly number[], share: number): number {
-  const sorted = values.toSorted((a, b) => a - b)
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
-}
-
-/** The middle one of the ratios that the figures of each round have. */
-export function medianRatio<Round>(
-  rounds: readonly Round[],
-  beside: readonly Round[],
-  pick: (round: Round) => number,
-): number {
-  return median(rounds.map((each, index) => pick(each) / pick(beside[index] ?? each)))
-}
-
-/** The middle value; the mean of the two middle ones of an even count. */
-export function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b)
-  const middle = sorted.length / 2
-  const [low, high] = [sorted[Math.ceil(middle) - 1], sorted[Math.floor(middle)]]
-  return low === undefined || high === undefined ? Number.NaN : (low + high) / 2
 }

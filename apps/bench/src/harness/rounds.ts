@@ -1,27 +1,32 @@
-import type { HttpAnswer } from '../http/load.ts'
-import type { Cores, ServerProcess } from '../servers/process.ts'
+// Runs the servers of a bench case in turns, each round with the same requests.
+import type { AimRow } from '../aims/rows.ts'
+import type { HttpAnswer } from '../http/message.ts'
+import type { Cores } from '../servers/cores.ts'
+import type { ServerProcess } from '../servers/process.ts'
 import { startServer } from '../servers/process.ts'
 import type { RoundResult } from './measure.ts'
 import { measureRound, pacedShare } from './measure.ts'
 import { measureByTurns } from './turns.ts'
+import { warmUpServers } from './warm-up.ts'
 
-/** One server that takes the case's requests. */
-export interface Contender {
+/**
+ * One server that takes the case's requests. The bound of its `aim` is of the ratio "its CPU time per message ÷ ours"; ourselves and mere
+ * information have none.
+ */
+export interface Contender extends Partial<AimRow> {
   readonly name: string
-  /** What a reader should know about what it does and does not do. */
+  /** Facts for the reader about the work that it does and does not do. */
   readonly note: string
-  /** The file that runs it, and what that file is told. */
+  /** The file that runs it, and the setup that the file gets. */
   readonly entry: URL
   readonly setup: unknown
-  /** Flags of Node it is started with. */
+  /** The flags of Node that it starts with. */
   readonly nodeFlags?: readonly string[] | undefined
-  /** Least ratio "its CPU time per message ÷ ours" we aim for; absent for ourselves and for mere information. */
-  readonly aim?: number | undefined
-  /** The contender this one is compared with; default: the case's first one. */
+  /** The contender that this one is compared with. Absent for the case's first one. */
   readonly against?: string | undefined
-  /** Files beside `entry` without which it cannot do the job: an earlier commit may lack them. */
+  /** Files next to `entry` without which it cannot do the job, because an earlier commit may lack them. */
   readonly needs?: readonly URL[] | undefined
-  /** Where this contender wants its requests, when it differs from the others' address or credentials. */
+  /** The variant of its requests, if their address or credentials differ from those of others. */
   readonly variant?: string | undefined
 }
 
@@ -30,11 +35,11 @@ export interface BenchCase {
   readonly name: string
   readonly title: string
   readonly connections: number
-  /** Messages of the round that only warms up; default 4 000. */
-  readonly warmUp?: number | undefined
-  /** Ours comes first. */
+  /** The largest number of warm-up messages, if 40,000 would take too long. */
+  readonly maxWarmUp?: number | undefined
+  /** The contenders, ours first. */
   readonly contenders: readonly Contender[]
-  /** Fresh requests, never sent before; made before a round, outside of the measured time. */
+  /** Prepares fresh requests, never sent before. They are made before a round, outside of the measured time. */
   prepare(count: number, variant?: string): Promise<readonly Uint8Array[]>
   isAccepted(answer: HttpAnswer): boolean
   close(): Promise<void>
@@ -42,34 +47,37 @@ export interface BenchCase {
 
 export interface RoundsOptions {
   readonly rounds: number
-  /** Of each saturated phase. */
+  /** The number of messages that each server handles before the first round. */
+  readonly warmUp: number
+  /** The length of each saturated phase, seconds. */
   readonly seconds: number
   readonly cores: Cores | undefined
-  /** Tells a waiting person what goes on. */
+  /** Reports the progress to a waiting person. */
   progress(text: string): void
 }
 
-/** What all rounds gave, by contender, in the case's order. */
+/** The results of all rounds, by contender, in the case's order. */
 export type CaseResults = ReadonlyMap<Contender, readonly RoundResult[]>
 
-/** Messages of the first round, which only warms up: compilers, caches, keys, connections. */
-const warmUpCount = 4_000
-
-/** Starts every contender, then measures them by turns. */
+/** Starts every contender, warms it up, then measures them by turns. */
 export async function runRounds(benchCase: BenchCase, options: RoundsOptions): Promise<CaseResults> {
-  const { seconds, cores } = options
-  const { contenders, name: title, warmUp = warmUpCount } = benchCase
+  const { seconds, cores, progress } = options
+  const { contenders, name: title, maxWarmUp = options.warmUp } = benchCase
   await using servers = new AsyncDisposableStack()
-  const running: { readonly contender: Contender; readonly server: ServerProcess; perSecond: number }[] = []
+  const running: Running[] = []
   for (const contender of contenders) {
     const server = servers.use(await startServer({ ...contender, core: cores?.server }))
-    running.push({ contender, server, perSecond: 0 })
+    running.push({ contender, server, variant: contender.variant, perSecond: 0 })
   }
+  const count = Math.min(maxWarmUp, options.warmUp)
+  progress(`${title}: warming up with ${count} messages each`)
+  const rates = await warmUpServers(running, benchCase, count)
+  for (const [index, one] of running.entries()) one.perSecond = rates[index] ?? 0
   const takeRequests = createSupply(benchCase)
   const results = await measureByTurns(running, { ...options, title }, async (one, round) => {
-    // Enough for the fastest of them in both phases of a round.
+    // This is enough for the fastest contender in both phases of a round.
     const fastest = Math.max(...running.map(({ perSecond }) => perSecond))
-    const needed = round === 0 ? warmUp : Math.ceil(fastest * seconds * (1 + pacedShare / 2) * 1.1)
+    const needed = Math.ceil(fastest * seconds * (1 + pacedShare / 2) * 1.1)
     const { server, contender } = one
     const requests = await takeRequests(round, needed, contender.variant)
     const result = await measureRound({ server, load: { ...benchCase, port: server.port, requests }, seconds })
@@ -79,7 +87,15 @@ export async function runRounds(benchCase: BenchCase, options: RoundsOptions): P
   return new Map(contenders.map((contender, index) => [contender, results[index] ?? []]))
 }
 
-/** In one round everybody with the same variant gets the very same requests. */
+interface Running {
+  readonly contender: Contender
+  readonly server: ServerProcess
+  readonly variant: string | undefined
+  /** The messages per second of the last round. */
+  perSecond: number
+}
+
+/** Creates the supply of requests. In one round, all contenders of the same variant get the same requests. */
 function createSupply(benchCase: BenchCase) {
   const prepared = new Map<string, Promise<readonly Uint8Array[]>>()
   let currentRound = -1

@@ -1,39 +1,41 @@
+// Races servers that send (mail, posts) to a sink that counts the arrivals.
+import type { AimRow } from '../aims/rows.ts'
 import type { ServerProcess } from '../servers/process.ts'
 import { startServer } from '../servers/process.ts'
-import type { Figure, ProbeOptions } from './figure.ts'
-import { median, medianRatio, settleServer } from './measure.ts'
+import { settleServer } from './measure.ts'
+import { median, medianRatio } from './median.ts'
 import type { Contender } from './rounds.ts'
+import type { Figure, ProbeOptions } from './tables/figure.ts'
 import { measureByTurns } from './turns.ts'
 
-/** A server that sends when it is ordered to. */
-export interface SendingServer extends Pick<Contender, 'name' | 'note' | 'entry' | 'nodeFlags' | 'needs'> {
-  /** More of its setup. */
-  readonly more?: Readonly<Record<string, unknown>>
-  /** Least ratio of what ours sends a second to what it does. */
-  readonly aim?: number
+/** A server that sends on command. The bound of its `aim` is for the ratio of our rate to its rate. */
+export interface SendingServer
+  extends Pick<Contender, 'name' | 'note' | 'entry' | 'nodeFlags' | 'needs' | keyof AimRow> {
+  /** Further members of its setup. */
+  readonly extraSetup?: Readonly<Record<string, unknown>>
 }
 
 interface SenderRace {
   readonly title: string
-  /** What is sent: `mails`. */
+  /** The name of the sent items, such as `mails`. */
   readonly what: string
-  /** Ours comes first. */
+  /** The senders, ours first. */
   readonly senders: readonly SendingServer[]
-  /** The file of the server that takes all that is sent, in a process of its own on loopback. */
+  /** The file of the server that accepts everything, in a process of its own on loopback. */
   readonly sink: URL
-  /** Of every sender, beside the port of the sink. */
+  /** The setup of every sender, in addition to the port of the sink. */
   readonly setup?: Readonly<Record<string, unknown>>
   readonly warmUps: number
   readonly rounds: number
-  /** What one order sends. */
+  /** The number of items that one order sends. */
   readonly count: number
-  /** An order that was never given before. */
+  /** Returns an order that was never given before. */
   nextOrder(): unknown
 }
 
 interface Cost {
   readonly perSecond: number
-  /** CPU time of one of what is sent. */
+  /** The CPU time of one sent item, µs. */
   readonly cpuMicros: number
 }
 
@@ -43,8 +45,8 @@ export async function raceSenders(race: SenderRace, { cores, progress }: ProbeOp
   await using servers = new AsyncDisposableStack()
   const sink = servers.use(await startServer({ entry: race.sink, setup: {}, core: cores?.load }))
   const running: ServerProcess[] = []
-  for (const { entry, more, nodeFlags } of senders) {
-    const setup = { ...race.setup, ...more, port: sink.port }
+  for (const { entry, extraSetup, nodeFlags } of senders) {
+    const setup = { ...race.setup, ...extraSetup, port: sink.port }
     running.push(servers.use(await startServer({ entry, setup, nodeFlags, core: cores?.server })))
   }
   const turns = { title: race.title.toLowerCase(), rounds, progress }
@@ -73,7 +75,7 @@ async function sendOrder(
 
 function toFigure(
   { title, what }: SenderRace,
-  { name, note, aim }: SendingServer,
+  { name, note, row, aim }: SendingServer,
   costs: readonly Cost[],
   ours: readonly Cost[] | undefined,
 ): Figure {
@@ -91,6 +93,7 @@ function toFigure(
       ratio: medianRatio(ours, costs, ({ perSecond }) => perSecond),
       against: 'ours ÷ it',
     }),
-    ...(aim !== undefined && { aim: { atLeast: aim } }),
+    ...(row && { row }),
+    ...(aim && { aim }),
   }
 }

@@ -1,13 +1,15 @@
+// Measures several things in turns, every other round in reverse order, to spread the noise of the machine.
 interface TurnOptions {
-  /** Before what the waiting person is told. */
+  /** The prefix of the progress messages. */
   readonly title: string
   readonly rounds: number
   progress(text: string): void
 }
 
 /**
- * Measures things by turns, every other round backwards: A B C, C B A, A B C, … so that other work on the machine, and what a round leaves
- * behind, meets all of them alike. Round 0 only warms up. @returns what the other rounds gave, for each thing
+ * Measures items by turns, every other round in reverse: A B C, C B A, A B C, … so that other work on the machine, and the effects of a round, affect
+ * all of them alike. Round 0 only warms up.
+ * @returns the results of the other rounds, for each item
  */
 export async function measureByTurns<Item, Result>(
   items: readonly Item[],

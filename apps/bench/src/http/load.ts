@@ -1,5 +1,7 @@
-import { once } from 'node:events'
-import { connect } from 'node:net'
+// Generates HTTP/1.1 load over raw sockets: saturated, or at a fixed rate.
+import type { Connection } from './connection.ts'
+import { openConnection } from './connection.ts'
+import type { HttpAnswer } from './message.ts'
 
 export interface HttpLoad {
   readonly port: number
@@ -11,11 +13,11 @@ export interface HttpLoad {
 interface LoadOutcome {
   readonly accepted: number
   readonly seconds: number
-  /** ms each */
+  /** The latency of each request, ms. */
   readonly latencies: readonly number[]
 }
 
-/** Keeps every connection busy until the requests or the seconds run out. */
+/** Keeps every connection busy until no requests are left or the seconds are over. */
 export async function saturateServer(load: HttpLoad, seconds = 60): Promise<LoadOutcome> {
   const until = performance.now() + seconds * 1000
   let next = 0
@@ -29,8 +31,8 @@ export async function saturateServer(load: HttpLoad, seconds = 60): Promise<Load
 }
 
 /**
- * Sends `perSecond` requests on their own clock, whatever the answers do. Latency counts from when a request was due,
- * so a stall is charged to every request it delayed.
+ * Sends `perSecond` requests at a fixed rate, regardless of the answers. Latency counts from the time when a request was due, so a stall counts for
+ * every request that it delayed.
  */
 export async function paceServer(load: HttpLoad, perSecond: number): Promise<LoadOutcome> {
   const begun = performance.now()
@@ -72,76 +74,4 @@ async function runConnections(load: HttpLoad, drive: (send: Send) => Promise<voi
     for (const connection of open) connection.close()
   }
   return { accepted: latencies.length, seconds: (performance.now() - begun) / 1000, latencies }
-}
-
-/** One kept-alive HTTP/1.1 connection that costs the load generator next to nothing. */
-interface Connection {
-  /** Writes a whole request and waits for its answer; one at a time. */
-  exchange(request: Uint8Array): Promise<HttpAnswer>
-  close(): void
-}
-
-export async function openConnection(port: number): Promise<Connection> {
-  const socket = connect({ host: '127.0.0.1', port, noDelay: true })
-  await once(socket, 'connect')
-  let pending: Buffer = Buffer.alloc(0)
-  let waiting: { resolve(answer: HttpAnswer): void; reject(error: Error): void } | undefined
-  socket.on('data', chunk => {
-    pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk])
-    const answer = parseAnswer(pending)
-    if (!answer) return
-    pending = pending.subarray(answer.end)
-    waiting?.resolve(answer)
-  })
-  socket.on('error', error => waiting?.reject(error))
-  socket.on('close', () => waiting?.reject(new Error('the server closed the connection')))
-  return {
-    exchange: request =>
-      new Promise((resolve, reject) => {
-        waiting = { resolve, reject }
-        socket.write(request)
-      }),
-    close: () => void socket.destroy(),
-  }
-}
-
-/** One HTTP/1.1 request as bytes, ready for a socket. */
-export function formatRequest(target: string, headers: Readonly<Record<string, string>>, body: Uint8Array): Uint8Array {
-  const lines = Object.entries({ ...headers, 'content-length': String(body.length) }).map(
-    ([name, value]) => `${name}: ${value}\r\n`,
-  )
-  return Buffer.concat([Buffer.from(`POST ${target} HTTP/1.1\r\n${lines.join('')}\r\n`), body])
-}
-
-export interface HttpAnswer {
-  readonly status: number
-  readonly body: Buffer
-}
-
-/** The answer at the start of `bytes`, and where it ends; undefined while it is incomplete. */
-export function parseAnswer(bytes: Buffer): (HttpAnswer & { readonly end: number }) | undefined {
-  const headEnd = bytes.indexOf('\r\n\r\n')
-  if (headEnd < 0) return undefined
-  const head = bytes.toString('latin1', 0, headEnd).toLowerCase()
-  const status = Number(head.slice(9, 12))
-  const start = headEnd + 4
-  if (head.includes('transfer-encoding: chunked')) return parseChunked(bytes, start, status)
-  const length = Number(/\r\ncontent-length: *(\d+)/.exec(head)?.[1] ?? 0)
-  const end = start + length
-  return bytes.length < end ? undefined : { status, body: bytes.subarray(start, end), end }
-}
-
-function parseChunked(bytes: Buffer, start: number, status: number): (HttpAnswer & { end: number }) | undefined {
-  const chunks: Buffer[] = []
-  let at = start
-  while (true) {
-    const lineEnd = bytes.indexOf('\r\n', at)
-    if (lineEnd < 0) return undefined
-    const size = Number.parseInt(bytes.toString('latin1', at, lineEnd), 16)
-    const next = lineEnd + 2 + size + 2
-    if (bytes.length < next) return undefined
-    if (size === 0) return { status, body: Buffer.concat(chunks), end: next }
-    chunks.push(bytes.subarray(lineEnd + 2, next - 2))
-    at = next
-  }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { formatRequest, parseAnswer } from './load.ts'
+import { formatRequest, parseAnswer } from './message.ts'
 
 const plain = 'HTTP/1.1 202 Accepted\r\nContent-Length: 2\r\n\r\nok'
 const chunked = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n1\r\nd\r\n0\r\n\r\n'

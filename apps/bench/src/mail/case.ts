@@ -1,34 +1,43 @@
+// Defines the bench cases for incoming mail: a small letter, and one of 1 MB.
 import { randomBytes } from 'node:crypto'
 import { endlessBudgets } from '@postern/email'
 import type { MailPlan, SimMail } from '@postern/simulation'
 import { openSimulation } from '@postern/simulation'
+import type { AimRow } from '../aims/rows.ts'
+import { rows } from '../aims/rows.ts'
 import type { BenchCase, Contender } from '../harness/rounds.ts'
-import { formatRequest } from '../http/load.ts'
+import { formatRequest } from '../http/message.ts'
 import { describeBenchGateway, gatewayHost } from '../ours/open.ts'
 
 export const benchIntakeSecret = 'bench-intake-secret'
 const recipient = `silent@${gatewayHost}`
-/** Both publish DKIM, SPF and DMARC in the simulation's DNS. */
+/** The authors of the letters, who publish DKIM, SPF and DMARC in the simulation's DNS. */
 const authors = ['Alice <alice@alice.test>', 'Quentin <quentin@quarantine.test>']
 
-/** Mail intake by HTTP: a 5 KB multipart letter, DKIM-signed (RSA-2048), judged by DKIM, SPF and DMARC, parsed, stored. */
+/**
+ * Opens the case of mail intake by HTTP: a 5 KB multipart letter, DKIM-signed (RSA-2048), judged by DKIM, SPF and DMARC, parsed, stored.
+ */
 export function openMailCase(): Promise<BenchCase> {
-  return openLetterCase({ name: 'mail', title: 'Mail intake', connections: 16 })
+  return openLetterCase({ name: 'mail', title: 'Mail intake', connections: 16 }, rows.mail)
 }
 
-/** The same letter with a file: 1 MB. */
+/** Opens the case of the same letter with a file: 1 MB. */
 export function openLargeMailCase(): Promise<BenchCase> {
   const file = { filename: 'timetable.pdf', contentType: 'application/pdf', content: randomBytes(700_000) }
-  return openLetterCase({ name: 'maillarge', title: 'Mail of 1 MB', connections: 4, warmUp: 100 }, file)
+  return openLetterCase(
+    { name: 'maillarge', title: 'Mail of 1 MB', connections: 4, maxWarmUp: 400 },
+    { aim: rows.mail.aim },
+    file,
+  )
 }
 
-async function openLetterCase(about: About, file?: Attached): Promise<BenchCase> {
+async function openLetterCase(about: About, aim: Partial<AimRow>, file?: Attached): Promise<BenchCase> {
   const simulation = await openSimulation()
   const run = process.pid.toString(36)
   let serial = 0
   return {
     ...about,
-    contenders: listContenders(simulation.network.dns),
+    contenders: listContenders(simulation.network.dns, aim),
     async prepare(count) {
       const requests: Uint8Array[] = []
       for (let made = 0; made < count; made++)
@@ -40,7 +49,7 @@ async function openLetterCase(about: About, file?: Attached): Promise<BenchCase>
   }
 }
 
-type About = Pick<BenchCase, 'name' | 'title' | 'connections' | 'warmUp'>
+type About = Pick<BenchCase, 'name' | 'title' | 'connections' | 'maxWarmUp'>
 type Attached = NonNullable<MailPlan['attachments']>[number]
 
 async function composeRequest(mail: SimMail, id: string, file?: Attached): Promise<Uint8Array> {
@@ -59,13 +68,13 @@ async function composeRequest(mail: SimMail, id: string, file?: Attached): Promi
 
 type IntakeQuery = ConstructorParameters<typeof URLSearchParams>[0]
 
-/** A mail with its envelope, as a mail server in front of the gateway posts it. */
+/** Formats a mail with its envelope, as a mail server in front of the gateway posts it. */
 export function formatIntake(octets: Uint8Array, envelope: IntakeQuery): Uint8Array {
   const headers = { host: gatewayHost, 'content-type': 'message/rfc822', authorization: `Bearer ${benchIntakeSecret}` }
   return formatRequest(`/email/inbound?${new URLSearchParams(envelope)}`, headers, octets)
 }
 
-function listContenders(dns: readonly string[]): readonly Contender[] {
+function listContenders(dns: readonly string[], aim: Partial<AimRow>): readonly Contender[] {
   const tree = { email: { intake: { secret: benchIntakeSecret }, budgets: endlessBudgets }, network: { dns } }
   return [
     {
@@ -83,7 +92,7 @@ function listContenders(dns: readonly string[]): readonly Contender[] {
       note: 'on bare Hono: authenticate() with cached DNS answers, simpleParser(), one SQLite insert; one durable commit for all that arrive together',
       entry: new URL('./libraries.ts', import.meta.url),
       setup: { dns },
-      aim: 1,
+      ...aim,
     },
   ]
 }
@@ -96,12 +105,12 @@ const paragraphs = [
   'There is no hurry: an answer by Friday evening is early enough, because that is when we pack. Thank you very much, and do enjoy the long week-end yourself!',
 ]
 
-/** The letter as plain text; `id` makes it its own. */
+/** Writes the letter as plain text; `id` makes it unique. */
 export function letterText(id: string): string {
   return ['Dear agent,', ...paragraphs, `With kind regards,\nAlice (${id})`].join('\n\n')
 }
 
-/** The same as a mail program writes it. */
+/** Writes the same letter as the HTML of a mail program. */
 export function html(id: string): string {
   const style = 'margin:0 0 1em 0;font-family:Helvetica,Arial,sans-serif;font-size:14px;line-height:1.5;color:#222222'
   const body = ['Dear agent,', ...paragraphs, `With kind regards,<br>Alice (${id})`]

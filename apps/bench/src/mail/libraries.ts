@@ -1,3 +1,4 @@
+// Receives mail with mailauth and mailparser and one insert, for comparison.
 import { Resolver } from 'node:dns/promises'
 import { Hono } from 'hono'
 import { authenticate } from 'mailauth'
@@ -8,7 +9,7 @@ interface Setup {
   readonly dns: readonly string[]
 }
 
-/** The two libraries as their manuals show them, in one process, with one insert each. */
+/** Runs the two libraries as their manuals show them, in one process, with one insert each. */
 await serveDurable<Setup>((log, { dns }) => {
   const resolver = createCachedResolver(dns)
   return new Hono().post('/email/inbound', async context => {
@@ -23,7 +24,7 @@ await serveDurable<Setup>((log, { dns }) => {
   })
 })
 
-/** Every answer, also a failure, is remembered for good. */
+/** Creates a resolver that caches every answer forever, even a failure. */
 function createCachedResolver(servers: readonly string[]) {
   const resolver = new Resolver()
   resolver.setServers(servers)

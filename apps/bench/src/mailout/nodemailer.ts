@@ -1,3 +1,4 @@
+// Sends mail with nodemailer over pooled connections, for comparison.
 import { generateKeyPairSync } from 'node:crypto'
 import { dkimSign } from 'mailauth/lib/dkim/sign.js'
 import { createTransport } from 'nodemailer'
@@ -9,7 +10,7 @@ import { gatewayHost } from '../ours/open.ts'
 import { serveMeasured } from '../servers/child.ts'
 
 interface Setup extends MailOutSetup {
-  /** Two DKIM signatures by mailauth, as ours are. */
+  /** True to add two DKIM signatures with mailauth, like ours. */
   readonly isSigned: boolean
 }
 
@@ -21,7 +22,7 @@ const signatureData = keys.map(({ privateKey }, index) => ({
   privateKey: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
 }))
 
-/** nodemailer as its manual shows it: a pool of connections, text and HTML; nothing is stored. */
+/** Runs nodemailer as its manual shows it: a pool of connections, text and HTML; nothing is stored. */
 await serveMeasured<Setup>(async ({ port, isSigned }) => {
   const transport = createTransport({ host: '127.0.0.1', port, pool: true, maxMessages: Number.POSITIVE_INFINITY })
   let sent = 0

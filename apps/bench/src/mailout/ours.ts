@@ -1,4 +1,5 @@
-import type { Intake } from '@postern/core'
+// Runs the gateway with stored mail that its agent answers.
+import type { Intake } from '@postern/pipeline'
 import type { MailOrder, MailOutSetup } from '../orders/mailout.ts'
 import { personOf } from '../orders/mailout.ts'
 import { gatewayHost } from '../ours/open.ts'
@@ -6,7 +7,7 @@ import { serveSending } from '../ours/sending.ts'
 
 const agent = 'scribe'
 
-/** The gateway, with mail in its store that its agent answers. */
+/** Runs the gateway with mail in its store that its agent answers. */
 await serveSending<MailOutSetup, MailOrder>(({ port }) => ({
   tree: { email: { submit: { host: '127.0.0.1', port } } },
   async admit(store, { first, count }) {
@@ -16,7 +17,7 @@ await serveSending<MailOutSetup, MailOrder>(({ port }) => ({
   },
 }))
 
-/** A mail as the email door hands it in. */
+/** Makes a mail in the form in which the email channel admits it. */
 function makeMail(number: number): Intake {
   const person = personOf(number)
   const id = `question-${number}@people.test`
@@ -24,7 +25,7 @@ function makeMail(number: number): Intake {
     agent,
     message: {
       id,
-      thread_id: id,
+      thread_source: id,
       sender: { address: `@${person}`, auth_method: 'email-dmarc', verified: true },
       recipient: `@${agent}@${gatewayHost}`,
       parts: [{ kind: 'text', mime: 'text/plain', content: 'When does the last train back from the coast leave?' }],

@@ -1,3 +1,4 @@
+// Accepts mail over SMTP, counts it and drops it.
 import type { Socket } from 'node:net'
 import { createServer } from 'node:net'
 import { serveMeasured } from '../servers/child.ts'
@@ -6,7 +7,7 @@ import { listenOnFreePort } from '../servers/loopback.ts'
 const endOfData = '\r\n.\r\n'
 let taken = 0
 
-/** A smarthost that takes everything, counts it and forgets it. */
+/** A smarthost that accepts every mail, counts it and discards it. */
 await serveMeasured(async () => ({ port: await listenOnFreePort(createServer(serve)), handled: () => taken }))
 
 function serve(socket: Socket): void {

@@ -1,6 +1,7 @@
-import { setTimeout as rest } from 'node:timers/promises'
+// Measures the resident memory of a gateway as up to a hundred thousand messages pass through it.
+import { setTimeout as sleep } from 'node:timers/promises'
 import { isTaken, openTraffic } from '../activitypub/traffic.ts'
-import type { Figure, ProbeOptions } from '../harness/figure.ts'
+import type { Figure, ProbeOptions } from '../harness/tables/figure.ts'
 import { saturateServer } from '../http/load.ts'
 import type { LaunchedGateway } from '../ours/launched-gateway.ts'
 import { launchGateway } from '../ours/launched-gateway.ts'
@@ -8,16 +9,16 @@ import { findAgentModule, gatewayHost, unreachableLimits } from '../ours/open.ts
 
 const title = 'Memory'
 const connections = 24
-/** Requests in memory at a time. */
+/** The number of requests in memory at a time. */
 const portion = 1_000
-/** People who write for the first time are looked up, and a gateway looks up no more of them than about 100 a second. */
+/** New people are looked up, and a gateway looks up no more than about 100 of them per second. */
 const [people, newInASecond] = [200, 50]
 const counts = { usual: [1_000, 10_000, 100_000], quick: [1_000, 10_000] } as const
 const aim = { atMost: 1.2 } as const
-/** Until what a burst leaves behind is gone. */
+/** The pause until the memory of a burst is free again, ms. */
 const restMs = 1_000
 
-/** Resident memory of a fresh gateway as messages go through it: what is kept per message would show. */
+/** Measures the resident memory of a fresh gateway as messages go through it; memory kept per message would show. */
 export async function probeMemory({ quick, progress }: ProbeOptions): Promise<readonly Figure[]> {
   using traffic = await openTraffic({ agent: 'silent', senders: people, keys: 'ed25519' })
   await using gateway = await launchGateway({
@@ -38,7 +39,7 @@ export async function probeMemory({ quick, progress }: ProbeOptions): Promise<re
   let sent = 0
   while (sent < people) {
     sent += await send(newInASecond)
-    await rest(1_000)
+    await sleep(1_000)
   }
   for (const mark of marks) {
     progress(`memory: up to ${mark} messages`)
@@ -48,10 +49,10 @@ export async function probeMemory({ quick, progress }: ProbeOptions): Promise<re
   return marks.map((mark, index) => toFigure(mark, sizes[index] ?? Number.NaN, sizes[0] ?? Number.NaN))
 }
 
-/** Once all of them went the whole way. */
+/** Reads the resident memory after all messages have been handled. */
 async function readResident({ countHandled, readResident }: LaunchedGateway, expected: number): Promise<number> {
-  while ((await countHandled()) < expected) await rest(50)
-  await rest(restMs)
+  while ((await countHandled()) < expected) await sleep(50)
+  await sleep(restMs)
   return readResident().now
 }
 

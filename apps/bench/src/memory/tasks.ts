@@ -1,10 +1,13 @@
+// Measures memory and disk while A2A tasks are created, expire, and are created again.
 import { mkdtempDisposableSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { setTimeout as rest } from 'node:timers/promises'
-import { createCallMaker, isCompleted, openAgentIssuer } from '../a2a/case.ts'
-import type { Figure, ProbeOptions } from '../harness/figure.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isCompleted } from '../a2a/is-completed.ts'
+import { openAgentIssuer } from '../a2a/issuer.ts'
+import { createCallMaker } from '../a2a/make-calls.ts'
+import type { Figure, ProbeOptions } from '../harness/tables/figure.ts'
 import { saturateServer } from '../http/load.ts'
 import { describeBenchGateway } from '../ours/open.ts'
 import type { ServerProcess } from '../servers/process.ts'
@@ -12,10 +15,10 @@ import { startServer } from '../servers/process.ts'
 
 const title = 'A2A tasks that expire'
 const connections = 24
-/** Requests in memory at a time. */
+/** The number of requests in memory at a time. */
 const portion = 1_000
 const counts = { usual: 100_000, quick: 5_000 } as const
-/** A sweep may have just begun when the last task expires, and has to get through them all. */
+/** The longest wait for expiry, ms. A sweep may have just begun when the last task expires, and has to delete them all. */
 const expiryLimitMs = 10 * 60_000
 
 interface Reading {
@@ -24,8 +27,8 @@ interface Reading {
 }
 
 /**
- * Tasks of one minute's life: memory and disk after the first, after many, after they have expired, and after as many again, for which
- * there must be room in the file.
+ * Measures tasks that live for a minute: memory and disk after the first, after many, after they have expired, and after as many again, for which the
+ * file must have space.
  */
 export async function probeTasks({ quick, cores, progress }: ProbeOptions): Promise<readonly Figure[]> {
   const count = quick ? counts.quick : counts.usual
@@ -54,7 +57,7 @@ export async function probeTasks({ quick, cores, progress }: ProbeOptions): Prom
 }
 
 async function readSizes(gateway: ServerProcess, data: string): Promise<Reading> {
-  await rest(1_000)
+  await sleep(1_000)
   return { rss: (await gateway.sample()).rss, disk: statSync(fileOf(data)).size }
 }
 
@@ -62,10 +65,10 @@ async function waitUntilExpired(data: string): Promise<void> {
   const db = new DatabaseSync(fileOf(data), { readOnly: true })
   const query = db.prepare('SELECT count(*) AS count FROM tasks')
   const until = performance.now() + expiryLimitMs
-  // The newest entry of all stays.
+  // The newest entry of all always stays.
   while (Number(query.get()?.count) > 1) {
     if (performance.now() > until) throw new Error('the tasks did not expire')
-    await rest(1_000)
+    await sleep(1_000)
   }
   db.close()
 }

@@ -1,7 +1,9 @@
+// Generates a mixed load of all four channels.
 import { endlessBudgets } from '@postern/email'
 import type { SimMail } from '@postern/simulation'
 import { openSimulation } from '@postern/simulation'
-import { createCallMaker, openAgentIssuer } from '../a2a/case.ts'
+import { openAgentIssuer } from '../a2a/issuer.ts'
+import { createCallMaker } from '../a2a/make-calls.ts'
 import { openTraffic } from '../activitypub/traffic.ts'
 import { benchIntakeSecret, formatIntake, html, letterText } from '../mail/case.ts'
 import { findAgentModule, gatewayHost, unreachableLimits } from '../ours/open.ts'
@@ -16,9 +18,9 @@ const webLimits = { threads_per_owner: 1e9, entries_per_owner: 1e9, bytes_per_ow
 /** Makes one request that was never made before. */
 type Make = () => Promise<Uint8Array>
 
-/** Everybody who writes, and the hosts they live on. */
+/** All senders of the mixed load, and their hosts. */
 export interface Mix extends AsyncDisposable {
-  /** Of the gateway's configuration. */
+  /** A part of the gateway's configuration. */
   readonly tree: object
   /** All four channels in turn: of ten requests four posts, three calls, two runs of the chat and a mail; every other mail is odd. */
   readonly makeMixed: Make
@@ -27,14 +29,14 @@ export interface Mix extends AsyncDisposable {
 
 export async function openMix(): Promise<Mix> {
   const traffic = await openTraffic({ agent: 'brief', senders: 200, keys: 'ed25519' })
-  const [platform, issuer] = [await openSimulation(), await openAgentIssuer()]
+  const [simulation, issuer] = [await openSimulation(), await openAgentIssuer()]
   const [call, stream] = [createCallMaker(issuer, 'SendMessage'), createCallMaker(issuer, 'SendStreamingMessage')]
   const post = () => first(traffic.prepare(1))
   const send = () => first(call(1, 'jwt'))
   const follow = () => first(stream(1, 'jwt'))
   const chat = writeRun
   const oddMail = async () => formatMail(writeOddMail(serial++, run))
-  const mail = alternate([() => writeLetter(platform.mail), oddMail])
+  const mail = alternate([() => writeLetter(simulation.mail), oddMail])
   const parties = [post, send, mail, chat, post, send, chat, post, follow, post]
   return {
     tree: {
@@ -47,14 +49,14 @@ export async function openMix(): Promise<Mix> {
       email: { intake: { secret: benchIntakeSecret }, budgets: endlessBudgets },
       a2a: { auth: { issuers: [issuer.trusted] }, limits: { tasks_per_caller: 1e9, open_tasks_per_caller: 1e9 } },
       web: { enabled: true, auth: webAuth, limits: webLimits },
-      network: { dns: platform.network.dns, loopback: { ...traffic.fediverse.loopback, ...issuer.loopback } },
+      network: { dns: simulation.network.dns, loopback: { ...traffic.fediverse.loopback, ...issuer.loopback } },
     },
     makeMixed: alternate(parties),
     makeOddMail: oddMail,
     async [Symbol.asyncDispose]() {
       traffic.fediverse.close()
       await issuer.close()
-      await platform.close()
+      await simulation.close()
     },
   }
 }

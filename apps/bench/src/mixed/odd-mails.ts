@@ -1,7 +1,8 @@
+// Writes malformed, huge and deeply nested mails, such as spam folders hold.
 import { randomBytes } from 'node:crypto'
 import { gatewayHost } from '../ours/open.ts'
 
-/** Header fields that say how the body is put together, and the body. */
+/** The header fields that describe the structure of the body, and the body. */
 interface OddMail {
   readonly fields: readonly string[]
   readonly body: string
@@ -37,7 +38,7 @@ function inCharset(charset: string, bytes: Buffer): OddMail {
   return { fields, body: base64(bytes) }
 }
 
-/** From 5 KB to 1 MB: what spam folders, broken programs and attackers send. */
+/** Shapes of mails from 5 KB to 1 MB, as spam folders, broken programs and attackers send them. */
 const shapes: readonly OddMail[] = [
   { fields: [], body: prose(5_000) },
   { fields: html, body: `<p>${prose(50_000)}</p>` },
@@ -68,7 +69,7 @@ const shapes: readonly OddMail[] = [
   { fields: [], body: prose(1_000_000) },
 ]
 
-/** The mail number `at` of an endless row, in which every shape comes round; no two are the same. */
+/** Writes mail number `at` of an endless series in which every shape recurs; no two mails are the same. */
 export function writeOddMail(at: number, run: string): Buffer {
   const { fields, body } = shapes[at % shapes.length] as OddMail
   const head = [

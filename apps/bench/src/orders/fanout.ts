@@ -1,21 +1,21 @@
-/** One post to all inboxes. */
+/** Defines the order of one post to all inboxes, and its data. */
 export interface FanoutOrder {
-  /** Different for each post, a number. */
+  /** A number that differs for each post. */
   readonly serial: string
 }
 
 export interface FanoutSetup {
-  /** Where all the inboxes really are. */
+  /** The port at which all the inboxes really listen. */
   readonly port: number
-  /** How many inboxes there are. */
+  /** The number of inboxes. */
   readonly count: number
 }
 
-/** Each inbox is on a server of its own, as nearly all are once shared inboxes are used. */
+/** Returns the host of an inbox. Each inbox is on a server of its own, as nearly all are once shared inboxes are used. */
 export function inboxHost(index: number): string {
   return `inbox-${index}.test`
 }
 
-/** A public post in two sentences. */
+/** The text of the post: two sentences. */
 export const said =
   'The last train back from the coast leaves at 21:40 on Sundays, and it takes bicycles free of charge. In winter it leaves an hour earlier; tickets for two cost what tickets for one cost.'

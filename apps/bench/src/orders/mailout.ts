@@ -1,16 +1,16 @@
-/** So many mails, one after the other. */
+/** Defines the order of a number of mails, one after the other. */
 export interface MailOrder {
-  /** Number of the first. */
+  /** The number of the first mail. */
   readonly first: number
   readonly count: number
 }
 
 export interface MailOutSetup {
-  /** Where the smarthost listens. */
+  /** The port of the smarthost. */
   readonly port: number
 }
 
-/** Everybody is written to by name, as people are. */
+/** Returns the address of a person, because every mail has a recipient of its own, as real mail does. */
 export function personOf(number: number): string {
   return `person-${number}@people.test`
 }

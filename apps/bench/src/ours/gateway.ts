@@ -1,17 +1,19 @@
-import { setFlagsFromString } from 'node:v8'
-import type { NoticeStore } from '@postern/core'
+// Runs the gateway as a measured server and counts what it has handled.
+import type { NoticeStore } from '@postern/pipeline'
 import { serveMeasured } from '../servers/child.ts'
 import { readTurns } from './agents/count.ts'
+import { createAnswerTimer } from './answer-times.ts'
 import type { GatewaySetup } from './open.ts'
 import { openBenchGateway } from './open.ts'
 
-// As the program's launcher.
-setFlagsFromString('--max-semi-space-size=0')
-
-/** The gateway at work. On data of its own, or on those it is given, which stay. */
+/**
+ * Runs the gateway, on data of its own or on given data, which stay. It obeys two orders: `listeners` counts the listeners to messages, `times` reads
+ * the times of accepted posts.
+ */
 await serveMeasured<GatewaySetup>(async ({ tree, data, counts = 'turns' }) => {
   const { gateway, close } = await openBenchGateway(tree, data)
   const listeners = countListeners(gateway.store)
+  const timer = createAnswerTimer()
   if (counts === 'messages') Object.assign(gateway.store, { leaseTurns: async () => [] })
   const [http] = await gateway.start()
   const handled = {
@@ -21,13 +23,13 @@ await serveMeasured<GatewaySetup>(async ({ tree, data, counts = 'turns' }) => {
   }
   return {
     port: http?.port ?? 0,
-    work: async () => listeners(),
+    work: async order => (order === 'times' ? timer.read() : listeners()),
     handled: handled[counts],
     close,
   }
 })
 
-/** How many listen to messages of this store, from now on. */
+/** Counts the listeners to messages of this store from then on. */
 function countListeners(store: NoticeStore): () => number {
   const { listen } = store
   let count = 0

@@ -1,40 +1,46 @@
+// Launches the built npm package as an operator would, and reads its memory.
 import { once } from 'node:events'
 import { mkdtempDisposableSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { buildProgram, readMemoryField, readPort, spawnProgram } from '../servers/program.ts'
+import type { Usage } from '../servers/process-usage.ts'
+import { readMemoryField, readProcessUsage } from '../servers/process-usage.ts'
+import { buildProgram, readPort, spawnProgram } from '../servers/program.ts'
 
 const report = new URL('./memory-report.mjs', import.meta.url).href
 
 const operatorToken = 'bench-operator-token'
 
-/** What a process and its threads hold, bytes. */
+/** The memory of a process and its threads, bytes. */
 export interface MemoryReport {
   readonly heapUsed: number
   readonly heapTotal: number
   readonly external: number
   readonly arrayBuffers: number
-  /** Of each thread beside the main one: its heap as V8 has committed it, and what of it is in use. */
+  /** The committed heap of each thread other than the main one, and the part in use. */
   readonly threads: readonly { readonly committed: number; readonly used: number }[]
 }
 
-/** Bytes. */
+/** The resident memory of a process, in bytes. */
 export interface Resident {
   readonly now: number
-  /** The most there ever was. */
+  /** The highest value so far. */
   readonly peak: number
 }
 
 /** `postern start` of the npm package, as an operator runs it, with SQLite on disk. */
 export interface LaunchedGateway extends AsyncDisposable {
   readonly port: number
+  /** The time from spawn to listening, ms. */
+  readonly startMs: number
   readResident(): Resident
+  readUsage(): Usage
   readMemory(): Promise<MemoryReport>
-  /** Messages that are not under way any more. */
+  /** Counts the messages that have ended: answered, failed or ignored. */
   countHandled(): Promise<number>
 }
 
-/** @throws Error with its last words when it ends before it listens */
+/** Starts a gateway and waits until it listens. @throws Error with its last output when it exits before that */
 export async function launchGateway(tree: object): Promise<LaunchedGateway> {
   const { path: directory, remove } = mkdtempDisposableSync(join(tmpdir(), 'postern-bench-'))
   writeFileSync(join(directory, 'postern.config.json'), JSON.stringify({ ...tree, data: directory }))
@@ -44,11 +50,16 @@ export async function launchGateway(tree: object): Promise<LaunchedGateway> {
     POSTERN_OPERATOR_TOKEN: operatorToken,
     BENCH_MEMORY_REPORT: told,
   }
-  const child = spawnProgram(buildProgram(), ['start'], { cwd: directory, environment })
+  const program = buildProgram()
+  const begun = performance.now()
+  const child = spawnProgram(program, ['start'], { cwd: directory, environment })
   const { pid = 0, stdout } = child
   const port = await readPort(stdout)
+  const startMs = performance.now() - begun
   return {
     port,
+    startMs,
+    readUsage: () => readProcessUsage(pid),
     readResident: () => ({ now: readMemoryField(pid, 'VmRSS'), peak: readMemoryField(pid, 'VmHWM') }),
     async readMemory() {
       rmSync(told, { force: true })
@@ -80,7 +91,7 @@ async function readTold(file: string): Promise<MemoryReport> {
   }
 }
 
-/** Not at all when there is no time left. */
+/** Waits `ms` milliseconds; returns undefined at once when no time is left. */
 export function rest(ms: number): Promise<void> | undefined {
   return ms > 0 ? new Promise(resolve => setTimeout(resolve, ms)) : undefined
 }

@@ -1,5 +1,5 @@
-// Preloaded by `--import` into the gateway's own program, which knows nothing of it: asked by a signal, it writes what it holds to a file.
-// Plain JavaScript, so that it loads nothing that the program would not.
+// Writes the memory of the gateway's own program to a file when a signal asks for it. `--import` preloads it, and the program knows nothing of it. It
+// is plain JavaScript, so that it loads nothing that the program would not.
 import { writeFileSync } from 'node:fs'
 import { isMainThread } from 'node:worker_threads'
 

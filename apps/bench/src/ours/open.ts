@@ -1,3 +1,4 @@
+// Opens a gateway for the bench with production logging and unreachable limits.
 import { mkdtempDisposableSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -5,21 +6,24 @@ import { fileURLToPath } from 'node:url'
 import { parseConfig } from 'postern/config'
 import type { Gateway } from 'postern/gateway'
 import { openGateway } from 'postern/gateway'
+import { nodeFlags } from 'postern/launch'
 import { createLog } from 'postern/log'
 import type { Contender } from '../harness/rounds.ts'
 
-const agents = ['silent', 'brief', 'pieces', 'herald', 'patient', 'scribe']
-/** Counted as in production, but never reached: a load generator is one single, very busy peer. */
+const agents = ['silent', 'brief', 'slow', 'pieces', 'herald', 'patient', 'scribe']
+/** The limits are counted as in production, but never reached, because a load generator is one single, very busy peer. */
 const unreachable = 1_000_000_000
+const unreachableBytes = 2 ** 50
 export const unreachableLimits = {
   per_address: unreachable,
   per_host: unreachable,
   per_identity: unreachable,
   per_unverified: unreachable,
   per_agent: unreachable,
+  stored: { per_unverified: unreachableBytes, per_identity: unreachableBytes, unverified: unreachableBytes },
 }
 
-/** The gateway as `postern start` opens it, with its log at the production level, on the embedded store, with data in `directory`. */
+/** Opens the gateway as `postern start` does, with its log at the production level, on the embedded store, with data in `directory`. */
 export function openMeasuredGateway(directory: string, tree?: GatewaySetup['tree']): Promise<Gateway> {
   const config = parseConfig({
     origin: `https://${gatewayHost}`,
@@ -34,7 +38,7 @@ export function openMeasuredGateway(directory: string, tree?: GatewaySetup['tree
   return openGateway(config, { baseDir: directory, log, operatorToken: 'bench-operator-token' })
 }
 
-/** The same on data of its own, which go when it ends, or on those in a directory, which stay. */
+/** Opens the same gateway on data of its own, which it removes at the end, or on those in a directory, which stay. */
 export async function openBenchGateway(tree: GatewaySetup['tree'], data?: string) {
   const own = () => mkdtempDisposableSync(join(tmpdir(), 'postern-bench-'))
   const { path: directory, remove } = data === undefined ? own() : { path: data, remove() {} }
@@ -47,35 +51,31 @@ export function findAgentModule(name: string): string {
   return fileURLToPath(new URL(`./agents/${name}.ts`, import.meta.url))
 }
 
-/** Host of every agent in the bench. */
+/** The host of every agent in the bench. */
 export const gatewayHost = 'agents.test'
 
 /** The setup of our own gateway: `tree` is laid over the configuration that `ours/open.ts` starts from. */
 export interface GatewaySetup {
   readonly tree: Readonly<Record<string, unknown>>
-  /** A directory with data of earlier; default: a fresh one. */
+  /** A directory with earlier data. Absent for a new one. */
   readonly data?: string | undefined
   /**
-   * What has gone the whole way: turns of an agent (default), deliveries of what it said, or messages that are stored, each with its turn
-   * queued, which nobody takes up.
+   * The events that count as handled: turns of an agent (default), deliveries of its answers, or stored messages, whose queued turns nobody leases.
    */
   readonly counts?: 'turns' | 'deliveries' | 'messages' | undefined
 }
 
 const entry = new URL('./gateway.ts', import.meta.url)
 
-/** As the first line of the program's launcher has them. */
-export const startFlags = ['--max-semi-space-size=8', '--min-semi-space-size=4']
-
 export function isOurs(contender: Contender): boolean {
   return contender.entry.href === entry.href
 }
 
-/** The real gateway, with what a case adds to its configuration. */
+/** Describes the real gateway as a contender, with the case's additions to its configuration. */
 export function describeBenchGateway(
   tree: GatewaySetup['tree'],
-  more: Omit<GatewaySetup, 'tree'> = {},
+  extraSetup: Omit<GatewaySetup, 'tree'> = {},
 ): Pick<Contender, 'entry' | 'setup' | 'nodeFlags'> {
-  const setup: GatewaySetup = { ...more, tree }
-  return { entry, setup, nodeFlags: startFlags }
+  const setup: GatewaySetup = { ...extraSetup, tree }
+  return { entry, setup, nodeFlags }
 }

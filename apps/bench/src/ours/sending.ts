@@ -1,17 +1,18 @@
-import type { Store } from '@postern/core'
+// Runs a gateway that sends on command and waits until every delivery is settled.
+import type { Store } from '@postern/pipeline'
 import { serveMeasured } from '../servers/child.ts'
 import type { GatewaySetup } from './open.ts'
 import { openBenchGateway } from './open.ts'
 
 interface SendingGateway<Order> {
   readonly tree: GatewaySetup['tree']
-  /** Before the gateway begins to work. */
+  /** Prepares the store before the gateway begins to work. */
   prepare?(store: Store): Promise<void>
-  /** Admits what makes agents send. @returns how many deliveries come of it */
+  /** Admits messages that make agents send. @returns the number of deliveries that result */
   admit(store: Store, order: Order): Promise<number>
 }
 
-/** Runs this process as a gateway that sends when it is ordered to; an order is done when all its deliveries are settled. */
+/** Runs this process as a gateway that sends on command; an order is done when all its deliveries are settled. */
 export function serveSending<Setup, Order>(describe: (setup: Setup) => SendingGateway<Order>): Promise<void> {
   return serveMeasured<Setup>(async setup => {
     const { tree, prepare, admit } = describe(setup)

@@ -1,3 +1,4 @@
+// Forwards TCP connections with a delay, to simulate a distant database.
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { connect, createServer } from 'node:net'
@@ -5,13 +6,13 @@ import { parentPort, Worker, workerData } from 'node:worker_threads'
 import { listenOnFreePort } from '../servers/loopback.ts'
 
 interface WireData {
-  /** Port of the server. */
+  /** The port of the server. */
   readonly to: number
-  /** Each way takes so long, and up to a millisecond more: a timer is no finer. */
+  /** The delay in each direction, ms; up to a millisecond is added, because a timer is no finer. */
   readonly delayMs: number
 }
 
-/** A way to a server on loopback on which all takes time. In a thread of its own: what it forwards must not wait for the load. */
+/** Opens a slow connection to a server on loopback, in a thread of its own, because its traffic must not wait for the load. */
 export async function openFarWire(data: WireData) {
   const worker = new Worker(new URL(import.meta.url), { workerData: data })
   const [port] = (await once(worker, 'message')) as [number]

@@ -1,28 +1,32 @@
+// Measures one, two and four gateways on a distant PostgreSQL server.
 import { password } from '@postern/testing/postgres-cluster'
-import { createCallMaker, openAgentIssuer } from '../a2a/case.ts'
-import type { Figure, ProbeOptions } from '../harness/figure.ts'
+import { openAgentIssuer } from '../a2a/issuer.ts'
+import { createCallMaker } from '../a2a/make-calls.ts'
+import type { Figure, ProbeOptions } from '../harness/tables/figure.ts'
 import { measureByTurns } from '../harness/turns.ts'
 import { findAgentModule } from '../ours/open.ts'
 import { openFarWire } from './far-wire.ts'
 import type { PostgresContender } from './gateways.ts'
-import { measureRate, startCluster, startGateways, toPostgresFigures } from './gateways.ts'
+import { measureRate, startCluster, startGateways, toPostgresFigures, warmUpGateways } from './gateways.ts'
 
-/** Calls under way at a time, of each gateway: with the gateways grows what is asked of them. */
+/** The number of concurrent calls to each gateway, so that the load grows with the number of gateways. */
 const atOnce = 64
-/** More than all of them have at once: what bounds them is the way to the server. */
+/** The concurrency limit, more than all calls together, so that only the connection to the server limits them. */
 const concurrency = 1_000
+/** The largest number of calls that warm a gateway up, because they wait for the server like all others. */
+const maxWarmUp = 10_000
 const numbers = ['one', 'two', '', 'four'] as const
-/** Each way, ms. At the second, several gateways are not yet more than two cores can carry. */
+/** The delays in each direction, ms. With the second one, two cores can still carry several gateways. */
 const delays = [2, 10] as const
 
-/** As `probePostgres`, with a server that is far: gateways share their waits for it, if it lets them. */
+/** Measures like `probePostgres`, but with a distant server: several gateways can wait for it concurrently, if it allows that. */
 export async function probeFarPostgres(options: ProbeOptions): Promise<readonly Figure[]> {
   const figures: Figure[] = []
   for (const delayMs of delays) figures.push(...(await probeAt(delayMs, options)))
   return figures
 }
 
-async function probeAt(delayMs: number, { rounds, quick, progress }: ProbeOptions): Promise<readonly Figure[]> {
+async function probeAt(delayMs: number, { rounds, warmUp, quick, progress }: ProbeOptions): Promise<readonly Figure[]> {
   await using ends = new AsyncDisposableStack()
   const cluster = await startCluster(ends)
   const wire = await openFarWire({ to: cluster.port, delayMs })
@@ -30,6 +34,9 @@ async function probeAt(delayMs: number, { rounds, quick, progress }: ProbeOption
   const contenders: PostgresContender[] = []
   for (const gateways of [1, 2, 4]) contenders.push(await openContender(gateways, wire.port, ends))
   const makeCalls = createCallMaker(ends.use(await openAgentIssuer()), 'SendMessage')
+  progress(`postgres-far: warming up, ${delayMs} ms away`)
+  const warming = { count: Math.min(warmUp, maxWarmUp), connections: atOnce }
+  for (const { servers } of contenders) await warmUpGateways(servers, makeCalls, warming)
   const count = quick ? 500 : 2_000
   const turns = { title: `postgres-far: ${delayMs} ms away`, rounds, progress }
   const rates = await measureByTurns(contenders, turns, async ({ servers }) =>

@@ -1,56 +1,82 @@
+// Starts a PostgreSQL server with several gateways and measures their common rate.
 import { createCluster, findPostgres } from '@postern/testing/postgres-cluster'
-import { isCompleted } from '../a2a/case.ts'
-import type { Figure } from '../harness/figure.ts'
-import { median, medianRatio } from '../harness/measure.ts'
+import { isCompleted } from '../a2a/is-completed.ts'
+import type { AimRow } from '../aims/rows.ts'
+import { median, medianRatio } from '../harness/median.ts'
+import type { BenchCase } from '../harness/rounds.ts'
+import type { Figure } from '../harness/tables/figure.ts'
+import { splitWarmUp } from '../harness/warm-up.ts'
 import { saturateServer } from '../http/load.ts'
 import { describeBenchGateway } from '../ours/open.ts'
+import { freeThisThread, pinThisThread } from '../servers/cores.ts'
 import type { ServerProcess } from '../servers/process.ts'
-import { freeThisThread, startServer } from '../servers/process.ts'
+import { startServer } from '../servers/process.ts'
 
 const limits = { open_tasks_per_caller: 1_000_000, tasks_per_caller: 1_000_000_000 }
 
-/** Gateways at one store, and what they are measured against. */
-export interface PostgresPlan {
+/** A number of gateways on one store, and the plan that they are compared with. The bound of `aim` is for that ratio. */
+export interface PostgresPlan extends Partial<AimRow> {
   readonly name: string
   readonly note: string
   readonly gateways: number
-  /** Schema of their database; absent: SQLite. */
+  /** The schema of their database; absent for SQLite. */
   readonly schema?: string
-  /** By its name, the one it is measured against. */
+  /** The name of the plan that it is compared with. */
   readonly against?: string
-  readonly aim?: { readonly atLeast: number }
 }
 
 export interface PostgresContender extends PostgresPlan {
   readonly servers: readonly ServerProcess[]
 }
 
-/** A PostgreSQL server. The gateways, it and the load have the whole machine among them. `ends` removes it. */
-export async function startCluster(ends: AsyncDisposableStack): ReturnType<typeof createCluster> {
+/**
+ * Starts a PostgreSQL server, which `ends` removes. The load has the whole machine.
+ * @param core the core that the server is kept to; default: it has the whole machine, too
+ */
+export async function startCluster(ends: AsyncDisposableStack, core?: number): ReturnType<typeof createCluster> {
   const programs = findPostgres()
   if (!programs) throw new Error('no PostgreSQL server is installed here')
-  freeThisThread()
   const cluster = await createCluster({ programs, settings: ['max_connections=200'] })
   ends.defer(cluster.remove)
+  // Child processes inherit the core of this thread.
+  if (core !== undefined) pinThisThread(core)
   await cluster.start()
+  freeThisThread()
   return cluster
 }
 
-/** One after the other: the first makes the tables. `more` is laid over their configuration; `ends` stops them. */
+/**
+ * Starts gateways one after the other, because the first makes the tables. `extraConfig` is laid over their configuration; `ends` stops them.
+ * @param core the core that all of them are kept to; default: they have the whole machine
+ */
 export async function startGateways(
   gateways: number,
-  more: object,
+  extraConfig: object,
   ends: AsyncDisposableStack,
+  core?: number,
 ): Promise<readonly ServerProcess[]> {
-  const ours = describeBenchGateway({ a2a: { auth: { anonymous: true }, limits }, ...more })
+  const ours = describeBenchGateway({ a2a: { auth: { anonymous: true }, limits }, ...extraConfig })
   const servers: ServerProcess[] = []
-  while (servers.length < gateways) servers.push(ends.use(await startServer({ ...ours, core: undefined })))
+  while (servers.length < gateways) servers.push(ends.use(await startServer({ ...ours, core })))
   return servers
 }
 
+/** Sends `count` calls to each gateway, all gateways of a store at once, so that they are compiled before they are measured. */
+export async function warmUpGateways(
+  servers: readonly ServerProcess[],
+  makeCalls: BenchCase['prepare'],
+  { count, connections }: { readonly count: number; readonly connections: number },
+): Promise<void> {
+  for (const portion of splitWarmUp(count * servers.length)) {
+    await measureRate(servers, await makeCalls(portion), connections)
+  }
+}
+
 /**
- * @param connections calls under way at a time, of each gateway
- * @returns calls a second, from the first sent to the last answered. @throws Error when a turn is missing or one too many
+ * Measures the common rate.
+ * @param connections concurrent calls to each gateway
+ * @returns calls per second, from the first one sent to the last one answered.
+ * @throws Error if a turn is missing or one too many
  */
 export async function measureRate(
   servers: readonly ServerProcess[],
@@ -72,7 +98,7 @@ export async function measureRate(
   return calls.length / seconds
 }
 
-/** @param rates calls a second of each plan, one figure a round */
+/** Computes the figures of all plans. @param rates calls per second of each plan, one figure per round */
 export function toPostgresFigures(
   plans: readonly PostgresPlan[],
   rates: readonly (readonly number[])[],
@@ -91,8 +117,8 @@ export function toPostgresFigures(
         beside: median(beside),
         ratio: medianRatio(own, beside, rate => rate),
         against: `÷ ${against}`,
-        aim,
       }),
+      ...(aim && { aim }),
     }
   })
 }

@@ -1,17 +1,18 @@
+// Runs the current process as a measured server that reports its CPU time and memory.
 import type { FromServer, ToServer } from './process.ts'
 import { setupVariable } from './process.ts'
 
 /** A server under measurement, as its own process sees it. */
 interface OpenServer {
   readonly port: number
-  /** Messages that went the whole way so far. */
+  /** Returns the number of messages that have been fully handled so far. */
   handled(): number | Promise<number>
-  /** What the bench tells it to do, beside serving; resolves when it is done. */
+  /** Obeys an order of the bench while it serves, and resolves when the order is done. */
   work?(order: unknown): Promise<unknown>
   close?(): Promise<void> | void
 }
 
-/** Runs this process as a measured server: opens it, tells the port, reports CPU time and memory when asked. */
+/** Runs this process as a measured server: opens it, reports its port, and reports CPU time and memory on request. */
 export async function serveMeasured<Setup>(open: (setup: Setup) => Promise<OpenServer>): Promise<void> {
   try {
     const server = await open(JSON.parse(process.env[setupVariable] ?? '{}') as Setup)

@@ -1,3 +1,4 @@
+// Appends rows to SQLite with one commit per batch: the least that a durable server does.
 import { mkdtempDisposableSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,15 +7,15 @@ import type { Hono } from 'hono'
 import { serveMeasured } from './child.ts'
 import { listenFetch } from './hono.ts'
 
-/** The least a durable server does: one row per message, on disk when `append` resolves. */
+/** The minimum of a durable server: one row per message, which is on disk when `append` resolves. */
 interface DurableLog {
   append(id: string, body: Uint8Array): Promise<void>
-  /** Rows that are on disk. */
+  /** Returns the number of rows on disk. */
   count(): number
   close(): void
 }
 
-/** Runs this process as a measured server whose work is done with the row that it appends. */
+/** Runs this process as a measured server that has handled a message once it has appended its row. */
 export function serveDurable<Setup>(open: (log: DurableLog, setup: Setup) => Hono): Promise<void> {
   return serveMeasured<Setup>(async setup => {
     const log = openDurableLog()
@@ -22,7 +23,7 @@ export function serveDurable<Setup>(open: (log: DurableLog, setup: Setup) => Hon
   })
 }
 
-/** SQLite as the floors use it: WAL, `synchronous = FULL`, one commit for all rows that arrive together. */
+/** Opens SQLite as the floors use it: WAL, `synchronous = FULL`, one commit for all rows that arrive together. */
 function openDurableLog(): DurableLog {
   let count = 0
   const { path, remove } = mkdtempDisposableSync(join(tmpdir(), 'postern-bench-'))

@@ -1,3 +1,4 @@
+// Serves a fetch handler on a free loopback port.
 import { createServer } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import { listenOnFreePort } from './loopback.ts'

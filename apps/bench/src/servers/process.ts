@@ -1,13 +1,14 @@
+// Starts a measured server in a process of its own, on a core of its own where possible.
 import type { ChildProcess } from 'node:child_process'
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { availableParallelism, cpus } from 'node:os'
+import { pinCommand } from './cores.ts'
 
 interface ServerOptions {
   /** The file that calls `serveMeasured`. */
   readonly entry: URL
   readonly setup: unknown
-  /** Core the process is kept to; undefined leaves that to the operating system. */
+  /** The core that the process is pinned to; undefined leaves that to the operating system. */
   readonly core: number | undefined
   readonly nodeFlags?: readonly string[] | undefined
   readonly environment?: Readonly<Record<string, string>> | undefined
@@ -17,15 +18,15 @@ interface ServerOptions {
 export interface ServerProcess extends AsyncDisposable {
   readonly port: number
   readonly pid: number
-  /** From spawn to listening, ms. */
+  /** The time from spawn to listening, ms. */
   readonly startMs: number
   sample(): Promise<Sample>
-  /** Gives it an order and waits until it is done. One thing at a time: no sample meanwhile. @throws Error in the child's words */
+  /** Gives it an order, and waits until the order is done. Does one thing at a time: no sample meanwhile. @throws Error with the child's message */
   work(order: unknown): Promise<unknown>
   stop(): Promise<void>
 }
 
-/** @throws Error with the child's own words when it does not come up */
+/** Starts a server. @throws Error with the child's own message if it does not start */
 export async function startServer({
   entry,
   setup,
@@ -87,18 +88,18 @@ function nextMessage(child: ChildProcess): Promise<FromServer> {
   })
 }
 
-/** How much a measured server has used and done so far. */
+/** The resources that a measured server has used and the work that it has done so far. */
 export interface Sample {
-  /** CPU time of the whole process with all its threads, µs. */
+  /** The CPU time of the whole process with all its threads, µs. */
   readonly cpu: number
-  /** Resident memory, bytes. */
+  /** The resident memory, bytes. */
   readonly rss: number
-  /** Messages that went the whole way: stored, and through the agent where there is one. */
+  /** The number of fully handled messages: stored, and passed through the agent if there is one. */
   readonly handled: number
 }
 
 export type FromServer =
-  /** It listens. */
+  /** The server listens. */
   | { readonly kind: 'ready'; readonly port: number }
   | { readonly kind: 'failed'; readonly error: string }
   | (Sample & { readonly kind: 'sample' })
@@ -109,32 +110,5 @@ export type ToServer =
   | { readonly kind: 'work'; readonly order: unknown }
   | { readonly kind: 'stop' }
 
-/** Where a server child finds its setup, as JSON. */
+/** Environment variable with the setup of a server child, as JSON. */
 export const setupVariable = 'BENCH_SETUP'
-
-/** Which core the measured server gets to itself, and which one everything else keeps to. */
-export interface Cores {
-  readonly server: number
-  readonly load: number
-}
-
-/** Undefined where there is no `taskset` or only one core: the operating system then decides. */
-export function findCores(): Cores | undefined {
-  const hasTaskset = spawnSync('taskset', ['--version']).status === 0
-  return hasTaskset && availableParallelism() > 1 ? { server: 0, load: 1 } : undefined
-}
-
-/** The command, kept to one core with all its threads. */
-function pinCommand(command: readonly string[], core: number | undefined): readonly string[] {
-  return core === undefined ? command : ['taskset', '-c', String(core), ...command]
-}
-
-/** Keeps the main thread of this process to one core. Its thread pool stays free: it signs between the rounds. */
-export function pinThisThread(core: number): void {
-  spawnSync('taskset', ['-pc', String(core), String(process.pid)])
-}
-
-/** Lets it go where it likes again, and with it what it starts from now on. */
-export function freeThisThread(): void {
-  spawnSync('taskset', ['-pc', `0-${cpus().length - 1}`, String(process.pid)])
-}

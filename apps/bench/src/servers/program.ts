@@ -1,7 +1,7 @@
+// Builds the npm package, runs its program, and reads the port that it listens on.
 import type { ChildProcessByStdio } from 'node:child_process'
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL('../../../..', import.meta.url))
 
 let isBuilt = false
 
-/** Builds the npm package, once: the program that users have. @returns where it is then */
+/** Builds the npm package that users install, at most once per process. @returns the URL of its program */
 export function buildProgram(): URL {
   if (!isBuilt) execFileSync(process.execPath, [join(root, 'tools/package/main.ts')], { stdio: 'ignore' })
   isBuilt = true
@@ -19,7 +19,7 @@ export function buildProgram(): URL {
 
 export const installedProgram = pathToFileURL(join(root, 'build/package/bin/postern.mjs'))
 
-/** Runs a program as a person and a service do: by its own first line, with this Node. */
+/** Spawns a program as users and services do, by its shebang line, with this version of Node. */
 export function spawnProgram(
   entry: URL,
   args: readonly string[],
@@ -30,10 +30,10 @@ export function spawnProgram(
   return spawn(fileURLToPath(entry), args, { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] })
 }
 
-/** The port that a gateway says it listens on. @throws Error with its last words when it ends before it listens */
+/** Reads the port from the output of a gateway. @throws Error with the end of the output if the gateway exits before it listens */
 export async function readPort(stdout: NodeJS.ReadableStream): Promise<number> {
   let output = ''
-  // What comes after that is read and thrown away: a full pipe would hold the gateway up.
+  // Later output is read and discarded, because a full pipe would block the gateway.
   stdout.on('data', chunk => (output = output.length > 10_000 ? output : output + chunk))
   while (true) {
     const port = /listens on https?:\/\/[^\s"]*:(\d+)/.exec(output)?.[1]
@@ -44,10 +44,4 @@ export async function readPort(stdout: NodeJS.ReadableStream): Promise<number> {
 
 function refuse(output: string): never {
   throw new Error(`the program ended without listening: ${output.slice(-400)}`)
-}
-
-/** Bytes that Linux tells of a process in `/proc`: `VmRSS`, `VmHWM`. @throws Error where there is no such file */
-export function readMemoryField(pid: number, name: string): number {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-  return Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1]) * 1024
 }

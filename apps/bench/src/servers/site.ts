@@ -1,3 +1,4 @@
+// Serves fixed documents of several hosts on one loopback port.
 import { createServer } from 'node:http'
 import { listenOnFreePort } from './loopback.ts'
 
@@ -6,13 +7,13 @@ export interface SiteDocument {
   readonly text: string
 }
 
-/** Several https hosts as plain HTTP on one loopback port, told apart by `Host`. They take whatever is posted to them. */
+/** Several https hosts as plain HTTP on one loopback port, distinguished by `Host`. They accept every POST. */
 export interface Site {
   readonly port: number
   close(): void
 }
 
-/** @param documents by host and request target, such as `issuer.test/jwks` */
+/** Opens the site. @param documents by host and request target, such as `issuer.test/jwks` */
 export async function openSite(documents: ReadonlyMap<string, SiteDocument>): Promise<Site> {
   const server = createServer((request, response) => {
     if (request.method === 'POST') {
@@ -21,9 +22,9 @@ export async function openSite(documents: ReadonlyMap<string, SiteDocument>): Pr
       return
     }
     const host = (request.headers.host ?? '').replace(/:\d+$/, '')
-    const found = documents.get(`${host}${request.url}`)
-    response.writeHead(found ? 200 : 404, { 'content-type': found?.type ?? 'text/plain' })
-    response.end(found?.text ?? 'not found')
+    const document = documents.get(`${host}${request.url}`)
+    response.writeHead(document ? 200 : 404, { 'content-type': document?.type ?? 'text/plain' })
+    response.end(document?.text ?? 'not found')
   })
   return {
     port: await listenOnFreePort(server),

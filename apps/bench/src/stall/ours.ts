@@ -1,3 +1,4 @@
+// Runs the gateway with a monitor of event loop delay.
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { benchIntakeSecret } from '../mail/case.ts'
 import type { StallOrder, StallSetup } from '../orders/stall.ts'
@@ -6,7 +7,7 @@ import { readTurns } from '../ours/agents/count.ts'
 import { findAgentModule, openBenchGateway } from '../ours/open.ts'
 import { serveMeasured } from '../servers/child.ts'
 
-/** The gateway, and a watch that says for how long nothing else could happen in it. */
+/** Runs the gateway with a monitor that reports how long its event loop was blocked. */
 await serveMeasured<StallSetup>(async ({ dns }) => {
   const tree = {
     agents: Object.fromEntries(agents.map(name => [name, { use: findAgentModule('silent') }])),

@@ -1,26 +1,28 @@
+// Measures how long one hostile mail blocks the event loop of the gateway.
 import { openSimulation } from '@postern/simulation'
-import type { Figure, ProbeOptions } from '../harness/figure.ts'
+import { nodeFlags } from 'postern/launch'
+import type { Figure, ProbeOptions } from '../harness/tables/figure.ts'
 import { measureByTurns } from '../harness/turns.ts'
-import { openConnection } from '../http/load.ts'
+import { openConnection } from '../http/connection.ts'
 import { formatIntake } from '../mail/case.ts'
 import { agents } from '../orders/stall.ts'
-import { gatewayHost, startFlags } from '../ours/open.ts'
+import { gatewayHost } from '../ours/open.ts'
 import type { ServerProcess } from '../servers/process.ts'
 import { startServer } from '../servers/process.ts'
 
-/** ms */
-const bar = 50
-/** Long enough that what is put off until after the answer is seen too, ms. */
-const aftermath = 300
+/** The longest time that a mail may block the event loop, ms. */
+const boundMs = 50
+/** The time of measuring after the answer, ms, long enough to include postponed work. */
+const afterwardsMs = 300
 
-/** For how long one mail that is meant to do so holds up everything else. */
+/** Measures how long one hostile mail blocks all other work. */
 export async function probeStall({ rounds, progress }: ProbeOptions): Promise<readonly Figure[]> {
   const entry = new URL('./ours.ts', import.meta.url)
   await using ends = new AsyncDisposableStack()
   const simulation = await openSimulation()
   ends.defer(simulation.close)
   const setup = { dns: simulation.network.dns }
-  const server = ends.use(await startServer({ entry, setup, core: undefined, nodeFlags: startFlags }))
+  const server = ends.use(await startServer({ entry, setup, core: undefined, nodeFlags }))
   const stalls = await measureByTurns(hostileInputs, { title: 'stall', rounds, progress }, (input, round) =>
     measureStall(server, input, `${process.pid}-${round}-${hostileInputs.indexOf(input)}`),
   )
@@ -35,29 +37,29 @@ async function measureStall(server: ServerProcess, { name, to, write }: HostileI
     await server.work({ kind: 'start' })
     const { status, body } = await connection.exchange(request)
     if (status !== 200 && status !== 400) throw new Error(`"${name}" was answered with ${status}: ${body}`)
-    await new Promise(resolve => setTimeout(resolve, aftermath))
+    await new Promise(resolve => setTimeout(resolve, afterwardsMs))
     return (await server.work({ kind: 'end' })) as number
   } finally {
     connection.close()
   }
 }
 
-function toFigure(name: string, found: readonly number[]): Figure {
-  // What holds it up does so in each round; whatever else the machine does, in some.
-  const value = Math.min(...found)
+function toFigure(name: string, delays: readonly number[]): Figure {
+  // The mail blocks the gateway in every round, and other work of the machine only in some.
+  const value = Math.min(...delays)
   return {
     case: 'Stall by a mail',
     name,
-    note: `the longest time in which nothing else could happen, in the calmest round; in the worst ${Math.max(...found).toFixed(1)} ms`,
+    note: `the longest time in which nothing else could happen, in the calmest round; in the worst ${Math.max(...delays).toFixed(1)} ms`,
     value,
     unit: 'ms',
-    ratio: value / bar,
-    against: `÷ ${bar} ms`,
+    ratio: value / boundMs,
+    against: `÷ ${boundMs} ms`,
     aim: { atMost: 1 },
   }
 }
 
-/** A mail that is meant to hold up whoever reads it. */
+/** A mail that is meant to block its reader. */
 interface HostileInput {
   readonly name: string
   readonly to: readonly string[]
@@ -88,7 +90,7 @@ const prose = 'The last train back from the coast leaves at 21:40. '.repeat(20_0
 const signature = (at: number) =>
   `DKIM-Signature: v=1; a=rsa-sha256; d=nodmarc.test; s=s${at}; l=${at}; h=From; bh=AAAA; b=AAAA`
 
-/** What the inputs of issue reports are made of (EM-1.6, EM-1.7, EM-56). */
+/** Mails made of the inputs of issue reports (EM-1.6, EM-1.7, EM-56). */
 const hostileInputs: readonly HostileInput[] = [
   repeat('1 MB of spaces', ' '),
   repeat('1 MB of line ends', '\r\n'),

@@ -1,19 +1,23 @@
+// Measures how long programs take from spawn to listening.
+import { formatBound } from '../aims/bound.ts'
+import type { AimRow } from '../aims/rows.ts'
+import { rows } from '../aims/rows.ts'
 import type { EarlierTree } from '../harness/earlier-tree.ts'
-import { median, medianRatio } from '../harness/measure.ts'
-import { formatColumns } from '../harness/report.ts'
+import { median, medianRatio } from '../harness/median.ts'
+import { formatColumns } from '../harness/tables/columns.ts'
 import { measureByTurns } from '../harness/turns.ts'
 import type { Launched } from './starters.ts'
-import { listStarters } from './starters.ts'
+import { listStarters, packagedName } from './starters.ts'
 
-/** Medians over the rounds. */
-interface StartLine extends Launched {
+/** The medians over the rounds. The bound of `aim` is for the ratio. */
+interface StartLine extends Launched, Partial<AimRow> {
   readonly name: string
   readonly note: string
-  /** How much longer the first line takes, or the one that this one is an earlier version of. */
+  /** The start time of the line that it is compared with, divided by its own. */
   readonly ratio: number
-  /** The same of the CPU time. */
+  /** The same ratio for the CPU time. */
   readonly cpuRatio: number
-  /** Of that line. */
+  /** The start time of the line that it is compared with, ms. */
   readonly besideMs: number
 }
 
@@ -25,12 +29,14 @@ export async function measureStarts(
 ): Promise<readonly StartLine[]> {
   const starters = listStarters(earlier)
   const taken = await measureByTurns(starters, { title: 'start', rounds, progress }, ({ start }) => start())
-  return starters.map(({ name, note, against = starters[0]?.name }, index) => {
+  return starters.map(({ name, note, row, aim, against = starters[0]?.name }, index) => {
     const other = starters.findIndex(starter => starter.name === against)
     const [launched = [], beside = []] = [taken[index], taken[other]]
     return {
       name,
       note,
+      ...(row && { row }),
+      ...(aim && { aim }),
       startMs: median(launched.map(({ startMs }) => startMs)),
       cpuMs: median(launched.map(({ cpuMs }) => cpuMs)),
       rss: median(launched.map(({ rss }) => rss)),
@@ -57,4 +63,11 @@ export function formatStarts(lines: readonly StartLine[]): string {
   return [formatColumns([headings, ...rows], 1), '', aims, ...notes].join('\n')
 }
 
-const aims = 'Aims: "postern start" listens after at most 3 times the floor’s time, with at most 110 MB.'
+/** Lists the figures of starts that stand for an aim: the ratio to the floor, and the memory of the package. */
+export function listStartAims(lines: readonly StartLine[]) {
+  const packaged = lines.find(({ name }) => name === packagedName)
+  const rowed = lines.flatMap(({ row, aim, ratio }) => (row && aim ? [{ row, aim, ratio }] : []))
+  return packaged ? [...rowed, { ...rows.startMemory, value: packaged.rss / 1e6, unit: 'MB' }] : rowed
+}
+
+const aims = `Aims: "${packagedName}" takes ${formatBound(rows.start.aim)} times the floor’s time to listen, and ${formatBound(rows.startMemory.aim)} MB then.`

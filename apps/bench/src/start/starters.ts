@@ -1,25 +1,30 @@
+// Lists the programs whose start is measured: the gateway, its rivals and floors.
 import { once } from 'node:events'
-import { mkdtempDisposableSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdtempDisposableSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { AimRow } from '../aims/rows.ts'
+import { rows } from '../aims/rows.ts'
 import { pairWithEarlier } from '../earlier/rivals.ts'
 import type { EarlierTree } from '../harness/earlier-tree.ts'
 import type { Contender } from '../harness/rounds.ts'
 import { gatewayHost } from '../ours/open.ts'
 import { startServer } from '../servers/process.ts'
-import { buildProgram, installedProgram, readMemoryField, readPort, spawnProgram } from '../servers/program.ts'
+import type { Usage } from '../servers/process-usage.ts'
+import { readProcessUsage } from '../servers/process-usage.ts'
+import { buildProgram, installedProgram, readPort, spawnProgram } from '../servers/program.ts'
 
-/** Something that can be started until it listens. */
-interface Starter {
+/** A program that can be started until it listens. */
+interface Starter extends Partial<AimRow> {
   readonly name: string
   readonly note: string
-  /** By its name, the one it is compared with; default: the first. */
+  /** The name of the starter that it is compared with. Absent for the first one. */
   readonly against?: string
   start(): Promise<Launched>
 }
 
 const postern = new URL('../../../gateway/bin/postern.mjs', import.meta.url)
-/** Compiled code kept between starts, for everybody alike. */
+/** The folder of compiled code, which all starters keep between starts. */
 const compileCache = join(tmpdir(), 'postern-bench-compile-cache')
 
 interface ProgramStarter extends Pick<Starter, 'name' | 'note'> {
@@ -29,9 +34,12 @@ interface ProgramStarter extends Pick<Starter, 'name' | 'note'> {
   readonly needs?: readonly URL[]
 }
 
+/** Name of the starter that stands for the program of users. */
+export const packagedName = 'postern start'
+
 const packaged: readonly ProgramStarter[] = [
   {
-    name: 'postern start',
+    name: packagedName,
     note: 'the npm package: the whole gateway with all channels, an agent, its store',
     entry: installedProgram,
     command: 'start',
@@ -49,7 +57,7 @@ const programs: readonly ProgramStarter[] = [
   { name: 'dev from sources', note: 'the same with the simulation', entry: postern, command: 'dev' },
 ]
 
-const peers: readonly Pick<Contender, 'name' | 'note' | 'entry' | 'setup'>[] = [
+const peers: readonly Pick<Contender, 'name' | 'note' | 'entry' | 'setup' | keyof AimRow>[] = [
   {
     name: 'Fedify 2.3.6',
     note: 'the contender of the ActivityPub case',
@@ -73,6 +81,7 @@ const peers: readonly Pick<Contender, 'name' | 'note' | 'entry' | 'setup'>[] = [
     note: 'the floor of the A2A case',
     entry: new URL('../a2a/floor.ts', import.meta.url),
     setup: {},
+    ...rows.start,
   },
 ]
 
@@ -86,7 +95,7 @@ const devConfig = { dev: true, listen: { port: 0 }, email: { listen: { port: 0 }
 
 const configs = { start: productionConfig, dev: devConfig }
 
-/** Ours first; beside peers, or beside an earlier commit alone, which has no package that is built. */
+/** Lists our own starters first, then peers; or only our own and those of an earlier commit, which has no built package. */
 export function listStarters(earlier: EarlierTree | undefined): readonly Starter[] {
   if (!earlier) buildProgram()
   const ours = earlier ? pairWithEarlier(programs, earlier) : [...packaged, ...programs]
@@ -94,7 +103,7 @@ export function listStarters(earlier: EarlierTree | undefined): readonly Starter
   return earlier ? own : [...own, ...peers.map(peer => ({ ...peer, start: () => startPeer(peer) }))]
 }
 
-/** Waits until it says that it listens, and ends it. */
+/** Starts a program, waits until it reports that it listens, and ends it. */
 async function startPostern({ entry, command }: ProgramStarter): Promise<Launched> {
   using workingDir = mkdtempDisposableSync(join(tmpdir(), 'postern-bench-'))
   writeFileSync(join(workingDir.path, 'postern.config.json'), JSON.stringify(configs[command]))
@@ -104,7 +113,7 @@ async function startPostern({ entry, command }: ProgramStarter): Promise<Launche
   const exited = once(child, 'exit')
   try {
     await readPort(child.stdout)
-    return { startMs: performance.now() - begun, ...readProcess(child.pid ?? 0) }
+    return { startMs: performance.now() - begun, ...readProcessUsage(child.pid ?? 0) }
   } finally {
     child.kill()
     await exited
@@ -113,28 +122,13 @@ async function startPostern({ entry, command }: ProgramStarter): Promise<Launche
 
 async function startPeer({ entry, setup }: Pick<Contender, 'entry' | 'setup'>): Promise<Launched> {
   const server = await startServer({ entry, setup, core: undefined, environment: { NODE_COMPILE_CACHE: compileCache } })
-  const taken = readProcess(server.pid)
+  const taken = readProcessUsage(server.pid)
   await server.stop()
   return { startMs: server.startMs, ...taken }
 }
 
-export interface Launched {
-  /** From spawn to the sign, ms. */
+/** The measurements of a start. CPU time and memory are those at the moment of the ready message. */
+export interface Launched extends Usage {
+  /** The time from spawn to the ready message, ms. */
   readonly startMs: number
-  /** CPU time of all its threads until then, ms; not a number where the system does not tell it. */
-  readonly cpuMs: number
-  /** Bytes at that moment. */
-  readonly rss: number
-}
-
-/** Linux tells it in `/proc`; elsewhere it stays unknown. A process that was begun anew keeps the time that it took before. */
-function readProcess(pid: number): Pick<Launched, 'cpuMs' | 'rss'> {
-  try {
-    const spent = readdirSync(`/proc/${pid}/task`).map(thread =>
-      Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]),
-    )
-    return { cpuMs: spent.reduce((sum, each) => sum + each, 0) / 1e6, rss: readMemoryField(pid, 'VmRSS') }
-  } catch {
-    return { cpuMs: Number.NaN, rss: Number.NaN }
-  }
 }

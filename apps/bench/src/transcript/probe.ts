@@ -1,3 +1,4 @@
+// Measures appending to and reading from a conversation of up to a million entries.
 import { randomBytes } from 'node:crypto'
 import { mkdtempDisposableSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,8 +7,8 @@ import { openSqliteStore } from '@postern/store'
 import { sketchedChannels } from '@postern/testing'
 import type { EntryBody, FormatName, ThreadKey, TranscriptStore } from '@postern/transcript'
 import { codecs, contentOfText, formatNames } from '@postern/transcript'
-import type { Figure, ProbeOptions } from '../harness/figure.ts'
-import { median, medianRatio } from '../harness/measure.ts'
+import { median, medianRatio } from '../harness/median.ts'
+import type { Figure, ProbeOptions } from '../harness/tables/figure.ts'
 import { measureByTurns } from '../harness/turns.ts'
 
 const title = 'Transcript'
@@ -17,9 +18,9 @@ const marks = {
   full: [1_000, 100_000, 1_000_000],
 } as const
 const aim = { atMost: 1.3 } as const
-/** Entries a view of a page has. */
+/** The number of entries on a page of a view. */
 const page = 50
-/** Appends, and reads of each view, of a round. */
+/** The number of appends, and of reads of each view, in a round. */
 const turns = 200
 const log = { debug() {}, info() {}, warn() {}, error() {} }
 
@@ -29,10 +30,10 @@ interface Stocked extends AsyncDisposable {
   readonly thread: ThreadKey
 }
 
-/** By what is done, µs of one. */
+/** The cost of one operation, µs, by its name. */
 type Costs = ReadonlyMap<string, number>
 
-/** What an entry more and a page of 50 cost in each dialect, in one conversation that has few or very many entries already. */
+/** Measures one more entry and a page of 50 in each dialect, in one conversation that has few or very many entries already. */
 export async function probeTranscript({ rounds, quick, full, progress }: ProbeOptions): Promise<readonly Figure[]> {
   using base = mkdtempDisposableSync(join(tmpdir(), 'postern-bench-'))
   await using ends = new AsyncDisposableStack()
@@ -103,7 +104,7 @@ const views = {
   chat: { chat: true },
 } as const
 
-/** As a client of this dialect adds a message: read, held against what is there, appended. */
+/** Appends a message as a client of this dialect does: read, compared with the stored entries, appended. */
 async function appendOne(
   format: FormatName,
   { transcript, thread, number }: Pick<Stocked, 'transcript' | 'thread'> & { readonly number: number },
@@ -116,11 +117,11 @@ async function appendOne(
     at: '2026-03-13T10:00:00.000Z',
     newId: () => randomBytes(8).toString('hex'),
   }
-  const named = { ...message, ...('id' in (message ?? {}) && { id }) }
-  await transcript.append(thread, codec.read([named], context))
+  const identified = { ...message, ...('id' in (message ?? {}) && { id }) }
+  await transcript.append(thread, codec.read([identified], context))
 }
 
-/** Of every mark; the ratio is of the smallest one, round by round. */
+/** Computes the figures of every mark; the ratio is to the smallest one, round by round. */
 function toFigures(stocks: readonly Stocked[], costs: readonly (readonly Costs[])[]): readonly Figure[] {
   const [first = []] = costs
   return [...(first[0]?.keys() ?? [])].flatMap(name =>

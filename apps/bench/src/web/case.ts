@@ -1,6 +1,8 @@
+// Defines the bench case for the web chat: one AG-UI run in a new conversation.
 import { hash } from 'node:crypto'
+import { rows } from '../aims/rows.ts'
 import type { BenchCase, Contender } from '../harness/rounds.ts'
-import { formatRequest } from '../http/load.ts'
+import { formatRequest } from '../http/message.ts'
 import { describeBenchGateway, gatewayHost } from '../ours/open.ts'
 
 const token = 'bench-web-token-of-somebody'
@@ -13,7 +15,7 @@ const limits = {
   bytes_per_owner: Number.MAX_SAFE_INTEGER,
 }
 
-/** A run of the web chat by AG-UI: a short question, the answer as a stream of events; each in a conversation of its own. */
+/** Opens the case of a run of the web chat over AG-UI: a short question, and the answer as a stream of events; each in a conversation of its own. */
 export async function openWebCase(): Promise<BenchCase> {
   const run = process.pid.toString(36)
   let serial = 0
@@ -36,9 +38,10 @@ const contenders: readonly Contender[] = [
   },
   {
     name: 'floor: bare Hono',
-    note: 'JSON parsed, one SQLite insert, constant events; one durable commit for all that arrive together (information)',
+    note: 'JSON parsed, one SQLite insert, constant events; one durable commit for all that arrive together',
     entry: new URL('./floor.ts', import.meta.url),
     setup: {},
+    ...rows.run,
   },
 ]
 
@@ -47,7 +50,7 @@ function formatQuestion(id: string): Uint8Array {
   return formatRun('/api/v1/agents/brief/runs', id, question)
 }
 
-/** A run of its own conversation; `id` makes it unlike all others. */
+/** Formats a run in a conversation of its own; `id` makes it unique. */
 export function formatRun(target: string, id: string, content: string): Uint8Array {
   const messages = [{ id: `message-${id}`, role: 'user', content }]
   const input = { threadId: `thread-${id}`, runId: `run-${id}`, messages, tools: [], context: [], state: {} }

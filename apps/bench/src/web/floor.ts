@@ -1,3 +1,4 @@
+// Serves an AG-UI run with one durable insert and constant events: the floor of the comparison.
 import { Hono } from 'hono'
 import { serveDurable } from '../servers/durable-log.ts'
 
@@ -6,7 +7,7 @@ interface RunInput {
   readonly runId: string
 }
 
-/** The least that a durable server of AG-UI does: a body parsed and kept, the events of an answer that it knew before. */
+/** The minimum of a durable AG-UI server: it parses and stores a body, and sends the events of a fixed answer. */
 await serveDurable(log =>
   new Hono().post('/api/v1/agents/:agent/runs', async context => {
     const body = new Uint8Array(await context.req.arrayBuffer())

@@ -1,18 +1,19 @@
+// Calls A2A agents by address: finds and verifies their card, sends a message, reads the answer.
 import type { FinishedAnswer, FollowTaskDeps } from '@postern/a2a'
 import { findCard, followTask, readInterface, readTask, verifyCard } from '@postern/a2a'
-import type { Platform } from '@postern/core'
-import { Unavailable } from '@postern/core'
 import { createExpiringMap } from '@postern/limits'
+import type { System } from '@postern/message'
+import { Unavailable } from '@postern/message'
 import type { ConnectorConfig } from '../config.ts'
 import type { ConnectorKeyRing } from '../issuer/key-ring.ts'
 import { issueToken } from '../issuer/vouch.ts'
 
-export type LinePlatform = Pick<Platform, 'fetch' | 'openStream' | 'now' | 'sleep' | 'log'>
+export type LineSystem = Pick<System, 'fetch' | 'openStream' | 'now' | 'sleep' | 'log'>
 
 /** An agent whose card was found and verified. */
 export interface KnownAgent {
   readonly to: FollowTaskDeps['to']
-  /** Only there a link of a policy may lead. */
+  /** The only origin that a link of a policy may lead to. */
   readonly origin: string
   readonly canPush: boolean
 }
@@ -20,49 +21,49 @@ export interface KnownAgent {
 interface AgentCall extends Pick<FollowTaskDeps, 'configuration' | 'onWords'> {
   readonly agent: KnownAgent
   readonly message: object
-  /** Of the task it goes on with. */
+  /** The id of the task that the call continues. */
   readonly taskId?: string | undefined
 }
 
-/** Our way to agents: WebFinger, card, token, message, stream. */
+/** The connection to agents: WebFinger, card, token, message, stream. */
 export interface AgentLine {
-  /** @throws Unavailable, Undeliverable */
-  look(address: string): Promise<KnownAgent>
+  /** Finds an agent and verifies its card. @throws Unavailable, Undeliverable */
+  find(address: string): Promise<KnownAgent>
   /** @throws Unavailable, Undeliverable */
   call(call: AgentCall): Promise<FinishedAnswer>
-  /** How a task stands now; undefined while the agent is at work. @throws Unavailable, Undeliverable */
+  /** Reads the present state of a task; undefined while the agent is still working. @throws Unavailable, Undeliverable */
   read(agent: KnownAgent, taskId: string): Promise<FinishedAnswer | undefined>
 }
 
 interface LineDeps {
   readonly config: Pick<ConnectorConfig, 'origin'>
   readonly keys: ConnectorKeyRing
-  readonly platform: LinePlatform
-  /** Aborts when we close. */
+  readonly system: LineSystem
+  /** Aborts when the connector closes. */
   readonly closing: AbortSignal
 }
 
-const times = { lookMs: 20_000, callMs: 5 * 60_000, keptMs: 5 * 60_000 } as const
+const times = { lookupMs: 20_000, callMs: 5 * 60_000, keptMs: 5 * 60_000 } as const
 const maxKnown = 500
 const maxAnswer = 2 * 1024 * 1024
 
-export function createAgentLine({ config, keys, platform, closing }: LineDeps): AgentLine {
-  const known = createExpiringMap<KnownAgent>(maxKnown, platform.now)
+export function createAgentLine({ config, keys, system, closing }: LineDeps): AgentLine {
+  const knownAgents = createExpiringMap<KnownAgent>(maxKnown, system.now)
 
   async function resolve(address: string, signal: AbortSignal): Promise<KnownAgent> {
-    const found = await findCard(address, platform, signal)
-    // Everything has to be where the card is: what it signs, and what it leads to.
+    const card = await findCard(address, system, signal)
+    // The signer of the card, and the addresses in it, must have the card's own host.
     const isAllowedOrigin = () => false
-    await verifyCard(found, { platform, isAllowedOrigin }, signal)
-    const capabilities = found.document.capabilities as { readonly pushNotifications?: unknown } | undefined
+    await verifyCard(card, { system, isAllowedOrigin }, signal)
+    const capabilities = card.document.capabilities as { readonly pushNotifications?: unknown } | undefined
     return {
-      to: readInterface(found, isAllowedOrigin),
-      origin: new URL(found.url).origin,
+      to: readInterface(card, isAllowedOrigin),
+      origin: new URL(card.url).origin,
       canPush: capabilities?.pushNotifications === true,
     }
   }
 
-  /** One end for the whole of it, and none that outlives us. */
+  /** Runs work with one time limit for all of it, and aborts it when the program closes. */
   async function within<Value>(ms: number, work: (signal: AbortSignal) => Promise<Value>): Promise<Value> {
     const signal = AbortSignal.any([closing, AbortSignal.timeout(ms)])
     return work(signal).catch(error => {
@@ -72,50 +73,50 @@ export function createAgentLine({ config, keys, platform, closing }: LineDeps): 
 
   const lineTo = ({ to }: KnownAgent, signal: AbortSignal): FollowTaskDeps => ({
     to,
-    platform,
+    system,
     signal,
     maxBytes: maxAnswer,
     timeoutMs: times.callMs,
-    credentials: async () => ({ authorization: `Bearer ${issueToken(to.url, config, keys, platform.now())}` }),
+    credentials: async () => ({ authorization: `Bearer ${issueToken(to.url, config, keys, system.now())}` }),
   })
 
   return {
-    async look(address) {
-      const before = known.get(address)
+    async find(address) {
+      const before = knownAgents.get(address)
       if (before) return before
-      const agent = await within(times.lookMs, signal => resolve(address, signal))
-      known.set(address, agent, times.keptMs)
+      const agent = await within(times.lookupMs, signal => resolve(address, signal))
+      knownAgents.set(address, agent, times.keptMs)
       return agent
     },
     call: ({ agent, message, taskId, configuration, onWords }) =>
       within(times.callMs, signal =>
         followTask(message, { ...lineTo(agent, signal), configuration, ...(onWords && { onWords }) }, taskId),
       ),
-    read: (agent, taskId) => within(times.lookMs, signal => readTask(taskId, lineTo(agent, signal))),
+    read: (agent, taskId) => within(times.lookupMs, signal => readTask(taskId, lineTo(agent, signal))),
   }
 }
 
 export interface Pace<Value> {
-  /** Shown in its time, unless something newer takes its place. */
+  /** Shows the value after its pause, unless a newer one replaces it. */
   push(value: Value): void
-  /** What has not been shown is not shown any more. */
+  /** Drops the values that have not been shown. */
   stop(): void
 }
 
-/** Shows the newest of what comes, but not more often than every `paceMs`. */
+/** Shows the newest of the arriving values, at most once every `paceMs`. */
 export function createPace<Value>(
   show: (value: Value) => void,
-  { paceMs, platform }: { readonly paceMs: number; readonly platform: Pick<LinePlatform, 'now' | 'sleep'> },
+  { paceMs, system }: { readonly paceMs: number; readonly system: Pick<LineSystem, 'now' | 'sleep'> },
 ): Pace<Value> {
   let waiting: { readonly value: Value } | undefined
   let shownAt = Number.NEGATIVE_INFINITY
 
   async function showLater(ms: number): Promise<void> {
-    await platform.sleep(ms)
+    await system.sleep(ms)
     if (!waiting) return
     const { value } = waiting
     waiting = undefined
-    shownAt = platform.now()
+    shownAt = system.now()
     show(value)
   }
 
@@ -123,7 +124,7 @@ export function createPace<Value>(
     push(value) {
       const isAwaited = waiting !== undefined
       waiting = { value }
-      if (!isAwaited) void showLater(Math.max(0, shownAt + paceMs - platform.now()))
+      if (!isAwaited) void showLater(Math.max(0, shownAt + paceMs - system.now()))
     },
     stop() {
       waiting = undefined

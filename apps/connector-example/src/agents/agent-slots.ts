@@ -1,19 +1,21 @@
-import { Rejection } from '@postern/core'
+// Limits how many agent calls run at once, in all and for each person.
+
 import { createOpenCount } from '@postern/limits'
+import { Rejection } from '@postern/message'
 import type { ConnectorConfig } from '../config.ts'
 import type { RoomPerson } from '../rooms/session.ts'
 
-/** Takes room for a call of the agent; returns what gives it back. @throws Rejection `rate_limited` */
+/** Reserves a slot for a call of the agent. Returns a function that frees it. @throws Rejection `rate_limited` */
 export type TakeSlots = (person: Pick<RoomPerson, 'id'>, address: string) => () => void
 
-/** How many calls there are at once: of a person, and to agents of another host. */
+/** Creates the limits of concurrent calls: of a person, and to agents of another host. */
 export function createAgentSlots({
   limits,
   agentsDomain,
 }: Pick<ConnectorConfig, 'limits' | 'agentsDomain'>): TakeSlots {
   const tooMany = 'You are waiting for several agents already'
   const slots = createCallSlots({ total: limits.calls, perKey: limits.callsPerPerson }, tooMany)
-  // Agents that somebody has put elsewhere, and that never come to an end, leave room for those who work.
+  // Foreign agents that never finish leave slots for agents that work.
   const elsewhere = createCallSlots(
     { total: Math.ceil(limits.calls / 2), perKey: Math.ceil(limits.calls / 4) },
     'Too many are waiting for agents there already',
@@ -25,7 +27,7 @@ export function createAgentSlots({
   }
 }
 
-/** Takes the second thing, or gives the first one back. @returns what gives back both */
+/** Reserves the second slot, or frees the first one if that fails. @returns a function that frees both */
 export function takeBoth(leaveFirst: () => void, takeSecond: () => () => void): () => void {
   try {
     const leaveSecond = takeSecond()
@@ -39,7 +41,7 @@ export function takeBoth(leaveFirst: () => void, takeSecond: () => () => void): 
   }
 }
 
-/** How much may be under way at the same time: in all, and for one key. What it returns @throws Rejection `rate_limited` */
+/** Creates the limits of concurrent work: in all, and for one key. The returned function @throws Rejection `rate_limited` */
 export function createCallSlots(
   { total, perKey }: { readonly total: number; readonly perKey: number },
   what: string,

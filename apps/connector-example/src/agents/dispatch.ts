@@ -1,11 +1,12 @@
-import type { Part } from '@postern/core'
-import { Rejection, Unavailable, Undeliverable } from '@postern/core'
+// Sends messages of a room to the agents that they mention, and shows their answers.
+import type { Part } from '@postern/message'
+import { Rejection, Unavailable, Undeliverable } from '@postern/message'
 import type { ConnectorConfig } from '../config.ts'
 import type { ConnectorKeyRing } from '../issuer/key-ring.ts'
 import type { HeldRequirement, OpenRequirements, RoomDecision } from '../rooms/requirements.ts'
 import type { Room, Rooms } from '../rooms/rooms.ts'
 import type { RoomPerson } from '../rooms/session.ts'
-import type { AgentLine, LinePlatform } from './agent-line.ts'
+import type { AgentLine, LineSystem } from './agent-line.ts'
 import { createPace } from './agent-line.ts'
 import type { TakeSlots } from './agent-slots.ts'
 import { createAgentSlots } from './agent-slots.ts'
@@ -17,7 +18,7 @@ import { findMentions, renderMessage } from './turn.ts'
 interface DispatchDeps {
   readonly config: ConnectorConfig
   readonly keys: ConnectorKeyRing
-  readonly platform: LinePlatform
+  readonly system: LineSystem
   readonly line: AgentLine
   readonly rooms: Rooms
   readonly requirements: OpenRequirements
@@ -25,17 +26,17 @@ interface DispatchDeps {
 }
 
 export interface Dispatch {
-  /** A person has said something: everybody in the room reads it, and the agents that it names. */
+  /** Accepts a person's message: everybody in the room reads it, and the mentioned agents answer. */
   hear(room: Room, person: RoomPerson, text: string): void
-  /** A person has decided what an agent asked of them. @throws Rejection */
+  /** Accepts a person's decision on an agent's request. @throws Rejection */
   decide(room: Room, person: RoomPerson, button: Pick<RoomDecision, 'outcome'> & { readonly token: string }): void
-  /** An agent has gone on with a task by itself: somebody has decided elsewhere. @throws Unavailable, Undeliverable */
+  /** Reads a task that the agent has continued by itself, because somebody has decided elsewhere. @throws Unavailable, Undeliverable */
   refresh(seat: TaskSeat): Promise<void>
-  /** Resolves when nothing is under way. */
+  /** Resolves when no call is in progress. */
   idle(): Promise<void>
 }
 
-/** How often what an agent says is shown while it speaks, ms. */
+/** The pause between two updates of a streamed answer, ms. */
 const paceMs = 100
 
 export function createDispatch(deps: DispatchDeps): Dispatch {
@@ -78,13 +79,13 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
 
 interface Working extends DispatchDeps {
   readonly takeSlots: TakeSlots
-  /** What is under way. */
+  /** The calls in progress. */
   readonly running: Set<Promise<void>>
 }
 
-/** Calls an agent, or says in the room why it is not called. */
+/** Calls an agent, or explains in the room why it is not called. */
 function send(turn: Omit<RoomTurn, 'seat'>, working: Working): void {
-  const { config, tasks, platform, takeSlots } = working
+  const { config, tasks, system, takeSlots } = working
   const { matter, address, speaker } = turn
   if (address.endsWith(`@${new URL(config.origin).host}`)) return
   matter.left -= 1
@@ -94,7 +95,7 @@ function send(turn: Omit<RoomTurn, 'seat'>, working: Working): void {
     start({ ...turn, seat: tasks.seat({ room: room.name, address, person: speaker }) }, leave, working)
   } catch (error) {
     const { id } = room.say({ author: { kind: 'agent', address }, text: '', state: 'failed' })
-    room.change(id, { problem: describeFailure(error, platform) })
+    room.change(id, { problem: describeFailure(error, system) })
   }
 }
 
@@ -108,16 +109,16 @@ function start(turn: RoomTurn, leave: () => void, working: Working): void {
 }
 
 async function runTurn(turn: RoomTurn, working: Working): Promise<void> {
-  const { config, keys, platform, line, rooms, tasks } = working
+  const { config, keys, system, line, rooms, tasks } = working
   const { address, seat, decision } = turn
   const { room } = turn.matter
   const entry = room.say({ author: { kind: 'agent', address }, text: '', state: 'working' })
   const show = (soFar: () => readonly Part[]) => room.change(entry.id, { text: readAnswer(soFar()).text })
-  const pace = createPace(show, { paceMs, platform })
+  const pace = createPace(show, { paceMs, system })
   try {
-    const agent = await line.look(address)
+    const agent = await line.find(address)
     const configuration = tasks.configure(seat, agent)
-    const message = renderMessage(turn, { config, keys, now: platform.now })
+    const message = renderMessage(turn, { config, keys, now: system.now })
     const answer = await line
       .call({ agent, message, taskId: seat.taskId, configuration, onWords: pace.push })
       .finally(pace.stop)
@@ -125,19 +126,19 @@ async function runTurn(turn: RoomTurn, working: Working): Promise<void> {
     showAnswer(answer, { room, entryId: entry.id, origin: agent.origin, seat }, working)
     wake(turn, readAnswer(answer.parts).text, working)
   } catch (error) {
-    room.change(entry.id, { state: 'failed', problem: describeFailure(error, platform) })
+    room.change(entry.id, { state: 'failed', problem: describeFailure(error, system) })
     tasks.fail(seat)
     if (decision) keepDecision(decision.requirement, error, working)
   }
 }
 
-/** Agents that an answer names in its text: on our platform that is how they are told (MN-8.1, inline). */
+/** The agents that an answer names in its text, which is how agents are mentioned on our platform (MN-8.1, inline). */
 function wake({ matter, address, hop }: RoomTurn, text: string, working: Working): void {
   const { limits, agentsDomain } = working.config
   if (hop >= limits.maxHops) return
   for (const next of findMentions(text, agentsDomain)) {
     if (next === address || matter.left <= 0) continue
-    // The speaker's name, in no form that would wake an agent when it is quoted.
+    // The speaker's name, in a form that wakes no agent when it is quoted.
     const words = `${address.slice(1)} says:\n${text}`
     send({ matter, address: next, text: words, speaker: undefined, hop: hop + 1 }, working)
   }
@@ -148,7 +149,7 @@ async function readAgain(seat: TaskSeat, deps: DispatchDeps): Promise<void> {
   const { address, taskId } = seat
   const room = rooms.find(seat.room)
   if (!room || taskId === undefined) return
-  const agent = await line.look(address)
+  const agent = await line.find(address)
   const answer = await line.read(agent, taskId)
   if (!answer || !tasks.isNews(seat, answer)) return
   closeRequirements(room, seat.entryId)
@@ -169,15 +170,15 @@ function takeOrPutBack(
   }
 }
 
-/** What could not be said may be said again; what was refused is over. */
+/** Keeps a decision that could not be delivered for a retry, and drops a refused one. */
 function keepDecision(requirement: HeldRequirement, error: unknown, { requirements, rooms }: DispatchDeps): void {
   const isLost = error instanceof Unavailable
   if (isLost) requirements.putBack(requirement)
   settleRequirement(requirement, isLost ? 'open' : 'over', rooms)
 }
 
-/** In words that everybody in the room may read. */
-function describeFailure(error: unknown, { log }: Pick<LinePlatform, 'log'>): string {
+/** Describes a failure in a text that everybody in the room may read. */
+function describeFailure(error: unknown, { log }: Pick<LineSystem, 'log'>): string {
   if (error instanceof Unavailable || error instanceof Undeliverable || error instanceof Rejection) {
     log.info({ err: error }, 'an agent could not be called')
     return error.message

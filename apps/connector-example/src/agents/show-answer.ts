@@ -1,16 +1,17 @@
+// Shows an agent's answer in a room, and only its own origin's links.
 import type { FinishedAnswer } from '@postern/a2a'
-import type { Part, Policy } from '@postern/core'
-import { isRequirementKind, parseJsonText, policySchema } from '@postern/core'
+import type { Part, Policy } from '@postern/message'
+import { isRequirementKind, parseJsonText, policySchema } from '@postern/message'
 import type { ConnectorConfig } from '../config.ts'
 import type { HeldRequirement, OpenRequirements, ShownRequirement } from '../rooms/requirements.ts'
 import type { Room, Rooms } from '../rooms/rooms.ts'
 import type { TaskSeat, TaskSeats } from './task-book.ts'
 
-/** Where an answer is shown, and what it answers. */
-interface AnswerPlace {
+/** The room and entry in which an answer is shown, and the task that it answers. */
+interface AnswerLocation {
   readonly room: Room
   readonly entryId: string
-  /** Of the agent: only there its links may lead. */
+  /** The origin of the agent, which is the only one that its links may lead to. */
   readonly origin: string
   readonly seat: TaskSeat
 }
@@ -21,13 +22,13 @@ interface ShowingDeps {
   readonly tasks: TaskSeats
 }
 
-/** A whole answer, in the room; what decides its policies stays in the book. */
-export function showAnswer(answer: FinishedAnswer, place: AnswerPlace, deps: ShowingDeps): void {
+/** Shows a whole answer in the room; the tokens that decide its policies stay on the server. */
+export function showAnswer(answer: FinishedAnswer, location: AnswerLocation, deps: ShowingDeps): void {
   const { requirements, tasks, config } = deps
-  const { room, entryId, seat } = place
+  const { room, entryId, seat } = location
   const { text, policies } = readAnswer(answer.parts)
   const shown = policies
-    .map(policy => showPolicy(policy, answer, place, requirements))
+    .map(policy => showPolicy(policy, answer, location, requirements))
     .map(requirement => withLocalLink(requirement, config))
   const isWaiting = answer.status === 'input_required' || answer.status === 'auth_required'
   room.change(entryId, { text, state: 'said', requirements: shown })
@@ -37,7 +38,7 @@ export function showAnswer(answer: FinishedAnswer, place: AnswerPlace, deps: Sho
 function showPolicy(
   policy: Policy,
   { taskId }: FinishedAnswer,
-  { room, entryId, origin, seat: { address, person: asked } }: AnswerPlace,
+  { room, entryId, origin, seat: { address, person: asked } }: AnswerLocation,
   book: OpenRequirements,
 ): ShownRequirement {
   const { kind, title, message, action_label: label, state, retry_after_seconds: wait } = policy
@@ -58,12 +59,12 @@ function showPolicy(
   }
 }
 
-/** A policy's link leads to its agent's own host, or nowhere (MN-7.1). */
+/** Checks that a policy's link leads to its agent's own host (MN-7.1). */
 function checkLink({ url }: Policy, origin: string): string | undefined {
   return url !== undefined && URL.parse(url)?.origin === origin ? url : undefined
 }
 
-/** On one machine the names of the hosts are not the browser's. */
+/** Rewrites a link for the browser, which does not know the names of the hosts if all run on one machine. */
 function withLocalLink(requirement: ShownRequirement, { loopback }: ShowingDeps['config']): ShownRequirement {
   const url = requirement.url === undefined ? undefined : new URL(requirement.url)
   const port = url && loopback[url.hostname]
@@ -76,7 +77,7 @@ function readPrice(policy: Policy): string | undefined {
   return isPrice ? cleanAnswerText(`${amount} ${currency}`).slice(0, 40) : undefined
 }
 
-/** What has become of a requirement, where it is shown. */
+/** Shows the outcome of a requirement in its entry. */
 export function settleRequirement(
   { room, entryId, token }: HeldRequirement,
   status: ShownRequirement['status'],
@@ -85,7 +86,7 @@ export function settleRequirement(
   changeRequirements(rooms.find(room), entryId, shown => (shown.token === token ? { ...shown, status } : shown))
 }
 
-/** It was decided elsewhere: nothing in this entry waits any more. */
+/** Closes the requirements of an entry after a decision elsewhere. */
 export function closeRequirements(room: Room, entryId: string | undefined): void {
   changeRequirements(room, entryId, shown => (shown.status === 'open' ? { ...shown, status: 'over' } : shown))
 }
@@ -99,21 +100,21 @@ function changeRequirements(
   if (entry) room?.change(entryId, { requirements: entry.requirements.map(change) })
 }
 
-/** What an agent has said, as a room can show it. */
+/** An agent's answer, as a room can show it. */
 interface ReadAnswer {
   readonly text: string
   readonly policies: readonly Policy[]
 }
 
-/** Longest text that is shown of one answer, characters. */
+/** The longest text that is shown of one answer, in characters. */
 const maxText = 16_000
 const maxPolicies = 5
-/** What turns the reading of a line around, or does not show at all. */
+/** Matches characters that reverse the reading direction of a line, or are invisible. */
 const unseen = /[[\p{Cc}\p{Bidi_Control}]--[\n\t]]/gv
 
 /**
- * An A2A answer says a policy twice: in words, for those who know nothing else, and as data. The words are left out, for in them is
- * the link that decides, and a room has many readers. Pure.
+ * Reads an A2A answer, which says a policy twice: in words, for those who know nothing else, and as data. The words are left out, because
+ * they contain the link that decides, and a room has many readers. Pure.
  */
 export function readAnswer(parts: readonly Part[]): ReadAnswer {
   const policies = parts.flatMap(readPolicy).slice(0, maxPolicies)

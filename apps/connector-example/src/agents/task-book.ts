@@ -1,3 +1,4 @@
+// Keeps the open A2A tasks of each room, so that later answers are shown in the right entry.
 import { hash, randomBytes } from 'node:crypto'
 import type { FinishedAnswer } from '@postern/a2a'
 import type { ConnectorConfig } from '../config.ts'
@@ -5,42 +6,42 @@ import { callbackPath } from '../issuer/key-ring.ts'
 import type { RoomPerson } from '../rooms/session.ts'
 import type { KnownAgent } from './agent-line.ts'
 
-/** A task at an agent, as long as something may come of it. */
+/** A task at an agent, for as long as it may still get an answer. */
 export interface TaskSeat {
   readonly room: string
   readonly address: string
-  /** Whose it is; absent where an agent began it. */
+  /** The owner of the task; absent if an agent began it. */
   readonly person: RoomPerson | undefined
-  /** What the agent shows when it tells us that the task goes on. */
+  /** The secret that the agent shows when it reports that the task continues. */
   readonly token: string
   taskId: string | undefined
-  /** Where its last answer is shown, and which that was. */
+  /** The entry that shows its last answer, and the answer shown. */
   entryId: string | undefined
   shown: string | undefined
   isBusy: boolean
   isWatched: boolean
 }
 
-type SeatPlace = Pick<TaskSeat, 'room' | 'address' | 'person'> & { readonly taskId?: string | undefined }
+type SeatKey = Pick<TaskSeat, 'room' | 'address' | 'person'> & { readonly taskId?: string | undefined }
 
 interface SeatOutcome {
   readonly answer: FinishedAnswer
   readonly entryId: string
   readonly isWaiting: boolean
-  /** It waits for an answer in words: the person's next message to this agent goes on with it. */
+  /** True if it waits for an answer in text: the person's next message to this agent continues it. */
   readonly isQuestion: boolean
 }
 
 export interface TaskSeats {
-  /** The one that is named or waits for this person's words, else a new one; it is busy from now on. */
-  seat(place: SeatPlace): TaskSeat
-  /** `SendMessageConfiguration`: where to tell us what comes later, once for each task. */
+  /** Returns the named task, or the one that waits for this person's text, or else a new one, and marks it as busy. */
+  seat(seatKey: SeatKey): TaskSeat
+  /** Returns the `SendMessageConfiguration` with our callback, once for each task. */
   configure(seat: TaskSeat, agent: KnownAgent): Readonly<Record<string, unknown>> | undefined
   settle(seat: TaskSeat, outcome: SeatOutcome): void
-  /** Nothing came of it this time. */
+  /** Frees the task after a failed call. */
   fail(seat: TaskSeat): void
   find(token: string): TaskSeat | undefined
-  /** Whether this answer has not been shown. */
+  /** Returns true if this answer has not been shown. */
   isNews(seat: TaskSeat, answer: FinishedAnswer): boolean
 }
 
@@ -51,12 +52,12 @@ export function createTaskSeats({ origin }: Pick<ConnectorConfig, 'origin'>): Ta
   const questions = new Map<string, TaskSeat>()
   const digest = ({ parts, status }: FinishedAnswer) => hash('sha256', JSON.stringify([status, parts]))
 
-  function find({ room, address, person, taskId }: SeatPlace): TaskSeat | undefined {
+  function find({ room, address, person, taskId }: SeatKey): TaskSeat | undefined {
     if (taskId === undefined) return questions.get(questionKey({ room, address, person }))
     return [...seats.values()].find(seat => seat.taskId === taskId && seat.address === address)
   }
 
-  function make({ room, address, person, taskId }: SeatPlace): TaskSeat {
+  function make({ room, address, person, taskId }: SeatKey): TaskSeat {
     const token = randomBytes(24).toString('base64url')
     const state = { taskId, entryId: undefined, shown: undefined, isBusy: false, isWatched: false }
     const seat: TaskSeat = { room, address, person, token, ...state }
@@ -73,9 +74,9 @@ export function createTaskSeats({ origin }: Pick<ConnectorConfig, 'origin'>): Ta
   }
 
   return {
-    seat(place) {
-      const known = find(place)
-      const seat = known && !(known.isBusy && place.taskId === undefined) ? known : make(place)
+    seat(seatKey) {
+      const existingSeat = find(seatKey)
+      const seat = existingSeat && !(existingSeat.isBusy && seatKey.taskId === undefined) ? existingSeat : make(seatKey)
       seat.isBusy = true
       return seat
     },
@@ -99,6 +100,6 @@ export function createTaskSeats({ origin }: Pick<ConnectorConfig, 'origin'>): Ta
   }
 }
 
-function questionKey({ room, address, person }: SeatPlace): string {
+function questionKey({ room, address, person }: SeatKey): string {
   return JSON.stringify([room, address, person?.id])
 }

@@ -1,5 +1,6 @@
+// Renders one message to an agent as A2A, with the evidence of who speaks.
 import { randomUUID } from 'node:crypto'
-import { formatAddress, parseIfAddress } from '@postern/core'
+import { formatAddress, parseIfAddress } from '@postern/message'
 import type { ConnectorConfig } from '../config.ts'
 import type { ConnectorKeyRing } from '../issuer/key-ring.ts'
 import { vouchForPerson } from '../issuer/vouch.ts'
@@ -8,11 +9,11 @@ import type { Room } from '../rooms/rooms.ts'
 import type { RoomPerson } from '../rooms/session.ts'
 import type { TaskSeat } from './task-book.ts'
 
-/** What one message of a person has led to so far. */
+/** The message of a person and the calls that followed from it. */
 interface Matter {
   readonly room: Room
   readonly person: RoomPerson
-  /** Agents that may still be woken. */
+  /** The agents that may still be woken. */
   left: number
 }
 
@@ -21,9 +22,9 @@ export interface RoomTurn {
   readonly matter: Matter
   readonly address: string
   readonly text: string
-  /** Absent: an agent speaks, and nobody vouches for it. */
+  /** The person who speaks; absent if an agent speaks, for which nobody vouches. */
   readonly speaker: RoomPerson | undefined
-  /** Agents the matter has passed through. */
+  /** The agents that the message has passed through. */
   readonly hop: number
   readonly seat: TaskSeat
   readonly decision?: Pick<RoomDecision, 'outcome'> & { readonly requirement: HeldRequirement }
@@ -35,8 +36,8 @@ interface SpeakingDeps {
   now(): number
 }
 
-/** The A2A message of a turn, with all we say for it in `metadata.mentionable`. */
-export function renderMessage(turn: RoomTurn, rooms: SpeakingDeps): object {
+/** Renders the A2A message of a turn, with our evidence in `metadata.mentionable`. */
+export function renderMessage(turn: RoomTurn, deps: SpeakingDeps): object {
   const { matter, address, text, seat, decision } = turn
   const messageId = decision?.requirement.messageId ?? randomUUID()
   return {
@@ -45,19 +46,19 @@ export function renderMessage(turn: RoomTurn, rooms: SpeakingDeps): object {
     parts: [{ text: dropOwnName(text, address), mediaType: 'text/plain' }],
     contextId: matter.room.contextFor(address),
     ...(seat.taskId && { taskId: seat.taskId }),
-    metadata: { mentionable: renderMentionable(turn, messageId, rooms) },
+    metadata: { mentionable: renderMentionable(turn, messageId, deps) },
   }
 }
 
 function renderMentionable(
   { matter, address, speaker, hop, decision }: RoomTurn,
   messageId: string,
-  rooms: SpeakingDeps,
+  deps: SpeakingDeps,
 ) {
-  const max_hops = rooms.config.limits.maxHops
-  const place = { room: matter.room.name, audience: address, messageId }
+  const max_hops = deps.config.limits.maxHops
+  const vouched = { room: matter.room.name, audience: address, messageId }
   return {
-    ...(speaker && vouchForPerson({ ...place, person: speaker }, rooms)),
+    ...(speaker && vouchForPerson({ ...vouched, person: speaker }, deps)),
     ...(hop > 0 && { agent_chain: { hop, max_hops, is_final: hop >= max_hops } }),
     ...(decision && {
       policy_resolution: { in_reply_to_state: decision.requirement.state, outcome: decision.outcome },
@@ -66,19 +67,19 @@ function renderMentionable(
   }
 }
 
-/** `@name@domain`, or `@name` where one domain goes without saying; not in the middle of a word, as in a mail address. */
+/** Matches `@name@domain`, or `@name` if the domain is implied, but not inside a word, as in a mail address. */
 const mentionPattern =
   /(?<![\p{L}\p{N}_.@/-])@([a-z0-9_][a-z0-9_.-]{0,63})(?:@([\p{L}\p{N}](?:[\p{L}\p{N}.-]{0,251}[\p{L}\p{N}])?))?/giu
 
-/** The agents a text names, each once, in its order. Lines that quote (`>`) say what somebody else has said, and name nobody. Pure. */
+/** Finds the agents that a text names, each once, in order. Quoted lines (`>`) are another person's text, and name nobody. Pure. */
 export function findMentions(text: string, agentsDomain: string | undefined): readonly string[] {
-  const found = new Set<string>()
+  const addresses = new Set<string>()
   const own = text.replace(/^[^\S\n]*>.*$/gm, '')
   for (const [, name = '', domain = agentsDomain] of own.matchAll(mentionPattern)) {
     const address = domain === undefined ? undefined : readAddress(`${name.replace(/[.-]+$/, '')}@${domain}`)
-    if (address !== undefined) found.add(address)
+    if (address !== undefined) addresses.add(address)
   }
-  return [...found]
+  return [...addresses]
 }
 
 function readAddress(text: string): string | undefined {
@@ -86,14 +87,14 @@ function readAddress(text: string): string | undefined {
   return address && formatAddress(address)
 }
 
-/** Without the agent's own name in front: it knows who is spoken to. Pure. */
+/** Removes the agent's own name from the beginning. Pure. */
 export function dropOwnName(text: string, address: string): string {
   const [, local = '', domain = ''] = address.split('@')
   const [head = ''] = /^\s*@\S+/.exec(text) ?? []
-  const named = head
+  const mentionedName = head
     .trim()
     .replace(/[,:;]$/, '')
     .toLowerCase()
-  const isOwn = named === `@${local}@${domain}` || named === `@${local}`
+  const isOwn = mentionedName === `@${local}@${domain}` || mentionedName === `@${local}`
   return isOwn ? text.slice(head.length).trim() || text : text
 }

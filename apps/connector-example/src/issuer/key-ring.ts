@@ -1,20 +1,21 @@
+// Keeps and rotates the connector's signing keys, and serves its key documents.
 import type { JsonWebKey, KeyObject } from 'node:crypto'
 import { createPrivateKey, createPublicKey, generateKeyPair, randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { promisify } from 'node:util'
-import { parseJsonText } from '@postern/core'
 import { connectorCardPath, writeConnectorCard, writeDidDocument } from '@postern/identity'
+import { parseJsonText } from '@postern/message'
 import { Hono } from 'hono'
 import type { ConnectorConfig } from '../config.ts'
 
 const makeKeyPair = promisify(generateKeyPair)
 
-/** Times of a key, ms. */
-export const keyTimes = {
-  /** A new key is published this long before it signs: those who read our documents look again at most every 30 s. */
+/** The times of a key, ms. */
+const keyTimes = {
+  /** The time for which a new key is published before it signs: readers of our documents reload them at most every 30 s. */
   lead: 60_000,
-  /** A key that signs no more is published for this long; what it signed lives for ten minutes at most. */
+  /** The time for which a key is published after it stopped signing; its signatures are valid for ten minutes at most. */
   kept: 24 * 3_600_000,
 } as const
 
@@ -36,26 +37,26 @@ interface KeyFile {
 }
 
 export interface ConnectorKeyRing {
-  /** What sessions are signed with: nobody's business but ours. */
+  /** The secret that signs sessions; it never leaves the program. */
   readonly sessionSecret: Uint8Array
-  /** The key that signs now. */
+  /** Returns the key that signs now. */
   signing(): ConnectorKey
-  /** That one, and one that is about to take its place. */
+  /** Lists the signing key, and one that is about to replace it. */
   active(): readonly ConnectorKey[]
-  /** Those that signed before, and still count. */
+  /** Lists the keys that signed before, and are still valid. */
   previous(): readonly ConnectorKey[]
-  /** Makes a new key, which signs as soon as everybody can know it. */
+  /** Creates a new key, which signs as soon as every reader can know it. */
   rotate(): Promise<string>
 }
 
-/** Ed25519 keys in one file that only its owner can read; made when it is not there. */
+/** Opens a file of Ed25519 keys that only its owner can read; creates it if it does not exist. */
 export async function openKeyRing(path: string, now: () => number): Promise<ConnectorKeyRing> {
   let file = readKeyFile(path) ?? { session_secret: randomBytes(32).toString('base64url'), keys: [] }
   if (file.keys.length === 0) keep({ ...file, keys: [await makeKey(0)] })
   const loaded = new Map<string, ConnectorKey>()
 
   function keep(next: KeyFile): void {
-    // Whole or not at all: a connector without its keys is another one.
+    // The file is written whole or not at all, because a connector that loses its keys becomes another one.
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
     writeFileSync(`${path}.new`, JSON.stringify(next), { mode: 0o600 })
     renameSync(`${path}.new`, path)
@@ -63,15 +64,15 @@ export async function openKeyRing(path: string, now: () => number): Promise<Conn
   }
 
   function load({ kid, private_jwk: key }: StoredKey): ConnectorKey {
-    const known = loaded.get(kid)
-    if (known) return known
+    const loadedKey = loaded.get(kid)
+    if (loadedKey) return loadedKey
     const privateKey = createPrivateKey({ key, format: 'jwk' })
     const made = { kid, privateKey, publicKey: createPublicKey(privateKey) }
     loaded.set(kid, made)
     return made
   }
 
-  /** Place of the newest key whose time has come. */
+  /** Finds the position of the newest key whose time has come. */
   const signingAt = () => file.keys.findLastIndex(key => key.signs_from <= now())
 
   return {
@@ -86,7 +87,7 @@ export async function openKeyRing(path: string, now: () => number): Promise<Conn
     },
   }
 
-  /** For a while after its successor began to sign. */
+  /** Returns true for a while after the successor of a key began to sign. */
   function isKept(key: StoredKey): boolean {
     const successor = file.keys[file.keys.indexOf(key) + 1]
     return successor === undefined || now() < successor.signs_from + keyTimes.kept
@@ -108,9 +109,9 @@ async function makeKey(signs_from: number): Promise<StoredKey> {
 }
 
 export const callbackPath = '/callback'
-export const keySetPath = '/.well-known/jwks.json'
+const keySetPath = '/.well-known/jwks.json'
 
-/** The bare host that v0.1 evidence names as its issuer, and the DID of v0.2. */
+/** Returns the bare host that v0.1 evidence names as its issuer, and the DID of v0.2. */
 export function issuersOf({ origin }: Pick<ConnectorConfig, 'origin'>): {
   readonly host: string
   readonly did: string
@@ -121,7 +122,7 @@ export function issuersOf({ origin }: Pick<ConnectorConfig, 'origin'>): {
 
 type Described = Pick<ConnectorConfig, 'origin' | 'name'>
 
-/** What agents' operators and gateways read of us: Connector Card, DID document, keys of our tokens. */
+/** Creates the routes of our public documents: Connector Card, DID document, keys of our tokens. */
 export function createDocumentRoutes(config: Described, keys: ConnectorKeyRing): Hono {
   const { host, did } = issuersOf(config)
   const all = () => [...keys.active(), ...keys.previous()]

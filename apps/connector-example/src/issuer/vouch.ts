@@ -1,3 +1,4 @@
+// Signs evidence of who speaks in the room, and tokens for calls to agents.
 import { randomUUID, sign } from 'node:crypto'
 import { issuePlatformCredential, signAttestation } from '@postern/identity'
 import type { ConnectorConfig } from '../config.ts'
@@ -5,11 +6,11 @@ import type { RoomPerson } from '../rooms/session.ts'
 import type { ConnectorKeyRing } from './key-ring.ts'
 import { issuersOf } from './key-ring.ts'
 
-/** What we verify of somebody: that it is the session which entered the room under this name. */
+/** Method of our evidence: the session which entered the room under this name. */
 export const memberMethod = 'urn:mentionable:auth:chat-room-member:v0.1'
 const assurance = 'platform'
 
-/** `room:lobby/ann-1f0c…`: nobody else is ever called so, for the second half is random. */
+/** Formats the subject `room:lobby/ann-1f0c…`. It is unique, because its second half is random. */
 function subjectIn(room: string, person: RoomPerson): string {
   return `room:${room}/${person.id}`
 }
@@ -17,7 +18,7 @@ function subjectIn(room: string, person: RoomPerson): string {
 interface VouchedMessage {
   readonly room: string
   readonly person: RoomPerson
-  /** The agent, `@name@domain`. */
+  /** The agent's address, `@name@domain`. */
   readonly audience: string
   readonly messageId: string
 }
@@ -40,7 +41,7 @@ export function vouchForPerson(
   return { identity_evidence: [evidence], verifiable_credentials: [credential] }
 }
 
-/** The subject of our tokens: what an operator names under `identity.connectors`. */
+/** The subject of our tokens, which an operator names under `identity.connectors`. */
 export const tokenSubject = 'chat-room'
 const lifeSeconds = 120
 

@@ -1,6 +1,8 @@
-import { Rejection } from '@postern/core'
+// Routes login, logout and the list of rooms.
+
 import { networkOf, parseMediaType, peerAddress, readBody } from '@postern/http'
 import { createRateLimit } from '@postern/limits'
+import { Rejection } from '@postern/message'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie'
@@ -18,7 +20,7 @@ export interface LobbyDeps extends VisitDeps {
 
 const first = 'lobby'
 
-/** Coming in, going, and finding a room. */
+/** Creates the routes for login, logout and the list of rooms. */
 export function createLobbyRoutes(deps: LobbyDeps): Hono {
   const { config, sessions, rooms, now } = deps
   const logins = createRateLimit({ perMinute: config.limits.loginsPerMinute }, now)
@@ -52,12 +54,12 @@ export function createLobbyRoutes(deps: LobbyDeps): Hono {
 
 const maxForm = 64 * 1024
 
-/** `__Host-` holds a cookie to one host and to https, which one machine does not have. */
+/** Returns the name of the cookie. The prefix `__Host-` binds it to one host and requires https, which dev mode does not have. */
 function cookieName({ dev }: Pick<ConnectorConfig, 'dev'>): string {
   return dev ? 'chat' : '__Host-chat'
 }
 
-/** The fields of a posted form. @throws Rejection `too_large`, `unsupported`, `malformed` */
+/** Reads the fields of a posted form. @throws Rejection `too_large`, `unsupported`, `malformed` */
 async function readForm(request: Request): Promise<URLSearchParams> {
   const type = parseMediaType(request.headers.get('content-type'))?.type
   if (type !== 'application/x-www-form-urlencoded') throw new Rejection('unsupported', 'A form was expected')
@@ -65,7 +67,10 @@ async function readForm(request: Request): Promise<URLSearchParams> {
   return new URLSearchParams(Buffer.from(bytes).toString())
 }
 
-/** What browsers say of where a request comes from; those that say nothing are held by the token in the form. @throws Rejection `forbidden` */
+/**
+ * Checks by the headers of the browser that a request comes from a page of ours. Without these headers, only the token in the form protects.
+ * @throws Rejection `forbidden`
+ */
 function checkOwnPage(context: Context): void {
   const site = context.req.header('sec-fetch-site') ?? 'same-origin'
   const source = context.req.header('origin')
@@ -79,20 +84,20 @@ interface VisitDeps {
   readonly sessions: Sessions
 }
 
-/** Who this browser is; undefined for somebody without a name. */
+/** Finds the person who is logged in with this browser; undefined if nobody is. */
 function findViewer(context: Context, { config, sessions }: VisitDeps): Viewer | undefined {
   const person = sessions.read(getCookie(context, cookieName(config)))
   return person && { person, formToken: sessions.formToken(person) }
 }
 
-/** @throws Rejection `unsigned` */
-export function requireViewer(context: Context, rooms: VisitDeps): Viewer {
-  const viewer = findViewer(context, rooms)
+/** Returns the person who is logged in with this browser. @throws Rejection `unsigned` if nobody is */
+export function requireViewer(context: Context, deps: VisitDeps): Viewer {
+  const viewer = findViewer(context, deps)
   if (!viewer) throw new Rejection('unsigned', 'Nobody knows you here: come in first')
   return viewer
 }
 
-/** A form that somebody has filled in on a page of ours. @throws Rejection */
+/** Reads a form that a logged-in person submits from a page of ours, and checks its token. @throws Rejection */
 export async function takeForm(
   context: Context,
   rooms: VisitDeps,
@@ -104,7 +109,7 @@ export async function takeForm(
   return { viewer, form }
 }
 
-/** One subscriber of the network. */
+/** Names the network of a visitor: one subscriber. */
 export function visitorNetwork(context: Context, { behindProxy }: Pick<ConnectorConfig, 'behindProxy'>): string {
   const forwarded = behindProxy ? context.req.header('x-forwarded-for')?.split(',').at(-1)?.trim() : undefined
   return networkOf(forwarded ?? peerAddress(context.env))

@@ -1,25 +1,26 @@
-import { isoTime } from '@postern/core'
+// Renders the pages of the chat room as HTML.
+import { isoTime } from '@postern/message'
 import { html } from 'hono/html'
 import type { ShownRequirement } from '../rooms/requirements.ts'
 import type { Room, RoomEntry } from '../rooms/rooms.ts'
 import type { RoomPerson } from '../rooms/session.ts'
 
-/** Text that is already escaped. */
+/** A text that is already escaped. */
 export type Markup = ReturnType<typeof html>
 
-/** Nothing inline, nothing from elsewhere, shown in no frame. */
+/** The policy of the pages: nothing inline, nothing from other hosts, and no frames. */
 export const pageHeaders = {
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
   'cache-control': 'no-store',
-  // Without any, browsers would not say either where our own forms come from.
+  // With `no-referrer`, browsers would hide the origin of our own forms, too.
   'referrer-policy': 'same-origin',
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
   'cross-origin-opener-policy': 'same-origin',
 } as const
 
-/** Who looks at it, and what their forms have to hold. */
+/** The person who looks at a page, and the token that their forms must contain. */
 export interface Viewer {
   readonly person: RoomPerson
   readonly formToken: string
@@ -104,7 +105,7 @@ function hidden({ formToken }: Pick<Viewer, 'formToken'>): Markup {
 
 const stateWords: Readonly<Record<RoomEntry['state'], string>> = { said: '', working: '…', failed: '' }
 
-/** One thing that was said, as this viewer may see it. */
+/** Renders one entry in the form that this viewer may see. */
 export function renderEntry(entry: RoomEntry, here: string, viewer: Viewer): Markup {
   const { id, author, at, text, state, problem, requirements } = entry
   const name = author.kind === 'agent' ? author.address : author.name
@@ -132,7 +133,7 @@ ${retryAfterSeconds === undefined ? '' : html`<p>Try again in ${retryAfterSecond
 ${status === 'open' ? renderChoice(requirement, here, viewer) : html`<p>${endings[status]}</p>`}</div>`
 }
 
-/** Buttons and links for whom it is asked of; the others see who that is. */
+/** Renders buttons and links for the person who is asked; the others see who that is. */
 function renderChoice(requirement: ShownRequirement, here: string, viewer: Viewer): Markup {
   const { asked, token, url, actionLabel, kind } = requirement
   if (asked?.id !== viewer.person.id) return html`<p>Asked of <bdi>${asked?.name ?? 'nobody here'}</bdi>.</p>`

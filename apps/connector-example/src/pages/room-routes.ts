@@ -1,5 +1,7 @@
-import { Rejection } from '@postern/core'
+// Routes one room: its page, new messages, decisions and the event stream.
+
 import { createRateLimit } from '@postern/limits'
+import { Rejection } from '@postern/message'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { streamSSE } from 'hono/streaming'
@@ -20,7 +22,7 @@ interface ChatDeps extends LobbyDeps {
 
 const outcomes: Readonly<Record<string, RoomDecision['outcome']>> = { grant: 'granted', decline: 'declined' }
 
-/** One room: what was said in it, and saying something. */
+/** Creates the routes of one room: its entries and new messages. */
 export function createRoomRoutes(deps: ChatDeps): Hono {
   const { config, rooms, dispatch, closing } = deps
   const { limits } = config
@@ -61,7 +63,7 @@ export function createRoomRoutes(deps: ChatDeps): Hono {
     })
 }
 
-/** A form of somebody in a room, who does not send too many. */
+/** Creates the reader of a room's forms, which limits their rate. */
 function createRoomForms(deps: ChatDeps) {
   const { config, rooms, now } = deps
   const { limits } = config
@@ -77,7 +79,7 @@ function createRoomForms(deps: ChatDeps) {
   }
 }
 
-/** Windows that stay open: of a person, and of a network address. What it returns @throws Rejection `rate_limited` */
+/** Creates the limits of open windows: of a person, and of a network address. The returned function @throws Rejection `rate_limited` */
 function createWindows(config: ChatDeps['config']) {
   const { limits } = config
   const tooMany = 'Too many windows are open'
@@ -105,8 +107,8 @@ interface RoomListening {
 const heartbeatMs = 20_000
 
 /**
- * What is new in a room, as it comes (server-sent events): each entry as HTML of the page, for this viewer. Who reads slowly
- * misses what was changed again in between, and costs no memory.
+ * Streams new entries of a room (server-sent events): each as HTML of the page, for this viewer. A slow reader misses intermediate changes,
+ * and costs no memory.
  */
 function streamEntries(context: Context, { room, viewer, after, closing, leave }: RoomListening): Response {
   context.header('x-accel-buffering', 'no')
@@ -116,18 +118,18 @@ function streamEntries(context: Context, { room, viewer, after, closing, leave }
     const signal = AbortSignal.any([gone.signal, closing])
     const write = async ({ id, revision }: RoomEntry, html: string) =>
       stream.writeSSE({ event: 'entry', id: String(revision), data: JSON.stringify({ id: `e-${id}`, html }) })
-    // Of a time before our restart: then nothing is known.
-    let known = after > room.revision() ? 0 : after
+    // A number from before a restart of the server is meaningless, so every entry is sent.
+    let knownRevision = after > room.revision() ? 0 : after
     try {
       while (!signal.aborted) {
         const seen = room.revision()
-        for (const entry of room.after(known)) {
+        for (const entry of room.after(knownRevision)) {
           await write(entry, String(await renderEntry(entry, `/rooms/${room.name}`, viewer)))
         }
-        known = seen
-        if (room.revision() > known) continue
+        knownRevision = seen
+        if (room.revision() > knownRevision) continue
         await waitForChange(room, signal)
-        if (room.revision() === known) await stream.write(': here\n\n')
+        if (room.revision() === knownRevision) await stream.write(': here\n\n')
       }
     } finally {
       leave()
@@ -135,7 +137,7 @@ function streamEntries(context: Context, { room, viewer, after, closing, leave }
   })
 }
 
-/** Or for the time at which a line has to be sent, so that nobody takes the stream for dead. */
+/** Waits for a change, or until a line must be sent to keep proxies from closing the stream. */
 function waitForChange(room: Room, signal: AbortSignal): Promise<void> {
   return room.changed(AbortSignal.any([signal, AbortSignal.timeout(heartbeatMs)]))
 }

@@ -1,26 +1,27 @@
+// Keeps what agents ask of people in a room until it is decided once.
 import { randomBytes, randomUUID } from 'node:crypto'
-import { Rejection } from '@postern/core'
 import { createExpiringMap } from '@postern/limits'
+import { Rejection } from '@postern/message'
 import type { RoomPerson } from './session.ts'
 
-/** A policy as the room shows it: nothing in it decides anything. */
+/** A policy as the room shows it, without anything that could decide it. */
 export interface ShownRequirement {
   readonly kind: string
   readonly title?: string | undefined
   readonly message: string
   readonly actionLabel?: string | undefined
-  /** At the agent's own origin; for the eyes of `asked` alone. */
+  /** A link at the agent's own origin, which only `asked` may see. */
   readonly url?: string | undefined
   readonly price?: string | undefined
   readonly retryAfterSeconds?: number | undefined
-  /** Who alone may decide; absent where nobody here can. */
+  /** The only person who may decide; absent if nobody here can. */
   readonly asked?: RoomPerson | undefined
-  /** Names it in the person's form; absent where it is not decided here. */
+  /** The name of the requirement in the person's form; absent if it is not decided here. */
   readonly token?: string | undefined
   readonly status: 'open' | 'sent' | 'granted' | 'declined' | 'over' | 'told'
 }
 
-/** What is needed to bring a decision back, and nobody but us sees. */
+/** The data for the delivery of a decision, which only the server sees. */
 export interface HeldRequirement {
   readonly token: string
   readonly room: string
@@ -29,9 +30,9 @@ export interface HeldRequirement {
   readonly taskId: string
   readonly entryId: string
   readonly kind: string
-  /** `in_reply_to_state` of the resolution. */
+  /** The `in_reply_to_state` of the resolution. */
   readonly state: string
-  /** Of the message that brings the decision: the same however often it is tried. */
+  /** The id of the message that delivers the decision, which is the same for every retry. */
   readonly messageId: string
 }
 
@@ -42,20 +43,20 @@ export interface RoomDecision {
 }
 
 export interface OpenRequirements {
-  /** @returns the token of a form that decides it */
+  /** Stores a requirement. @returns the token of the form that decides it */
   hold(requirement: Omit<HeldRequirement, 'messageId' | 'token'>): string
   /**
-   * Uses it up: of two presses one counts. Who may not, uses nothing up.
+   * Uses the requirement up, so that only one of two clicks counts. A person who may not decide uses nothing up.
    * @throws Rejection `no_recipient`, `forbidden`
    */
   take(token: string, decision: RoomDecision): HeldRequirement
-  /** It could not be brought to the agent, and may be tried again. */
+  /** Restores a requirement whose decision could not be delivered to the agent, so that it can be tried again. */
   putBack(requirement: HeldRequirement): void
 }
 
 const most = 2_000
 
-/** Single-use resumption state (MN-7.2), bound to a person, a room and a task. In memory. */
+/** Creates the single-use resumption states (MN-7.2), each bound to a person, a room and a task. In memory. */
 export function createOpenRequirements(): OpenRequirements {
   const held = createExpiringMap<HeldRequirement>(most)
   return {
@@ -69,7 +70,7 @@ export function createOpenRequirements(): OpenRequirements {
       if (requirement?.room !== room)
         throw new Rejection('no_recipient', 'This is decided already, or was never asked here')
       if (requirement.asked.id !== person.id) throw new Rejection('forbidden', 'This is for somebody else to decide')
-      // A press pays nothing, and says nothing of who somebody is.
+      // A click pays nothing, and proves nobody's identity.
       const mayGrant = requirement.kind === 'consent_required'
       if (outcome === 'granted' && !mayGrant) throw new Rejection('forbidden', 'This is not decided here')
       held.delete(token)

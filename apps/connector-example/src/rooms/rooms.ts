@@ -1,6 +1,7 @@
+// Keeps the rooms and their entries in memory.
 import { randomUUID } from 'node:crypto'
-import { Rejection } from '@postern/core'
 import { createExpiringMap } from '@postern/limits'
+import { Rejection } from '@postern/message'
 import type { ConnectorLimits } from '../config.ts'
 import type { ShownRequirement } from './requirements.ts'
 import type { RoomPerson } from './session.ts'
@@ -9,17 +10,17 @@ type RoomAuthor =
   | { readonly kind: 'person'; readonly id: string; readonly name: string }
   | { readonly kind: 'agent'; readonly address: string }
 
-/** One thing that was said. */
+/** One entry of a room. */
 export interface RoomEntry {
   readonly id: string
-  /** Grows with every change in the room: whoever knows one, knows what is newer. */
+  /** The revision, which grows with every change in the room, so that a reader who knows one can ask for newer entries. */
   readonly revision: number
-  /** ms */
+  /** The time in ms. */
   readonly at: number
   readonly author: RoomAuthor
   readonly text: string
   readonly state: 'said' | 'working' | 'failed'
-  /** Why it goes no further. */
+  /** The reason why the message goes no further. */
   readonly problem?: string | undefined
   readonly requirements: readonly ShownRequirement[]
 }
@@ -29,24 +30,24 @@ type Utterance = Pick<RoomEntry, 'author' | 'text'> & Partial<Pick<RoomEntry, 's
 export interface Room {
   readonly name: string
   readonly people: ReadonlyMap<string, RoomPerson>
-  /** They are among those who are here; of too many whoever has been still for longest is not shown any more. */
+  /** Adds a person to those present. If there are too many, the one who has been silent longest is no longer shown. */
   enter(person: RoomPerson): void
-  say(partialAnswer: Utterance): RoomEntry
-  /** Nothing happens to what is not there any more. */
+  say(utterance: Utterance): RoomEntry
+  /** Changes an entry, unless it no longer exists. */
   change(id: string, changes: Partial<Pick<RoomEntry, 'text' | 'state' | 'problem' | 'requirements'>>): void
   find(id: string): RoomEntry | undefined
-  /** The newest one. */
+  /** Returns the newest revision. */
   revision(): number
-  /** What has changed since, in the order in which it was said. */
+  /** Lists the entries that have changed since a revision, oldest entry first. */
   after(revision: number): readonly RoomEntry[]
   /** Resolves with the next change, or when `signal` aborts. */
   changed(signal: AbortSignal): Promise<void>
-  /** One conversation with each agent: its A2A `contextId`. */
+  /** Returns the A2A `contextId` of the conversation with an agent. */
   contextFor(address: string): string
 }
 
 export interface Rooms {
-  /** The room of this name, made if there is none. @throws Rejection */
+  /** Opens the room of this name, or creates one. @throws Rejection */
   open(name: string): Room
   find(name: string): Room | undefined
   list(): readonly Room[]
@@ -55,11 +56,11 @@ export interface Rooms {
 const namePattern = /^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$/
 const maxContexts = 200
 
-/** All in memory: after a restart every room is empty, and every conversation a new one. */
+/** Creates the rooms in memory: after a restart every room is empty, and every conversation a new one. */
 export function createRooms(limits: ConnectorLimits, now: () => number): Rooms {
   const rooms = new Map<string, Room>()
 
-  /** In which nobody has said anything; never the first one. */
+  /** Deletes a room in which nobody has said anything, except for the first one. */
   function dropSilentRoom(): boolean {
     const silent = [...rooms.values()].slice(1).find(room => room.revision() === 0)
     return silent !== undefined && rooms.delete(silent.name)
@@ -67,8 +68,8 @@ export function createRooms(limits: ConnectorLimits, now: () => number): Rooms {
 
   return {
     open(name) {
-      const known = rooms.get(name)
-      if (known) return known
+      const existingRoom = rooms.get(name)
+      if (existingRoom) return existingRoom
       if (!namePattern.test(name)) {
         throw new Rejection('malformed', 'The name of a room has up to 32 small letters, figures and hyphens')
       }
@@ -91,12 +92,12 @@ function createRoom(name: string, limits: ConnectorLimits, now: () => number): R
 
   function put(entry: Omit<RoomEntry, 'revision'>): RoomEntry {
     revision += 1
-    const placed = { ...entry, revision }
-    entries.set(entry.id, placed)
+    const revisedEntry = { ...entry, revision }
+    entries.set(entry.id, revisedEntry)
     const [oldest] = entries.keys()
     if (entries.size > limits.entriesPerRoom && oldest !== undefined) entries.delete(oldest)
     for (const wake of [...waiters]) wake()
-    return placed
+    return revisedEntry
   }
 
   return {
@@ -116,7 +117,7 @@ function createRoom(name: string, limits: ConnectorLimits, now: () => number): R
     },
     find: id => entries.get(id),
     revision: () => revision,
-    after: known => [...entries.values()].filter(entry => entry.revision > known),
+    after: revision => [...entries.values()].filter(entry => entry.revision > revision),
     changed: signal =>
       new Promise(resolve => {
         const wake = () => {

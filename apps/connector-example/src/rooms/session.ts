@@ -1,7 +1,8 @@
+// Issues and checks the session cookies and form tokens of people in the chat room.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { parseJsonText, Rejection } from '@postern/core'
+import { parseJsonText, Rejection } from '@postern/message'
 
-/** Somebody who sits at one browser. `name` is what they call themselves; `id` nobody else ever has. */
+/** A person at one browser. `name` is what they call themselves; nobody else ever has the same `id`. */
 export interface RoomPerson {
   readonly id: string
   readonly name: string
@@ -9,10 +10,10 @@ export interface RoomPerson {
 
 const lifeMs = 24 * 3_600_000
 const maxName = 32
-/** Letters, figures, and whatever marks people put into names; no `@`, which begins an agent's address, nothing invisible. */
+/** Matches letters, digits and the marks that people use in names; no `@`, which begins an agent's address, and nothing invisible. */
 const namePattern = /^(?!.*@)[\p{L}\p{M}\p{N}\p{P}\p{S} ]+$/u
 
-/** @throws Rejection `malformed` */
+/** Checks a name. @throws Rejection `malformed` */
 export function makePerson(given: string): RoomPerson {
   const name = given.normalize('NFC').trim().replace(/ +/g, ' ')
   if (name === '' || [...name].length > maxName || !namePattern.test(name)) {
@@ -26,13 +27,13 @@ export function makePerson(given: string): RoomPerson {
 }
 
 export interface Sessions {
-  /** The value of a cookie that says who this browser is. */
+  /** Issues the value of a cookie that identifies this browser. */
   issue(person: RoomPerson): string
-  /** Undefined for a cookie that is not ours, or over. */
+  /** Reads a cookie. Returns undefined for one that is foreign or expired. */
   read(cookie: string | undefined): RoomPerson | undefined
-  /** What a form of theirs has to hold. */
+  /** Returns the token that the person's forms must contain. */
   formToken(person: RoomPerson): string
-  /** @throws Rejection `forbidden` */
+  /** Checks the token of a form. @throws Rejection `forbidden` */
   checkForm(person: RoomPerson, token: string): void
 }
 

@@ -1,4 +1,4 @@
-// Shows what is new without a press of a button. What it puts into the page the server has written, with every word escaped.
+// Shows new entries without a click. The server has rendered everything that it inserts, with all text escaped.
 const list = document.getElementById('entries')
 const events = new EventSource(list.dataset.events)
 
@@ -16,7 +16,7 @@ form.addEventListener('submit', async event => {
   event.preventDefault()
   const body = new URLSearchParams(new FormData(form))
   const answer = await fetch(form.action, { method: 'POST', body, redirect: 'manual' })
-  // What does not go through is shown by the page that says why.
+  // A refused message is sent again as a form, so that the browser shows the page with the reason.
   if (answer.type === 'opaqueredirect') text.value = ''
   else form.submit()
 })

@@ -1,9 +1,10 @@
-import type { AgentContext, NormalizedMessage, PartialResponse } from '@postern/core'
-import { plainTextOf } from '@postern/core'
+import type { NormalizedMessage, PartialResponse } from '@postern/message'
+import { plainTextOf } from '@postern/message'
+import type { AgentContext } from '@postern/pipeline'
 
 const text = (content: string) => ({ kind: 'text', mime: 'text/plain', content }) as const
 
-/** Asks in words, and in ways nobody knows. */
+/** Asks in text, and with policies that nobody knows. */
 export async function handle({ parts }: NormalizedMessage, { state }: AgentContext): Promise<PartialResponse> {
   const heard = plainTextOf(parts)
   if (heard.includes('dance')) {

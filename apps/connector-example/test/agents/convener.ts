@@ -1,9 +1,9 @@
-import type { NormalizedMessage, PartialResponse } from '@postern/core'
-import { plainTextOf } from '@postern/core'
+import type { NormalizedMessage, PartialResponse } from '@postern/message'
+import { plainTextOf } from '@postern/message'
 
 const text = (content: string) => ({ kind: 'text', mime: 'text/plain', content }) as const
 
-/** Brings others in: by `mentions`, or, told to "say", by writing what it is told to. */
+/** Brings other agents in: with `mentions`, or, if it is asked to "say" something, by repeating that text. */
 export function handle({ parts }: NormalizedMessage): PartialResponse {
   const heard = plainTextOf(parts)
   const [, said] = /say (.*)/s.exec(heard) ?? []

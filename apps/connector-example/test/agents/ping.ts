@@ -1,6 +1,9 @@
-import type { NormalizedMessage, PartialResponse } from '@postern/core'
+import type { NormalizedMessage, PartialResponse } from '@postern/message'
 
-/** Names the other one, whatever it hears. */
+/** Mentions the other agent in every answer. */
 export function handle({ recipient }: NormalizedMessage): PartialResponse {
-  return { parts: [], mentions: [recipient.startsWith('@ping') ? '@pong@agents.test' : '@ping@agents.test'] }
+  return {
+    parts: [{ kind: 'text', mime: 'text/plain', content: 'Your turn.' }],
+    mentions: [recipient.startsWith('@ping') ? '@pong@agents.test' : '@ping@agents.test'],
+  }
 }

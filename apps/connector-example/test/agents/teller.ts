@@ -1,10 +1,11 @@
-import type { AgentContext, NormalizedMessage } from '@postern/core'
-import { plainTextOf } from '@postern/core'
+import type { NormalizedMessage } from '@postern/message'
+import { plainTextOf } from '@postern/message'
+import type { AgentContext } from '@postern/pipeline'
 
-/** Tells what it heard, from whom by what is proven, and how mentions travel. */
+/** Reports the message, its proven sender, and how mentions travel. */
 export function handle({ parts, recipient_capabilities: capabilities }: NormalizedMessage, { identity }: AgentContext) {
-  const known = identity.list().map(({ subject, issuer, proof }) => `${subject} by ${issuer} (${proof.type})`)
+  const identities = identity.list().map(({ subject, issuer, proof }) => `${subject} by ${issuer} (${proof.type})`)
   const { mention_relay: relay, agent_chain: chain } = capabilities
   const hop = chain ? `hop ${chain.hop} of ${chain.max_hops}` : 'no chain'
-  return `heard: ${plainTextOf(parts)} | ${relay.kind} | ${hop} | ${known.join(', ')}`
+  return `heard: ${plainTextOf(parts)} | ${relay.kind} | ${hop} | ${identities.join(', ')}`
 }

@@ -1,7 +1,8 @@
-import type { Intake } from '@postern/core'
+import type { Intake } from '@postern/pipeline'
 import { expect, test } from 'vitest'
 import { limitsConfigSchema } from '../config/own-schema.ts'
-import { createLimits } from '../http/clients.ts'
+import { createLimits } from '../http/clients/limits.ts'
+import { createStorageRule } from '../storage/storage-rule.ts'
 import { listAdmissionRules } from './foundation.ts'
 
 const agents = { desk: { allow: [{ issuer: 'friend.test' }], queue: 'merge' }, open: { queue: 'queue' } } as never
@@ -13,7 +14,14 @@ function openRules() {
     () => 0,
     () => false,
   )
-  return listAdmissionRules({ agents, limits }, { limits: rateLimits, answersCalls: via => via === 'calls' })
+  return listAdmissionRules(
+    { agents, limits },
+    {
+      limits: rateLimits,
+      storage: createStorageRule({ limits, dev: false }, { check() {} }),
+      answersCalls: via => via === 'calls',
+    },
+  )
 }
 
 const stranger = { address: '@stranger@b.test', auth_method: 'dkim', verified: true }
@@ -32,8 +40,8 @@ function take(agent: string, via: string, rules = openRules()): Intake | string 
   }
 }
 
-test('the rules stand in one order: queue modes, access, rate limits, loops', () => {
-  expect(openRules().map(({ name }) => name)).toEqual(['queue modes', 'access', 'rate limits', 'loops'])
+test('the rules stand in one order: queue modes, access, rate limits, storage, loops', () => {
+  expect(openRules().map(({ name }) => name)).toEqual(['queue modes', 'access', 'rate limits', 'storage', 'loops'])
 })
 
 test('a sender without access gets the same refusal however often they write, and uses up no limit', () => {

@@ -1,19 +1,25 @@
+// Opens the channels and routes of one configuration, and starts and ends their work.
 import type { ServerResponse } from 'node:http'
-import type { Channel, Listening, PeopleDeps } from '@postern/core'
 import { openIdentity } from '@postern/identity'
-import { createByteBudget } from '@postern/limits'
+import { createBodyBudget } from '@postern/limits'
+import { createTokenCheck } from '@postern/operator'
+import type { Channel, Listening, PeopleDeps } from '@postern/pipeline'
 import { watchOverdue } from '@postern/requirements'
 import type { Hono } from 'hono'
-import { createTokenCheck } from '../commands/operator-token.ts'
 import { findScopes } from '../config/channel-slices.ts'
 import { hasRole } from '../config/own-schema.ts'
-import { toListenError } from '../http/server.ts'
-import type { TokenMeter } from '../observe/metrics.ts'
+import { toListenError } from '../http/listen.ts'
+import { openRehearsals } from '../http/rehearsals.ts'
 import type { Telemetry } from '../observe/telemetry/open-telemetry.ts'
-import type { GatewayPlatform } from '../platform/platform.ts'
-import { noteLookups, openLocalFetch } from '../platform/platform.ts'
+import { describeTurnStep } from '../observe/telemetry/turn-step.ts'
+import type { TokenMeter } from '../observe/token-meter.ts'
+import { watchRetention } from '../storage/retention.ts'
+import { localizeFetches } from '../system/local-fetch.ts'
+import { recordFetches } from '../system/recording/record-fetches.ts'
+import type { GatewaySystem } from '../system/system.ts'
 import type { PausedAgents } from '../work/paused-agents.ts'
 import { openPausedAgents } from '../work/paused-agents.ts'
+import { announceRemovedAgents } from '../work/removed-agents.ts'
 import type { Work } from '../work/work.ts'
 import { noWork, openLinkCodes, startWork } from '../work/work.ts'
 import type { AppOptions } from './create-app.ts'
@@ -21,28 +27,28 @@ import { createApp } from './create-app.ts'
 import type { Foundation } from './foundation.ts'
 import { listConcurrency } from './foundation.ts'
 
-/** What outlasts a change of the configuration. */
-export interface CompositionDeps extends Omit<AppOptions, 'bodies' | 'paused' | 'leaving'> {
+/** Dependencies that stay the same when the configuration changes. */
+export interface CompositionDeps extends Omit<AppOptions, 'bodies' | 'paused' | 'leaving' | 'rehearsals'> {
   readonly meter: TokenMeter
-  /** Absent where nothing is traced. */
-  readonly telemetry: Pick<Telemetry, 'traceparentOf'> | undefined
+  /** Absent if the gateway writes no traces. */
+  readonly telemetry: Pick<Telemetry, 'traceparentOf' | 'send'> | undefined
 }
 
-/** What one configuration makes: channels, routes, and the platform that they go out by. Nothing listens or works yet. */
+/** The channels, routes and system of one configuration. Nothing listens or works yet. */
 export interface Composition {
   readonly foundation: Foundation
   readonly app: Hono
-  readonly platform: GatewayPlatform
+  readonly system: GatewaySystem
   readonly requests: OpenRequests
   readonly people: PeopleDeps
   readonly paused: PausedAgents
-  /** Ends what is told to those who follow the gateway. */
-  endStreams(): void
+  /** Ends the event streams of operators and stops watching paused agents. */
+  leave(): void
 }
 
 /** A composition at work. */
 export interface StartedComposition extends Composition {
-  /** Sockets of its channels. */
+  /** The open sockets of its channels. */
   sockets: readonly ChannelSocket[]
   readonly work: Work
   endWatch(): Promise<void>
@@ -53,118 +59,141 @@ export interface ChannelSocket {
   readonly listening: Listening
 }
 
-/** @throws ConfigError */
+/** Opens the channels and routes of a configuration without listening or starting work. @throws ConfigError */
 export async function compose(foundation: Foundation, deps: CompositionDeps): Promise<Composition> {
-  const bodies = createByteBudget({
+  const bodies = createBodyBudget({
     total: foundation.config.limits.held_bytes,
     refusal: 'Cannot take request: too many large ones are on their way',
   })
-  const platform = await openChannels(foundation, {
+  const { config, store } = foundation
+  const rehearsals = await openRehearsals(store, foundation.system.now)
+  const people = await openLinkCodes(foundation.store)
+  const paused = await openPausedAgents({ store, concurrency: listConcurrency(config.agents) })
+  const opening = openChannels(foundation, {
     operatorToken: deps.operatorToken,
     bodies,
+    isPaused: paused.isPaused,
     app: { fetch: (request, env) => app.fetch(request, env) },
   })
-  const { config, store } = foundation
-  const paused = await openPausedAgents({ store, concurrency: listConcurrency(config.agents) })
+  const system = await opening.catch(error => {
+    paused.close()
+    throw error
+  })
   const leaving = new AbortController()
-  const app = createApp(foundation, { ...deps, bodies, paused, leaving: leaving.signal })
-  const people = await openLinkCodes(foundation.store)
+  const app = createApp(foundation, { ...deps, bodies, paused, rehearsals, leaving: leaving.signal })
   return {
     foundation,
     app,
-    platform,
+    system,
     people,
     paused,
     requests: createOpenRequests(),
-    endStreams: () => leaving.abort(),
+    leave() {
+      leaving.abort()
+      paused.close()
+    },
   }
 }
 
-/** What is open stands in `sockets`, also when a later one cannot be opened. @throws ConfigError */
+/** Opens the sockets of channels and adds each open one to `sockets`, even if a later one fails. @throws ConfigError */
 export async function openChannelSockets({ foundation }: Composition, sockets: ChannelSocket[]): Promise<void> {
-  for (const channel of listTaking(foundation)) {
+  for (const channel of listReceivingChannels(foundation)) {
     const listening = await openSocket(channel)
     if (listening) sockets.push({ channel, listening })
   }
 }
 
-/** The channels that take messages here. */
-export function listTaking({ config, channels }: Pick<Foundation, 'config' | 'channels'>): readonly Channel<Hono>[] {
+/** Returns the channels that accept messages in this gateway. */
+export function listReceivingChannels({
+  config,
+  channels,
+}: Pick<Foundation, 'config' | 'channels'>): readonly Channel<Hono>[] {
   return hasRole(config, 'ingress') ? channels : []
 }
 
 /** @throws ConfigError */
 export async function openSocket(channel: Channel<Hono>, former?: Listening): Promise<Listening | undefined> {
   try {
-    return await channel.listen?.(former)
+    return await channel.endpoint.listen?.(former)
   } catch (cause) {
     throw toListenError(`${channel.descriptor.name}.listen`, cause as Error)
   }
 }
 
-/** Starts the worker, and the watch over requirements that nobody decides; neither without the role. */
+/** Starts the worker and its watches over requirements, retention and forgetting. Starts nothing without the role `worker`. */
 export function startComposition(
   composition: Composition,
   sockets: readonly ChannelSocket[],
-  { meter, telemetry }: Pick<CompositionDeps, 'meter' | 'telemetry'>,
+  {
+    meter,
+    telemetry,
+    formers = [],
+  }: Pick<CompositionDeps, 'meter' | 'telemetry'> & { readonly formers?: readonly StartedComposition[] },
 ): StartedComposition {
-  const { foundation, platform, people, paused } = composition
+  const { foundation, system, people, paused } = composition
   const { store, decisions, config } = foundation
   if (!hasRole(config, 'worker')) return { ...composition, sockets, work: noWork, endWatch: async () => undefined }
   const work = startWork({
     ...foundation,
-    platform,
+    system,
     requirements: foundation.requirements.states,
     people,
     countUsage: meter.count,
     traceparentOf: telemetry?.traceparentOf,
+    noteStep: telemetry && ((turn, step) => telemetry.send(describeTurnStep(turn, step))),
     turnsOf: paused.turnsOf,
+    turnsElsewhere: agent => formers.reduce((sum, former) => sum + former.work.countTurns(agent), 0),
   })
   const leaving = new AbortController()
-  const watching = watchOverdue({ store, decisions, platform: foundation.platform }, leaving.signal)
-  const endWatch = () => {
+  const watching = Promise.all([
+    watchOverdue({ store, decisions, system: foundation.system }, leaving.signal),
+    watchRetention(foundation, leaving.signal),
+    foundation.agentForgetting.watch(leaving.signal),
+    announceRemovedAgents({ ...foundation, system }),
+  ])
+  const endWatch = async () => {
     leaving.abort()
-    return watching
+    await watching
   }
   return { ...composition, sockets, work, endWatch }
 }
 
-/** Answers peers that wait with what there is now. */
-export function releaseChannels({ foundation, endStreams }: Composition): void {
-  endStreams()
-  for (const channel of foundation.channels) channel.release?.()
+/** Answers waiting peers at once with the current state of their messages. */
+export function releaseChannels({ foundation, leave }: Composition): void {
+  leave()
+  for (const channel of foundation.channels) channel.endpoint.release?.()
 }
 
 export async function closeChannels({ channels }: Pick<Foundation, 'channels'>): Promise<void> {
-  await Promise.all(channels.map(channel => channel.close?.()))
+  await Promise.all(channels.map(channel => channel.endpoint.close?.()))
 }
 
-interface ChannelOpening extends Pick<AppOptions, 'operatorToken' | 'bodies'> {
-  /** The program's own routes, as soon as they are there. */
+interface ChannelOpening extends Pick<AppOptions, 'operatorToken' | 'bodies'>, Pick<PausedAgents, 'isPaused'> {
+  /** The gateway’s own routes; absent until they exist. */
   readonly app: Pick<Hono, 'fetch'>
 }
 
 /**
- * Opens each channel of the list with what it may need. @returns the platform that channels and agents go out by: what leaves for one of our own
- * agents stays in the gateway, and passes its endpoints like everything else
+ * Opens each channel of the list. @returns the system for channels and agents, which answers fetches of the gateway’s own agents without the
+ * network, but through all checks of the endpoints
  */
 async function openChannels(
   foundation: Foundation,
-  { operatorToken, bodies, app }: ChannelOpening,
-): Promise<GatewayPlatform> {
+  { operatorToken, bodies, isPaused, app }: ChannelOpening,
+): Promise<GatewaySystem> {
   const { config, slices, channels, store, decisions, agents, attachments, requirements, operators } = foundation
   const { loop } = config.limits
   const origins = [config.origin, `https://${foundation.domain}`]
-  const platform = { ...foundation.platform, ...openLocalFetch(foundation.platform, { app, origins, channels }) }
+  const system = localizeFetches(foundation.system, { app, origins, channels })
   const context = {
     channels,
-    bodies,
-    platform: noteLookups(platform, store),
+    system: recordFetches(system, store),
     store,
     admission: { rules: foundation.admissionRules, store },
     decisions,
-    identity: openIdentity(config.identity, { platform: foundation.platform, store }),
+    identity: openIdentity(config.identity, { system: foundation.system, store }),
     agents,
+    isPaused,
     fileAddress: attachments.fileAddress,
     showRequirement: requirements.showRequirement,
     requirementClaims: requirements.requirementClaims,
@@ -180,15 +209,18 @@ async function openChannels(
     isOperatorToken: createTokenCheck(operatorToken),
     scopes: findScopes(slices),
   }
-  for (const { module, config: own } of slices) channels.push(await module.open(own, context))
-  return platform
+  for (const { module, config: own } of slices) {
+    const opening = { ...context, bodies: bodies.of(module.descriptor.name) }
+    channels.push(await module.open(own, opening))
+  }
+  return system
 }
 
-/** Requests that are being answered, so that nothing they use is closed too early. */
+/** Counts the requests that are being answered, so that nothing they use is closed too early. */
 interface OpenRequests {
-  /** Counts a request until the end of its answer. `env`: what the server hands over beside the request. */
+  /** Counts a request until its answer ends. `env` holds the server’s own objects for the request. */
   add(env: unknown): void
-  /** Resolves when none is open. */
+  /** Resolves when no request is open. */
   ended(): Promise<void>
 }
 

@@ -1,92 +1,117 @@
+// Mounts all routes behind the checks: channels, discovery, files, requirements, operator's API and console.
+
 import { resolve } from 'node:path'
-import type { ByteBudget, LeftAloneHost, Listening } from '@postern/core'
+import { readSharedQuota } from '@postern/agents'
+import type { SharedBodyBudget } from '@postern/limits'
+import type {
+  DoctorDeps,
+  FailedStart,
+  ListedSetting,
+  OpenedGateway,
+  OperatorOptions,
+  OperatorRoute,
+  SignInCodes,
+} from '@postern/operator'
+import {
+  createBanRoutes,
+  createDoctorRoutes,
+  createEventRoute,
+  createForgettingRoutes,
+  createHostRoute,
+  createMessageDocumentRoutes,
+  createOperatorRoutes,
+  createOperatorSessions,
+  createOutcomeRoute,
+  createPruneRoute,
+  createQuestionRoutes,
+  createRateRoute,
+  createReplayRoutes,
+  createSelfVisits,
+  createStatusRoutes,
+  createSwarmUsageRoute,
+  createTranscriptRoutes,
+  createWhyRoute,
+  readMachineFacts,
+  requireOperator,
+} from '@postern/operator'
+import type { LeftAloneHost, Listening } from '@postern/pipeline'
+import type { RecordQuota } from '@postern/transcript'
 import type { Hono } from 'hono'
-import type { OperatorRoute } from '../api/operation.ts'
-import { createBanRoutes } from '../commands/bans/route.ts'
-import { createDoctorRoutes } from '../commands/doctor/route.ts'
-import { createMessageDocumentRoutes } from '../commands/documents/route.ts'
-import { createEventRoute } from '../commands/events/route.ts'
-import { createHostRoute } from '../commands/hosts/route.ts'
-import { requireOperator } from '../commands/operator-token.ts'
-import { createOutcomeRoute } from '../commands/outcomes/route.ts'
-import { createOwnerRoutes } from '../commands/people/route.ts'
-import { createQuestionRoutes } from '../commands/questions/route.ts'
-import { createRateRoute } from '../commands/rates/route.ts'
-import { createReplayRoutes } from '../commands/replay/route.ts'
-import type { OperatorOptions } from '../commands/routes.ts'
-import { createOperatorRoutes } from '../commands/routes.ts'
-import type { ListedSetting } from '../commands/status/route.ts'
-import { createStatusRoutes } from '../commands/status/route.ts'
-import { createSwarmUsageRoute } from '../commands/swarm-usage/route.ts'
-import { createTranscriptRoutes } from '../commands/transcript/route.ts'
-import { createWhyRoute } from '../commands/why/route.ts'
+import { minimumNode } from '../../bin/launch.mjs'
+import { channelModules } from '../channels.ts'
 import { hasRole } from '../config/own-schema.ts'
 import type { Config } from '../config/schema.ts'
 import { createConsoleChatRoutes } from '../console/chat-routes.ts'
 import { createConsoleFiles } from '../console/files.ts'
 import { createSignInRoutes } from '../console/sign-in-routes.ts'
-import { createSchemaRoutes, listGatewayExtensions } from '../discovery/extensions.ts'
+import { listGatewayExtensions } from '../discovery/extensions.ts'
 import { createDiscoveryRoutes } from '../discovery/routes.ts'
-import type { DoctorDeps, OpenedGateway } from '../doctor/deps.ts'
-import { realMachine } from '../doctor/machine-facts.ts'
-import { createSelfVisits } from '../doctor/network/visits.ts'
-import { openOutside } from '../doctor/outside.ts'
-import { createTrustedProxies, createUnknownProxies } from '../http/clients.ts'
+import { createSchemaRoutes } from '../discovery/schema-routes.ts'
+import { createTrustedProxies } from '../http/clients/trusted-proxies.ts'
+import { createUnknownProxies } from '../http/clients/unknown-proxies.ts'
+import type { Rehearsals } from '../http/rehearsals.ts'
+import { createRunProofRoutes } from '../http/run-proof-routes.ts'
 import { createServer } from '../http/server.ts'
-import type { Metrics, TokenMeter } from '../observe/metrics.ts'
-import { createResolvePlatform } from '../resolve/own-platform.ts'
-import type { SignInCodes } from '../sign-in/sessions.ts'
-import { createOperatorSessions } from '../sign-in/sessions.ts'
+import type { Metrics } from '../observe/metrics.ts'
+import type { TokenMeter } from '../observe/token-meter.ts'
+import { listCutoffs } from '../storage/retention.ts'
+import { softwareVersion } from '../system/version.ts'
 import type { PausedAgents } from '../work/paused-agents.ts'
 import { openPublisherDeps } from '../work/work.ts'
+import { createAnswerMask } from './answer-mask.ts'
+import { describeChannelSettings, describeInstallation } from './doctor-deps.ts'
 import type { Foundation } from './foundation.ts'
 import { openReplay } from './open-replay.ts'
+import { openOutside } from './outside.ts'
+import { createResolveSystem } from './resolve-system.ts'
 
 export interface AppOptions {
   readonly operatorToken: string
-  readonly bodies: ByteBudget
+  readonly bodies: SharedBodyBudget
   readonly metrics: Metrics
+  readonly rehearsals: Rehearsals
   /** Operations of the operator's API that only dev mode has. */
   readonly extraOperations: readonly OperatorRoute[]
   readonly signInCodes: Pick<SignInCodes, 'use'>
   readonly meter: Pick<TokenMeter, 'list'>
   readonly paused: Pick<PausedAgents, 'isPaused' | 'setPaused'>
-  /** Every value of a configuration with its source. */
+  /** Returns every value of a configuration with its source. */
   listSettings(config: Config): readonly ListedSetting[]
   readonly activity: GatewayActivity
-  /** Ends what is told to those who follow the gateway. */
+  /** Aborts when the event streams of operators must end. */
   readonly leaving: AbortSignal
   isReady(): Promise<boolean>
 }
 
-/** All routes behind the checks of the endpoint: channels, discovery, files, pages of requirements, the operator's. */
 export function createApp(foundation: Foundation, options: AppOptions): Hono {
-  const { config, channels, agents, attachments, requirements, limits, platform } = foundation
-  const { operatorToken, bodies, metrics, extraOperations, isReady, signInCodes, activity } = options
-  const { log, now } = platform
+  const { config, channels, agents, attachments, requirements, limits, system } = foundation
+  const { operatorToken, bodies, metrics, rehearsals, extraOperations, isReady, signInCodes, activity } = options
+  const { log, now } = system
   const sessions = createOperatorSessions({ records: foundation.store.records, token: operatorToken, now })
   const access = { token: operatorToken, sessions, origin: config.origin }
   const operatorOnly = requireOperator(access)
   const trustedProxies = createTrustedProxies(config)
   const unknownProxies = createUnknownProxies(trustedProxies, log)
   const visits = createSelfVisits()
-  const openResolvePlatform = () => createResolvePlatform({ config, platform, channels, app })
+  const openResolveSystem = () => createResolveSystem({ config, system, channels, app })
   const openDoctorDeps = createDoctorDepsFactory(foundation, {
-    ...{ ...activity, operatorToken, visits, openResolvePlatform },
-    listUnknownProxies: unknownProxies.list,
+    ...{ ...activity, operatorToken, visits, rehearsals, openResolveSystem },
+    ...describeChannelSettings({ ...foundation, store: foundation.store.forOperators, unknownProxies }),
+    listWaitingForgets: foundation.agentForgetting.listWaiting,
   })
   const app: Hono = createServer({
     channels,
-    deps: [
+    routers: [
       createDiscoveryRoutes({ agents, channels, extensions: listGatewayExtensions(config) }),
       createSchemaRoutes(),
       attachments.routes,
       requirements.routes,
       openOperatorRoutes(foundation, {
-        ...{ ...options, operatorOnly, openResolvePlatform },
+        ...{ ...options, operatorOnly, openResolveSystem },
         extraOperations: [...createDoctorRoutes(openDoctorDeps, unknownProxies), ...extraOperations],
       }),
       visits.routes,
+      createRunProofRoutes(activity.listListening),
       createSignInRoutes({ ...access, codes: signInCodes, now }),
       createConsoleChatRoutes({
         ...{ operatorOnly, channels, token: operatorToken },
@@ -100,75 +125,103 @@ export function createApp(foundation: Foundation, options: AppOptions): Hono {
     log,
     trustedProxies,
     unknownProxies,
+    rehearsals,
     store: foundation.store,
     now,
     takesMessages: hasRole(config, 'ingress'),
     isReady,
+    listMissingAgents: () =>
+      activity.listFailedStarts().flatMap(({ agent }) => (config.agents[agent]?.required === true ? agent : [])),
   })
   return app
 }
 
-type OperatorPart = AppOptions & Pick<OperatorOptions, 'operatorOnly' | 'openResolvePlatform'>
+type OperatorRouteDeps = AppOptions & Pick<OperatorOptions, 'operatorOnly' | 'openResolveSystem'>
 
 function openOperatorRoutes(
   foundation: Foundation,
-  { operatorOnly, extraOperations, openResolvePlatform, meter, paused, leaving, listSettings, activity }: OperatorPart,
+  {
+    operatorOnly,
+    extraOperations,
+    openResolveSystem,
+    meter,
+    paused,
+    leaving,
+    listSettings,
+    activity,
+  }: OperatorRouteDeps,
 ): Hono {
-  const { config, store, channels, agents, requirements, operators, platform } = foundation
+  const { config, channels, agents, requirements, operators, system } = foundation
+  const { forOperators: store } = foundation.store
   return createOperatorRoutes({
     store,
     operations: [
       ...createReplayRoutes(openReplay(foundation)),
-      createEventRoute({ store, leaving, now: platform.now }),
-      createWhyRoute({ store, agents, agentConfigs: config.agents, now: () => platform.now() }),
+      createEventRoute({ store, leaving, now: system.now }),
+      createWhyRoute({ store, agents, agentConfigs: config.agents, now: () => system.now() }),
       createHostRoute({ store, listLeftAlone: activity.listLeftAlone }),
-      createRateRoute({ store, channels, now: platform.now }),
+      createRateRoute({ store, channels, now: system.now }),
       ...createMessageDocumentRoutes({ store, channels }),
-      createOutcomeRoute({ store, agentConfigs: config.agents, now: platform.now }),
+      createOutcomeRoute({ store, agentConfigs: config.agents, now: system.now }),
       ...createQuestionRoutes(operators),
       ...createBanRoutes(store.records),
-      createSwarmUsageRoute({ records: store.records, agents: config.agents }),
-      ...createOwnerRoutes(store, channels),
-      ...createTranscriptRoutes({ store, platform, channels }),
+      createSwarmUsageRoute({ records: store.records, findQuota: name => findSwarmQuota(config, name) }),
+      ...createForgettingRoutes({ ...foundation, store }),
+      createPruneRoute({ store, listCutoffs: () => listCutoffs(config.retention, system.now()) }),
+      ...createTranscriptRoutes({ store, system, channels }),
       ...extraOperations,
       ...createStatusRoutes({
-        ...{ config, store, agents, channels, meter, paused, now: platform.now },
+        ...{ config, store, agents, channels, meter, paused, now: system.now, version: softwareVersion },
         questions: operators,
         settings: () => listSettings(config),
       }),
     ],
     agents,
     channels,
+    channelNames: channelModules.map(({ descriptor }) => descriptor.name),
+    version: softwareVersion,
     operatorOnly,
+    mask: createAnswerMask(foundation.mask),
     requirements,
     acting: openPublisherDeps(foundation),
-    openResolvePlatform,
+    openResolveSystem,
   })
 }
 
-/** What runs now. */
-interface GatewayActivity {
-  /** Open sockets, the HTTP server's first; none before it runs. */
-  listListening(): readonly Listening[]
-  /** Hosts that nothing is delivered to. */
-  listLeftAlone(): readonly LeftAloneHost[]
+function findSwarmQuota({ agents }: Config, name: string): RecordQuota | undefined {
+  return Object.hasOwn(agents, name) ? readSharedQuota(agents[name]) : undefined
 }
 
-type DoctorParts = Omit<OpenedGateway, 'store' | 'channels' | 'agents' | 'slices' | 'listening'> &
+/** The sockets, hosts and agents of the running gateway. */
+interface GatewayActivity {
+  /** Returns the open sockets, the HTTP server’s first, or an empty list before it runs. */
+  listListening(): readonly Listening[]
+  /** Returns the hosts to which the gateway currently delivers nothing. */
+  listLeftAlone(): readonly LeftAloneHost[]
+  /** Returns the agents whose last `start()` has failed. */
+  listFailedStarts(): readonly FailedStart[]
+}
+
+type DoctorFactoryDeps = Omit<OpenedGateway, 'store' | 'channels' | 'agents' | 'listening'> &
   Pick<GatewayActivity, 'listListening'>
 
-/** What the checks of the installation ask; made anew for each run, which then keeps what it has asked. */
-function createDoctorDepsFactory(foundation: Foundation, { listListening, ...opened }: DoctorParts): () => DoctorDeps {
-  const { config, store, channels, agents, slices, platform, baseDir, configPath } = foundation
-  const outside = openOutside(platform, config)
+/** Creates a factory that makes new dependencies for each run of `postern doctor`, so that a run caches only its own answers. */
+function createDoctorDepsFactory(
+  foundation: Foundation,
+  { listListening, ...opened }: DoctorFactoryDeps,
+): () => DoctorDeps {
+  const { config, channels, agents, system, baseDir, configPath } = foundation
+  const { forOperators: store } = foundation.store
+  const outside = openOutside(system, config)
   return () => {
     const listening = listListening()
     return {
-      ...{ config, configPath, outside },
-      gateway: { store, channels, agents, slices, listening, ...opened },
+      ...describeInstallation(config, { outside, now: system.now }),
+      ...{ configPath, outside },
+      gateway: { store, channels, agents, listening, ...opened },
       directory: resolve(baseDir, config.data),
-      facts: realMachine,
-      now: platform.now,
+      facts: readMachineFacts(minimumNode),
+      now: system.now,
       configFaults: [],
       openFaults: [],
       isRunning: listening.length > 0,

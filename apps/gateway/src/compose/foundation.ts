@@ -1,23 +1,18 @@
+// Opens what channels and routes use: system, store, agents, limits and requirements.
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { AgentChange, AgentDeps, AgentDepsOptions } from '@postern/agents'
 import { createCallFinder, openAgents, readQueueMode } from '@postern/agents'
-import type {
-  AdmissionRule,
-  Channel,
-  ChannelName,
-  Log,
-  OperatorQuestions,
-  QueueMode,
-  RequirementDecisions,
-} from '@postern/core'
-import { ConfigError, createAccessRule, createLoopRule, createRequirementDecisions, findChannel } from '@postern/core'
+import type { ChannelName, Log } from '@postern/message'
+import { ConfigError } from '@postern/message'
+import { createOperatorQuestions } from '@postern/operator'
+import type { AdmissionRule, Channel, OperatorQuestions, QueueMode, RequirementDecisions } from '@postern/pipeline'
+import { createAccessRule, createLoopRule, createRequirementDecisions, findChannel } from '@postern/pipeline'
 import { openRequirements } from '@postern/requirements'
 import type { GatewayStore } from '@postern/store'
-import { isPostgresUrl, openSqliteStore } from '@postern/store'
+import { isPostgresUrl, loadPostgres, openSqliteStore, readSqliteStore } from '@postern/store'
 import type { Hono } from 'hono'
-import { createOperatorQuestions } from '../commands/questions/route.ts'
 import type { AnyChannelModule, ChannelSlice } from '../config/channel-slices.ts'
 import { joinTokens, listSlices, readChannelFiles } from '../config/channel-slices.ts'
 import { readLoopLimits } from '../config/loops.ts'
@@ -25,42 +20,65 @@ import { hasRole } from '../config/own-schema.ts'
 import type { Config } from '../config/schema.ts'
 import { handleHostOf } from '../config/schema.ts'
 import { createPublishedAttachments } from '../files/attachments.ts'
-import type { Limits } from '../http/clients.ts'
-import { createLimits } from '../http/clients.ts'
+import type { Limits } from '../http/clients/limits.ts'
+import { createLimits } from '../http/clients/limits.ts'
+import { maskLog } from '../masking/masked-log.ts'
+import { maskRecords } from '../masking/masked-records.ts'
+import type { SecretMask } from '../masking/secret-mask.ts'
+import { listSecretTexts } from '../masking/secret-settings.ts'
 import { observeStore } from '../observe/telemetry/observe-store.ts'
 import type { StageListener } from '../observe/telemetry/stage.ts'
-import { loadPostgres } from '../platform/load-postgres.ts'
-import type { GatewayPlatform } from '../platform/platform.ts'
-import { createPlatform } from '../platform/platform.ts'
-import { makeDataDirectory } from '../platform/run-file.ts'
-import { softwareVersion } from '../platform/version.ts'
+import type { AgentForgetting } from '../storage/agent-forgetting.ts'
+import { createAgentForgetting } from '../storage/agent-forgetting.ts'
+import type { PeopleForgetting } from '../storage/forgotten.ts'
+import { createPeopleForgetting } from '../storage/forgotten.ts'
+import type { FreeSpace } from '../storage/free-space.ts'
+import { createFreeSpace, readFreeBytes } from '../storage/free-space.ts'
+import { createStorageRule, readStorageLimits } from '../storage/storage-rule.ts'
+import { makeDataDirectory } from '../system/run/run-file.ts'
+import type { GatewaySystem } from '../system/system.ts'
+import { createSystem } from '../system/system.ts'
+import { softwareVersion } from '../system/version.ts'
 import { openPublisherDeps } from '../work/work.ts'
 
 export interface FoundationOptions {
-  /** Where relative paths of the configuration start. */
+  /** The folder that relative paths in the configuration start from. */
   readonly baseDir: string
-  /** The configuration file, where there is one. */
+  /** The configuration file; absent if there is none. */
   readonly configPath?: string | undefined
   readonly log: Log
-  /** Nothing can be stored any more, for good. */
+  /** Called when the store has failed for good. */
   readonly onUnusable?: ((error: ConfigError) => void) | undefined
   readonly modules: readonly AnyChannelModule[]
-  /** Told of each stage of a message that is over. */
+  /** Hides the secrets of the configuration in the log and in records. */
+  readonly mask: SecretMask
+  /** Called at the end of each stage of a message. */
   readonly onStage: StageListener
+  /** False if the gateway must reject a store of an earlier release and create no store. Default: true, which updates the tables. */
+  readonly changesTables?: boolean | undefined
+  /** True if the gateway must write nothing and create no folder. Default: false. */
+  readonly readsOnly?: boolean | undefined
+  /** Absent for the clock of the machine. */
+  readonly clock?: Pick<GatewaySystem, 'now' | 'sleep'> | undefined
+  /** Returns the address on this machine if the origin leads elsewhere, as in a simulated network. */
+  findLocalAddress?(): string | undefined
 }
 
-/** What channels and routes stand on. */
-export interface Foundation extends Pick<FoundationOptions, 'baseDir' | 'configPath'> {
+/** The system, store, agents and limits that channels and routes use. */
+export interface Foundation extends Pick<FoundationOptions, 'baseDir' | 'configPath' | 'mask'> {
   readonly config: Config
   readonly slices: readonly ChannelSlice[]
-  /** Filled while they are opened. */
+  /** The channels that have opened so far. */
   readonly channels: Channel<Hono>[]
-  readonly platform: GatewayPlatform
-  /** The name in our leases. */
+  readonly system: GatewaySystem
+  /** The name of this gateway in its leases. */
   readonly holder: string
   readonly store: GatewayStore
-  /** What each message passes before it is stored. */
+  readonly freeSpace: FreeSpace
+  /** The rules that each message must pass before it is stored. */
   readonly admissionRules: readonly AdmissionRule[]
+  readonly forgetting: PeopleForgetting
+  readonly agentForgetting: AgentForgetting
   readonly decisions: RequirementDecisions
   readonly limits: Limits
   readonly domain: string
@@ -70,40 +88,64 @@ export interface Foundation extends Pick<FoundationOptions, 'baseDir' | 'configP
   readonly requirements: Awaited<ReturnType<typeof openRequirements>>
 }
 
-/** Opens platform, store, agents and requirements. @throws ConfigError, AggregateError of them */
+/** Opens system, store, agents and requirements. @throws ConfigError, AggregateError of them */
 export async function openFoundation(config: Config, options: FoundationOptions): Promise<Foundation> {
-  const { baseDir, onUnusable, onStage } = options
-  const { slices, platform } = openOutside(config, options)
-  // A container that is started again has the name and number of the one before.
+  const { baseDir, onUnusable, onStage, changesTables, readsOnly, mask } = options
+  const { slices, system } = openOutside(config, options)
+  // A restarted container has the same host name and process id as before.
   const holder = `${hostname()}:${process.pid}:${randomBytes(4).toString('hex')}`
-  const opened = await openConfiguredStore(config, { baseDir, platform, holder, onUnusable, slices })
-  const store = observeStore(opened, onStage, platform.now)
-  return layFoundation(config, options, {
-    ...{ slices, platform, holder, store },
-    findAgents: operators =>
-      openAgents(listAgents(config), readAgentOpening(config, { baseDir, platform, store, operators })),
+  const opened = await openConfiguredStore(config, {
+    ...{ baseDir, system, holder, onUnusable, changesTables, readsOnly, slices },
+  })
+  const observe = <Observed extends GatewayStore['forOperators']>(each: Observed) =>
+    maskRecords(observeStore(each, onStage, system.now), mask)
+  const operatorStore = observe(opened.forOperators)
+  let running: AgentDeps | undefined
+  const agentForgetting = createAgentForgetting({
+    ...{ store: operatorStore, system, agents: () => running },
+    channels: slices.map(({ module }) => module),
+  })
+  const forgetting = createPeopleForgetting({
+    store: operatorStore,
+    directory: resolve(baseDir, config.data),
+    log: system.log,
+    agents: agentForgetting,
+  })
+  // Each request to forget adds the person to the list. A person who asks does not wait for the agents.
+  const forgetPerson: GatewayStore['forgetPerson'] = async request => {
+    const { calls, ...forgotten } = await forgetting.forgetPerson(request)
+    void agentForgetting.call(calls)
+    return forgotten
+  }
+  const store = { ...observe(opened), forgetPerson, forOperators: { ...operatorStore, forgetPerson } }
+  return completeFoundation(config, options, {
+    ...{ slices, system, holder, store, forgetting, agentForgetting },
+    async findAgents(operators) {
+      running = await openAgents(listAgents(config), readAgentOpening(config, { baseDir, system, store, operators }))
+      return running
+    },
   })
 }
 
-/** A foundation for another configuration. Its agents answer when `change` is committed. */
+/** A foundation for a changed configuration. Its agents answer once `change` is committed. */
 interface RenewedFoundation {
   readonly foundation: Foundation
   readonly change: AgentChange
 }
 
-/** The same on the store and with the agents' directory of a gateway that runs. @throws ConfigError, AggregateError of them */
+/** Opens a foundation for a changed configuration, on the store and agents of the running gateway. @throws ConfigError, AggregateError of them */
 export async function renewFoundation(
   config: Config,
   options: FoundationOptions,
-  { holder, store, agents }: Foundation,
+  { holder, store, agents, forgetting, agentForgetting }: Foundation,
 ): Promise<RenewedFoundation> {
-  const { slices, platform } = openOutside(config, options)
+  const { slices, system } = openOutside(config, options)
   let change: AgentChange | undefined
   try {
-    const foundation = await layFoundation(config, options, {
-      ...{ slices, platform, holder, store },
+    const foundation = await completeFoundation(config, options, {
+      ...{ slices, system, holder, store, forgetting, agentForgetting },
       async findAgents(operators) {
-        change = await agents.prepare(listAgents(config), { platform, operators })
+        change = await agents.prepare(listAgents(config), { system, operators })
         return agents
       },
     })
@@ -111,135 +153,176 @@ export async function renewFoundation(
     return { foundation, change }
   } catch (error) {
     await change?.discard()
-    platform.close()
+    system.close()
     throw error
   }
 }
 
-/** What agents of this configuration are opened with. */
+/** Returns the dependencies with which agents are opened. */
 export function readAgentOpening(
   config: Config,
-  { baseDir, platform, store: stores, operators }: Pick<Foundation, 'baseDir' | 'platform' | 'store' | 'operators'>,
+  { baseDir, system, store: stores, operators }: Pick<Foundation, 'baseDir' | 'system' | 'store' | 'operators'>,
 ): AgentDepsOptions {
   return {
     ...{ domain: handleHostOf(config), origin: config.origin, version: softwareVersion },
-    ...{ baseDir, platform, stores, operators, log: platform.log },
+    ...{ baseDir, system, stores, operators, log: system.log },
   }
 }
 
-/** The first one is the default where none is named. */
+/** Returns the agents with the default one, which is the first if the configuration names none. */
 export function listAgents({ agents, default_agent }: Config): Pick<Config, 'agents' | 'default_agent'> {
   return { agents, default_agent: default_agent ?? Object.keys(agents)[0] }
 }
 
-function openOutside(config: Config, { baseDir, log, modules }: FoundationOptions) {
+function openOutside(config: Config, { baseDir, log: written, mask, modules, clock }: FoundationOptions) {
+  mask.learn(listSecretTexts({ tree: config }))
+  const log = maskLog(written, mask)
   const slices = joinTokens(readChannelFiles(listSlices(config, modules), { baseDir, log }))
-  return { slices, platform: createPlatform(config, { log, slices }) }
+  return { slices, system: createSystem(config, { log, slices, clock }) }
 }
 
-interface Ground extends Pick<Foundation, 'slices' | 'platform' | 'holder' | 'store'> {
+interface OpenedFoundation
+  extends Pick<Foundation, 'slices' | 'system' | 'holder' | 'store' | 'forgetting' | 'agentForgetting'> {
   findAgents(operators: Foundation['operators']): Promise<AgentDeps>
 }
 
-async function layFoundation(
+async function completeFoundation(
   config: Config,
-  { baseDir, configPath, modules }: FoundationOptions,
-  { slices, platform, holder, store, findAgents }: Ground,
+  { baseDir, configPath, modules, mask, findLocalAddress }: FoundationOptions,
+  { slices, system, holder, store, forgetting, agentForgetting, findAgents }: OpenedFoundation,
 ): Promise<Foundation> {
   const describe = (via: ChannelName) => findChannel(modules, via)?.descriptor
   const channels: Channel<Hono>[] = []
   const attachments = createPublishedAttachments({
     store,
     origin: config.origin,
-    key: await store.secret('attachments', async () => randomBytes(32).toString('base64')),
-    fetch: platform.fetch,
-    now: platform.now,
+    secret: await store.openSecret('attachments'),
+    fetch: system.fetch,
+    now: system.now,
+    ...(findLocalAddress && { findLocalAddress }),
   })
-  const openPublishers = () => openPublisherDeps({ store, platform, channels, attachments })
+  const openPublishers = () => openPublisherDeps({ store, system, channels, attachments, agents })
   const domain = handleHostOf(config)
-  const operators = createOperatorQuestions({ records: store.records, store, platform, domain, openPublishers })
+  const operators = createOperatorQuestions({ records: store.records, store, system, domain, openPublishers })
   const agents = await findAgents(operators)
   const decisions = createRequirementDecisions(store, name => config.agents[name])
   const requirements = await openRequirements({
     config: config.requirements,
     payments: config.payments,
     findCall: createCallFinder(store.records),
-    ...{ baseDir, store, decisions, platform, agents },
+    ...{ baseDir, store, decisions, system, agents },
   })
-  const limits = createLimits(config, platform.now, via => describe(via)?.speaker.isChat === true)
+  const limits = createLimits(config, system.now, via => describe(via)?.speaker.isChat === true)
   const answersCalls = (via: ChannelName) => describe(via)?.answersCalls === true
-  const admissionRules = listAdmissionRules(config, { limits, answersCalls })
+  const freeSpace = openFreeSpace(config, { baseDir, system })
+  const storage = createStorageRule(config, freeSpace)
+  const admissionRules = listAdmissionRules(config, { limits, storage, answersCalls })
   return {
-    ...{ config, slices, channels, platform, holder, store, admissionRules, decisions, limits, domain },
-    ...{ operators, agents, attachments, requirements, baseDir, configPath },
+    ...{
+      config,
+      slices,
+      channels,
+      system,
+      holder,
+      store,
+      forgetting,
+      agentForgetting,
+      freeSpace,
+      admissionRules,
+      decisions,
+      limits,
+      domain,
+    },
+    ...{ operators, agents, attachments, requirements, baseDir, configPath, mask },
   }
 }
 
-type StorePosition = Pick<FoundationOptions, 'baseDir' | 'onUnusable'> &
-  Pick<Foundation, 'platform' | 'holder' | 'slices'>
+type StoreOpening = Pick<FoundationOptions, 'baseDir' | 'onUnusable' | 'changesTables' | 'readsOnly'> &
+  Pick<Foundation, 'system' | 'holder' | 'slices'>
 
-/** The store that the configuration names. @throws ConfigError */
+/** Opens the store that the configuration names. @throws ConfigError */
 async function openConfiguredStore(
   { data, store, roles }: Pick<Config, 'data' | 'store' | 'roles'>,
-  { baseDir, platform, holder, onUnusable, slices }: StorePosition,
+  { baseDir, system, holder, onUnusable, changesTables, readsOnly = false, slices }: StoreOpening,
 ): Promise<GatewayStore> {
   const directory = resolve(baseDir, data)
-  makeDataDirectory(directory)
-  const { now, log } = platform
+  if (!readsOnly && changesTables !== false) makeDataDirectory(directory)
+  const { now, log } = system
   const channels = slices.map(({ module }) => module.descriptor)
-  const [bytes] = slices.flatMap(({ module, config }) => module.openBytes?.(config, platform) ?? [])
+  const [bytes] = slices.flatMap(({ module, config }) => module.openBytes?.(config, system) ?? [])
   if (isPostgresUrl(store)) {
     const { openPostgresStore } = await loadPostgres()
-    const worker = hasRole({ roles }, 'worker') ? { holder } : {}
-    return openPostgresStore({ url: store, now, log, channels, ...worker, onUnusable, bytes })
+    const worker = hasRole({ roles }, 'worker') && !readsOnly ? { holder } : {}
+    const terms = readsOnly ? { readsOnly } : { changesTables }
+    return openPostgresStore({ url: store, log, channels, ...worker, onUnusable, bytes, ...terms })
   }
-  if (store !== 'sqlite') throw new ConfigError('store', 'is no store', 'Use "sqlite" or "postgres://…".')
-  return openSqliteStore({ path: join(directory, 'postern.db'), now, log, channels, exclusive: true, bytes })
+  if (store !== 'sqlite') throw new ConfigError('store', 'is not a store', 'Use "sqlite" or "postgres://…".')
+  const path = join(directory, 'postern.db')
+  if (readsOnly) return readSqliteStore({ path, now, log, channels, bytes })
+  return openSqliteStore({
+    path,
+    now,
+    log,
+    channels,
+    exclusive: true,
+    bytes,
+    changesTables,
+  })
+}
+
+/** Watches the disk of the embedded store. A PostgreSQL server watches its own. */
+function openFreeSpace(
+  config: Pick<Config, 'data' | 'store' | 'limits' | 'dev'>,
+  { baseDir, system: { now, log } }: Pick<Foundation, 'baseDir' | 'system'>,
+): FreeSpace {
+  const floor = config.store === 'sqlite' ? readStorageLimits(config).free_bytes : undefined
+  return createFreeSpace({ floor, readFree: () => readFreeBytes(resolve(baseDir, config.data)), now, log })
 }
 
 interface AdmissionRuleDeps {
   readonly limits: Pick<Limits, 'messages'>
-  /** Whether peers of the channel wait for an answer. */
+  readonly storage: AdmissionRule
+  /** Returns true if peers of the channel wait for an answer. */
   answersCalls(via: ChannelName): boolean
 }
 
-/** What each message passes before it is stored, in this order. Who may not write to an agent uses up nothing of what others may send. */
+/** Lists the rules for messages in their order. Access comes first, so that a refused sender uses up no one’s limits. */
 export function listAdmissionRules(
   { agents, limits }: Pick<Config, 'agents' | 'limits'>,
-  { limits: { messages: rateLimits }, answersCalls }: AdmissionRuleDeps,
+  { limits: { messages: rateLimits }, storage, answersCalls }: AdmissionRuleDeps,
 ): readonly AdmissionRule[] {
   const queueModes = createQueueModeRule(agents)
   const access = createAgentAccessRule(agents, answersCalls)
   const loops = createLoopRule(readLoopLimits(limits.loop))
-  return [queueModes, access, rateLimits, loops]
+  return [queueModes, access, rateLimits, storage, loops]
 }
 
 type AgentConfigs = Config['agents']
 
-/** Each message waits in its thread as its agent wants it. */
+/** Gives each message the queue mode of its agent. */
 function createQueueModeRule(agents: AgentConfigs): AdmissionRule {
-  const lanes = new Map<string, QueueMode>()
+  const modes = new Map<string, QueueMode>()
   for (const [name, { queue }] of Object.entries(agents)) {
-    const lane = readQueueMode(queue)
-    if (lane) lanes.set(name, lane)
+    const mode = readQueueMode(queue)
+    if (mode) modes.set(name, mode)
   }
-  if (lanes.size === 0) return { name: 'queue modes' }
+  if (modes.size === 0) return { name: 'queue modes' }
   return {
     name: 'queue modes',
     admit(intake) {
-      const lane = lanes.get(intake.agent)
-      return lane ? { ...intake, lane } : intake
+      const mode = modes.get(intake.agent)
+      return mode ? { ...intake, lane: mode } : intake
     },
   }
 }
 
-/** Who may write to an agent, where an agent says it. */
+/** Creates the rule of agents that restrict their senders. */
 function createAgentAccessRule(agents: AgentConfigs, answersCalls: AdmissionRuleDeps['answersCalls']): AdmissionRule {
   const isRestricted = Object.values(agents).some(({ allow, deny }) => allow || deny)
   return isRestricted ? createAccessRule(name => agents[name], answersCalls) : { name: 'access' }
 }
 
-/** How many turns at once, for agents that say it. */
+/** Returns the number of concurrent turns of each agent that sets one. */
 export function listConcurrency(agents: AgentConfigs): ReadonlyMap<string, number> {
   return new Map(
     Object.entries(agents).flatMap(([name, { concurrency }]) =>

@@ -1,24 +1,31 @@
-import type { ReplayRouteOptions } from '../commands/replay/route.ts'
-import { openAgentFile } from '../replay/agent-file.ts'
-import { openPublisherDeps, openTurnParts } from '../work/work.ts'
+// Gives replays the dependencies of real turns, without those that send or change something.
+import { agentKinds } from '@postern/agents'
+import type { ReplayRouteOptions } from '@postern/operator'
+import { openPublisherDeps, openTurnDeps } from '../work/work.ts'
 import type { Foundation } from './foundation.ts'
 import { readAgentOpening } from './foundation.ts'
+import { openAgentFile } from './replay-agent.ts'
 
-/** What replays run with: the turns' own parts, but for what would leave the gateway or change it. */
+/** Returns the dependencies of real turns, without those that would send or change something. */
 export function openReplay(foundation: Foundation): ReplayRouteOptions {
-  const { config, store, agents, requirements } = foundation
+  const { config, agents, requirements } = foundation
+  const { forOperators: store } = foundation.store
   const opening = readAgentOpening(config, foundation)
   return {
     turn: {
-      ...openTurnParts(foundation),
+      ...openTurnDeps(foundation),
       ...{ store, requirements: requirements.states },
-      // One try: what fails is reported.
+      // A replay makes one attempt and reports its failure.
       retry: { baseMs: 1_000, capMs: 1_000, giveUpAfterMs: 0 },
       maxCrashes: 1,
     },
     commit: openPublisherDeps(foundation),
     findAgent: agents.findRunning,
-    findUse: name => config.agents[name]?.use,
+    runsHere: name => runsHere(config.agents[name]?.use),
     openAgentFile: (name, file) => openAgentFile(name, file, { config, opening }),
   }
+}
+
+function runsHere(use: string | undefined): boolean {
+  return use !== undefined && agentKinds.find(({ uses }) => uses.test(use))?.runsHere === true
 }

@@ -1,11 +1,14 @@
+// Replaces the configuration of a running gateway, while work that began under the former one continues.
 import type { ReplacedAgent } from '@postern/agents'
-import type { LeftAloneHost, Listening } from '@postern/core'
+import type { LeftAloneHost, Listening } from '@postern/pipeline'
 import type { Config } from '../config/schema.ts'
+import type { AgentStarts } from '../work/agent-starts.ts'
+import { noWork } from '../work/work.ts'
 import type { ChannelSocket, Composition, CompositionDeps, StartedComposition } from './composition.ts'
 import {
   closeChannels,
   compose,
-  listTaking,
+  listReceivingChannels,
   openChannelSockets,
   openSocket,
   releaseChannels,
@@ -14,18 +17,20 @@ import {
 import type { FoundationOptions } from './foundation.ts'
 import { listAgents, renewFoundation } from './foundation.ts'
 
-/** The compositions of a running gateway: the newest one takes what comes, former ones end what they began. */
+/** The compositions of a running gateway. The newest one takes requests, and former ones finish their work. */
 export interface Succession {
   current(): Composition
-  /** Answers a request by the newest one. */
+  /** Answers a request with the newest composition. */
   serve(request: Request, env?: object): Response | Promise<Response>
-  /** @throws ConfigError when a socket cannot be opened */
+  /** Opens the sockets and starts the work. @throws ConfigError when a socket cannot be opened */
   start(): Promise<readonly Listening[]>
   reloadAgents(): Promise<void>
-  /** Sockets of channels that are open. */
+  /** Returns the open sockets of channels. */
   listSockets(): readonly Listening[]
   listLeftAlone(): readonly LeftAloneHost[]
-  /** @returns the sockets of channels that are open then */
+  /** Returns the newest `start()` of each agent. */
+  starts(): AgentStarts
+  /** Replaces the configuration. @returns the channels' sockets that are open afterwards */
   reload(config: Config): Promise<readonly Listening[]>
   stop(how: StopOptions): Promise<void>
 }
@@ -40,15 +45,15 @@ interface StopOptions {
   readonly http: Listening | undefined
 }
 
-/** What runs in a former composition has all the time that it takes: the longest that a timer knows, ms. */
+/** The longest delay of a timer, ms. Work of a former composition may take as long as it needs. */
 const endlessMs = 2 ** 31 - 1
 
 interface State extends SuccessionDeps {
   readonly first: Composition
   current: Composition
-  /** Those at work, the newest last. */
+  /** The compositions at work, the newest last. */
   readonly started: Set<StartedComposition>
-  /** Also of a start that failed. */
+  /** The sockets of the first start, even if it failed. */
   readonly sockets: ChannelSocket[]
 }
 
@@ -67,14 +72,15 @@ export function createSuccession(first: Composition, { deps, options }: Successi
       return state.sockets.map(({ listening }) => listening)
     },
     async reloadAgents() {
-      const { agents, platform, operators, config } = state.current.foundation
-      const change = await agents.prepare(listAgents(config), { platform, operators })
+      const { agents, system, operators, config } = state.current.foundation
+      const change = await agents.prepare(listAgents(config), { system, operators })
       const replaced = change.commit()
       newestOf(state).work.restartAgents()
       void closeReplaced(replaced, state)
     },
     listSockets: () => [...state.started].at(-1)?.sockets.map(({ listening }) => listening) ?? [],
     listLeftAlone: () => [...state.started].flatMap(({ work }) => work.listLeftAlone()),
+    starts: () => ([...state.started].at(-1)?.work ?? noWork).starts(),
     reload: config => succeed(config, state),
     stop: how => stopAll(state, how),
   }
@@ -86,29 +92,34 @@ function newestOf({ started }: State): StartedComposition {
   return newest
 }
 
-/** Everything that may fail comes before the first step that cannot be taken back. @throws ConfigError, AggregateError of them */
+/**
+ * Replaces the configuration. All steps that may fail come before the first one that cannot be undone.
+ * @throws ConfigError, AggregateError of ConfigErrors
+ */
 async function succeed(config: Config, state: State): Promise<readonly Listening[]> {
   const former = newestOf(state)
   const { foundation, change } = await renewFoundation(config, state.options, former.foundation)
+  let next: Composition | undefined
   try {
-    const next = await compose(foundation, state.deps)
+    next = await compose(foundation, state.deps)
     const { sockets, released } = await takeOverSockets(next, former)
     const replaced = change.commit()
     state.current = next
     const ended = former.work.stop(endlessMs)
-    state.started.add(startComposition(next, sockets, state.deps))
+    state.started.add(startComposition(next, sockets, { ...state.deps, formers: [...state.started] }))
     const closed = closeReplaced(replaced, state)
     void retire(former, { state, until: [ended, released, closed, former.endWatch()] })
     return sockets.map(({ listening }) => listening)
   } catch (error) {
+    next?.leave()
     await change.discard()
     await closeChannels(foundation)
-    foundation.platform.close()
+    foundation.system.close()
     throw error
   }
 }
 
-/** Each agent with its last turn, wherever this runs. */
+/** Closes each replaced agent when its last turn in any composition has ended. */
 async function closeReplaced(replaced: readonly ReplacedAgent[], { started }: State): Promise<void> {
   const works = [...started].map(({ work }) => work)
   const closing = replaced.map(async ({ name, close }) => {
@@ -131,14 +142,14 @@ async function retire(former: StartedComposition, { state, until }: Retirement):
     if (!state.started.delete(former)) return
     releaseChannels(former)
     await closeChannels(foundation)
-    // The store goes out by the first one.
-    if (former.app !== state.first.app) foundation.platform.close()
+    // The store uses the system of the first composition.
+    if (former.app !== state.first.app) foundation.system.close()
   } catch (error) {
-    foundation.platform.log.error({ err: error }, 'the former configuration cannot be closed')
+    foundation.system.log.error({ err: error }, 'the former configuration cannot be closed')
   }
 }
 
-/** Takes nothing new, finishes or gives back what runs. */
+/** Accepts no new requests or work, and finishes or returns the work that runs. */
 async function stopAll(state: State, { graceMs, http }: StopOptions): Promise<void> {
   const { first, started, sockets } = state
   const all: readonly Composition[] = started.size > 0 ? [...started] : [first]
@@ -151,19 +162,20 @@ async function stopAll(state: State, { graceMs, http }: StopOptions): Promise<vo
   ])
   started.clear()
   await Promise.all(all.map(({ foundation }) => closeChannels(foundation)))
-  for (const { foundation } of all) if (foundation !== first.foundation) foundation.platform.close()
+  for (const { foundation } of all) if (foundation !== first.foundation) foundation.system.close()
 }
 
-/** Sockets that changed hands. */
+/** The sockets of a new composition, and the end of the former ones. */
 interface TakenSockets {
   readonly sockets: readonly ChannelSocket[]
-  /** Resolves with the end of the last connection to a former socket. */
+  /** Resolves when the last connection to a former socket has ended. */
   readonly released: Promise<unknown>
 }
 
 /**
- * Opens the sockets of a composition that follows another. Former sockets take no new connection then; what is connected goes on. If one
- * cannot be opened, the former ones listen again. @throws ConfigError
+ * Opens the sockets of a new composition. Former sockets then accept no new connection, and open connections continue. If a new socket fails, the
+ * former ones listen again.
+ * @throws ConfigError
  */
 async function takeOverSockets(next: Composition, former: StartedComposition): Promise<TakenSockets> {
   const released = new Map<ChannelSocket, Promise<void>>()
@@ -173,14 +185,14 @@ async function takeOverSockets(next: Composition, former: StartedComposition): P
   }
   const sockets: ChannelSocket[] = []
   try {
-    for (const channel of listTaking(next.foundation)) {
+    for (const channel of listReceivingChannels(next.foundation)) {
       const { name } = channel.descriptor
-      const before = former.sockets.find(socket => socket.channel.descriptor.name === name)
-      const open = () => openSocket(channel, before?.listening)
+      const formerSocket = former.sockets.find(socket => socket.channel.descriptor.name === name)
+      const open = () => openSocket(channel, formerSocket?.listening)
       const listening = await open().catch(error => {
-        // Its address may be the one that the former socket holds.
-        if (!before) throw error
-        release(before)
+        // The former socket may hold the same address.
+        if (!formerSocket) throw error
+        release(formerSocket)
         return open()
       })
       if (listening) sockets.push({ channel, listening })
@@ -194,7 +206,7 @@ async function takeOverSockets(next: Composition, former: StartedComposition): P
   return { sockets, released: Promise.all(released.values()) }
 }
 
-/** The old ones stay on the list: somebody may still be connected. */
+/** Reopens former sockets. The closed ones stay on the list, because peers may still be connected to them. */
 async function reopen(former: StartedComposition, lost: readonly ChannelSocket[]): Promise<void> {
   const reopened: ChannelSocket[] = []
   for (const { channel, listening } of lost) {

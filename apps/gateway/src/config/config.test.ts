@@ -1,7 +1,7 @@
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ConfigError } from '@postern/core'
+import { ConfigError } from '@postern/message'
 import { describe, expect, test } from 'vitest'
 import { effectiveConfig } from '../dev/dev-configs.ts'
 import { listVariables, overlayEnvironment } from './environment.ts'
@@ -32,7 +32,7 @@ describe('parseConfig()', () => {
     const config = parseConfig(smallest)
     expect(config.listen).toEqual({ host: '127.0.0.1', port: 8787 })
     expect(config.dev).toBe(false)
-    expect(config.network).toEqual({ allow_private: [], loopback: {} })
+    expect(config.network).toEqual({ allow_private: [], allow_private_push: [], loopback: {} })
   })
 
   test.each([
@@ -40,12 +40,22 @@ describe('parseConfig()', () => {
     ['an origin without https', { ...smallest, origin: 'http://agents.example' }, /^origin: must be an https origin/],
     ['an origin with a path', { ...smallest, origin: 'https://agents.example/x' }, /^origin: must be an https origin/],
     ['an origin with one label', { ...smallest, origin: 'https://localhost' }, /^origin: must be an https origin/],
+    ['a misspelt key', { ...smallest, orign: 'x' }, /^orign: is not a known key\. Did you mean "origin"\?$/],
     [
-      'a misspelt key',
-      { ...smallest, orign: 'x' },
-      /^orign: is not a known key\. Remove it, or correct its spelling\.$/,
+      'a misspelt key inside',
+      { ...smallest, listen: { prot: 1 } },
+      /^listen\.prot: is not a known key\. Did you mean "port"\?$/,
     ],
-    ['a misspelt key inside', { ...smallest, listen: { prot: 1 } }, /^listen\.prot: is not a known key/],
+    [
+      'a key like no other',
+      { ...smallest, colour: 'red' },
+      /^colour: is not a known key\. Remove it, or correct its spelling\.$/,
+    ],
+    [
+      'a misspelt key of an agent',
+      { ...smallest, agents: { desk: { use: 'openai', base_url: 'https://model.example/v1', modle: 'm' } } },
+      /^agents\.desk\.modle: is not a known key\. Did you mean "model"\?$/m,
+    ],
     [
       'a handle host with a scheme',
       { ...smallest, handle_host: 'https://example.com' },
@@ -70,7 +80,7 @@ describe('parseConfig()', () => {
     [
       'a member of a swarm that could be anything',
       { ...smallest, agents: { a: withMember(7) } },
-      /^agents\.a\.members\.desk: has none of the forms/,
+      /^agents\.a\.members\.desk: has none of the allowed forms/,
     ],
     ['an empty operator token', { ...smallest, operator_token: '' }, /^operator_token: must not be empty/],
     [
@@ -140,7 +150,7 @@ describe('secrets that are none', () => {
 
 describe('roles', () => {
   const dividedAlone =
-    'roles: leaves work to other gateways, and none shares the embedded store. ' +
+    'roles: leaves work to other gateways, but no other gateway can share the embedded store. ' +
     'Name both roles or none, or set store to the postgres:// address that the others have.'
 
   test.each([[['ingress']], [['worker', 'worker']]])(
@@ -177,6 +187,11 @@ describe('findUnsafeSettings()', () => {
       { network: { allow_private: ['http://[::1]:3000'] } },
       'network.allow_private',
     ],
+    [
+      'a receiver of push on this machine',
+      { network: { allow_private_push: ['http://127.0.0.1:3000'] } },
+      'network.allow_private_push',
+    ],
     ["payments with nobody's money", { payments: { use: 'builtin:test' } }, 'payments.use'],
     ['no operator token', { operator_token: undefined }, 'operator_token'],
     ['a short operator token', { operator_token: 'short' }, 'operator_token'],
@@ -189,6 +204,16 @@ describe('findUnsafeSettings()', () => {
   ])('refuses %s outside of dev mode and allows it there', (_, change, key) => {
     expect(findUnsafeSettings(parseConfig({ ...smallest, ...change })).map(fault => fault.key)).toEqual([key])
     expect(findUnsafeSettings(parseConfig({ ...smallest, ...change, dev: true }))).toEqual([])
+  })
+
+  test.each(['', ' ', 'whsec_', 'whsec_%%%'])('refuses the secret %j of a webhook, by whatever key', secret => {
+    const faults = (change: object) => faultsOf({ ...smallest, ...change, dev: true }).join('\n')
+    const fix = 'must be some text, or "whsec_" followed by base64'
+    expect(faults({ email: { intake: { secret } } })).toContain(`email.intake.secret: ${fix}`)
+    const providers = { forwardemail: { secret }, postmark: { user: 'u', password: secret } }
+    if (secret.trim() === '')
+      for (const [name, provider] of Object.entries(providers))
+        expect(faults({ email: { providers: { [name]: provider } } })).toContain('must not be empty')
   })
 
   test('takes a private network of the operator that is not this machine', () => {
@@ -236,7 +261,7 @@ describe('overlayEnvironment()', () => {
     [
       'an unknown variable',
       { POSTERN_LISTEN_PROT: '1' },
-      'POSTERN_LISTEN_PROT: is not a known variable. Unset it, or correct its spelling.',
+      'POSTERN_LISTEN_PROT: is not a known variable. Did you mean POSTERN_LISTEN_PORT?',
     ],
     [
       'a port that is no number',
@@ -261,7 +286,8 @@ describe('resolveSecrets()', () => {
     const tree = { operator_token: { env: 'TOKEN' }, agents: { py: { secret: { file: 'token' }, name: 'Py' } } }
     const resolved = resolveSecrets(tree, { baseDir, environment: { TOKEN: 'from outside' } })
     const value = { operator_token: 'from outside', agents: { py: { secret: 'from a file', name: 'Py' } } }
-    expect(resolved).toEqual({ value, missing: [], variables: new Set(['TOKEN']) })
+    const references = [['operator_token'], ['agents', 'py', 'secret']]
+    expect(resolved).toEqual({ value, missing: [], variables: new Set(['TOKEN']), references })
   })
 
   test('names every key whose secret is missing, and leaves it out', () => {
@@ -269,7 +295,7 @@ describe('resolveSecrets()', () => {
     const { value, missing } = resolveSecrets(tree, { baseDir, environment: {} })
     expect(value).toEqual({ a: {}, d: 1 })
     expect(missing.map(({ error }) => error.message)).toEqual([
-      'a.b: the environment variable NONE is not set. Set NONE.',
+      'a.b: the environment variable NONE is not set. Set NONE in the environment, or in the file .env of the folder where you start Postern.',
       'c: the file "none" cannot be read. Create it, or correct its path.',
     ])
   })
@@ -305,7 +331,7 @@ describe('readConfigFile()', () => {
     writeFileSync(join(workingDir, 'mine.ts'), 'const port: number = 9100\nexport default { listen: { port } }\n')
     const file = await readConfigFile({ path: 'mine.ts', environment: {}, workingDir })
     const path = join(workingDir, 'mine.ts')
-    expect(file).toEqual({ tree: { listen: { port: 9100 } }, missing: [], baseDir: workingDir, path })
+    expect(file).toEqual({ tree: { listen: { port: 9100 } }, missing: [], references: [], baseDir: workingDir, path })
   })
 
   test('is content without a file', async () => {
@@ -313,6 +339,7 @@ describe('readConfigFile()', () => {
     expect(await readConfigFile({ environment: {}, workingDir: empty })).toEqual({
       tree: {},
       missing: [],
+      references: [],
       baseDir: empty,
       path: undefined,
     })

@@ -1,6 +1,8 @@
-import { ConfigError, isJsonObject } from '@postern/core'
+// Overrides values of the configuration file with environment variables.
+import { ConfigError, isJsonObject } from '@postern/message'
 import { z } from 'zod'
 import { configSchema } from './schema.ts'
+import { suggestName } from './suggest-name.ts'
 
 type Tree = Readonly<Record<string, unknown>>
 
@@ -10,7 +12,7 @@ interface JsonSchema {
   readonly properties?: Readonly<Record<string, JsonSchema>>
 }
 
-/** `POSTERN_LISTEN_PORT` → `listen.port`: every plain value of the schema has one variable, and every list of texts. */
+/** Lists the variables: `POSTERN_LISTEN_PORT` → `listen.port`. Each plain value of the schema has one, and each list of texts. */
 export function listVariables(): ReadonlyMap<string, { readonly path: readonly string[]; readonly type: string }> {
   const schema = z.toJSONSchema(configSchema, { io: 'input', unrepresentable: 'any' }) as JsonSchema
   const variables = new Map<string, { path: readonly string[]; type: string }>()
@@ -28,11 +30,11 @@ function variableTypeOf({ type = '', items }: JsonSchema): string | undefined {
   return ['string', 'number', 'integer', 'boolean'].includes(type) ? type : undefined
 }
 
-/** Lays the `POSTERN_*` variables over what the file says. `named`: variables that the file itself leaves values to. @throws ConfigError */
+/** Overrides values of the file. `referenced`: variables that the file itself refers to, which need not be keys. @throws ConfigError */
 export function overlayEnvironment(
   file: Tree,
   environment: Readonly<Record<string, string | undefined>>,
-  named: ReadonlySet<string> = new Set(),
+  referenced: ReadonlySet<string> = new Set(),
 ): Tree {
   const relevant = Object.entries(environment).filter(
     ([name]) => name.startsWith('POSTERN_') && !outsideConfig.has(name),
@@ -42,14 +44,18 @@ export function overlayEnvironment(
   let tree: unknown = file
   for (const [name, text] of relevant) {
     const variable = variables.get(name)
-    if (!variable && named.has(name)) continue
-    if (!variable) throw new ConfigError(name, 'is not a known variable', 'Unset it, or correct its spelling.')
+    if (!variable && referenced.has(name)) continue
+    if (!variable) {
+      const meant = suggestName(name, variables.keys())
+      const fix = meant === undefined ? 'Unset it, or correct its spelling.' : `Did you mean ${meant}?`
+      throw new ConfigError(name, 'is not a known variable', fix)
+    }
     tree = writeAt(tree, variable.path, readValue(name, text ?? '', variable.type))
   }
   return tree as Tree
 }
 
-/** Read elsewhere: where the file is, and where a gateway is that commands ask without a file. */
+/** Variables that are not settings: the path of the file, and the address of a gateway for commands without a file. */
 const outsideConfig = new Set(['POSTERN_CONFIG', 'POSTERN_URL'])
 
 function readValue(name: string, text: string, type: string): unknown {
@@ -60,14 +66,14 @@ function readValue(name: string, text: string, type: string): unknown {
   throw new ConfigError(name, `"${text}" is not of type ${type}`, `Give a value of type ${type}.`)
 }
 
-/** What stands at a path of a configuration. */
+/** Returns the value at a path of a configuration. */
 export function readAt(tree: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>((node, key) => (node as Tree | undefined)?.[key], tree)
 }
 
-/** The same tree with `value` at a path. A single value on the way makes room; a list stays, for the schema to refuse. */
-export function writeAt(tree: unknown, [head = '', ...rest]: readonly string[], value: unknown): unknown {
+/** Returns the tree with `value` at a path. Replaces a single value on the way, and keeps a list, which the schema then rejects. */
+export function writeAt(tree: unknown, [key = '', ...innerPath]: readonly string[], value: unknown): unknown {
   if (Array.isArray(tree)) return tree
   const members = isJsonObject(tree) ? tree : {}
-  return { ...members, [head]: rest.length === 0 ? value : writeAt(members[head], rest, value) }
+  return { ...members, [key]: innerPath.length === 0 ? value : writeAt(members[key], innerPath, value) }
 }

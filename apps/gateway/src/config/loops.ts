@@ -1,12 +1,17 @@
-import type { LoopLimits, MentionFanoutLimits } from '@postern/core'
+// Reads the limits that keep agents from talking to each other without end from the configuration.
+import type { LoopLimits } from '@postern/message'
+import type { MentionFanoutLimits } from '@postern/pipeline'
+import { defaultCallsPerMessage } from '@postern/pipeline'
 import { z } from 'zod'
 
 const count = (usual: number) => z.int().positive().default(usual)
 
-/** What ends conversations of agents with each other. On by default, in dev mode too. */
+/** Limits that end conversations of agents with each other. They hold by default, in dev mode too. */
 export const loopConfigSchema = z.strictObject({
   /** Agents that may pass a message on to each other, whatever a peer says. */
   max_hops: count(5),
+  /** Calls of agents that one message may cause, with those that the called agents make for it. */
+  calls_per_message: count(defaultCallsPerMessage),
   /** Turns of agents in one thread in an hour. */
   agent_turns_per_hour: count(10),
   /** Turns of one agent with another in an hour, in whatever threads. */
@@ -15,8 +20,8 @@ export const loopConfigSchema = z.strictObject({
   turns_without_person: count(20),
   /** Turns in a row in one thread that say the same. */
   similar_turns: count(3),
-  /** Agents and people that one answer may wake by mentioning them. */
-  max_mentions: count(10),
+  /** Agents and people that one answer may wake by mentioning them; 0: none. */
+  max_mentions: z.int().min(0).default(10),
   /** Longest time for a joint answer, seconds; an agent that has not answered by then counts as unreachable. */
   mention_seconds: z.number().positive().max(600).default(60),
   /** Agents that the gateway asks at the same time for a joint answer. */

@@ -1,6 +1,7 @@
+// The schema of the configuration file, without the members of channels.
 import { agentConfigSchema } from '@postern/agents'
-import { toAsciiDomain } from '@postern/core'
 import { identityConfigSchema } from '@postern/identity'
+import { toAsciiDomain } from '@postern/message'
 import { paymentsConfigSchema, requirementsConfigSchema } from '@postern/requirements'
 import { z } from 'zod'
 import { loopConfigSchema } from './loops.ts'
@@ -30,28 +31,54 @@ export const limitsConfigSchema = z.strictObject({
   per_address: perMinute.optional(),
   /** Messages of one sending host per minute. */
   per_host: perMinute.optional(),
-  /** Messages of one sender per minute. */
+  /** Messages of one sender per minute; behind a connector, of one of its people. */
   per_identity: perMinute.optional(),
+  /** Messages per minute of one connector, of all its people together; it counts instead of `limits.per_host`. */
+  per_connector: perMinute.optional(),
   /** Messages per minute of one sender who proves nothing, and of all of them at one network address together. */
   per_unverified: perMinute.optional(),
   /** Messages to one agent per minute; half of them from senders who prove nothing. */
   per_agent: perMinute.optional(),
-  /** Bytes of all bodies of requests and mails at a time; one network address may take half of it. */
+  /** Bytes of all bodies of requests and mails at a time: an eighth for small ones, and half of the rest for one channel. */
   held_bytes: z
     .int()
     .positive()
     .default(64 * 1024 * 1024),
-  /** What ends conversations of agents with each other. */
+  /** The gateway refuses messages of senders beyond these bytes. */
+  stored: z
+    .strictObject({
+      /** Bytes stored for one sender who proves nothing, by the claimed name. */
+      per_unverified: z.int().positive().optional(),
+      /** Bytes stored for one proven sender. */
+      per_identity: z.int().positive().optional(),
+      /** Bytes stored for all senders together who prove nothing. */
+      unverified: z.int().positive().optional(),
+    })
+    .prefault({}),
+  /** Bytes of the embedded store's disk to keep free. Below it the gateway refuses senders who prove nothing, below half of it everybody. */
+  free_bytes: z.int().nonnegative().optional(),
+  /** Limits that end conversations of agents with each other. */
   loop: loopConfigSchema.prefault({}),
 })
 
-/** Applied outside of dev mode where the file says nothing. */
+/** The limits outside of dev mode that the file does not set. */
 export const productionLimits = {
   per_address: 600,
   per_host: 600,
   per_identity: 120,
+  per_connector: 600,
   per_unverified: 30,
   per_agent: 3_000,
+} as const
+
+/** Byte limits that production has by default, like the counts of `productionLimits`. */
+export const productionStorage = {
+  stored: {
+    per_unverified: 64 * 1024 * 1024,
+    per_identity: 10 * 1024 * 1024 * 1024,
+    unverified: 1024 * 1024 * 1024,
+  },
+  free_bytes: 512 * 1024 * 1024,
 } as const
 
 /** A role of a gateway among several at one database. */
@@ -59,29 +86,35 @@ type GatewayRole = (typeof gatewayRoles)[number]
 
 const gatewayRoles = ['ingress', 'worker'] as const
 
-/** Whether a gateway of this configuration has a role. */
+/** Returns true if a gateway of this configuration has a role. */
 export function hasRole({ roles }: { readonly roles: readonly GatewayRole[] }, role: GatewayRole): boolean {
   return roles.includes(role)
 }
 
+const days = z.number().nonnegative()
+
+const privateOriginsSchema = z
+  .array(
+    z.string().refine(text => URL.parse(text)?.origin === text, 'must be an origin such as "http://10.0.0.5:8080"'),
+  )
+  .default([])
+
 const networkConfigSchema = z.strictObject({
   /** Resolvers for SPF, DKIM, DMARC and MX; default: the system's, in dev mode the simulation's. */
   dns: z.array(z.string().regex(/^(\d+\.\d+\.\d+\.\d+|\[[0-9a-f:]+\])(:\d+)?$/i, 'must be "address:port"')).optional(),
-  /** Exact origins at private addresses that the outgoing guard lets through. */
-  allow_private: z
-    .array(
-      z.string().refine(text => URL.parse(text)?.origin === text, 'must be an origin such as "http://10.0.0.5:8080"'),
-    )
-    .default([]),
+  /** Exact origins at private addresses that addresses of this configuration may name; those that peers name stay public. */
+  allow_private: privateOriginsSchema,
+  /** Exact origins at private addresses that callers of A2A may name as receivers of push notifications. */
+  allow_private_push: privateOriginsSchema,
   /** Dev mode only: `{ "mastodon.test": 9001 }` sends `https://mastodon.test/…` as plain HTTP to that port of this machine. */
   loopback: z.record(z.string(), z.int().min(1).max(65_535)).default({}),
   /** Addresses and networks of reverse proxies whose `X-Forwarded-For` counts; default: this machine's where `listen` is loopback. */
   trusted_proxies: z.array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()])).optional(),
 })
 
-/** The configuration file, but for its channels. */
+/** The members of the configuration file, without those of channels. */
 export const ownShape = {
-  /** Where the JSON Schema of this file is, for editors; the gateway does not read it. */
+  /** The location of the JSON Schema of this file, for editors; the gateway does not read it. */
   $schema: z.string().optional(),
   /** Public address of the gateway; its host is the domain of every address, unless `handle_host` names another. */
   origin: originSchema,
@@ -99,7 +132,7 @@ export const ownShape = {
   data: z.string().default('.postern'),
   /** `sqlite` is the embedded store; `postgres://user:password@host:5432/database` is PostgreSQL, for several gateways. */
   store: z.string().default('sqlite'),
-  /** What this gateway does where several share PostgreSQL: `ingress` takes messages in, `worker` answers and delivers; default: both. */
+  /** The work of this gateway if several share PostgreSQL: `ingress` takes messages in, `worker` answers and delivers; default: both. */
   roles: z
     .array(z.enum(gatewayRoles))
     .min(1)
@@ -116,15 +149,30 @@ export const ownShape = {
     .refine(agents => Object.keys(agents).length > 0, 'needs at least one agent'),
   identity: identityConfigSchema.prefault({}),
   requirements: requirementsConfigSchema.prefault({}),
-  /** How the gateway knows that somebody has paid; without it no agent can require a payment. */
+  /** The provider that tells the gateway of payments; without it no agent can require a payment. */
   payments: paymentsConfigSchema.optional(),
   network: networkConfigSchema.prefault({}),
   limits: limitsConfigSchema.prefault({}),
+  /** Ages in days at which the gateway deletes what it keeps. 0 keeps it without end. */
+  retention: z
+    .strictObject({
+      /** Days that messages stay, with all that belongs to them. */
+      messages_days: days.default(0),
+      /** Days that the raw bytes of a message stay, which signatures and replay need. */
+      raw_days: days.default(0),
+      /** Days that the files of a message stay. */
+      files_days: days.default(0),
+      /** Days that messages of senders who prove nothing stay. */
+      unproven_days: days.default(30),
+      /** Days that entries of the list of refusals stay. */
+      refused_days: days.default(30),
+    })
+    .prefault({}),
   delivery: z
     .strictObject({
       /** Seconds before the second try; doubles with each further one. */
       retry_after: z.number().positive().default(15),
-      /** Hours of attempts, after which a delivery is a dead letter. */
+      /** Hours from the first attempt to the last one; then a delivery is a dead letter, and a turn fails. */
       give_up_after_hours: z.number().positive().default(48),
     })
     .prefault({}),
@@ -150,5 +198,5 @@ export const ownShape = {
 
 export const ownSchema = z.strictObject(ownShape)
 
-/** What a configuration file may say beside its channels. */
+/** A configuration file without its channels, before defaults. */
 export type OwnSettings = z.input<typeof ownSchema>

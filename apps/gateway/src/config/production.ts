@@ -1,8 +1,9 @@
-import { ConfigError } from '@postern/core'
-import { isGuessableSecret } from '@postern/http'
+// Refuses settings that are unsafe for a gateway outside of dev mode.
+
+import { isGuessableSecret, isLoopbackHost } from '@postern/http'
+import { ConfigError } from '@postern/message'
 import { listSlices } from './channel-slices.ts'
 import type { Config } from './schema.ts'
-import { isLoopbackHost } from './trusted-proxies.ts'
 
 interface ProductionRule {
   isBroken(config: Config): boolean
@@ -11,7 +12,7 @@ interface ProductionRule {
 
 const loopbackHost = /^(localhost|.*\.localhost|127\.\d+\.\d+\.\d+|\[::1\]|\[::ffff:7f.*\]|0\.0\.0\.0|\[::\])$/
 
-/** What `start` refuses outside of dev mode. */
+/** Settings that `start` refuses outside of dev mode. */
 const rules: readonly ProductionRule[] = [
   {
     isBroken: ({ network }) => Object.keys(network.loopback).length > 0,
@@ -26,10 +27,18 @@ const rules: readonly ProductionRule[] = [
     ),
   },
   {
+    isBroken: ({ network }) => network.allow_private_push.some(origin => loopbackHost.test(new URL(origin).hostname)),
+    error: new ConfigError(
+      'network.allow_private_push',
+      'opens this machine itself to strangers',
+      'Remove the loopback origin, or set "dev": true.',
+    ),
+  },
+  {
     isBroken: ({ payments }) => payments?.use === 'builtin:test',
     error: new ConfigError(
       'payments.use',
-      '"builtin:test" takes nobody\'s money',
+      '"builtin:test" receives no real money',
       'Name a provider that signs receipts, or set "dev": true.',
     ),
   },
@@ -39,28 +48,28 @@ const rules: readonly ProductionRule[] = [
   },
 ]
 
-/** What `start` refuses of a file that says "dev": its unsafe switches are for this machine alone. */
+/** Settings that `start` refuses in a file with "dev": its unsafe switches are for this machine alone. */
 const devRules: readonly ProductionRule[] = [
   {
     isBroken: ({ listen }) => !isLoopbackHost(listen.host),
     error: new ConfigError(
       'dev',
-      'opens unsafe switches to the network that "listen.host" is in',
+      'allows unsafe settings on a gateway that other machines reach by "listen.host"',
       'Set listen.host to 127.0.0.1, or remove "dev".',
     ),
   },
 ]
 
-/** The faults that make a configuration unsafe for `start`. */
+/** Returns the faults that make a configuration unsafe for `start`. */
 export function findUnsafeSettings(config: Config): readonly ConfigError[] {
   const broken = (config.dev ? devRules : rules).filter(rule => rule.isBroken(config))
-  const ofChannels = config.dev
+  const channelFaults = config.dev
     ? []
     : listSlices(config).flatMap(slice => slice.module.findUnsafe?.(slice.config) ?? [])
-  return [...findMissingSettings(config), ...broken.map(rule => rule.error), ...ofChannels]
+  return [...findMissingSettings(config), ...broken.map(rule => rule.error), ...channelFaults]
 }
 
-/** What production needs and the schema does not: told also where the rest of the configuration has faults. */
+/** Returns faults of settings that production requires and the schema does not. They are reported even if the schema finds faults, too. */
 export function findMissingSettings({
   dev,
   operator_token,

@@ -1,55 +1,60 @@
+// Reads the configuration file, and reports each fault with its key and its fix.
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname, extname, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describeLoadFault, importOperatorModule } from '@postern/agents'
-import { ConfigError, parseJsonText } from '@postern/core'
+import { ConfigError, parseJsonText } from '@postern/message'
 import type { z } from 'zod'
 import { overlayEnvironment, readAt } from './environment.ts'
+import { listKnownKeys } from './known-keys.ts'
 import { findMissingSettings } from './production.ts'
 import type { Config } from './schema.ts'
 import { configSchema } from './schema.ts'
 import type { MissingSetting } from './secrets.ts'
 import { resolveSecrets } from './secrets.ts'
+import { suggestName } from './suggest-name.ts'
 
 interface ConfigSource {
-  /** `--config`; else `POSTERN_CONFIG`, else `postern.config.*` in the working directory. */
+  /** The value of `--config`. Absent for `POSTERN_CONFIG`, or else `postern.config.*` in the working directory. */
   readonly path?: string | undefined
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly workingDir: string
-  /** The configuration itself; then no file is read. */
+  /** The configuration itself, used instead of a file. */
   readonly settings?: object | undefined
 }
 
-/** The file as it stands, before defaults: dev mode fills only what is absent here. */
+/** The file before defaults. Dev mode fills in only what is absent here. */
 export interface ConfigFile {
   readonly tree: Record<string, unknown>
-  /** What the file leaves to variables and files that are not there; `tree` is without it. */
+  /** The values that the file takes from missing variables and files; `tree` does not contain them. */
   readonly missing: readonly MissingSetting[]
-  /** Relative paths in the file start here. */
+  /** Paths of values that came from variables and files, which no output shows. */
+  readonly references?: readonly (readonly string[])[] | undefined
+  /** The folder that relative paths in the file start from. */
   readonly baseDir: string
   readonly path: string | undefined
 }
 
 const fileNames = ['postern.config.ts', 'postern.config.js', 'postern.config.json']
 
-/** @throws ConfigError */
+/** Reads the configuration file and resolves its references to variables and files. @throws ConfigError */
 export async function readConfigFile({ path, environment, workingDir, settings }: ConfigSource): Promise<ConfigFile> {
-  const named = path ?? environment.POSTERN_CONFIG
-  const candidates = (named ? [named] : fileNames).map(name => resolve(workingDir, name))
-  const found = settings ? undefined : candidates.find(existsSync)
-  if (named && !found && !settings)
-    throw new ConfigError('--config', `there is no file "${named}"`, 'Correct the path.')
-  const baseDir = found ? dirname(found) : workingDir
-  const loaded = settings ?? (found ? await loadFile(found) : {})
+  const givenPath = path ?? environment.POSTERN_CONFIG
+  const candidates = (givenPath ? [givenPath] : fileNames).map(name => resolve(workingDir, name))
+  const file = settings ? undefined : candidates.find(existsSync)
+  if (givenPath && !file && !settings)
+    throw new ConfigError('--config', `there is no file "${givenPath}"`, 'Correct the path.')
+  const baseDir = file ? dirname(file) : workingDir
+  const loaded = settings ?? (file ? await loadFile(file) : {})
   if (typeof loaded !== 'object' || loaded === null || Array.isArray(loaded)) {
     throw new ConfigError('configuration', 'is not an object', 'Export one object (default export in .ts and .js).')
   }
-  const { value, missing, variables } = resolveSecrets(loaded, { baseDir, environment })
+  const { value, missing, variables, references } = resolveSecrets(loaded, { baseDir, environment })
   const tree = overlayEnvironment(value as Record<string, unknown>, environment, variables)
-  // A `POSTERN_*` variable may give what the file's own reference does not.
+  // A `POSTERN_*` variable may give a value that a reference in the file lacks.
   const unset = missing.filter(({ path }) => readAt(tree, path) === undefined)
-  return { tree, missing: unset, baseDir, path: found }
+  return { tree, missing: unset, references, baseDir, path: file }
 }
 
 async function loadFile(path: string): Promise<unknown> {
@@ -62,37 +67,39 @@ async function loadFile(path: string): Promise<unknown> {
   }
 }
 
-/** Without the byte order mark that editors on Windows put first. */
+/** Reads a file without the byte order mark that editors on Windows put first. */
 async function readText(path: string): Promise<string> {
   return (await readFile(path, 'utf8')).replace(/^\uFEFF/, '')
 }
 
-/** `//` and block comments become white space, so that a fault is still named by its line and column. */
+/** Turns comments into white space, so that errors still name the right line and column. */
 function blankComments(text: string): string {
-  return text.replace(/"(?:\\.|[^"\\])*"|\/\/[^\n]*|\/\*[\s\S]*?\*\//g, found =>
-    found.startsWith('"') ? found : found.replace(/[^\n]/g, ' '),
+  return text.replace(/"(?:\\.|[^"\\])*"|\/\/[^\n]*|\/\*[\s\S]*?\*\//g, match =>
+    match.startsWith('"') ? match : match.replace(/[^\n]/g, ' '),
   )
 }
 
-/** A configuration is read once: to compile code for that takes longer than the reading. */
-const once = { jitless: true } as const
+/** The configuration is parsed once, and compiling a parser for it would take longer than parsing without one. */
+const uncompiled = { jitless: true } as const
 
-/** @throws AggregateError of ConfigErrors, one for each fault */
+/** Parses a configuration with its schema. @throws AggregateError of ConfigErrors, one for each fault */
 export function parseConfig(tree: unknown, schema: z.ZodType<Config> = configSchema): Config {
-  const parsed = schema.safeParse(tree, once)
+  const parsed = schema.safeParse(tree, uncompiled)
   if (parsed.success) return parsed.data
-  throw createConfigFaults(toConfigErrors(parsed.error))
+  throw createConfigFaults(toConfigErrors(parsed.error, tree))
 }
 
-/** Like `parseConfig`, with every other fault that can be told at once. @throws AggregateError of ConfigErrors, one for each key */
+/** Parses like `parseConfig`, and reports every other fault that can be found at once. @throws AggregateError of ConfigErrors, one for each key */
 export function parseConfigFile(
   { tree, missing }: ConfigFile,
   findMore: (config: Config) => readonly ConfigError[],
 ): Config {
-  const parsed = configSchema.safeParse(tree, once)
-  const found = parsed.success ? findMore(parsed.data) : [...toConfigErrors(parsed.error), ...findMissingSettings(tree)]
+  const parsed = configSchema.safeParse(tree, uncompiled)
+  const errors = parsed.success
+    ? findMore(parsed.data)
+    : [...toConfigErrors(parsed.error, tree), ...findMissingSettings(tree)]
   const unset = missing.map(({ error }) => error)
-  const faults = [...unset, ...found.filter(({ key }) => !unset.some(error => error.key === key))]
+  const faults = [...unset, ...errors.filter(({ key }) => !unset.some(error => error.key === key))]
   if (parsed.success && faults.length === 0) return parsed.data
   throw createConfigFaults(faults)
 }
@@ -103,28 +110,32 @@ export function createConfigFaults(faults: readonly ConfigError[]): AggregateErr
 
 type Issue = z.core.$ZodIssue
 
-/** What to do about each kind of fault; the schema's own sentence where it has one. */
+/** The fix for each kind of fault, or the schema’s own sentence if it has one. */
 const fixes: { readonly [Code in Issue['code']]?: (issue: Extract<Issue, { code: Code }>) => string | undefined } = {
   custom: ({ params }) => (params as { readonly fix?: string } | undefined)?.fix,
-  unrecognized_keys: () => 'Remove it, or correct its spelling.',
   invalid_type: ({ expected }) => `Give a value of type ${expected}.`,
   invalid_value: ({ values }) => `Use one of ${values.map(value => JSON.stringify(value)).join(', ')}.`,
   too_small: () => 'Make it larger or longer.',
   too_big: () => 'Make it smaller or shorter.',
 }
 
-/** Turns what zod found into errors that name the key and the fix. */
-function toConfigErrors(error: z.ZodError): readonly ConfigError[] {
+/** Turns the faults that zod found into errors that name the key and the fix. */
+function toConfigErrors(error: z.ZodError, tree: unknown): readonly ConfigError[] {
   return error.issues.flatMap(findNearest).flatMap(issue => {
     const path = issue.path.map(String).join('.')
     const findFix = fixes[issue.code] as ((issue: Issue) => string | undefined) | undefined
     const fix = findFix?.(issue) ?? 'Correct it; docs/reference/configuration.md lists every key.'
     if (issue.code !== 'unrecognized_keys') return [new ConfigError(path || 'configuration', describe(issue), fix)]
-    return issue.keys.map(key => new ConfigError(path ? `${path}.${key}` : key, 'is not a known key', fix))
+    const validKeys = listKnownKeys(issue.path, tree)
+    return issue.keys.map(key => {
+      const meant = suggestName(key, validKeys)
+      const correction = meant === undefined ? 'Remove it, or correct its spelling.' : `Did you mean "${meant}"?`
+      return new ConfigError(path ? `${path}.${key}` : key, 'is not a known key', correction)
+    })
   })
 }
 
-/** What keeps a value from the one form that it nearly has; else that it has none of them. */
+/** Returns the faults against the one form that a value nearly matches, or else the fault that it matches no form. */
 function findNearest(issue: Issue): readonly Issue[] {
   if (issue.code !== 'invalid_union') return [issue]
   const forms = issue.errors
@@ -142,6 +153,6 @@ function countFaults(issue: Issue): number {
 
 function describe({ code, message }: Issue): string {
   if (code === 'invalid_type' && message.endsWith('received undefined')) return 'is missing'
-  if (code === 'invalid_union' && message === 'Invalid input') return 'has none of the forms that it may have'
+  if (code === 'invalid_union' && message === 'Invalid input') return 'has none of the allowed forms'
   return message.charAt(0).toLowerCase() + message.slice(1)
 }

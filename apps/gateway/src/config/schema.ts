@@ -1,3 +1,4 @@
+// The schema of the whole configuration file, with a member for each channel.
 import { z } from 'zod'
 import { channelModules } from '../channels.ts'
 import type { AnyChannelModule, ChannelConfigs } from './channel-slices.ts'
@@ -11,23 +12,23 @@ export function createConfigSchema(modules: readonly AnyChannelModule[]): z.ZodT
   return schema.refine(hasAllRolesItNeeds, dividedAlone) as unknown as z.ZodType<Config>
 }
 
-/** Nobody does the rest at a store that only one gateway has. */
+/** Returns true if a gateway on the embedded store has both roles. No other gateway can do the work of a missing one there. */
 function hasAllRolesItNeeds(config: Pick<Config, 'store' | 'roles'>): boolean {
   return config.store !== 'sqlite' || (hasRole(config, 'ingress') && hasRole(config, 'worker'))
 }
 
 const dividedAlone = {
   path: ['roles'],
-  error: 'leaves work to other gateways, and none shares the embedded store',
+  error: 'leaves work to other gateways, but no other gateway can share the embedded store',
   params: { fix: 'Name both roles or none, or set store to the postgres:// address that the others have.' },
 }
 
-/** That of the program's own channels. */
+/** The schema with the program’s own channels. */
 export const configSchema = createConfigSchema(channelModules)
 
 export type Config = z.output<typeof ownSchema> & ChannelConfigs
 
-/** The domain of every `@agent@domain`. */
+/** Returns the domain of every `@agent@domain`. */
 export function handleHostOf({ handle_host, origin }: Pick<Config, 'handle_host' | 'origin'>): string {
   return handle_host ?? new URL(origin).hostname
 }

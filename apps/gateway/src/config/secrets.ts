@@ -1,38 +1,43 @@
+// Reads values that the configuration leaves to environment variables and to files.
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { ConfigError } from '@postern/core'
+import { ConfigError } from '@postern/message'
 
 interface SecretSources {
   readonly baseDir: string
   readonly environment: Readonly<Record<string, string | undefined>>
 }
 
-/** A value that the configuration leaves to a variable or file which is not there. */
+/** A value that the configuration takes from a variable or file that does not exist. */
 export interface MissingSetting {
-  /** Where the value belongs: `['agents', 'py', 'secret']`. */
+  /** The key of the value: `['agents', 'py', 'secret']`. */
   readonly path: readonly string[]
-  /** The variable or file that was looked for. */
+  /** The variable or file that has no value. */
   readonly source: string
+  /** The reason for the missing value, as a sentence without its full stop. */
+  readonly problem: string
   readonly error: ConfigError
 }
 
 interface Collected {
   readonly missing: MissingSetting[]
-  /** Variables that a value was left to, whether they are set or not. */
+  /** The variables that the configuration refers to, whether or not they are set. */
   readonly variables: Set<string>
+  /** Paths of the values that came from a variable or a file. */
+  readonly references: (readonly string[])[]
 }
 
 interface ResolvedSettings extends Readonly<Collected> {
-  /** The same value without what is missing. */
+  /** The configuration without the values that are missing. */
   readonly value: unknown
 }
 
-/** Deeper is no configuration, but a mistake that would end the stack. */
+/** Deeper nesting is a mistake, and would exhaust the stack. */
 const maxDepth = 64
 
-/** Any value may be `{ "env": "NAME" }` or `{ "file": "path" }` instead of standing in the file itself. @throws ConfigError */
+/** Replaces each `{ "env": "NAME" }` and `{ "file": "path" }` with its value. @throws ConfigError */
 export function resolveSecrets(value: unknown, sources: SecretSources): ResolvedSettings {
-  const collected: Collected = { missing: [], variables: new Set() }
+  const collected: Collected = { missing: [], variables: new Set(), references: [] }
   return { value: resolveAt(value, [], sources, collected), ...collected }
 }
 
@@ -50,15 +55,16 @@ function resolveAt(value: unknown, path: readonly string[], sources: SecretSourc
     ])
     return Object.fromEntries(entries.filter(([, child]) => child !== undefined))
   }
-  const found = reference.read(sources)
+  const resolved = reference.read(sources)
   if (reference.variable !== undefined) collected.variables.add(reference.variable)
-  if (found === undefined) collected.missing.push(describeMissing(path, reference))
-  return found
+  if (resolved === undefined) collected.missing.push(describeMissing(path, reference))
+  else collected.references.push(path)
+  return resolved
 }
 
 interface Reference {
   readonly source: string
-  /** If it is one. */
+  /** The name of the variable; absent for a file. */
   readonly variable?: string
   readonly problem: string
   readonly fix: string
@@ -66,8 +72,8 @@ interface Reference {
 }
 
 function findReference(value: object): Reference | undefined {
-  const [only, ...others] = Object.entries(value)
-  if (!only || others.length > 0 || typeof only[1] !== 'string') return undefined
+  const [only, ...otherEntries] = Object.entries(value)
+  if (!only || otherEntries.length > 0 || typeof only[1] !== 'string') return undefined
   return Object.hasOwn(references, only[0]) ? references[only[0]]?.(only[1]) : undefined
 }
 
@@ -76,7 +82,7 @@ const references: Readonly<Record<string, (name: string) => Reference>> = {
     source: name,
     variable: name,
     problem: `the environment variable ${name} is not set`,
-    fix: `Set ${name}.`,
+    fix: `Set ${name} in the environment, or in the file .env of the folder where you start Postern.`,
     read: ({ environment }) => (Object.hasOwn(environment, name) ? environment[name] : undefined),
   }),
   file: name => ({
@@ -96,5 +102,5 @@ function readText(path: string): string | undefined {
 }
 
 function describeMissing(path: readonly string[], { source, problem, fix }: Reference): MissingSetting {
-  return { path, source, error: new ConfigError(path.join('.'), problem, fix) }
+  return { path, source, problem, error: new ConfigError(path.join('.'), problem, fix) }
 }

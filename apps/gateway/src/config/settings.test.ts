@@ -13,7 +13,13 @@ test('defineConfig() allows the values that the schema reads, with references in
     agents: {
       desk: { name: 'Desk', use: './agents/desk.ts' },
       py: { use: 'webhook', url: 'http://127.0.0.1:5000/', secret: { env: 'TOKEN' } },
-      model: { use: 'openai', base_url: 'http://127.0.0.1:1/v1', model: 'm', tools: './tools.ts' },
+      model: {
+        use: 'openai',
+        base_url: 'http://127.0.0.1:1/v1',
+        model: 'm',
+        tools: './tools.ts',
+        tool_policies: { refund: [{ when: { properties: { all: { const: true } } }, policy: 'forbidden' }] },
+      },
     },
   })
   const environment = { TOKEN: 'a-long-enough-token' }
@@ -32,6 +38,9 @@ test('defineConfig() refuses keys, values and kinds of agents that there are not
   defineConfig({ orgin: 'https://agents.example' })
   // @ts-expect-error: a model needs its address and name
   defineConfig({ agents: { model: { use: 'openai' } } })
+  const model = { use: 'openai', base_url: 'http://127.0.0.1:1/v1', model: 'm' } as const
+  // @ts-expect-error: a condition is a JSON Schema
+  defineConfig({ agents: { model: { ...model, tool_policies: { refund: [{ when: 3, policy: 'forbidden' }] } } } })
   // @ts-expect-error: there is no such kind
   defineConfig({ agents: { desk: { use: 'builtin:nobody' } } })
 })

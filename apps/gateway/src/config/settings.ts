@@ -1,11 +1,15 @@
+// The types of a configuration file, for operators who write it in TypeScript.
 import type { AgentSettings } from '@postern/agents'
 import type { ChannelSettings } from '../channel-settings.ts'
 import type { OwnSettings } from './own-schema.ts'
 
-/** A text that stands elsewhere: in an environment variable, or in a file beside the configuration. */
+/** A reference to a text in an environment variable or in a file next to the configuration. */
 type Reference = { readonly env: string } | { readonly file: string }
 
-/** The same settings, but every text may be a reference. Names such as `use` and `mode` stay as they are: they decide what else there is. */
+/**
+ * The same settings, except that every text may be a reference. Values such as those of `use` and `mode` may not, because they decide which other
+ * keys exist.
+ */
 type Referable<Value> = Value extends string
   ? string extends Value
     ? Value | Reference
@@ -21,7 +25,7 @@ export type Settings = Referable<Partial<Omit<OwnSettings, 'agents'>> & ChannelS
 }
 
 /**
- * Names the type of a configuration, so that an editor completes and explains every key. It returns what it is given.
+ * Returns a configuration as it is, with a type by which an editor completes and explains every key.
  *
  * @example
  * // postern.config.ts

@@ -1,38 +1,40 @@
-import type { Channel } from '@postern/core'
-import { Rejection } from '@postern/core'
+// Lets the console chat with agents as the operator, through the chat's own routes.
+import { Rejection } from '@postern/message'
+import type { Channel } from '@postern/pipeline'
 import type { Context, MiddlewareHandler } from 'hono'
 import { Hono } from 'hono'
 
 interface ChatRouteOptions {
   readonly operatorOnly: MiddlewareHandler
-  readonly channels: readonly Pick<Channel, 'entrance'>[]
+  readonly channels: readonly Pick<Channel, 'endpoint'>[]
   readonly token: string
   fetch(request: Request, env: unknown): Response | Promise<Response>
 }
 
-const closed = 'Cannot chat: no channel of this gateway has a chat. Set "enabled" of the chat to true.'
-/** What a chat needs; everything else is asked for at the chat's own address. */
-const open = /^(runs|runs\/[^/]{1,200}\/cancel|history|threads|attachments)$/
+const noChat = 'Cannot chat: no channel of this gateway has a chat. Set "enabled" of the chat to true.'
+/** The paths that the console needs. Everything else is at the chat’s own address. */
+const forwardedPaths =
+  /^(runs|runs\/[^/]{1,200}\/(cancel|events)|history|threads|threads\/[^/]{1,200}\/events|attachments)$/
 
-/**
- * The chat with an agent for the console, whose session stands for the operator: the same routes as everybody's, asked with the operator
- * token, which no page gets to see.
- */
+/** Forwards requests of a signed-in console to the chat’s own routes, with the operator token, which no page sees. */
 export function createConsoleChatRoutes({ operatorOnly, channels, token, fetch }: ChatRouteOptions): Hono {
   const forward = (context: Context, path: string) => {
-    const [entrance] = channels.flatMap(channel => channel.entrance?.path ?? [])
-    if (entrance === undefined || !open.test(path)) throw new Rejection('no_recipient', closed)
+    const [entrance] = channels.flatMap(channel => channel.endpoint.entrance?.path ?? [])
+    if (entrance === undefined || !forwardedPaths.test(path)) throw new Rejection('no_recipient', noChat)
     const base = entrance.split('/').slice(0, -2).join('/')
     const agent = encodeURIComponent(context.req.param('agent') ?? '')
-    const place = path === 'attachments' ? 'agent' : `agents/${agent}`
+    const agentPath = path === 'attachments' ? 'agent' : `agents/${agent}`
     const { method, url, headers, body } = context.req.raw
-    const target = new URL(`${base}/${place}/${path}${new URL(url).search}`, url)
-    const kept = new Headers({ authorization: `Bearer ${token}` })
+    const target = new URL(`${base}/${agentPath}/${path}${new URL(url).search}`, url)
+    const forwardedHeaders = new Headers({ authorization: `Bearer ${token}` })
     for (const name of ['content-type', 'accept', 'content-length']) {
       const value = headers.get(name)
-      if (value !== null) kept.set(name, value)
+      if (value !== null) forwardedHeaders.set(name, value)
     }
-    return fetch(new Request(target, { method, headers: kept, body, ...(body && { duplex: 'half' }) }), context.env)
+    return fetch(
+      new Request(target, { method, headers: forwardedHeaders, body, ...(body && { duplex: 'half' }) }),
+      context.env,
+    )
   }
   const methods = ['GET', 'POST', 'DELETE']
   return new Hono()

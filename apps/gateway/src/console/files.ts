@@ -1,3 +1,4 @@
+// Serves the files of the console and of the embeddable chat.
 import { hash } from 'node:crypto'
 import { existsSync, readdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
@@ -6,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import type { Context, Next } from 'hono'
 import { Hono } from 'hono'
 
-/** In the repository, and in the npm package, where one folder holds all code. */
+/** The console's folder in the repository, and in the npm package, which has all code in one folder. */
 const folders = ['../../../../packages/console/public/', '../console/']
 
 const types: Readonly<Record<string, string>> = {
@@ -18,8 +19,8 @@ const types: Readonly<Record<string, string>> = {
 }
 
 /**
- * Everything comes from here, and nothing that a peer wrote runs: no inline script, no `eval`, no foreign address. Mail is shown in a frame
- * without scripts, from a `srcdoc`, which inherits this policy.
+ * All resources come from this gateway, and nothing that a peer wrote runs: no inline script, no `eval`, no foreign address. Mail is shown in a
+ * frame without scripts, from a `srcdoc`, which inherits this policy.
  */
 const policy = [
   "default-src 'none'",
@@ -35,12 +36,11 @@ const policy = [
   'trusted-types mail-preview',
 ].join('; ')
 
-/** The files of the console, as they are in the repository. */
 export function createConsoleFiles(): Hono {
   const folder = findFolder()
   const names = new Set(folder === undefined ? [] : listFiles(folder))
   const answer = async (context: Context, name: string, next: Next) => {
-    // Only what is listed is opened: a name never becomes a path.
+    // Only listed files are opened, so a name never becomes a path.
     if (folder === undefined || !names.has(name)) return next()
     const bytes = await readFile(join(folder, name))
     const etag = `"${hash('sha256', bytes).slice(0, 32)}"`
@@ -50,15 +50,18 @@ export function createConsoleFiles(): Hono {
   }
   return (
     new Hono()
-      // Outside of /operator, which a proxy may keep in.
-      .get(`/${chatElement}`, (context, next) => answer(context, chatElement, next))
+      // These paths are outside of /operator, because a proxy may restrict /operator to a private network.
+      .get('/postern-chat.js', (context, next) => answer(context, 'postern-chat.js', next))
+      .get('/postern-chat/:name{.+}', (context, next) =>
+        answer(context, `postern-chat/${context.req.param('name')}`, next),
+      )
       .get('/operator', context => context.redirect('/operator/', 308))
       .get('/operator/:name{.*}', (context, next) => answer(context, context.req.param('name') || 'index.html', next))
   )
 }
 
-/** The chat for pages of other origins. */
-const chatElement = 'postern-chat.js'
+/** Matches the embeddable chat and the files that it loads, which pages of other origins use. */
+const chatFiles = /^postern-chat[./]/
 
 const securityHeaders = {
   'content-security-policy': policy,
@@ -67,9 +70,9 @@ const securityHeaders = {
   'cross-origin-opener-policy': 'same-origin',
 }
 
-/** The chat is put on pages of other origins; the rest is for this one. */
+/** Allows other origins to load the chat, and only this origin to load everything else. */
 function openTo(name: string): Readonly<Record<string, string>> {
-  if (name !== chatElement) return { 'cross-origin-resource-policy': 'same-origin' }
+  if (!chatFiles.test(name)) return { 'cross-origin-resource-policy': 'same-origin' }
   return { 'cross-origin-resource-policy': 'cross-origin', 'access-control-allow-origin': '*' }
 }
 

@@ -1,19 +1,19 @@
-import { Rejection } from '@postern/core'
+// Starts and ends sessions of the console, by the operator token or by a code in a link.
 import { networkOf, parseBoundedJson, readBody } from '@postern/http'
 import { createRateLimit } from '@postern/limits'
+import { Rejection } from '@postern/message'
+import type { OperatorSessions, SignInCodes } from '@postern/operator'
+import { createTokenCheck, isFromOwnPage, readSession, sessionCookie } from '@postern/operator'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { deleteCookie, setCookie } from 'hono/cookie'
 import { z } from 'zod'
-import { createTokenCheck } from '../commands/operator-token.ts'
-import type { OperatorSessions, SignInCodes } from '../sign-in/sessions.ts'
-import { isFromOwnPage, readSession, sessionCookie } from '../sign-in/sessions.ts'
 
 interface SignInOptions {
   readonly sessions: OperatorSessions
   readonly codes: Pick<SignInCodes, 'use'>
   readonly token: string
-  /** Where the gateway is reached. */
+  /** The public origin of the gateway. */
   readonly origin: string
   readonly now: () => number
 }
@@ -23,12 +23,11 @@ const signInSchema = z.union([
   z.strictObject({ code: z.string().max(1_000) }),
 ])
 const problem =
-  'Cannot sign in: say "token", the operator token, or "code", the end of a link that "postern dev" printed'
+  'Cannot sign in: send "token", the operator token, or "code", the end of a link that "postern dev" printed'
 
-/** Attempts a minute of one network; whoever knows the token needs one. */
+/** The number of failed attempts that one network may make per minute. */
 const attemptsPerMinute = 10
 
-/** A session of the console: asked for, begun by the operator token or by a link's code, ended. */
 export function createSignInRoutes({ sessions, codes, token, origin, now }: SignInOptions): Hono {
   const isOperator = createTokenCheck(token)
   const failures = createRateLimit(
@@ -39,7 +38,7 @@ export function createSignInRoutes({ sessions, codes, token, origin, now }: Sign
     if (isFromOwnPage(context, origin)) return
     throw new Rejection(
       'forbidden',
-      'Cannot sign in: only the console\u2019s own page may. Open /operator/ and try there.',
+      'Cannot sign in: only the console\u2019s own page may start a session. Open /operator/ and sign in there.',
     )
   }
   return new Hono()
@@ -73,17 +72,17 @@ export function createSignInRoutes({ sessions, codes, token, origin, now }: Sign
 
 function describeFailure(isCode: boolean): string {
   return isCode
-    ? 'Cannot sign in: this link was used before, or the gateway has started anew. Take the operator token instead.'
-    : 'Cannot sign in: this is not the operator token. It stands in "operator_token" of the configuration; "postern dev" prints it.'
+    ? 'Cannot sign in: this link was used before, or the gateway has restarted. Use the operator token instead.'
+    : 'Cannot sign in: this is not the operator token. The configuration has it as "operator_token"; "postern dev" prints it.'
 }
 
-/** Browsers keep a `Secure` cookie of `http://127.0.0.1` only at some names; a page there is on this machine. */
+/** Returns the options of the cookie. A page of `http://127.0.0.1` gets no `Secure` cookie, because not all browsers would keep it. */
 function cookieOf(origin: string, context: Context) {
   const isHttps = context.req.header('origin')?.startsWith('https:') ?? origin.startsWith('https:')
   return { path: '/operator', httpOnly: true, sameSite: 'Strict', secure: isHttps } as const
 }
 
-/** @throws Rejection `malformed`, `too_large` */
+/** Reads the body of a sign-in request. @throws Rejection `malformed`, `too_large` */
 async function readSignIn({ req }: Context): Promise<z.output<typeof signInSchema>> {
   const bytes = await readBody(req.raw, 65_536)
   const parsed = signInSchema.safeParse(parseBoundedJson(bytes, { maxDepth: 4, what: 'request' }))

@@ -1,6 +1,7 @@
+// Completes a configuration file for dev mode: defaults, made-up secrets and the simulated network.
 import { randomBytes } from 'node:crypto'
-import { isJsonObject } from '@postern/core'
-import type { ConfigFilling, SimulatedPlaces } from '@postern/http'
+import type { ConfigFilling, SimulationAccess } from '@postern/http'
+import { isJsonObject, listConfigFaults } from '@postern/message'
 import type { Simulation } from '@postern/simulation'
 import { channelModules } from '../channels.ts'
 import type { AnyChannelModule } from '../config/channel-slices.ts'
@@ -8,12 +9,14 @@ import type { ConfigFile } from '../config/read-config.ts'
 import { createConfigFaults, parseConfig } from '../config/read-config.ts'
 import type { Config } from '../config/schema.ts'
 import type { MissingSetting } from '../config/secrets.ts'
+import type { MadeUpSecret } from './made-up-secrets.ts'
+import { fillSecrets, makeUpSecrets } from './made-up-secrets.ts'
 
-/** What the files of one run mean in its simulated network: secrets that are made up stay the same from one file to the next. */
+/** The configurations of one run in its simulated network. Made-up secrets stay the same when a file changes. */
 interface DevConfigs {
-  /** @throws AggregateError of ConfigErrors */
+  /** Completes a file with dev mode's values and parses it. @throws AggregateError of ConfigErrors */
   parse(file: ConfigFile): Config
-  /** Those of the file that was parsed last. */
+  /** Returns the made-up secrets of the last file. */
   madeUp(): readonly MadeUpSecret[]
 }
 
@@ -21,60 +24,21 @@ export function createDevConfigs({ network, mail, a2a }: Simulation): DevConfigs
   const secret = randomBytes(18).toString('base64url')
   const { dns, loopback } = network
   const issuers = [a2a.issuerConfig, a2a.deadIssuerConfig]
-  const known = new Map<string, MadeUpSecret>()
+  const secretsBySource = new Map<string, MadeUpSecret>()
   let madeUp: readonly MadeUpSecret[] = []
   return {
     parse({ tree, missing }) {
-      madeUp = makeUpSecrets(missing, [...known.values()])
-      for (const made of madeUp) known.set(made.source, made)
-      const filled = fillAll(tree, [...toFillings(madeUp), ...devDefaults])
-      const places = { submit: mail.submit, issuers, origin: String(filled.origin), secret }
-      return parseConfig(fillAll(filled, simulatedDefaults({ dns, loopback, ...places })))
+      madeUp = makeUpSecrets(missing, [...secretsBySource.values()])
+      for (const made of madeUp) secretsBySource.set(made.source, made)
+      const filled = fillAll(fillSecrets(tree, madeUp), devDefaults)
+      const access = { submit: mail.submit, issuers, origin: String(filled.origin), secret }
+      return parseFilled(fillAll(filled, simulatedDefaults({ dns, loopback, ...access })), missing)
     },
     madeUp: () => madeUp,
   }
 }
 
-/** Members that hold a secret of any form. The operator's token is none of them: dev mode keeps one beside the data. */
-const secretName = /(?:^|_)(?:secret|password|token|key)$/
-const notMadeUp = new Set(['operator_token', 'public_key'])
-
-export interface MadeUpSecret {
-  /** The variable or file that has no value. */
-  readonly source: string
-  /** Where the configuration uses it: `agents.py.secret`. */
-  readonly key: string
-  readonly value: string
-}
-
-/**
- * A random value for each secret that is missing, for this run only. One source gives one value, wherever it is used; `known` ones keep
- * theirs.
- */
-function makeUpSecrets(
-  missing: readonly MissingSetting[],
-  known: readonly MadeUpSecret[] = [],
-): readonly MadeUpSecret[] {
-  const values = new Map(known.map(({ source, value }) => [source, value]))
-  return missing.filter(isSecret).map(({ path, source }) => {
-    const value = values.get(source) ?? randomBytes(32).toString('base64url')
-    values.set(source, value)
-    return { source, key: path.join('.'), value }
-  })
-}
-
-function isSecret({ path }: MissingSetting): boolean {
-  const name = path.at(-1) ?? ''
-  // Items of a list are not filled in, so nothing can be made up inside one.
-  const isInList = path.some(part => /^\d+$/.test(part))
-  return secretName.test(name) && !notMadeUp.has(name) && !isInList
-}
-
-function toFillings(secrets: readonly MadeUpSecret[]): readonly ConfigFilling[] {
-  return secrets.map(({ key, value }) => [key.replaceAll('.', '/'), value])
-}
-
-/** What dev mode adds where the file says nothing: enough to run on an empty machine. */
+/** Values that dev mode adds for absent keys, so that it runs without a file. */
 export const devDefaults: readonly ConfigFilling[] = [
   ['dev', true],
   ['origin', 'https://agents.test'],
@@ -97,43 +61,69 @@ export const devDefaults: readonly ConfigFilling[] = [
   ],
 ]
 
-type SimulatedNetwork = SimulatedPlaces & Pick<Simulation['network'], 'dns' | 'loopback'>
+type SimulatedNetwork = SimulationAccess & Pick<Simulation['network'], 'dns' | 'loopback'>
 
-/** What the simulation adds on top: its DNS, its hosts, and what channels need of it. */
-export function simulatedDefaults({ dns, loopback, ...places }: SimulatedNetwork): readonly ConfigFilling[] {
+/** Returns the values of the simulation: its DNS, its hosts, and settings of channels. */
+export function simulatedDefaults({ dns, loopback, ...access }: SimulatedNetwork): readonly ConfigFilling[] {
   return [
     ['network/dns', dns],
     ...Object.entries(loopback).map(([host, port]): ConfigFilling => [`network/loopback/${host}`, port]),
-    ...channelModules.flatMap((module: AnyChannelModule) => module.simulatedDefaults?.(places) ?? []),
+    ...channelModules.flatMap((module: AnyChannelModule) => module.simulatedDefaults?.(access) ?? []),
   ]
 }
 
 type Tree = Readonly<Record<string, unknown>>
 
-/** Puts `value` at `path` unless something stands there already: what the file says is never overridden. */
-function fillAbsent(tree: Tree, path: readonly string[], value: unknown): Tree {
-  const [head, ...rest] = path
-  if (head === undefined) return tree
-  const present = tree[head]
-  if (rest.length === 0) return present === undefined ? { ...tree, [head]: value } : tree
+/** Puts a value at `path`, and never replaces a value of the file. */
+function fillAt(tree: Tree, path: readonly string[], fill: (present: unknown) => unknown): Tree {
+  const [key, ...innerPath] = path
+  if (key === undefined) return tree
+  const present = tree[key]
+  if (innerPath.length === 0) return { ...tree, [key]: fill(present) }
   if (present !== undefined && !isJsonObject(present)) return tree
-  return { ...tree, [head]: fillAbsent(present ?? {}, rest, value) }
+  return { ...tree, [key]: fillAt(present ?? {}, innerPath, fill) }
+}
+
+function fillBeside(present: unknown, value: unknown, by: string): unknown {
+  if (!Array.isArray(present) || !Array.isArray(value)) return present
+  const nameOf = (item: unknown) => (isJsonObject(item) ? item[by] : undefined)
+  const presentNames = new Set(present.map(nameOf))
+  return [...present, ...value.filter(item => !presentNames.has(nameOf(item)))]
 }
 
 export function fillAll(tree: Tree, fillings: readonly ConfigFilling[]): Tree {
-  return fillings.reduce((filled, [path, value]) => fillAbsent(filled, path.split('/'), value), tree)
+  return fillings.reduce((filled, [path, value, by]) => {
+    const fill = (present: unknown) =>
+      present === undefined ? value : by === undefined ? present : fillBeside(present, value, by)
+    return fillAt(filled, path.split('/'), fill)
+  }, tree)
 }
 
-/** What a command beside the gateway goes by: a file that `start` would run as it stands, else the dev gateway's defaults. */
+/** Returns the configuration of a command: the file itself if `start` would run it, or else the file with dev mode’s defaults. */
 export function effectiveConfig(file: ConfigFile): Config {
-  const { path, tree } = file
-  const { dev, operator_token, origin } = tree
   if (file.missing.length > 0) throw createConfigFaults(file.missing.map(({ error }) => error))
-  const isProduction = path !== undefined && dev !== true && operator_token !== undefined && origin !== undefined
-  return isProduction ? parseConfig(tree) : devConfig(file)
+  return isForProduction(file) ? parseConfig(file.tree) : devConfig(file)
 }
 
-/** The same beside a gateway that `dev` has started, whatever the file would be good for. */
+/** Returns true if `start` would run a file as it is. */
+export function isForProduction({ path, tree }: Pick<ConfigFile, 'path' | 'tree'>): boolean {
+  const { dev, operator_token, origin } = tree
+  return path !== undefined && dev !== true && operator_token !== undefined && origin !== undefined
+}
+
+/** Returns the configuration of a command that runs beside a gateway in dev mode. */
 export function devConfig({ tree, missing }: ConfigFile): Config {
-  return parseConfig(fillAll(tree, [...toFillings(makeUpSecrets(missing)), ...devDefaults]))
+  return parseFilled(fillAll(fillSecrets(tree, makeUpSecrets(missing)), devDefaults), missing)
+}
+
+/** Parses a filled configuration. The fault of a value from a missing variable or file names that variable or file. */
+function parseFilled(tree: Tree, missing: readonly MissingSetting[]): Config {
+  try {
+    return parseConfig(tree)
+  } catch (error) {
+    const faults = listConfigFaults(error)
+    if (faults.length === 0) throw error
+    const explained = faults.map(fault => missing.find(({ error: { key } }) => key === fault.key)?.error ?? fault)
+    throw createConfigFaults(explained)
+  }
 }

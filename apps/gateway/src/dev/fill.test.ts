@@ -23,3 +23,12 @@ test('fillAll() fills what is absent and never overrides what the file says', ()
 test('fillAll() leaves a plain value alone where it wanted to fill below it', () => {
   expect(fillAll({ network: 'none' }, [['network/dns', []]])).toEqual({ network: 'none' })
 })
+
+test('fillAll() puts what has a name of its own beside what the file lists', () => {
+  const mine = { issuer: 'https://login.example', audience: 'mine' }
+  const simulated = [{ issuer: 'https://issuer.test' }, { issuer: 'https://login.example', audience: 'simulated' }]
+  const fill = (issuers: unknown) => fillAll({ issuers }, [['issuers', simulated, 'issuer']])
+  expect(fill([mine])).toEqual({ issuers: [mine, simulated[0]] })
+  expect(fill(undefined)).toEqual({ issuers: simulated })
+  expect(fill('none')).toEqual({ issuers: 'none' })
+})

@@ -1,11 +1,16 @@
 import { toProblem } from '@postern/http'
+import { createOperationRouter } from '@postern/operator'
+import type { AgentProfile } from '@postern/pipeline'
 import type { SendRequest, Simulation } from '@postern/simulation'
 import { expect, test } from 'vitest'
-import { createOperationRouter } from '../api/router.ts'
+import type { DecidingGateway } from './decide.ts'
 import { createSimulationRoutes } from './simulation.ts'
 
 const simulation = { send: async (request: SendRequest) => ({ request }) } as unknown as Simulation
-const app = createOperationRouter(createSimulationRoutes(simulation), (_, next) => next())
+const agents = { find: (name: string) => (name === 'slow' ? ({ deadlineMs: 90_000 } as AgentProfile) : undefined) }
+const deciding = {} as DecidingGateway
+const deps = { simulation, findGateway: () => ({ agents, store: { findMessage: async () => undefined }, deciding }) }
+const app = createOperationRouter(createSimulationRoutes(deps), { authenticate: (_, next) => next() })
 app.onError(error => toProblem(error))
 
 const send = (body: string | ReadableStream) =>
@@ -20,8 +25,16 @@ test.each([
   expect((await send(write())).status).toBe(400)
 })
 
-test('a request reaches the simulation in its own words, with the time that somebody waits for a reply', async () => {
-  const asked = { via: 'email', to: 'echo', text: 'hello' }
-  const request = { ...asked, timeoutMs: 10_000 }
-  expect(await (await send(JSON.stringify(asked))).json()).toEqual({ request, expected: { outcome: 'answered' } })
+test.each([
+  ['as long as the agent may take for one turn', { to: '@slow@agents.test' }, 95_000],
+  ['as long as the request says', { to: 'slow', timeout_seconds: 30 }, 30_000],
+  ['ten seconds and some for an agent that is not here', { to: 'nobody' }, 15_000],
+])('a request reaches the simulation in its own words and waits %s', async (_, words, timeoutMs) => {
+  const { to } = words
+  const asked = { via: 'email', text: 'hello', ...words }
+  const answer = (await (await send(JSON.stringify(asked))).json()) as object
+  expect(answer).toMatchObject({
+    request: { via: 'email', text: 'hello', to, timeoutMs },
+    expected: { outcome: 'answered' },
+  })
 })

@@ -1,23 +1,40 @@
-import type { Listening } from '@postern/core'
-import { Rejection, Unavailable } from '@postern/core'
-import type { SendRequest, Simulation } from '@postern/simulation'
+// Lets operators send from the simulation, and tells the simulation where the gateway is.
+import { ReadableStream } from 'node:stream/web'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Rejection, Unavailable } from '@postern/message'
+import type { CarriedFile, OperatorRoute, SendProgress, SentMessage } from '@postern/operator'
+import { handleOperation, simulationOperations } from '@postern/operator'
+import type { Listening, MessageRecord } from '@postern/pipeline'
+import type {
+  AcknowledgedMessage,
+  SendRequest,
+  SendResult,
+  SentFilePart,
+  SentPart,
+  Simulation,
+} from '@postern/simulation'
 import { findCatalogueEntry, simulationCatalogue } from '@postern/simulation/catalogue'
 import { z } from 'zod'
-import type { OperatorRoute } from '../api/operation.ts'
-import { handleOperation } from '../api/operation.ts'
 import { simulatedChannels } from '../channels.ts'
-import { simulationOperations } from '../commands/send/operations.ts'
 import { listSlices } from '../config/channel-slices.ts'
 import type { Config } from '../config/schema.ts'
 import type { Gateway } from '../gateway.ts'
+import type { DecidingGateway } from './decide.ts'
+import { decideNamed } from './decide.ts'
 
-/** Silence is what is expected then, ms. */
-const silenceMs = 1_000
-/** Somebody sits and waits: an agent that is slower than this answers later, where the flow shows it. */
-const replyMs = 10_000
+/** The time, beyond the agent’s own, for a turn to start and its answer to arrive, ms. */
+const aroundTurnMs = 5_000
+/** The wait for an answer of an agent that does not exist, ms. */
+const unknownAgentMs = 10_000
+/** The time between two polls of a message's record while a command awaits its answer, ms. */
+const pollMs = 250
+/** The time for an answer to arrive after the record says that it was delivered, ms. */
+const arrivalMs = 1_000
+/** The time between two lines that report to a client that the agent is still working, ms. */
+const progressMs = 10_000
 
 const { body } = simulationOperations.send
-/** With what the simulation knows. */
+/** The operation `send`, with the names that the simulation knows. */
 const send = {
   ...simulationOperations.send,
   body: {
@@ -30,19 +47,151 @@ const send = {
   },
 }
 
-/** Lets `postern send` and the console speak through the simulation; dev mode only. */
-export function createSimulationRoutes(simulation: Pick<Simulation, 'send'>): readonly OperatorRoute[] {
+/** The agents and messages of the gateway that answers. */
+interface AnsweringGateway {
+  readonly agents: Pick<Gateway['agents'], 'find'>
+  readonly store: Pick<Gateway['store']['forOperators'], 'findMessage'>
+}
+
+interface SimulationRouteDeps {
+  readonly simulation: Pick<Simulation, 'send' | 'listInbox' | 'follow'>
+  /** Finds the gateway, which opens after its routes are created. */
+  findGateway(): AnsweringGateway & { readonly deciding: DecidingGateway }
+}
+
+const linesType = 'application/x-ndjson'
+
+/** Creates the routes that let `postern send` and the console send through the simulation, in dev mode only. */
+export function createSimulationRoutes(deps: SimulationRouteDeps): readonly OperatorRoute[] {
   return [
     handleOperation(simulationOperations.describe, async () => simulationCatalogue),
-    handleOperation(send, async ({ body: request }) => {
+    handleOperation(send, async ({ body: { timeout_seconds: seconds, files = [], ...fields }, context }) => {
+      const request = { ...fields, parts: files.map(toSentPart) }
       const { expected } = findEntry(request)
-      const timeoutMs = expected.outcome === 'kept' ? silenceMs : replyMs
-      const sent = await simulation.send({ ...request, timeoutMs }).catch(cause => {
-        throw new Unavailable(`Cannot send: ${cause instanceof Error ? cause.message : 'it failed'}`, { cause })
-      })
-      return { ...sent, expected }
+      const timeoutMs = seconds === undefined ? findWaitMs(request.to, deps) : seconds * 1000
+      const leaving = context.req.raw.signal
+      const { stored, result } = startSending({ ...request, timeoutMs }, { ...deps, leaving })
+      const answer = result.then((sent): SentMessage => ({ ...sent, expected }))
+      if (!context.req.header('accept')?.includes(linesType)) return context.json(await answer)
+      const message = await Promise.race([stored, answer.then(() => undefined)])
+      const lines = writeLines(message && { ...message, status: 'working', wait_seconds: timeoutMs / 1000 }, answer)
+      return new Response(ReadableStream.from(lines) as BodyInit, { headers: { 'content-type': linesType } })
     }),
+    ...createPersonaRoutes(deps),
   ]
+}
+
+/** Creates the routes that let tests in other languages do the same as `postern/testing`. */
+function createPersonaRoutes({ simulation, findGateway }: SimulationRouteDeps): readonly OperatorRoute[] {
+  return [
+    handleOperation(simulationOperations.inbox, async ({ query: { persona } }) => {
+      const items = await simulation.listInbox(persona).catch(refuseAs('no_recipient'))
+      return { items: items.map(({ raw, files, ...item }) => ({ ...item, files: files.map(toCarriedFile) })) }
+    }),
+    handleOperation(simulationOperations.follow, async ({ body: { persona, agent } }) => {
+      await simulation.follow(persona, agent).catch(refuseAs('forbidden'))
+      return { persona, agent }
+    }),
+    handleOperation(
+      simulationOperations.decide,
+      async ({ body: { requirement, message, outcome, arguments: args } }) => {
+        const { store, deciding } = findGateway()
+        const record = message === undefined ? undefined : await store.findMessage(message)
+        const number = await decideNamed(requirement ?? { number: record?.number }, { outcome, args }, deciding).catch(
+          refuseAs('forbidden'),
+        )
+        return { message: number }
+      },
+    ),
+  ]
+}
+
+const refuseAs = (code: 'no_recipient' | 'forbidden') => (cause: unknown) => {
+  throw new Rejection(code, cause instanceof Error ? cause.message : 'It failed', { cause })
+}
+
+function toCarriedFile({ name, mime, bytes }: SentFilePart): CarriedFile {
+  return { name, mime, data_base64: Buffer.from(bytes).toString('base64') }
+}
+
+function toSentPart({ name, mime, data_base64 }: CarriedFile): SentPart {
+  return { kind: 'file', name, mime, bytes: Buffer.from(data_base64, 'base64') }
+}
+
+/** Returns how long an answer of this agent may take, ms. */
+function findWaitMs(to: string, { findGateway }: SimulationRouteDeps): number {
+  const [name = ''] = to.replace(/^@/, '').toLowerCase().split('@')
+  const { deadlineMs = unknownAgentMs } = findGateway().agents.find(name) ?? {}
+  return deadlineMs + aroundTurnMs
+}
+
+interface Sending {
+  readonly stored: Promise<AcknowledgedMessage>
+  /** Rejects with Unavailable if the gateway stored nothing. */
+  readonly result: Promise<SendResult>
+}
+
+/** Sends a message, and waits for its answer, the end of its turn or the timeout. */
+function startSending(
+  request: SendRequest,
+  { simulation, findGateway, leaving }: SimulationRouteDeps & { readonly leaving: AbortSignal },
+): Sending {
+  const stored = Promise.withResolvers<AcknowledgedMessage>()
+  const [waiting, answered] = [new AbortController(), new AbortController()]
+  const signal = AbortSignal.any([waiting.signal, leaving])
+  let message: AcknowledgedMessage | undefined
+  let isOver = false
+  const onStored = (sent: AcknowledgedMessage) => {
+    message = sent
+    stored.resolve(sent)
+    awaitTurn(sent.id, findGateway(), answered.signal).then(
+      () => {
+        isOver = true
+        waiting.abort()
+      },
+      () => undefined,
+    )
+  }
+  const explain = (cause: unknown): SendResult => {
+    if (message) return { ...message, status: 'no_reply' }
+    throw new Unavailable(`Cannot send: ${cause instanceof Error ? cause.message : 'it failed'}`, { cause })
+  }
+  const result = simulation
+    .send({ ...request, signal, onStored })
+    .catch(explain)
+    .finally(() => answered.abort())
+    .then(sent => (sent.status === 'no_reply' && !isOver ? { ...sent, status: 'working' } : sent))
+  return { stored: stored.promise, result }
+}
+
+/** Resolves once the turn of a message has ended and its answer has had time to arrive. @throws Error when `signal` aborts first */
+async function awaitTurn(id: string, { store }: AnsweringGateway, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    const record = await store.findMessage(id).catch(() => undefined)
+    if (record && isMessageOver(record)) break
+    await sleep(pollMs, undefined, { signal })
+  }
+  await sleep(arrivalMs, undefined, { signal })
+}
+
+/** Returns true if the turn of a message has ended, along with every delivery of its answer. */
+export function isMessageOver({ state, deliveries }: MessageRecord): boolean {
+  const isAnswering = state === 'received' || state === 'working'
+  return !isAnswering && deliveries.every(({ state: delivery }) => delivery !== 'queued' && delivery !== 'later')
+}
+
+/** Writes the progress at once and repeatedly while the agent works, and the result as the last line. */
+async function* writeLines(
+  progress: SendProgress | undefined,
+  answer: Promise<SentMessage>,
+): AsyncGenerator<Uint8Array> {
+  const encode = (line: object) => new TextEncoder().encode(`${JSON.stringify(line)}\n`)
+  let sent: SentMessage | undefined
+  do {
+    if (progress) yield encode(progress)
+    sent = await Promise.race([answer, sleep(progressMs, undefined, { ref: false })])
+  } while (!sent)
+  yield encode(sent)
 }
 
 function findEntry(request: SendRequest): ReturnType<typeof findCatalogueEntry> {
@@ -53,7 +202,7 @@ function findEntry(request: SendRequest): ReturnType<typeof findCatalogueEntry> 
   }
 }
 
-/** Lets the simulated network know where the gateway is. */
+/** Sets the address of the gateway in the simulated network. */
 export function connectSimulation(simulation: Simulation, config: Config, listening: readonly Listening[]): void {
   const [http] = listening
   const mail = listening.find(({ label }) => label === 'mail')
@@ -67,9 +216,9 @@ export function connectSimulation(simulation: Simulation, config: Config, listen
   })
 }
 
-/** Publishes in the simulated DNS what the gateway's operator would publish in the real one. */
+/** Publishes the gateway’s DNS records in the simulated DNS, as its operator would in the real one. */
 export async function publishKeys(simulation: Simulation, { channels }: Gateway): Promise<void> {
-  const published = await Promise.all(channels.map(channel => channel.publishedKeys()))
+  const published = await Promise.all(channels.map(channel => channel.keys?.list() ?? []))
   for (const { dns } of published.flat()) {
     if (dns) simulation.dns.addRecord(dns.name, dns.type, dns.value)
   }

@@ -1,10 +1,11 @@
-import { Hono } from 'hono'
+// Lists the Mentionable extensions that an agent card announces.
 import type { Config } from '../config/schema.ts'
 
-/** An extension of the Mentionable system, and whether this gateway really speaks it. */
+/** An extension of the Mentionable system. */
 interface MentionableExtension {
   readonly uri: string
   readonly description: string
+  /** Returns true if this gateway supports the extension. */
   isOn(config: Switches): boolean
 }
 
@@ -12,13 +13,13 @@ interface Switches {
   readonly identity: Pick<Config['identity'], 'trusted_issuers'>
 }
 
-/** A v0.2 issuer is a DID; one of v0.1 is a host. */
+/** Returns true if the gateway trusts an issuer of v0.2, which is a DID, or of v0.1, which is a host. */
 const trustsOne = ({ identity }: Switches, isDid: boolean) =>
   identity.trusted_issuers.some(({ issuer }) => issuer.startsWith('did:') === isDid)
 
 const namespace = 'https://mentionable.dev/ns'
 
-/** All that are known by name (Mentionable, URI scheme). Agent cards list those that are on, and no other. */
+/** All extensions with a name (Mentionable, URI scheme). Agent cards list only those that the gateway supports. */
 export const mentionableExtensions: readonly MentionableExtension[] = [
   {
     uri: `${namespace}/policy/v0.1`,
@@ -45,30 +46,9 @@ export const mentionableExtensions: readonly MentionableExtension[] = [
 
 export const knownExtensionUris: ReadonlySet<string> = new Set(mentionableExtensions.map(({ uri }) => uri))
 
-/** As an agent card has them. */
+/** Returns the extensions for an agent card. */
 export function listGatewayExtensions(
   config: Switches,
 ): readonly { readonly uri: string; readonly description: string }[] {
   return mentionableExtensions.filter(({ isOn }) => isOn(config)).map(({ uri, description }) => ({ uri, description }))
-}
-
-/** JSON Schemas that the gateway serves, each read when it is first asked for. */
-const schemas: Readonly<Record<string, () => Promise<{ readonly default: object }>>> = {
-  'config.json': () => import('../../schemas/config.json', { with: { type: 'json' } }),
-  'message.json': () => import('../../schemas/message.json', { with: { type: 'json' } }),
-  'response.json': () => import('../../schemas/response.json', { with: { type: 'json' } }),
-}
-
-/** The JSON Schemas of the configuration file, of messages and of responses. */
-export function createSchemaRoutes(): Hono {
-  return new Hono().get('/schemas/:name', async context => {
-    const name = context.req.param('name')
-    const load = Object.hasOwn(schemas, name) ? schemas[name] : undefined
-    if (!load) return context.notFound()
-    return context.body(JSON.stringify((await load()).default), 200, {
-      'content-type': 'application/schema+json',
-      'access-control-allow-origin': '*',
-      'cache-control': 'public, max-age=3600',
-    })
-  })
 }

@@ -1,16 +1,20 @@
-import type { AgentDirectory, AgentProfile, Channel, ProfileField, PublicProfile } from '@postern/core'
-import { isLinkField } from '@postern/core'
+// Renders the page that a person sees at an agent's address.
+
 import type { PageMarkup } from '@postern/http'
 import { htmlPageHeaders, renderHtmlPage } from '@postern/http'
+import type { ProfileField } from '@postern/message'
+import { isLinkField } from '@postern/message'
+import type { AgentDirectory, AgentProfile, PublicProfile } from '@postern/pipeline'
 import { html, raw } from 'hono/html'
+import type { AnnouncedSetup } from './agent-card.ts'
+import { describeDirectory, listAnnouncedChannels } from './agent-card.ts'
 
-interface ProfilePage extends Pick<Face, 'channels'> {
+interface ProfilePage extends Pick<AnnouncedSetup, 'channels'> {
   readonly agents: AgentDirectory
-  /** Absent where agents have no public life. */
+  /** Absent if no channel publishes posts of agents. */
   readonly life?: PublicProfile | undefined
 }
 
-/** What a person sees who opens an agent's address. */
 export function renderProfilePage(agent: AgentProfile, page: ProfilePage): PageMarkup {
   const { displayName, iconUrl, isIndexable } = agent
   const address = `@${agent.name}@${page.agents.domain}`
@@ -20,7 +24,7 @@ export function renderProfilePage(agent: AgentProfile, page: ProfilePage): PageM
     isIndexable,
     head: html`${renderLinks(agent, page)}${renderPreview(agent, page)}${renderJsonLd(agent, page)}`,
     body: html`${renderHead(agent, address, page.life)}
-${renderWays(agent, page)}
+${renderInvitations(agent, page)}
 ${renderPosts(page.life)}
 <footer>${displayName} is an automated agent on ${page.agents.domain}.</footer>`,
   })
@@ -42,8 +46,10 @@ function countFollowers(count: number): string {
   return count === 1 ? '1 follower' : `${count.toLocaleString('en')} followers`
 }
 
-function renderWays({ name }: AgentProfile, { channels, life }: ProfilePage): PageMarkup {
-  const invitations = listAnnounced(channels).flatMap(channel => channel.renderInvitation?.(name) ?? [])
+function renderInvitations({ name }: AgentProfile, { channels, life }: ProfilePage): PageMarkup {
+  const invitations = listAnnouncedChannels(channels).flatMap(
+    channel => channel.discovery?.renderInvitation?.(name) ?? [],
+  )
   return html`<h2>Talk to it</h2>
 <ul class="ways">
 ${invitations.map(invitation => html`<li>${raw(invitation)}</li>\n`)}
@@ -56,8 +62,8 @@ function renderPosts(life: PublicProfile | undefined): PageMarkup | '' {
 }
 
 function renderLinks({ name }: AgentProfile, { agents: { origin }, channels, life }: ProfilePage): PageMarkup {
-  const own = listAnnounced(channels)
-    .flatMap(channel => channel.links(name))
+  const own = listAnnouncedChannels(channels)
+    .flatMap(channel => channel.discovery?.links?.(name) ?? [])
     .filter(({ rel }) => rel === 'self')
   const feed = html`<link rel="alternate" type="application/atom+xml" title="Public posts" href="${life?.feed ?? ''}">`
   return html`<link rel="canonical" href="${origin}/agents/${name}">
@@ -74,7 +80,7 @@ function renderPreview({ name, displayName, description, iconUrl }: AgentProfile
 ${iconUrl ? html`<meta property="og:image" content="${iconUrl}">` : ''}`
 }
 
-/** The same as the directory: of this agent, and on the page that stands for the whole host of all of them (MN-1.5). */
+/** Renders the directory entry of this agent. The page of the default agent stands for the host, and has all agents (MN-1.5). */
 function renderJsonLd(agent: AgentProfile, { agents, channels }: ProfilePage): PageMarkup {
   const { domain, origin, defaultAgent } = agents
   const list = () => (agent.name === defaultAgent ? agents.list() : [agent])
@@ -88,66 +94,7 @@ function renderFieldLine(field: ProfileField): PageMarkup {
   return html`<dt>${name}</dt><dd>${shown}</dd>`
 }
 
-/** What the page may load: its own style, and the picture from where it is. */
+/** Returns headers that let the page load only its own style and the agent’s picture. */
 export function guardProfilePage({ iconUrl }: Pick<AgentProfile, 'iconUrl'>): Readonly<Record<string, string>> {
   return { ...htmlPageHeaders([iconUrl]), vary: 'Accept' }
-}
-
-type Place = Pick<AgentDirectory, 'domain' | 'origin'>
-
-/** What is switched on, for all agents alike. */
-export interface Face {
-  readonly channels: readonly Channel[]
-  readonly extensions: readonly { readonly uri: string; readonly description: string }[]
-}
-
-/** The ways by which peers elsewhere can send. */
-export function listAnnounced(channels: readonly Channel[]): readonly Channel[] {
-  return channels.filter(({ isAnnounced }) => isAnnounced)
-}
-
-/** The Mentionable agent card, v0.1: one document for other agents, for servers and for people. */
-export function describeAgentCard(
-  agent: AgentProfile,
-  { domain, origin }: Place,
-  { channels, extensions }: Face,
-): object {
-  const { name, displayName, description, version, iconUrl, iconType } = agent
-  const sections = channels.map(channel => channel.describeAgent?.(agent, { extensions }))
-  return {
-    address: `@${name}@${domain}`,
-    name: displayName,
-    description,
-    ...(iconUrl && { icon: { url: iconUrl, ...(iconType && { mime: iconType }) } }),
-    version,
-    protocol_version: '0.1',
-    ...Object.assign({}, ...sections),
-    mentionable: {
-      supported_inbound: listAnnounced(channels).map(channel => channel.descriptor.name),
-      homepage: `${origin}/agents/${name}`,
-    },
-  }
-}
-
-/** Who can be spoken to here, as schema.org JSON-LD (`/.well-known/mentionable-agents.json`). */
-export function describeDirectory(
-  { origin, domain, list }: Place & Pick<AgentDirectory, 'list'>,
-  { channels }: Pick<Face, 'channels'>,
-): object {
-  const open = listAnnounced(channels)
-  return {
-    '@context': ['https://schema.org', { mentionable: 'https://mentionable.dev/ns/v1#' }],
-    '@type': 'Organization',
-    name: domain,
-    url: origin,
-    contactPoint: list().map(({ name, displayName }) => ({
-      '@type': 'ContactPoint',
-      contactType: 'AI assistant',
-      name: displayName,
-      ...Object.assign({}, ...open.map(channel => channel.describeContact?.(name))),
-      url: `${origin}/.well-known/agent-card/${name}`,
-      'mentionable:protocols': open.map(channel => channel.descriptor.name),
-      'mentionable:webfinger': `acct:${name}@${domain}`,
-    })),
-  }
 }

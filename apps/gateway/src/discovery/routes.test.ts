@@ -1,26 +1,28 @@
-import type { AgentProfile, Channel, PublicProfile } from '@postern/core'
+import type { AgentProfile, Channel, PublicProfile } from '@postern/pipeline'
 import { expect, test } from 'vitest'
 import { createDiscoveryRoutes } from './routes.ts'
 
 const bytes = new Uint8Array([1, 2, 3])
 const mail = {
   descriptor: { name: 'email' },
-  isAnnounced: true,
-  describeContact: (agent: string) => ({ email: `${agent}@agents.example` }),
-  renderInvitation: (agent: string) => `<a href="mailto:${agent}@agents.example">mail</a>`,
-  links: (agent: string) => [{ rel: 'mailto', href: `mailto:${agent}@agents.example` }],
+  discovery: {
+    describeContact: (agent: string) => ({ email: `${agent}@agents.example` }),
+    renderInvitation: (agent: string) => `<a href="mailto:${agent}@agents.example">mail</a>`,
+    links: (agent: string) => [{ rel: 'mailto', href: `mailto:${agent}@agents.example` }],
+  },
 } as unknown as Channel
 const accounts = {
   descriptor: { name: 'activitypub' },
-  isAnnounced: true,
-  isFormerAgent: async (name: string) => name === 'gone',
-  links: (agent: string) => [
-    { rel: 'self', type: 'application/activity+json', href: `https://agents.example/agents/${agent}` },
-  ],
+  discovery: {
+    isFormerAgent: async (name: string) => name === 'gone',
+    links: (agent: string) => [
+      { rel: 'self', type: 'application/activity+json', href: `https://agents.example/agents/${agent}` },
+    ],
+  },
 } as unknown as Channel
 const plain: AgentProfile = { name: 'echo', displayName: 'Echo', description: 'Echoes', version: '1.0.0' }
 
-function openRoutes(face: Partial<AgentProfile> = {}, more: readonly Channel[] = [mail], life?: PublicProfile) {
+function openRoutes(face: Partial<AgentProfile> = {}, channels: readonly Channel[] = [mail], life?: PublicProfile) {
   const echo = { ...plain, ...face }
   const agents = {
     domain: 'agents.example',
@@ -32,7 +34,10 @@ function openRoutes(face: Partial<AgentProfile> = {}, more: readonly Channel[] =
   }
   const app = createDiscoveryRoutes({
     agents,
-    channels: [{ ...accounts, ...(life && { readProfile: async () => life }) }, ...more],
+    channels: [
+      { ...accounts, discovery: { ...accounts.discovery, ...(life && { readProfile: async () => life }) } },
+      ...channels,
+    ],
     extensions: [],
   })
   app.onError(error => new Response(null, { status: 'code' in error && error.code === 'no_recipient' ? 404 : 500 }))
@@ -103,7 +108,7 @@ test('the page of an agent that is no more is gone', async () => {
 })
 
 test.each([[true], [false]])('MN-1.4: discovery offers mail where it can come in: %s', async isOffered => {
-  const app = openRoutes({}, isOffered ? [mail] : [{ ...mail, isAnnounced: undefined }])
+  const app = openRoutes({}, isOffered ? [mail] : [{ ...mail, discovery: undefined }])
   for (const path of ['/.well-known/webfinger?resource=acct:echo@agents.example', '/agents/echo']) {
     expect((await (await app.request(path)).text()).includes('mailto:')).toBe(isOffered)
   }

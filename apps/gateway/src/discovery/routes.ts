@@ -1,30 +1,25 @@
+// Serves discovery by the agent's address: WebFinger, agent card, directory and the page for people.
 import type { AgentDeps } from '@postern/agents'
-import type { AgentDirectory } from '@postern/core'
-import { Rejection } from '@postern/core'
 import { favicon, faviconPath, writeProblem } from '@postern/http'
+import { Rejection } from '@postern/message'
+import type { AgentDirectory } from '@postern/pipeline'
 import { Hono } from 'hono'
-import type { Face } from './profile-page.ts'
-import {
-  describeAgentCard,
-  describeDirectory,
-  guardProfilePage,
-  listAnnounced,
-  renderProfilePage,
-} from './profile-page.ts'
+import type { AnnouncedSetup } from './agent-card.ts'
+import { describeAgentCard, describeDirectory, listAnnouncedChannels } from './agent-card.ts'
+import { guardProfilePage, renderProfilePage } from './profile-page.ts'
 import { describeGatewayAccount, describeResource, readAgentName, renderHostMeta } from './webfinger.ts'
 
-interface DiscoveryOptions extends Face {
+interface DiscoveryOptions extends AnnouncedSetup {
   readonly agents: AgentDirectory & Pick<AgentDeps, 'findIcon'>
 }
 
-/** What ties the protocols to one address: WebFinger, the Mentionable card, the directory, the page for people. */
-export function createDiscoveryRoutes({ agents, ...face }: DiscoveryOptions): Hono {
-  const { channels } = face
-  const open = listAnnounced(channels)
+export function createDiscoveryRoutes({ agents, ...setup }: DiscoveryOptions): Hono {
+  const { channels } = setup
+  const open = listAnnouncedChannels(channels)
   const isFormerAgent = async (name: string) =>
-    (await Promise.all(channels.map(channel => channel.isFormerAgent?.(name)))).includes(true)
-  const linksOf = (agent: string) => open.flatMap(channel => channel.links(agent))
-  const gatewayLinks = open.flatMap(channel => channel.gatewayLinks ?? [])
+    (await Promise.all(channels.map(channel => channel.discovery?.isFormerAgent?.(name)))).includes(true)
+  const linksOf = (agent: string) => open.flatMap(channel => channel.discovery?.links?.(agent) ?? [])
+  const gatewayLinks = open.flatMap(channel => channel.discovery?.gatewayLinks ?? [])
   const publicly = { 'access-control-allow-origin': '*', 'cache-control': 'public, max-age=300' }
   return new Hono()
     .get('/.well-known/webfinger', async context => {
@@ -43,18 +38,18 @@ export function createDiscoveryRoutes({ agents, ...face }: DiscoveryOptions): Ho
     )
     .get('/.well-known/agent-card/:agent', context => {
       return context.json(
-        describeAgentCard(requireAgent(agents, context.req.param('agent')), agents, face),
+        describeAgentCard(requireAgent(agents, context.req.param('agent')), agents, setup),
         200,
         publicly,
       )
     })
     .get('/.well-known/mentionable-agents.json', context =>
-      context.json(describeDirectory(agents, face), 200, publicly),
+      context.json(describeDirectory(agents, setup), 200, publicly),
     )
     .get('/agents/:agent', async context => {
       if (await isFormerAgent(context.req.param('agent').toLowerCase())) return answerGone()
       const agent = requireAgent(agents, context.req.param('agent'))
-      const [life] = await Promise.all(channels.flatMap(channel => channel.readProfile?.(agent.name) ?? []))
+      const [life] = await Promise.all(channels.flatMap(channel => channel.discovery?.readProfile?.(agent.name) ?? []))
       const page = renderProfilePage(agent, { agents, channels, life })
       return context.html(page, 200, guardProfilePage(agent))
     })
@@ -74,11 +69,11 @@ export function createDiscoveryRoutes({ agents, ...face }: DiscoveryOptions): Ho
 }
 
 function answerGone(): Response {
-  return writeProblem(410, { detail: 'There is no agent of this name any more' })
+  return writeProblem(410, { detail: 'The agent of this name has been removed' })
 }
 
 function requireAgent(agents: AgentDirectory, name: string) {
   const agent = agents.find(name.toLowerCase())
-  if (!agent) throw new Rejection('no_recipient', 'Cannot find agent: there is none of this name here')
+  if (!agent) throw new Rejection('no_recipient', 'Cannot find agent: there is no agent of this name here')
   return agent
 }

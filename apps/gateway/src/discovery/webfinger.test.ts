@@ -1,4 +1,4 @@
-import type { AgentDirectory, AgentProfile } from '@postern/core'
+import type { AgentDirectory, AgentProfile } from '@postern/pipeline'
 import { describe, expect, test } from 'vitest'
 import { describeResource } from './webfinger.ts'
 

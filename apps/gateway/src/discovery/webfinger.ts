@@ -1,7 +1,9 @@
-import type { AgentDirectory, WebLink } from '@postern/core'
-import { escapeHtml, parseIfAddress, Rejection } from '@postern/core'
+// Answers WebFinger and host-meta for agents and for the gateway itself.
 
-/** The normative order of link relations (Mentionable, WebFinger); others follow. */
+import { escapeHtml, parseIfAddress, Rejection } from '@postern/message'
+import type { AgentDirectory, WebLink } from '@postern/pipeline'
+
+/** The normative order of link relations (Mentionable, WebFinger). Other relations follow. */
 const order = ['self', 'https://mentionable.dev/ns/rel/agent-card', 'http://webfinger.net/rel/profile-page', 'mailto']
 
 interface Jrd {
@@ -11,8 +13,8 @@ interface Jrd {
 }
 
 /**
- * The JRD of one of our agents (RFC 7033): asked for by account or by its address on the web.
- * `rels`: only links of these relations are wanted; none means all (RFC 7033 §4.3).
+ * Returns the JRD of an agent of this gateway (RFC 7033), by account or by its address on the web.
+ * `rels`: returns only links of these relations; none means all (RFC 7033 §4.3).
  * @throws Rejection `malformed`, `no_recipient`
  */
 export function describeResource(
@@ -43,7 +45,7 @@ export function describeResource(
   }
 }
 
-/** The name that is asked for, whether there is such an agent or not; undefined when it is none of ours. @throws Rejection `malformed` */
+/** Returns the requested name, even if no agent has it; undefined for a name of another host. @throws Rejection `malformed` */
 export function readAgentName(
   resources: readonly string[],
   agents: Pick<AgentDirectory, 'domain' | 'origin'>,
@@ -54,11 +56,11 @@ export function readAgentName(
 }
 
 function rank({ rel }: WebLink): number {
-  const place = order.indexOf(rel)
-  return place < 0 ? order.length : place
+  const position = order.indexOf(rel)
+  return position < 0 ? order.length : position
 }
 
-/** By account at the domain of the handles or at the origin's host, or by the address of the actor; capitals make no difference. */
+/** Finds the name in an account at the handles’ domain or the origin’s host, or in the actor’s address. Ignores case. */
 function findAgentName(
   resource: string,
   { domain, origin }: Pick<AgentDirectory, 'domain' | 'origin'>,
@@ -75,9 +77,9 @@ function findAgentName(
 type GatewayNames = Pick<AgentDirectory, 'domain' | 'origin'>
 
 /**
- * The JRD of the gateway's own account, `acct:HOST@HOST` (RFC 7033), by the domain of the handles or the origin's host, or by an address
- * in its links. GoToSocial looks up the name of whoever signs a request, and the gateway signs what it fetches by this account.
- * Undefined when something else is asked for.
+ * Returns the JRD of the gateway's own account, `acct:HOST@HOST` (RFC 7033), by the domain of the handles or the origin's host, or by an
+ * address in its links. GoToSocial looks up the signer of a request, and the gateway signs its fetches as this account.
+ * Undefined if the resource is something else.
  */
 export function describeGatewayAccount(
   resource: string,
@@ -101,7 +103,7 @@ function isGatewayAccount(resource: string, { domain, origin }: GatewayNames): b
 }
 
 /**
- * Where WebFinger is (RFC 6415). Mastodon asks for it when WebFinger itself answers 404 on the domain of a handle, Akkoma
+ * Renders the address of WebFinger (RFC 6415). Mastodon asks for it if WebFinger answers 404 on the domain of a handle; Akkoma
  * and Pleroma ask for it first.
  */
 export function renderHostMeta(origin: string): string {

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
-import type { Blob, GuardedFetch, Part } from '@postern/core'
-import { Undeliverable } from '@postern/core'
 import { toProblem } from '@postern/http'
+import type { GuardedFetch, Part } from '@postern/message'
+import { Undeliverable } from '@postern/message'
+import type { Blob } from '@postern/pipeline'
+import { createFixedSecret } from '@postern/testing'
 import { describe, expect, test } from 'vitest'
 import type { PublishedAttachmentsOptions } from './attachments.ts'
 import { createPublishedAttachments } from './attachments.ts'
@@ -16,21 +18,26 @@ function openRecords(...kept: readonly (readonly [text: string, mime?: string | 
     return { digest: digestOf(bytes), bytes, mime }
   })
   let time = Date.UTC(2026, 5, 1, 12)
+  let local: string | undefined
   const attachments = createPublishedAttachments({
     store: {
       findBlob: async (digest: string) => blobs.find(blob => blob.digest === digest),
     } as PublishedAttachmentsOptions['store'],
     origin,
-    key: 'key of the tests',
+    secret: createFixedSecret('key of the tests'),
     fetch: (async () => ({ status: 404, body: new Uint8Array() })) as unknown as GuardedFetch,
     now: () => time,
+    findLocalAddress: () => local,
   })
   attachments.routes.onError(error => toProblem(error))
   const fetchFrom = (url: string) => attachments.routes.request(url.slice(origin.length))
   const advance = (ms: number) => {
     time += ms
   }
-  return { attachments, digests: blobs.map(({ digest }) => digest), fetchFrom, advance }
+  const lieAt = (address: string) => {
+    local = address
+  }
+  return { attachments, lieAt, digests: blobs.map(({ digest }) => digest), fetchFrom, advance }
 }
 
 describe('storeFiles()', () => {
@@ -57,6 +64,17 @@ describe('storeFiles()', () => {
 })
 
 describe('an address of stored bytes', () => {
+  test('is on this machine for agents where the origin leads elsewhere, and of the origin for peers', () => {
+    const { attachments, digests, lieAt } = openRecords(['picture', 'image/png'])
+    const [digest = ''] = digests
+    lieAt('http://127.0.0.1:8787')
+    const stored: Part = { kind: 'file', bytes_ref: { kind: 'content_addressed', algo: 'sha256', digest } }
+    const url = expect.stringMatching(/^http:\/\/127\.0\.0\.1:8787\/attachments\//)
+    expect(attachments.presentParts([stored])).toMatchObject([{ bytes_ref: { url } }])
+    const foreign = expect.stringMatching(/^https:\/\/agents\.test\/attachments\//)
+    expect(attachments.presentParts([stored], 'peer')).toMatchObject([{ bytes_ref: { url: foreign } }])
+  })
+
   test('gives them to its holder as a download, never as a page under our origin', async () => {
     const { attachments, digests, fetchFrom } = openRecords(['<script>', 'text/html'])
     const answer = await fetchFrom(attachments.fileAddress(digests[0] ?? ''))
@@ -174,7 +192,7 @@ describe('readAttachment()', () => {
     const attachments = createPublishedAttachments({
       store: { findBlob: async () => undefined } as unknown as PublishedAttachmentsOptions['store'],
       origin,
-      key: 'key of the tests',
+      secret: createFixedSecret('key of the tests'),
       fetch: (async () => ({ status: 200, body: new TextEncoder().encode('theirs') })) as unknown as GuardedFetch,
       now: () => 0,
     })
@@ -185,7 +203,7 @@ describe('readAttachment()', () => {
     }
     expect(Buffer.from((await read('theirs')).bytes).toString()).toBe('theirs')
     await expect(read('promised')).rejects.toThrow(
-      new Undeliverable('Cannot fetch attachment: its bytes are not what the digest promises'),
+      new Undeliverable('Cannot fetch attachment: its bytes do not match the digest'),
     )
   })
 })

@@ -1,27 +1,20 @@
+// Serves stored files at signed addresses, and reads files of messages for agents.
 import { createHmac, hash, timingSafeEqual } from 'node:crypto'
-import type {
-  ArtifactPart,
-  AttachmentBytes,
-  Blob,
-  BytesRef,
-  FilePart,
-  GuardedFetch,
-  LookupStore,
-  Part,
-} from '@postern/core'
-import { Rejection, Undeliverable } from '@postern/core'
 import { findServedType, networkOf, peerAddress } from '@postern/http'
 import { createResponseSemaphore } from '@postern/limits'
+import type { ArtifactPart, BytesRef, FilePart, GuardedFetch, Part } from '@postern/message'
+import { Rejection, Unavailable, Undeliverable } from '@postern/message'
+import type { AttachmentBytes, Blob, FileReader, LookupStore, SecretRing } from '@postern/pipeline'
 import { Hono } from 'hono'
 
 export interface PublishedAttachments {
-  /** Takes the bytes out of parts, to be kept once under their digest. */
+  /** Moves the bytes out of parts, so that the store keeps them once, under their digest. */
   storeFiles(parts: readonly Part[]): { readonly parts: Part[]; readonly blobs: readonly Blob[] }
-  /** For peers, which may come back for a file long after. */
+  /** Returns an address for peers, who may fetch the file long after they get it. */
   fileAddress(digest: string): string
-  /** Gives stored files their signed, expiring address. */
-  presentParts(parts: readonly Part[]): Part[]
-  /** @throws Undeliverable when the bytes are gone or are not what the digest promises */
+  /** Gives stored files their signed, expiring address, for an agent (default) or for a peer. */
+  presentParts(parts: readonly Part[], reader?: FileReader): Part[]
+  /** Reads the bytes of a file. @throws Undeliverable if the bytes were deleted, cannot be fetched or do not match the digest */
   readAttachment(part: FilePart | ArtifactPart, signal: AbortSignal): Promise<AttachmentBytes>
   readonly routes: Hono
 }
@@ -29,31 +22,34 @@ export interface PublishedAttachments {
 export interface PublishedAttachmentsOptions {
   readonly store: LookupStore
   readonly origin: string
-  readonly key: string
+  readonly secret: SecretRing
   readonly fetch: GuardedFetch
   readonly now: () => number
+  /** Returns the address on this machine if the origin leads elsewhere. Agents fetch files from it. */
+  findLocalAddress?(): string | undefined
 }
 
-/** How long an address given to an agent works, ms. */
+/** The lifetime of an address for an agent, ms. */
 const lifetime = 24 * 3_600_000
-/** How long one in a published document does: servers fetch what they show when somebody first looks, or once more. */
+/** The lifetime of an address in a published document, ms. Servers fetch a file when a reader first sees it, and later again. */
 const publishedLifetime = 366 * 24 * 3_600_000
 const dayMs = 24 * 3_600_000
 const maxFetchedBytes = 25 * 1024 * 1024
-/** Of one network address: an address of a published file is everybody's, and whoever asks may take nothing. */
+/** Concurrent downloads of one network address. Everybody may know the address of a published file, and a reader may take no bytes. */
 const readsAtOnce = { width: 32, queue: 256 } as const
 
-/** Stored files: handed out by signed address, read back by digest. */
 export function createPublishedAttachments(options: PublishedAttachmentsOptions): PublishedAttachments {
   const { now } = options
   const signer = createAddressSigner(options)
   const readBytes = createBytesReader(options)
   return {
     storeFiles,
-    // Of one day all addresses are the same, so that a document rendered again is, too.
+    // All addresses of one day are equal, so that a document which is rendered again stays the same.
     fileAddress: digest => signer.addressUntil(digest, Math.ceil(now() / dayMs) * dayMs + publishedLifetime),
-    presentParts: parts =>
-      parts.map(part => presentPart(part, digest => signer.addressUntil(digest, now() + lifetime))),
+    presentParts(parts, reader = 'agent') {
+      const base = reader === 'agent' ? options.findLocalAddress?.() : undefined
+      return parts.map(part => presentPart(part, digest => signer.addressUntil(digest, now() + lifetime, base)))
+    },
     readAttachment: async ({ bytes_ref, mime, name }, signal) => ({
       bytes: await readBytes(bytes_ref, signal),
       mime,
@@ -64,22 +60,23 @@ export function createPublishedAttachments(options: PublishedAttachmentsOptions)
 }
 
 interface AddressSigner {
-  /** The address of a stored file that works until `expires`, ms. */
-  addressUntil(digest: string, expires: number): string
-  /** @throws Rejection forbidden */
+  /** Returns the address of a stored file, valid until `expires`, ms. */
+  addressUntil(digest: string, expires: number, base?: string): string
+  /** Checks that a token allows access to a file. @throws Rejection forbidden */
   checkToken(digest: string, token: string): void
 }
 
-function createAddressSigner({ origin, key, now }: PublishedAttachmentsOptions): AddressSigner {
-  const sign = (digest: string, expires: number) =>
-    createHmac('sha256', key).update(`${digest}.${expires}`).digest('base64url')
+function createAddressSigner({ origin, secret, now }: PublishedAttachmentsOptions): AddressSigner {
+  const listSignatures = (digest: string, expires: number) =>
+    secret.list().map(key => createHmac('sha256', key).update(`${digest}.${expires}`).digest('base64url'))
   return {
-    addressUntil: (digest, expires) => `${origin}/attachments/${digest}?token=${expires}.${sign(digest, expires)}`,
+    addressUntil: (digest, expires, base = origin) =>
+      `${base}/attachments/${digest}?token=${expires}.${listSignatures(digest, expires)[0]}`,
     checkToken(digest, token) {
       const [expires = '', signature = ''] = token.split('.')
-      const expected = Buffer.from(sign(digest, Number(expires)))
       const given = Buffer.from(signature)
-      const isValid = given.length === expected.length && timingSafeEqual(given, expected)
+      const expected = listSignatures(digest, Number(expires)).map(each => Buffer.from(each))
+      const isValid = expected.some(each => given.length === each.length && timingSafeEqual(given, each))
       if (!isValid) throw new Rejection('forbidden', 'Cannot read attachment: the token is not valid')
       if (Number(expires) < now()) throw new Rejection('forbidden', 'Cannot read attachment: the token has expired')
     },
@@ -98,7 +95,7 @@ function createBytesReader({ store, origin, fetch }: PublishedAttachmentsOptions
     if (ref.kind === 'inline') return Buffer.from(ref.data_base64, 'base64')
     if (ref.kind === 'url') return fetchBytes(fetch, ref.url, signal)
     const { digest, url } = ref
-    // A file of another host may be fetched from there; our own files are only here.
+    // A file of another host may be fetched from there. The gateway’s own files are only in its store.
     const isElsewhere = url !== undefined && !url.startsWith(`${origin}/`) && !(await findBlob(store, digest))
     return isElsewhere ? fetchDigested(fetch, { url, digest }, signal) : (await readBlob(store, digest)).bytes
   }
@@ -111,7 +108,7 @@ function createAttachmentRoutes(store: LookupStore, { checkToken }: AddressSigne
     checkToken(digest, context.req.query('token') ?? '')
     return reads.pass(networkOf(peerAddress(context.env)), context.env, async () => {
       const { bytes, mime } = await readBlob(store, digest)
-      // Bytes under our own origin, maybe strangers': only media are named as what they are, nothing is rendered or guessed at.
+      // The bytes may come from strangers, but have the gateway’s origin. Only media keep their type, and browsers render and sniff nothing.
       return context.body(new Uint8Array(bytes), 200, {
         'content-type': findServedType(mime).type,
         'content-disposition': 'attachment',
@@ -141,12 +138,23 @@ async function findBlob(store: LookupStore, digest: string): Promise<Blob | unde
 
 async function readBlob(store: LookupStore, digest: string): Promise<Blob> {
   const blob = await findBlob(store, digest)
-  if (!blob) throw new Rejection('no_recipient', 'Cannot read attachment: there is none with this digest')
+  if (!blob) throw new Rejection('no_recipient', 'Cannot read attachment: there is no file with this digest')
   return blob
 }
 
+/** The time that a turn waits for the host of a file, ms. */
+const fetchTimeoutMs = 15_000
+
+/**
+ * Fetches a file from the address that a peer gave.
+ * @throws Undeliverable even if its host does not answer, so that the agent learns of the failure; a retry of its turn would continue for days
+ */
 async function fetchBytes(fetch: GuardedFetch, url: string, signal: AbortSignal): Promise<Uint8Array> {
-  const { status, body } = await fetch(url, { signal, maxBytes: maxFetchedBytes, timeoutMs: 30_000, redirects: 3 })
+  const request = { signal, maxBytes: maxFetchedBytes, timeoutMs: fetchTimeoutMs, redirects: 3 }
+  const { status, body } = await fetch(url, request).catch(error => {
+    if (signal.aborted || !(error instanceof Unavailable)) throw error
+    throw new Undeliverable('Cannot fetch attachment: its host does not answer', { cause: error })
+  })
   if (status !== 200) throw new Undeliverable(`Cannot fetch attachment: its host answered ${status}`)
   return body
 }
@@ -158,5 +166,5 @@ async function fetchDigested(
 ): Promise<Uint8Array> {
   const bytes = await fetchBytes(fetch, url, signal)
   if (hash('sha256', bytes) === digest) return bytes
-  throw new Undeliverable('Cannot fetch attachment: its bytes are not what the digest promises')
+  throw new Undeliverable('Cannot fetch attachment: its bytes do not match the digest')
 }

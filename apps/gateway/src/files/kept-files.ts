@@ -1,17 +1,20 @@
-import type { FetchFile, GuardedFetch } from '@postern/core'
+// Fetches files that messages link to, within a daily budget for each host.
+
 import { admitsMedia, detectMedia } from '@postern/http'
 import { createKeyedSemaphore } from '@postern/limits'
+import type { GuardedFetch } from '@postern/message'
+import type { FetchFile } from '@postern/pipeline'
 import type { ChannelSlice } from '../config/channel-slices.ts'
 
-/** What is fetched of one host in a day, bytes: a stranger's post must not fill the disk. */
-const mostOfHost = 256 * 1024 * 1024
+/** The number of bytes that the gateway fetches from one host per day, because a stranger’s post must not fill the disk. */
+const maxBytesOfHost = 256 * 1024 * 1024
 const dayMs = 24 * 3_600_000
-const mostHosts = 10_000
-/** Their bytes are in memory. */
+const maxHosts = 10_000
+/** The number of concurrent fetches, each of which holds its bytes in memory. */
 const atOnce = 8
 const request = { timeoutMs: 15_000, redirects: 3 } as const
 
-/** Files that messages point to, as far as they are such as people may attach in the chat; public addresses alone. */
+/** Creates the fetcher. It accepts only files of types that people may attach in the chat, and only from public addresses. */
 export function createFileFetcher(
   slices: readonly ChannelSlice[],
   { fetch, now }: { readonly fetch: GuardedFetch; readonly now: () => number },
@@ -23,11 +26,11 @@ export function createFileFetcher(
   const semaphore = createKeyedSemaphore({ width: atOnce, queue: Number.POSITIVE_INFINITY })
   return async (url, signal) => {
     const { host } = new URL(url)
-    if (spent.of(host) >= mostOfHost) return undefined
-    const asked = { ...request, signal, maxBytes: rules.max_bytes }
-    // One that breaks off may have sent as much as is taken of a file.
+    if (spent.of(host) >= maxBytesOfHost) return undefined
+    const options = { ...request, signal, maxBytes: rules.max_bytes }
+    // A failed fetch may have received as many bytes as the limit of a file.
     const { status, body } = await semaphore
-      .pass('', signal, () => fetch(url, asked))
+      .pass('', signal, () => fetch(url, options))
       .catch(error => {
         spent.add(host, rules.max_bytes)
         throw error
@@ -42,16 +45,16 @@ export function createFileFetcher(
 function createDayBudget(now: () => number) {
   const bytes = new Map<string, number>()
   let day = 0
-  const turn = () => {
+  const startDay = () => {
     const today = Math.floor(now() / dayMs)
-    if (today !== day || bytes.size > mostHosts) bytes.clear()
+    if (today !== day || bytes.size > maxHosts) bytes.clear()
     day = today
   }
   return {
     of(host: string): number {
-      turn()
+      startDay()
       return bytes.get(host) ?? 0
     },
-    add: (host: string, more: number) => void bytes.set(host, (bytes.get(host) ?? 0) + more),
+    add: (host: string, count: number) => void bytes.set(host, (bytes.get(host) ?? 0) + count),
   }
 }

@@ -2,11 +2,11 @@ import { connect } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Hono } from 'hono'
 import { expect, test } from 'vitest'
-import { listenHttp } from './server.ts'
+import { listenHttp } from './listen.ts'
 
 const stallMs = 1_000
 
-/** A client that asks, and reads nothing until it is told to; then it rests after each piece. */
+/** Sends a request as a client that reads nothing until the test lets it, and then pauses after each chunk. */
 function ask(port: number, path: string, restMs = 0) {
   const socket = connect(port, '127.0.0.1')
   let bytes = 0
@@ -62,13 +62,13 @@ test('listenHttp() closes on a client that does not take its answer, and waits f
   await delay(2 * stallMs)
   expect(patient.isClosed()).toBe(false)
 
-  const whole = 16 * 1024 * 1024
+  const sizeBytes = 16 * 1024 * 1024
   const began = performance.now()
   const slow = ask(port, '/whole', 10)
   slow.socket.resume()
-  await expect.poll(() => slow.isClosed() || slow.bytes() > whole).toBe(true)
-  expect(slow.bytes()).toBeGreaterThan(whole)
-  // Less time than that would be no slow client.
+  await expect.poll(() => slow.isClosed() || slow.bytes() > sizeBytes).toBe(true)
+  expect(slow.bytes()).toBeGreaterThan(sizeBytes)
+  // A download that took less time would not come from a slow client.
   expect(performance.now() - began).toBeGreaterThan(2 * stallMs)
   for (const { socket } of [patient, slow]) socket.destroy()
   await listening.close()

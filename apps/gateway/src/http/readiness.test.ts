@@ -4,14 +4,14 @@ import { createReadiness } from './readiness.ts'
 const log = { debug() {}, info() {}, warn: vi.fn(), error() {} }
 const sleepLong = () => new Promise<void>(() => {})
 
-function open(checkWrites: () => Promise<void>, sleep: (ms: number) => Promise<void> = sleepLong) {
-  const readiness = createReadiness({ checkWrites, sleep, log })
+function open(checkWork: () => Promise<void>, sleep: (ms: number) => Promise<void> = sleepLong) {
+  const readiness = createReadiness({ checkWork, sleep, log })
   readiness.open()
   return readiness
 }
 
 test('isReady() is true while work goes on and the store takes writes', async () => {
-  const readiness = createReadiness({ checkWrites: async () => {}, sleep: sleepLong, log })
+  const readiness = createReadiness({ checkWork: async () => {}, sleep: sleepLong, log })
   expect(await readiness.isReady()).toBe(false)
   readiness.open()
   expect(await readiness.isReady()).toBe(true)
@@ -20,12 +20,12 @@ test('isReady() is true while work goes on and the store takes writes', async ()
 })
 
 test('isReady() is false as long as the store takes no writes, and logs that once', async () => {
-  const checkWrites = vi.fn().mockRejectedValueOnce(new Error('full')).mockRejectedValueOnce(new Error('full'))
-  const { isReady } = open(checkWrites.mockResolvedValue(undefined))
+  const checkWork = vi.fn().mockRejectedValueOnce(new Error('full')).mockRejectedValueOnce(new Error('full'))
+  const { isReady } = open(checkWork.mockResolvedValue(undefined))
   log.warn.mockClear()
   expect([await isReady(), await isReady(), await isReady()]).toEqual([false, false, true])
   expect(log.warn.mock.calls.map(([, text]) => text)).toEqual([
-    'not ready: the database takes no writes now',
+    'not ready: the database takes no writes, or does not answer, at the moment',
     'ready again',
   ])
   expect(log.warn.mock.calls[0]?.[0]).toEqual({ err: new Error('full') })
@@ -33,22 +33,22 @@ test('isReady() is false as long as the store takes no writes, and logs that onc
 
 test('isReady() does not wait for a silent database, and sends no further query before the answer', async () => {
   let answer = () => {}
-  const checkWrites = vi.fn(() => new Promise<void>(resolve => (answer = resolve)))
+  const checkWork = vi.fn(() => new Promise<void>(resolve => (answer = resolve)))
   const waits: number[] = []
-  const { isReady } = open(checkWrites, async ms => void waits.push(ms))
+  const { isReady } = open(checkWork, async ms => void waits.push(ms))
   expect([await isReady(), await isReady()]).toEqual([false, false])
   expect(waits).toEqual([3_000, 3_000])
-  expect(checkWrites).toHaveBeenCalledTimes(1)
+  expect(checkWork).toHaveBeenCalledTimes(1)
   answer()
   await vi.waitFor(() => {
     void isReady()
-    expect(checkWrites).toHaveBeenCalledTimes(2)
+    expect(checkWork).toHaveBeenCalledTimes(2)
   })
 })
 
 test('isReady() looks once for all who ask at the same time', async () => {
-  const checkWrites = vi.fn(async () => {})
-  const { isReady } = open(checkWrites)
+  const checkWork = vi.fn(async () => {})
+  const { isReady } = open(checkWork)
   expect(await Promise.all([isReady(), isReady(), isReady()])).toEqual([true, true, true])
-  expect(checkWrites).toHaveBeenCalledTimes(1)
+  expect(checkWork).toHaveBeenCalledTimes(1)
 })

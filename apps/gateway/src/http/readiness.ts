@@ -1,33 +1,35 @@
-import type { Log, Platform } from '@postern/core'
-import { createSingleFlight } from '@postern/limits'
+// Checks whether the gateway is ready for messages: it works, and its database accepts writes.
 
-interface ReadinessDeps extends Pick<Platform, 'sleep'> {
-  /** Resolves once something could be written. */
-  checkWrites(): Promise<void>
+import { createSingleFlight } from '@postern/limits'
+import type { Log, System } from '@postern/message'
+
+interface ReadinessDeps extends Pick<System, 'sleep'> {
+  /** Resolves once the store has accepted a write. */
+  checkWork(): Promise<void>
   readonly log: Log
 }
 
 interface Readiness {
-  /** Work begins. */
+  /** Records that work begins. */
   open(): void
-  /** Work is at its end. */
+  /** Records that work ends. */
   close(): void
   isReady(): Promise<boolean>
 }
 
-/** What takes longer is no database that one can work with. */
+/** The longest wait for the database, ms. One that answers later is not usable. */
 const patienceMs = 3_000
 
-/** Whether there is somebody at work, and a database that takes writes: looked at for as many as ask at a time, once. */
-export function createReadiness({ checkWrites, sleep, log }: ReadinessDeps): Readiness {
+/** Creates the check. The gateway is ready while work continues and the database accepts writes. Concurrent callers share one check. */
+export function createReadiness({ checkWork, sleep, log }: ReadinessDeps): Readiness {
   let isOpen = false
   let wasReady = true
   const share = createSingleFlight<boolean>()
-  /** Why not, the last time. */
+  /** The cause of the last failed check. */
   let reason: unknown
 
-  function look(): Promise<boolean> {
-    return checkWrites().then(
+  function check(): Promise<boolean> {
+    return checkWork().then(
       () => true,
       error => {
         reason = error
@@ -36,13 +38,13 @@ export function createReadiness({ checkWrites, sleep, log }: ReadinessDeps): Rea
     )
   }
 
-  async function lookInTime(): Promise<boolean> {
+  async function checkInTime(): Promise<boolean> {
     const over = new AbortController()
     const isLate = sleep(patienceMs, over.signal).then(
       () => false,
       () => false,
     )
-    const isReady = await Promise.race([share('', look), isLate])
+    const isReady = await Promise.race([share('', check), isLate])
     over.abort()
     if (isReady !== wasReady) tell(isReady)
     wasReady = isReady
@@ -51,7 +53,7 @@ export function createReadiness({ checkWrites, sleep, log }: ReadinessDeps): Rea
 
   function tell(isReady: boolean): void {
     if (isReady) log.warn({}, 'ready again')
-    else log.warn({ err: reason }, 'not ready: the database takes no writes now')
+    else log.warn({ err: reason }, 'not ready: the database takes no writes, or does not answer, at the moment')
     reason = undefined
   }
 
@@ -62,6 +64,6 @@ export function createReadiness({ checkWrites, sleep, log }: ReadinessDeps): Rea
     close() {
       isOpen = false
     },
-    isReady: async () => isOpen && lookInTime(),
+    isReady: async () => isOpen && checkInTime(),
   }
 }

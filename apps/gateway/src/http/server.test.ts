@@ -1,32 +1,47 @@
-import { Rejection } from '@postern/core'
-import { createByteBudget } from '@postern/limits'
+import { readBody } from '@postern/http'
+import { createBodyBudget } from '@postern/limits'
+import { Rejection } from '@postern/message'
+import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { expect, test } from 'vitest'
 import { createServer } from './server.ts'
 
 const log = { debug() {}, info() {}, warn() {}, error() {} }
 
-/** A server whose limit of requests per address is used up. */
-function openFullServer({ takesMessages = true } = {}) {
-  const takeAddress = () => {
-    throw new Rejection('rate_limited', 'Cannot take request: too many', { retryAfter: 1 })
-  }
-  const deps = [new Hono().all('*', context => context.text('through'))]
+function refuseAddress(): void {
+  throw new Rejection('rate_limited', 'Cannot take request: too many', { retryAfter: 1 })
+}
+
+const emptyBudget = createBodyBudget({ total: 1_000, refusal: 'Too much' })
+
+/** Creates a server whose limit of requests per address is used up, unless `takeAddress` accepts them. */
+function openFullServer({ takesMessages = true, takeAddress = refuseAddress, bodies = emptyBudget } = {}) {
+  const answer = async ({ req, text }: Context) => text(`took ${(await readBody(req.raw, 1_000_000)).length}`)
+  const routers = [new Hono().post('/other', answer).all('*', context => context.text('through'))]
+  const mail = { descriptor: { name: 'mail' }, endpoint: { routes: new Hono().post('/mail', answer) } }
   const limits = { takeAddress, messages: { name: 'rate limits' } }
   const metrics = { render: async () => '', close() {} }
   const parts = {
-    channels: [{ routes: new Hono(), operationPaths: /^(\/agents\/[^/]+)?\/a2a\/rest\// }],
-    deps,
+    channels: [
+      mail,
+      {
+        descriptor: { name: 'a2a', operationPaths: /^(\/agents\/[^/]+)?\/a2a\/rest\// },
+        endpoint: { routes: new Hono() },
+      },
+    ],
+    routers,
     limits,
-    bodies: createByteBudget({ total: 1_000, refusal: 'Too much' }),
+    bodies,
     metrics,
     log,
     trustedProxies: { isTrusted: () => false },
     unknownProxies: { notice() {} },
+    rehearsals: { take: () => undefined },
     takesMessages,
     store: { refuse() {} },
     now: Date.now,
     isReady: async () => true,
+    listMissingAgents: () => [],
   }
   return createServer(parts as unknown as Parameters<typeof createServer>[0])
 }
@@ -45,7 +60,35 @@ test.each([
   ['POST', '/operator/api/messages', 200],
 ])('createServer() counts %s %s or not: %s', async (method, path, status) => {
   expect((await openFullServer().request(path, { method })).status).toBe(status)
-  // Where this gateway takes no messages, whatever counts is sent elsewhere.
+  // A gateway that accepts no messages refuses, with 503, every request that counts.
   const other = await openFullServer({ takesMessages: false }).request(path, { method })
   expect([other.status, other.headers.get('retry-after')]).toEqual(status === 429 ? [503, '5'] : [status, null])
+})
+
+test('the server says that it is not ready, and refuses a body, only while there is no memory for a small one', async () => {
+  const bodies = createBodyBudget({ total: 1_024 * 1_024, refusal: 'Too much' })
+  const server = openFullServer({ bodies, takeAddress() {} })
+  const ready = async () => (await server.request('/readyz')).status
+  const post = async (path: string) => (await server.request(path, { method: 'POST', body: 'hello' })).status
+  const channels = ['email', 'a2a', 'web', 'activitypub']
+  const large = channels.flatMap(channel => ['a', 'b'].map(owner => bodies.of(channel).hold(owner)))
+  for (const hold of large.slice(0, 4)) hold.add(224 * 1_024)
+  expect([await ready(), await post('/mail'), await post('/other')]).toEqual([200, 200, 200])
+  for (const hold of large.slice(4)) hold.add(32 * 1_024)
+  expect([await ready(), await post('/mail'), await post('/other')]).toEqual([503, 503, 503])
+  for (const hold of large) hold.release()
+  expect(await ready()).toBe(200)
+})
+
+test('the server counts a body in the share of the channel that it is for', async () => {
+  const bodies = createBodyBudget({ total: 1_024 * 1_024, refusal: 'Too much' })
+  const server = openFullServer({ bodies, takeAddress() {} })
+  for (const owner of ['a', 'b'])
+    bodies
+      .of('mail')
+      .hold(owner)
+      .add(224 * 1_024)
+  const post = async (path: string) =>
+    (await server.request(path, { method: 'POST', body: 'x'.repeat(100 * 1_024) })).status
+  expect([await post('/mail'), await post('/other')]).toEqual([503, 200])
 })

@@ -4,7 +4,8 @@ import { connect } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Hono } from 'hono'
 import { expect, onTestFinished, test } from 'vitest'
-import { cutSlowBodies, listenHttp } from './server.ts'
+import { listenHttp } from './listen.ts'
+import { cutSlowBodies } from './slow-bodies.ts'
 
 const pace = { everyMs: 500, minBytes: 1_000 }
 
@@ -14,7 +15,7 @@ async function listen(app: Hono, usedPace = pace): Promise<number> {
   return listening.port
 }
 
-/** Sends `bytes` of a body of 100 000 every 50 ms, and hears what comes until the connection ends. */
+/** Sends `bytes` of a body of 100 000 bytes every 50 ms, and returns everything that arrives before the connection ends. */
 function drip(port: number, bytes: number): Promise<string> {
   return new Promise(resolve => {
     let heard = ''
@@ -47,7 +48,7 @@ test('the server cuts a body that does not come with 408, even where no handler 
 })
 
 test('the server reads a fast enough body to its end', async () => {
-  // Five seconds of body: the server looks twice, and a busy machine may send late in between.
+  // The body takes five seconds, so the server checks twice, and a busy machine may send late in between.
   const patient = { everyMs: 2_000, minBytes: 1_000 }
   expect(await drip(await listen(echoSize(), patient), 1_000)).toContain('took 100000')
 })

@@ -1,12 +1,14 @@
-import type { Log } from '@postern/core'
-import { parseJsonText } from '@postern/core'
+// Writes the log as JSON lines, or as readable lines in dev mode.
+import type { Log } from '@postern/message'
+import { parseJsonText } from '@postern/message'
+import { toTerminalLine } from '@postern/operator/terminal'
 import { pino } from 'pino'
-import { createLogOutput } from '../platform/platform.ts'
-import { toTerminalLine } from '../terminal/text.ts'
+import { createLogOutput } from '../system/log-output.ts'
+import { describeLogged, joinRepeated } from './log-causes.ts'
 
 type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
-/** Fields that may carry a secret or somebody's words: never written, whoever passes them. */
+/** Fields that may carry a secret or somebody's text. The log never writes them, whoever passes them. */
 const redacted = [
   'authorization',
   'token',
@@ -20,16 +22,17 @@ const redacted = [
   '*.password',
 ]
 
-/** Structured lines on standard output; in dev mode the same, readable. */
+/** Creates a log that writes structured lines to standard output, or readable ones in dev mode. */
 export function createLog({ level, readable }: { readonly level: LogLevel; readonly readable: boolean }): Log {
-  const options = { level, base: null, redact: { paths: redacted, remove: true } }
-  if (!readable) return pino(options, createLogOutput(1))
-  return pino(options, { write: line => void process.stdout.write(formatLogLine(line)) })
+  const serializers = { err: describeLogged }
+  const options = { level, base: null, redact: { paths: redacted, remove: true }, serializers }
+  if (!readable) return joinRepeated(pino(options, createLogOutput(1)))
+  return joinRepeated(pino(options, { write: line => void process.stdout.write(formatLogLine(line)) }))
 }
 
 const levelNames: Readonly<Record<number, string>> = { 20: 'debug', 30: 'info', 40: 'warn', 50: 'ERROR' }
 
-/** One JSON line as a person reads it: time, level, sentence, fields. */
+/** Formats one JSON line for a person: time, level, sentence and fields. */
 export function formatLogLine(line: string): string {
   const { level, time, msg, err, ...fields } = parseJsonText(line) as Record<string, unknown>
   const clock = new Date(Number(time)).toISOString().slice(11, 23)

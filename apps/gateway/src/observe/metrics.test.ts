@@ -1,9 +1,10 @@
-import type { OperatorStore, WorkStore } from '@postern/core'
+import type { OperatorStore, WorkStore } from '@postern/pipeline'
 import { expect, test } from 'vitest'
-import { createMetrics, createTokenMeter } from './metrics.ts'
-import { createStageMeter } from './telemetry/observe-store.ts'
+import { createMetrics } from './metrics.ts'
+import { createStageMeter } from './telemetry/stage-meter.ts'
+import { createTokenMeter } from './token-meter.ts'
 
-const counts = { messages: {}, deliveries: {}, refusals: 0, stopped: { loop_guard: 0, hop_limit: 0 } }
+const counts = { messages: {}, deliveries: {}, refusals: 0, refused: [], stopped: { loop_guard: 0, hop_limit: 0 } }
 const store = { count: async () => counts, nextDue: async () => undefined } as unknown as OperatorStore & WorkStore
 
 test('one reader of the metrics takes nothing from the next one', async () => {

@@ -1,15 +1,17 @@
+// Renders the figures of the gateway for Prometheus.
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import type { OperatorStore, TokenUsage, WorkStore } from '@postern/core'
-import type { StageHistogram, StageMeter } from './telemetry/observe-store.ts'
-import { stageBounds } from './telemetry/observe-store.ts'
+import type { OperatorStore, StoreCounts, WorkStore } from '@postern/pipeline'
+import type { StageHistogram, StageMeter } from './telemetry/stage-meter.ts'
+import { stageBounds } from './telemetry/stage-meter.ts'
+import type { TokenCount, TokenMeter } from './token-meter.ts'
 
 export interface Metrics {
-  /** Prometheus text format 0.0.4. */
+  /** Returns the figures in the Prometheus text format 0.0.4. */
   render(): Promise<string>
   close(): void
 }
 
-/** A fixed span, so that whoever reads, and how often, changes nothing for the next reader. */
+/** The time span of the delay figures, ms. It is fixed, so that one reader does not change the figures that the next one reads. */
 const delaySpanMs = 30_000
 
 type Sample = readonly [labels: string, value: number]
@@ -19,7 +21,7 @@ interface MetricSources {
   readonly stageMeter: Pick<StageMeter, 'list'>
 }
 
-/** What the gateway can say about itself, counted by the store or by the process. */
+/** Collects the figures that the store and the process count. */
 export function createMetrics(
   store: Pick<OperatorStore, 'count'> & Pick<WorkStore, 'nextDue'>,
   { meter, stageMeter }: MetricSources,
@@ -34,37 +36,37 @@ export function createMetrics(
   delay.enable()
   return {
     async render() {
-      const [{ messages, deliveries, refusals, stopped }, due] = await Promise.all([store.count(), store.nextDue()])
+      const [{ messages, deliveries, stopped, ...counts }, due] = await Promise.all([store.count(), store.nextDue()])
       const overdue = due === undefined ? 0 : Math.max(0, now() - due) / 1000
       const text = [
         formatMetric('postern_messages', 'Messages stored, by state.', 'gauge', byLabel('state', messages)),
         formatMetric('postern_deliveries', 'Deliveries, by state.', 'gauge', byLabel('state', deliveries)),
         formatMetric(
           'postern_stopped_total',
-          'Messages that guards against loops have kept back, by flag.',
+          'Messages that loop protection has stopped, by flag.',
           'counter',
           byLabel('flag', stopped),
         ),
         formatMetric(
           'postern_tokens_total',
-          'Tokens that agents have spent, as far as they tell, by agent, model and kind.',
+          'Tokens that agents report as spent, by agent, model and kind.',
           'counter',
           byLabels(meter.list()),
         ),
         formatMetric(
           'postern_tokens_part_total',
-          'Of these tokens, those of a cache, and those for thinking.',
+          'Tokens read from or written to a cache, and tokens of reasoning, among those of postern_tokens_total.',
           'counter',
           byLabels(meter.listParts()),
         ),
         formatHistograms(stageMeter.list()),
-        formatMetric('postern_refusals', 'Refusals remembered.', 'gauge', [['', refusals]]),
-        formatMetric('postern_work_overdue_seconds', 'Age of the oldest work that nobody has taken up.', 'gauge', [
+        formatRefusals(counts),
+        formatMetric('postern_work_overdue_seconds', 'Age of the oldest due work that no worker has taken.', 'gauge', [
           ['', overdue],
         ]),
         formatMetric(
           'postern_event_loop_delay_seconds',
-          'Delay of the event loop, 99th percentile of the last half minute or of the one that runs, the worse of them.',
+          'Delay of the event loop: the worse 99th percentile of the last half minute and the current one.',
           'gauge',
           [['', Math.max(lastSpan, delay.percentile(99)) / 1e9]],
         ),
@@ -77,6 +79,17 @@ export function createMetrics(
       delay.disable()
     },
   }
+}
+
+function formatRefusals({ refusals, refused }: Pick<StoreCounts, 'refusals' | 'refused'>): string {
+  const samples = refused.map(({ via, code, count }): Sample => {
+    return [`{channel="${escapeLabel(via)}",code="${code}"}`, count]
+  })
+  const help = 'Refusals by channel and code, listed or not.'
+  return [
+    formatMetric('postern_refusals', 'Refusals of all kinds, listed or not.', 'gauge', [['', refusals]]),
+    formatMetric('postern_refusals_total', help, 'counter', samples),
+  ].join('')
 }
 
 function byLabel(label: string, counts: Readonly<Record<string, number>>): Sample[] {
@@ -99,7 +112,7 @@ function formatMetric(name: string, help: string, type: 'gauge' | 'counter', sam
   return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join('')}`
 }
 
-/** Labels `le` as Prometheus writes them. */
+/** The labels `le` of a histogram, as Prometheus writes them. */
 const bounds = [...stageBounds.map(String), '+Inf']
 
 function formatHistograms(histograms: readonly StageHistogram[]): string {
@@ -111,67 +124,4 @@ function formatHistograms(histograms: readonly StageHistogram[]): string {
   })
   const help = 'Seconds that stages of messages took since the start of this gateway, by stage and channel.'
   return [`# HELP ${name} ${help}`, `# TYPE ${name} histogram`, ...lines, ''].join('\n')
-}
-
-interface TokenCount {
-  readonly labels: Readonly<Record<string, string>>
-  readonly tokens: number
-}
-
-/** What agents have spent since this process began. */
-export interface TokenMeter {
-  count(agent: string, usages: readonly TokenUsage[]): void
-  /** What was put in and out: these make the sum. */
-  list(): readonly TokenCount[]
-  /** What of it was cached or thought. */
-  listParts(): readonly TokenCount[]
-}
-
-const kinds = [
-  ['input_tokens', 'input'],
-  ['output_tokens', 'output'],
-] as const
-const parts = [
-  ['cached_input_tokens', 'cached_input'],
-  ['cache_write_input_tokens', 'cache_write_input'],
-  ['reasoning_tokens', 'reasoning'],
-] as const
-
-type Member = (typeof kinds)[number][0] | (typeof parts)[number][0]
-
-/** Agents may name models as they like: of more in one process nobody keeps track one by one. */
-const maxModels = 200
-
-export function createTokenMeter(): TokenMeter {
-  const models = new Set<string>()
-  const [whole, partial] = [new Map<string, TokenCount>(), new Map<string, TokenCount>()]
-
-  function findPlace(agent: string, { provider, model = 'unnamed' }: TokenUsage): TokenCount['labels'] {
-    const place = { agent, ...(provider !== undefined && { provider }), model }
-    const name = JSON.stringify(place)
-    if (!models.has(name) && models.size >= maxModels) return { agent, model: 'other' }
-    models.add(name)
-    return place
-  }
-
-  function add(counts: Map<string, TokenCount>, labels: TokenCount['labels'], tokens: number | undefined): void {
-    if (tokens === undefined) return
-    const name = JSON.stringify(labels)
-    counts.set(name, { labels, tokens: tokens + (counts.get(name)?.tokens ?? 0) })
-  }
-
-  return {
-    count(agent, usages) {
-      for (const usage of usages) {
-        const place = findPlace(agent, usage)
-        const addAll = (counts: Map<string, TokenCount>, members: readonly (readonly [Member, string])[]) => {
-          for (const [member, kind] of members) add(counts, { ...place, kind }, usage[member])
-        }
-        addAll(whole, kinds)
-        addAll(partial, parts)
-      }
-    },
-    list: () => [...whole.values()],
-    listParts: () => [...partial.values()],
-  }
 }

@@ -1,50 +1,50 @@
-import type { Channel, IntakeStore, Refusal, RefusalCode } from '@postern/core'
-import { hasRefusal, isoTime, parseIfJson, rejectionCodes } from '@postern/core'
-import type { Context, Hono } from 'hono'
+// Records refused requests, so that the operator sees them.
+
+import { isoTime, parseIfJson, rejectionCodes } from '@postern/message'
+import type { IntakeStore, Refusal, RefusalCode } from '@postern/pipeline'
+import { codeRefusal, hasRefusal } from '@postern/pipeline'
+import type { Context } from 'hono'
 import { matchedRoutes } from 'hono/route'
+import type { FindRouteOwner } from './route-owners.ts'
+import { ownRoutes } from './route-owners.ts'
 
 interface RefusedAnswersDeps {
-  readonly channels: readonly Pick<Channel<Hono>, 'descriptor' | 'routes'>[]
+  readonly findOwner: FindRouteOwner
   readonly store: Pick<IntakeStore, 'refuse'>
   readonly now: () => number
   addressOf(context: Context): string
 }
 
-/** What is no channel's: pages, discovery, files, the operator's API. */
-const gatewayPlace = 'gateway'
-/** Asked every few seconds by what watches the gateway: what it says stands elsewhere. */
+/** Paths that monitoring polls every few seconds. Their failures are reported elsewhere. */
 const watched: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics'])
 
-/** Goes on to a channel, which answers and is remembered. */
+/** The console forwards these requests to a channel, which records its own refusals. */
 const forwarded = '/operator/chat/'
 
 /**
- * Remembers every request to a channel that was refused, and every one that failed for no fault of the peer's, wherever it went: those the
- * channels have remembered themselves, with more about them, are left out.
+ * Records refused requests to channels, and requests to any route that failed through no fault of the peer. Skips refusals that a channel has
+ * already recorded with more detail.
  */
-export function createRefusedAnswers({ channels, store, now, addressOf }: RefusedAnswersDeps) {
-  const owners = new Map(
-    channels.flatMap(({ descriptor, routes }) => routes.routes.map(({ path }) => [path, descriptor.name] as const)),
-  )
+export function createRefusedAnswers({ findOwner, store, now, addressOf }: RefusedAnswersDeps) {
   return async function rememberAnswer(context: Context): Promise<void> {
     if (hasRefusal(context.req.raw)) return
     const { status } = context.res
     const { method } = context.req
     const matched = matchedRoutes(context)
-    const found = matched.findLast(({ path }) => owners.has(path))
-    const via = found && owners.get(found.path)
+    const owner = findOwner(context)
+    const via = owner?.channel
     if (!(isOurFault(status) || (via !== undefined && isWriting(method, status)))) return
-    const path = found?.path ?? matched.find(each => each.method !== 'ALL')?.path ?? '*'
+    const path = owner?.path ?? matched.find(each => each.method !== 'ALL')?.path ?? '*'
     if (watched.has(path) || path.startsWith(forwarded)) return
-    const place = { via: via ?? gatewayPlace, endpoint: `${method} ${path}`, agent: findAgent(path, context.req.path) }
-    const told = await readProblem(context.res)
-    store.refuse({ at: isoTime(now()), from: addressOf(context), status, ...place, ...told })
+    const request = { via: via ?? ownRoutes, endpoint: `${method} ${path}`, agent: findAgent(path, context.req.path) }
+    const problem = context.error ? codeRefusal(context.error) : await readProblem(context.res)
+    store.refuse({ at: isoTime(now()), from: addressOf(context), status, ...request, ...problem })
   }
 }
 
 const writing: ReadonlySet<string> = new Set(['POST', 'PUT', 'DELETE'])
 
-/** Documents that are not there are asked for all day. */
+/** Returns true if a refused request tried to write. Refused reads are not recorded, because peers ask for missing documents all day. */
 function isWriting(method: string, status: number): boolean {
   return writing.has(method) && status !== 405
 }
@@ -53,14 +53,14 @@ function isOurFault(status: number): boolean {
   return status >= 500 || status === 451
 }
 
-/** The agent that stands in an address. */
+/** Returns the agent that a path names at the position of `:agent` in its route pattern. */
 function findAgent(pattern: string, path: string): string | undefined {
   const at = pattern.split('/').indexOf(':agent')
   const name = at < 0 ? undefined : path.split('/')[at]
   return name?.toLowerCase()
 }
 
-const known: ReadonlySet<unknown> = new Set(rejectionCodes)
+const ownCodes: ReadonlySet<unknown> = new Set(rejectionCodes)
 const codes: Readonly<Record<number, RefusalCode>> = {
   401: 'unsigned',
   403: 'forbidden',
@@ -80,5 +80,5 @@ async function readProblem(answer: Response): Promise<Pick<Refusal, 'code' | 're
   const fault = status === 500 ? 'a fault of the gateway: its log has it' : undefined
   const fallback = codes[status] ?? (status >= 500 ? 'internal' : 'malformed')
   const reason = [detail, fault, title].find(text => typeof text === 'string') ?? `answered ${status}`
-  return { code: known.has(code) ? (code as RefusalCode) : fallback, reason: String(reason) }
+  return { code: ownCodes.has(code) ? (code as RefusalCode) : fallback, reason: String(reason) }
 }

@@ -1,9 +1,10 @@
-import type { OperatorStore, WorkStore } from '@postern/core'
+import type { OperatorStore, WorkStore } from '@postern/pipeline'
 import { expect, onTestFinished, test } from 'vitest'
-import { createMetrics, createTokenMeter } from './metrics.ts'
-import { createStageMeter } from './telemetry/observe-store.ts'
+import { createMetrics } from './metrics.ts'
+import { createStageMeter } from './telemetry/stage-meter.ts'
+import { createTokenMeter } from './token-meter.ts'
 
-const counts = { messages: {}, deliveries: {}, refusals: 0, stopped: {} }
+const counts = { messages: {}, deliveries: {}, refusals: 0, refused: [], stopped: {} }
 const store = { count: async () => counts, nextDue: async () => undefined } as unknown as OperatorStore & WorkStore
 
 /** The lines of the metrics about tokens. */

@@ -1,11 +1,12 @@
+// Formats the first lines that a started gateway prints.
 import { simulatedChannels } from '../channels.ts'
-import type { MadeUpSecret } from '../dev/dev-configs.ts'
-import { softwareVersion } from '../platform/version.ts'
+import type { MadeUpSecret } from '../dev/made-up-secrets.ts'
+import { softwareVersion } from '../system/version.ts'
 import type { Running } from './run.ts'
 
 /**
- * What a newcomer reads first: where it listens, the token, and one line to paste for each channel. `configPath` is what
- * `--config` named: the lines to paste need it, too.
+ * Formats the address, the token, and one line to paste for each channel. `configPath`: the value of `--config`, which the lines to paste need,
+ * too.
  */
 export function formatBanner(
   { gateway, config, listening, madeUp = [] }: Running,
@@ -13,7 +14,7 @@ export function formatBanner(
   configPath?: string,
 ): string {
   const { agents, operatorToken } = gateway
-  const [http, ...others] = listening
+  const [http, ...channelSockets] = listening
   const addresses = agents.list().map(({ name }) => `@${name}@${agents.domain}`)
   const first = agents.defaultAgent ?? agents.list()[0]?.name ?? 'echo'
   const lines = [
@@ -21,8 +22,8 @@ export function formatBanner(
     `Postern ${softwareVersion} listens on ${http?.description}${config.dev ? ' (dev mode)' : ''}`,
     '',
     `  agents    ${addresses.join(', ')}`,
-    ...others.map(({ label = '', description }) => `  ${label.padEnd(10)}${description}`),
-    ...gateway.channels.flatMap(({ entrance }) =>
+    ...channelSockets.map(({ label = '', description }) => `  ${label.padEnd(10)}${description}`),
+    ...gateway.channels.flatMap(({ endpoint: { entrance } }) =>
       entrance ? [`  ${entrance.label.padEnd(10)}${http?.description}${entrance.path}`] : [],
     ),
     `  console   ${http?.description}/operator/${config.dev ? `#${gateway.makeSignInCode()}` : ''}`,
@@ -34,10 +35,13 @@ export function formatBanner(
   return lines.join('\n')
 }
 
-/** Programs outside, such as webhook agents, need the value, too. */
+/** Prints the values, because other programs, such as webhook agents, need them, too. */
 function madeUpLines(madeUp: readonly MadeUpSecret[]): string[] {
   if (madeUp.length === 0) return []
-  const lines = madeUp.map(({ source, key, value }) => `  ${source}=${value}  (${key})`)
+  const lines = madeUp.map(({ source, key, value, opensFor }) => {
+    const shown = opensFor === undefined ? key : `${key}; send ${opensFor}`
+    return `  ${source}=${value}  (${shown})`
+  })
   return ['These secrets are not set, so dev mode made them up for this run:', '', ...lines, '']
 }
 
@@ -45,7 +49,7 @@ function tryLines(agent: string, configPath: string | undefined): string[] {
   const postern = configPath === undefined ? 'npx postern' : `npx postern --config ${configPath}`
   const sends = simulatedChannels.map(via => `  ${postern} send --via ${via} --to ${agent} "hello"`)
   return [
-    'Try it from another terminal, signed and verified for real:',
+    'Try it from another terminal. The messages are really signed and verified:',
     '',
     ...sends,
     '',

@@ -1,22 +1,27 @@
+// Runs a gateway for `postern dev` and `postern start`.
 import { hash } from 'node:crypto'
 import { resolve } from 'node:path'
-import type { Listening, Log } from '@postern/core'
+import type { Log } from '@postern/message'
+import type { Listening } from '@postern/pipeline'
 import type { Simulation } from '@postern/simulation'
 import { listSlices } from '../config/channel-slices.ts'
 import { findUnsafeSettings } from '../config/production.ts'
 import type { ConfigFile } from '../config/read-config.ts'
 import { parseConfigFile } from '../config/read-config.ts'
 import type { Config } from '../config/schema.ts'
-import type { MadeUpSecret } from '../dev/dev-configs.ts'
 import { createDevConfigs, devDefaults, fillAll } from '../dev/dev-configs.ts'
-import { reloadOnChange } from '../dev/reload.ts'
+import type { MadeUpSecret } from '../dev/made-up-secrets.ts'
 import { connectSimulation, createSimulationRoutes, publishKeys } from '../dev/simulation.ts'
 import type { Gateway } from '../gateway.ts'
 import { openGateway } from '../gateway.ts'
+import type { SecretMask } from '../masking/secret-mask.ts'
+import { createSecretMask } from '../masking/secret-mask.ts'
+import { listSecretTexts } from '../masking/secret-settings.ts'
 import { createLog } from '../observe/log.ts'
-import { keepOperatorToken, removeRunFile, writeRunFile } from '../platform/run-file.ts'
+import { keepOperatorToken, removeRunFile, writeRunFile } from '../system/run/run-file.ts'
+import type { GatewayClock } from '../system/test-clock.ts'
 import { listSettings } from './config-print.ts'
-import { startMemorySaver } from './memory-saver.ts'
+import { handleSignals } from './signals.ts'
 
 export interface Running {
   readonly gateway: Gateway
@@ -30,19 +35,23 @@ export interface Running {
 /** A gateway in a simulated network. */
 export interface SimulatedGateway extends Running {
   readonly simulation: Simulation
-  /** What the file says, with what dev mode adds. */
+  /** The configuration of the file with dev mode’s values. */
   readonly given: Config
-  /** What another file means in this network. @throws AggregateError of ConfigErrors */
+  /** Parses another file for this network. @throws AggregateError of ConfigErrors */
   parse(file: ConfigFile): Config
-  /** Goes on with another configuration; the network knows it then. @throws ConfigError, AggregateError of them */
+  /** Applies another configuration to the gateway and to the network. @throws ConfigError, AggregateError of them */
   reload(config: Config): Promise<void>
 }
 
-/** `postern dev`: a simulated gateway that ends with the process, and goes by its files as they change. `readFile` reads them again. */
-export async function runDev(file: ConfigFile, readFile = async () => file): Promise<SimulatedGateway> {
-  const opened = await openDev(file, { isReloadable: true })
+/** Runs `postern dev`: a gateway in a simulated network that applies changes of its files. `readFile` reads them again. */
+export async function runDev(
+  file: ConfigFile,
+  { readFile = async () => file, adopts }: RunOptions & { readFile?(): Promise<ConfigFile> } = {},
+): Promise<SimulatedGateway> {
+  const opened = await openDev(file, { isReloadable: true, adopts })
   const { gateway, given, parse, reload } = opened
   const readConfig = async () => parse(await readFile())
+  const { reloadOnChange } = await import('../dev/reload.ts')
   const endReload = reloadOnChange({ gateway, folder: file.baseDir, given, readConfig, reload })
   const stop = () => {
     endReload()
@@ -53,19 +62,30 @@ export async function runDev(file: ConfigFile, readFile = async () => file): Pro
   return running
 }
 
+type RunOptions = Pick<OpenOptions, 'adopts'>
+
 interface OpenOptions {
   /** Default: lines on standard output, at the level of the configuration. */
   readonly log?: Log | undefined
-  /** Whether its configuration may change while it runs. */
+  /** True if the configuration may change while the gateway runs. */
   readonly isReloadable?: boolean
+  /** True if the gateway adopts data of another mode or origin. */
+  readonly adopts?: boolean | undefined
+  /** A network that stays open when the gateway stops; default: a new one that closes with the gateway. */
+  readonly simulation?: Simulation | undefined
+  /** Default: the clock of the machine. */
+  readonly clock?: GatewayClock | undefined
 }
 
-/** Unsafe switches allowed, and a simulated network for whatever the file leaves open. @throws ConfigError, AggregateError of them */
+/** Opens a gateway that allows unsafe settings, in a simulated network. @throws ConfigError, AggregateError of them */
 export async function openDev(file: ConfigFile, options: OpenOptions = {}): Promise<SimulatedGateway> {
   const { openSimulation } = await import('@postern/simulation')
-  const simulation = await openSimulation()
+  const simulation = options.simulation ?? (await openSimulation())
+  const closeOwn = async () => {
+    if (!options.simulation) await simulation.close()
+  }
   const { given, configs, running } = await openSimulated(file, { ...options, simulation }).catch(async error => {
-    await simulation.close()
+    await closeOwn()
     throw error
   })
   const { gateway } = running
@@ -78,15 +98,16 @@ export async function openDev(file: ConfigFile, options: OpenOptions = {}): Prom
     given,
     parse: configs.parse,
     async reload(config) {
-      const open = await gateway.reload(admitOperator(config, hash('sha256', gateway.operatorToken)))
+      const open = await gateway.reload(admitDevCallers(config, { operatorToken: gateway.operatorToken, simulation }))
       connectSimulation(simulation, config, open)
       publishing = publishKeys(simulation, gateway)
       await publishing
     },
     async stop() {
-      // It reads the store, which closes.
+      // Publishing reads the store, which closes next.
       await publishing.catch(() => undefined)
       await running.stop()
+      await closeOwn()
     },
   }
 }
@@ -94,62 +115,77 @@ export async function openDev(file: ConfigFile, options: OpenOptions = {}): Prom
 async function openSimulated(file: ConfigFile, options: RunningOptions & { readonly simulation: Simulation }) {
   const configs = createDevConfigs(options.simulation)
   const given = configs.parse(file)
-  let { tree } = file
-  const parse = (other: ConfigFile) => {
-    ;({ tree } = other)
-    return configs.parse(other)
+  const mask = createSecretMask(listSecretTexts(file))
+  let newest = file
+  const parse = (changed: ConfigFile) => {
+    newest = changed
+    mask.learn(listSecretTexts(changed))
+    return configs.parse(changed)
   }
-  const running = await openRunning(given, file, { ...options, readTree: () => tree })
+  const running = await openRunning(given, file, { ...options, mask, readGiven: () => newest })
   return { given, configs: { ...configs, parse }, running }
 }
 
-/** `postern start`: exactly what the file says; refuses what is unsafe outside of dev mode. @throws AggregateError */
-export async function runProduction(file: ConfigFile): Promise<Running> {
+/** Runs `postern start`: a gateway with exactly the configuration of the file. @throws AggregateError if settings are unsafe outside of dev mode */
+export async function runProduction(file: ConfigFile, { adopts }: RunOptions = {}): Promise<Running> {
   const tree = file.tree.dev === true ? fillAll(file.tree, devDefaults) : file.tree
-  const running = await openRunning(parseConfigFile({ ...file, tree }, findUnsafeSettings), file, {
-    readTree: () => file.tree,
-  })
+  const running = await openRunning(parseConfigFile({ ...file, tree }, findUnsafeSettings), file, { adopts })
   ownProcess(running)
   return running
 }
 
 interface RunningOptions extends OpenOptions {
-  /** What the file and the variables say, before defaults. */
-  readTree?(): object
-  readonly simulation?: Simulation
+  /** Returns the values of the file and the variables, before defaults. */
+  readGiven?(): Pick<ConfigFile, 'tree' | 'references'>
+  readonly mask?: SecretMask
 }
 
 async function openRunning(
   given: Config,
-  { baseDir, path: configPath }: Pick<ConfigFile, 'baseDir' | 'path'>,
-  { simulation, log: givenLog, isReloadable, readTree = () => given }: RunningOptions = {},
+  file: ConfigFile,
+  { simulation, log: givenLog, isReloadable, adopts, clock, readGiven = () => file, ...masking }: RunningOptions = {},
 ): Promise<Running> {
+  const { baseDir, path: configPath } = file
+  const { mask = createSecretMask(listSecretTexts(file)) } = masking
   const operatorToken = findOperatorToken(given, baseDir)
-  const config = given.dev ? admitOperator(given, hash('sha256', operatorToken)) : given
+  const config = given.dev ? admitDevCallers(given, { operatorToken, simulation }) : given
   const directory = resolve(baseDir, config.data)
   const log = givenLog ?? createLog({ level: config.log.level, readable: config.dev && process.stdout.isTTY === true })
-  const extraOperations = simulation ? createSimulationRoutes(simulation) : []
+  const findGateway = () => ({ agents: gateway.agents, store: gateway.store.forOperators, deciding: gateway })
+  const extraOperations = simulation ? createSimulationRoutes({ simulation, findGateway }) : []
   const onUnusable = (error: Error) => {
-    process.stderr.write(`${error.message}\n`)
+    process.stderr.write(`${mask.hideIn(error.message)}\n`)
     process.exitCode = 1
     process.kill(process.pid, 'SIGTERM')
   }
-  const gateway = await openGateway(config, {
-    ...{ baseDir, configPath, log, operatorToken, onUnusable, extraOperations, isReloadable },
-    listSettings: config => listSettings({ config, given: readTree(), environment: process.env }),
-  })
   const isSimulating = simulation !== undefined
+  const gateway: Gateway = await openGateway(config, {
+    ...{
+      baseDir,
+      configPath,
+      log,
+      operatorToken,
+      onUnusable,
+      extraOperations,
+      isReloadable,
+      isSimulating,
+      adopts,
+      clock,
+      mask,
+    },
+    listSettings: config => {
+      const { tree: given, references } = readGiven()
+      return listSettings({ config, given, references, environment: process.env })
+    },
+  })
   const listening = await openEndpoints(gateway, directory, isSimulating).catch(async error => {
-    // What is open would keep the process alive without an endpoint.
+    // Open resources would keep the process alive without an endpoint.
     await gateway.stop()
     throw error
   })
-  const memorySaver = startMemorySaver()
   const stop = async () => {
-    memorySaver.stop()
     removeRunFile(directory)
     await gateway.stop()
-    await simulation?.close()
   }
   return { gateway, config, listening, stop }
 }
@@ -164,38 +200,34 @@ async function openEndpoints(
   return listening
 }
 
-/** In dev mode the operator's token opens what channels open to it. */
-function admitOperator(config: Config, digest: string): Config {
+interface DevCallerOptions {
+  readonly operatorToken: string
+  readonly simulation: Simulation | undefined
+}
+
+/** Lets the operator’s token and the simulation’s tokens call the channels in dev mode. */
+function admitDevCallers(config: Config, { operatorToken, simulation }: DevCallerOptions): Config {
+  const callers = {
+    origin: config.origin,
+    operatorDigest: hash('sha256', operatorToken),
+    issuers: simulation ? [simulation.a2a.issuerConfig, simulation.a2a.deadIssuerConfig] : [],
+  }
   const members = listSlices(config).map(({ module, config: own }) => [
     module.descriptor.name,
-    module.admitOperator?.(own, digest) ?? own,
+    module.admitDevCallers?.(own, callers) ?? own,
   ])
   return { ...config, ...Object.fromEntries(members) }
 }
 
-/** The configured token; in dev mode one that is made once and kept beside the data. */
+/** Returns the configured token, or in dev mode one that is created once and kept beside the data. */
 export function findOperatorToken(config: Pick<Config, 'operator_token' | 'data'>, baseDir: string): string {
   return config.operator_token ?? keepOperatorToken(resolve(baseDir, config.data))
 }
 
-/** The process runs for this gateway alone, and ends with it. */
+/** Lets the process end with this gateway, which is the only one in it. */
 function ownProcess({ gateway, stop }: Running): void {
-  const { log } = gateway.platform
-  stopOnSignals(stop, log)
-  // A promise that an agent's module forgot must not take every other conversation down with it.
-  process.on('unhandledRejection', error => log.error({ err: error }, 'a promise was rejected that nobody waited for'))
-}
-
-function stopOnSignals(stop: () => Promise<void>, log: Log): void {
-  let isStopping = false
-  const onSignal = async (signal: string) => {
-    if (isStopping) return
-    isStopping = true
-    log.info({ signal }, 'stopping')
-    const overdue = setTimeout(() => process.exit(1), 10_000)
-    await stop().catch(error => log.error({ err: error }, 'stopping failed'))
-    clearTimeout(overdue)
-    process.exit(process.exitCode ?? 0)
-  }
-  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => void onSignal(signal))
+  const { log } = gateway.system
+  handleSignals(stop, log)
+  // A forgotten promise in an agent’s module must not end every other conversation.
+  process.on('unhandledRejection', error => log.error({ err: error }, 'a promise was rejected without a handler'))
 }

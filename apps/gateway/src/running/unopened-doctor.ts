@@ -1,43 +1,49 @@
+// Checks the installation when the gateway cannot open.
+
 import { resolve } from 'node:path'
-import { listConfigFaults } from '../commands/config-fault.ts'
+import { listConfigFaults, noLog } from '@postern/message'
+import type { CheckGroup, DoctorReport, MachineDeps } from '@postern/operator'
+import { readMachineFacts } from '@postern/operator'
+import { runChecks, runMachineChecks } from '@postern/operator/doctor'
+import { minimumNode } from '../../bin/launch.mjs'
+import { describeInstallation } from '../compose/doctor-deps.ts'
+import { openOutside } from '../compose/outside.ts'
 import type { ConfigFile } from '../config/read-config.ts'
 import type { Config } from '../config/schema.ts'
 import { effectiveConfig } from '../dev/dev-configs.ts'
-import type { MachineDeps } from '../doctor/deps.ts'
-import { realMachine } from '../doctor/machine-facts.ts'
-import { openOutside } from '../doctor/outside.ts'
-import type { CheckGroup, DoctorReport } from '../doctor/report.ts'
-import { runChecks, runMachineChecks } from '../doctor/run-checks.ts'
-import { createPlatform, noLog } from '../platform/platform.ts'
+import { createSystem } from '../system/system.ts'
 
 interface UnopenedOptions {
-  /** Why there is no gateway to ask. */
+  /** The error that kept the gateway from opening. */
   readonly fault: unknown
   readonly groups: readonly CheckGroup[]
   readFile(): Promise<ConfigFile>
 }
 
-/** The checks where no gateway could be opened: what asks one is skipped, the rest is asked from here. */
+/** Runs the checks without a gateway. It skips those that need one, and runs the others in this process. */
 export async function examineUnopenedGateway({ fault, groups, readFile }: UnopenedOptions): Promise<DoctorReport> {
   const { file, config } = await readUsable(readFile)
-  const places = config ?? unreadConfig
-  const platform = createPlatform(places, { log: noLog, slices: [] })
+  const settings = config ?? unreadConfig
+  const system = createSystem(settings, { log: noLog, slices: [] })
   const faults = listConfigFaults(fault)
   const machine: MachineDeps = {
-    directory: resolve(file?.baseDir ?? process.cwd(), places.data),
+    directory: resolve(file?.baseDir ?? process.cwd(), settings.data),
     configPath: file?.path,
-    facts: realMachine,
-    outside: openOutside(platform, places),
-    now: platform.now,
+    facts: readMachineFacts(minimumNode),
+    outside: openOutside(system, settings),
+    now: system.now,
     configFaults: config ? [] : faults,
     openFaults: config ? faults : [],
   }
   try {
     return config
-      ? await runChecks({ ...machine, config, gateway: undefined, isRunning: false }, groups)
+      ? await runChecks(
+          { ...machine, ...describeInstallation(config, machine), gateway: undefined, isRunning: false },
+          groups,
+        )
       : await runMachineChecks(machine, groups)
   } finally {
-    platform.close()
+    system.close()
   }
 }
 
@@ -56,10 +62,10 @@ async function readUsable(readFile: () => Promise<ConfigFile>): Promise<UsableFi
   }
 }
 
-/** What is asked where nothing is known: the machine, and the time. */
+/** Settings for checks of the machine and the time if the configuration cannot be read. */
 const unreadConfig = {
   origin: 'https://unread.invalid',
   data: '.postern',
   dev: false,
-  network: { allow_private: [], loopback: {} },
+  network: { allow_private: [], allow_private_push: [], loopback: {} },
 }

@@ -1,11 +1,17 @@
-// What `postern/testing` is: a gateway for tests of agents, with the simulated network around it.
+// Exports `postern/testing`: a gateway for tests of agents, with a simulated network.
+export type { InboxItem, SentPart } from '@postern/simulation'
+export type { StartGatewayOptions } from './start-gateway.ts'
+export { startGateway } from './start-gateway.ts'
 export type {
+  AnswerRecord,
   ChatEvent,
   ChatRequest,
   ChatResult,
+  NamedMessage,
+  NamedRequirement,
   PeerMessage,
   PeerReply,
   StartedGateway,
-  StartGatewayOptions,
-} from './start-gateway.ts'
-export { startGateway } from './start-gateway.ts'
+} from './started-gateway.ts'
+export type { RecordedContext, TestContextOptions, TestMessage } from './test-context.ts'
+export { createTestContext, createTestMessage } from './test-context.ts'

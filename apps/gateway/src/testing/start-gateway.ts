@@ -1,13 +1,26 @@
+// Starts a gateway for tests of agents, in a simulated network.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { parseJsonText } from '@postern/core'
-import type { SendRequest, SendResult } from '@postern/simulation'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { withGivenModules, withNewOperatorModules } from '@postern/agents'
+import { lazy } from '@postern/message'
+import { describeError } from '@postern/operator'
+import type { Simulation } from '@postern/simulation'
+import { openSimulation } from '@postern/simulation'
 import { readConfigFile } from '../config/read-config.ts'
 import type { Settings } from '../config/settings.ts'
+import { decideNamed } from '../dev/decide.ts'
 import { createLog } from '../observe/log.ts'
 import type { SimulatedGateway } from '../running/run.ts'
 import { openDev } from '../running/run.ts'
+import type { TestClock } from '../system/test-clock.ts'
+import { createTestClock } from '../system/test-clock.ts'
+import type { AgentStarts } from '../work/agent-starts.ts'
+import { readChatRun } from './chat.ts'
+import { locateModules } from './given-modules.ts'
+import { readAnswerOf, readRecord } from './records.ts'
+import type { StartedGateway } from './started-gateway.ts'
 
 export interface StartGatewayOptions {
   /**
@@ -25,7 +38,19 @@ export interface StartGatewayOptions {
    */
   readonly settings?: Settings
   /**
-   * What is logged. Default: `error`.
+   * Modules that the test has imported already, in place of those that the gateway would load: so mocks of the test reach them. By the name of an
+   * agent, or by the path of a module as the configuration has it, such as one of tools.
+   *
+   * @example
+   * import { defineAgent } from 'postern'
+   * import { startGateway } from 'postern/testing'
+   *
+   * const desk = defineAgent({ handle: () => 'We are closed.' })
+   * await startGateway({ modules: { desk } })
+   */
+  readonly modules?: Readonly<Record<string, object>>
+  /**
+   * Level of the log. Default: `error`.
    *
    * @example
    * await startGateway({ log: 'debug' })
@@ -33,43 +58,11 @@ export interface StartGatewayOptions {
   readonly log?: 'debug' | 'info' | 'warn' | 'error' | 'silent'
 }
 
-/** A message from a peer of the simulated network: a person of a fediverse server, another agent, a mailbox. */
-export type PeerMessage = Omit<SendRequest, 'fault'>
-export type PeerReply = SendResult
-
-export interface StartedGateway {
-  /** Where it listens, such as `http://127.0.0.1:40001`. */
-  readonly url: string
-  /** Bearer token of the operator's API, which also opens the chat. */
-  readonly token: string
-  /**
-   * Sends a message that is really signed, and waits for the answer.
-   *
-   * @example
-   * const { reply } = await gateway.send({ via: 'email', to: 'desk', text: 'hello' })
-   * expect(reply?.text).toContain('hello')
-   */
-  send(request: PeerMessage): Promise<PeerReply>
-  /**
-   * Says something in the chat, and waits for the end of the run.
-   *
-   * @example
-   * const { text, thread } = await gateway.chat({ to: 'desk', text: 'hello' })
-   * const next = await gateway.chat({ to: 'desk', text: 'and now?', thread })
-   */
-  chat(request: ChatRequest): Promise<ChatResult>
-  /**
-   * Ends the gateway and deletes what it has stored.
-   *
-   * @example
-   * afterAll(() => gateway.stop())
-   */
-  stop(): Promise<void>
-}
-
 /**
- * Starts a gateway with the agents of a project and a simulated network, on free ports, with a data folder of its own.
- * @throws ConfigError, AggregateError of them, when the configuration or an agent has a fault
+ * Starts a gateway with the agents of a project and a simulated network, on free ports, with a data folder of its own. It loads the agents and
+ * what they import anew, so no gateway sees what another one in the process has left in a module.
+ * It waits a second for `start()` of the agents.
+ * @throws ConfigError, AggregateError of them, when the configuration or an agent has a fault. @throws Error when `start()` of an agent fails
  *
  * @example
  * import { startGateway } from 'postern/testing'
@@ -86,99 +79,124 @@ export interface StartedGateway {
  *   expect(reply?.text).toContain('hello')
  * })
  */
-export async function startGateway({
-  folder = process.cwd(),
-  settings,
-  log = 'error',
-}: StartGatewayOptions = {}): Promise<StartedGateway> {
+export async function startGateway(options: StartGatewayOptions = {}): Promise<StartedGateway> {
   const data = mkdtempSync(join(tmpdir(), 'postern-test-'))
-  const remove = () => rmSync(data, { recursive: true, force: true })
+  const clock = createTestClock()
+  const simulation = await openSimulation(clock)
+  const run = createRuns({ ...options, data, simulation, clock })
+  const end = lazy(async () => {
+    await run.stop()
+    await simulation.close()
+    rmSync(data, { recursive: true, force: true })
+  })
   try {
-    const environment = { ...process.env, ...freePorts, POSTERN_DATA: data }
-    const file = await readConfigFile({ environment, workingDir: resolve(folder), settings })
-    return describeGateway(await openDev(file, { log: createLog({ level: log, readable: true }) }), remove)
+    await run.start()
+    return describeGateway(run, end)
   } catch (error) {
-    remove()
+    await end()
     throw error
   }
 }
 
-/** Tests run side by side, and beside a gateway of the developer's. */
+/** Takes free ports, because tests run side by side, and beside a developer’s own gateway. */
 const freePorts = { POSTERN_LISTEN_PORT: '0', POSTERN_EMAIL_LISTEN_PORT: '0' }
 
-function describeGateway(
-  { gateway, listening, simulation, stop }: SimulatedGateway,
-  remove: () => void,
-): StartedGateway {
+/** Successive runs of one gateway, on the same data and in the same network. */
+interface Runs {
+  readonly clock: TestClock
+  /** Returns the present run, or the last one. */
+  current(): SimulatedGateway
+  /** Starts a run. A later run gets the HTTP port of the first one. @throws ConfigError, AggregateError of them */
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+interface RunsOptions extends StartGatewayOptions {
+  readonly data: string
+  readonly simulation: Simulation
+  readonly clock: TestClock
+}
+
+function createRuns(options: RunsOptions): Runs {
+  const { folder = process.cwd(), settings, modules = {}, log = 'error', data, simulation, clock } = options
+  let last: SimulatedGateway | undefined
+  let isRunning = false
+  const current = () => {
+    if (!last) throw new Error('the gateway was not started')
+    return last
+  }
+  return {
+    clock,
+    current,
+    async start() {
+      const port = last?.listening[0]?.port
+      const ports = { ...freePorts, ...(port !== undefined && { POSTERN_LISTEN_PORT: String(port) }) }
+      const environment = { ...process.env, ...ports, POSTERN_DATA: data }
+      last = await withNewOperatorModules(async () => {
+        const file = await readConfigFile({ environment, workingDir: resolve(folder), settings })
+        const options = { log: createLog({ level: log, readable: true }), simulation, clock }
+        return withGivenModules(locateModules(modules, file), () => openDev(file, options))
+      })
+      isRunning = true
+      await checkStarts(last.gateway.starts())
+    },
+    async stop() {
+      if (isRunning) await current().stop()
+      isRunning = false
+    },
+  }
+}
+
+/** The time that `start()` of the agents gets, ms. In some agents it goes on as long as the gateway runs. */
+const startMs = 1_000
+
+/** @throws Error, AggregateError of them, if an agent has failed to start */
+async function checkStarts({ firstEnded, listFailed }: AgentStarts): Promise<void> {
+  const waiting = new AbortController()
+  await Promise.race([firstEnded, sleep(startMs, undefined, waiting).catch(() => undefined)])
+  waiting.abort()
+  const [fault, ...further] = listFailed().map(
+    ({ agent, error }) => new Error(`The agent "${agent}" failed to start: ${describeError(error)}`, { cause: error }),
+  )
+  if (fault) throw further.length === 0 ? fault : new AggregateError([fault, ...further], 'Agents failed to start')
+}
+
+function describeGateway(run: Runs, end: () => Promise<void>): StartedGateway {
+  const { listening, gateway } = run.current()
+  // A later run has the same address.
   const url = listening[0]?.description ?? ''
   const token = gateway.operatorToken
-  const runs = gateway.channels.flatMap(({ entrance }) => entrance?.path ?? [])[0] ?? ''
+  const runs = gateway.channels.flatMap(({ endpoint }) => endpoint.entrance?.path ?? [])[0] ?? ''
   return {
     url,
     token,
-    send: request => simulation.send(request),
-    chat({ to, ...request }) {
+    async send({ text = '', ...request }) {
+      const { simulation, gateway } = run.current()
+      const result = await simulation.send({ ...request, text })
+      return { ...result, ...(await readAnswerOf(result.id, gateway.store)) }
+    },
+    async chat({ to, from, ...request }) {
+      const { simulation, gateway, config } = run.current()
       const path = to === undefined ? runs : runs.replace('/agent/', `/agents/${encodeURIComponent(to)}/`)
-      return readChatRun(request, { url: `${url}${path}`, token })
+      const audience = `${config.origin}/api/v1`
+      const access = from === undefined ? token : await simulation.a2a.token({ sub: from, audience })
+      const { messageId, ...result } = await readChatRun(request, { url: `${url}${path}`, token: access })
+      return { ...result, ...(await readAnswerOf(messageId, gateway.store)) }
     },
-    async stop() {
-      await stop()
-      remove()
+    record: message => readRecord(message, run.current().gateway.store),
+    inbox: persona => run.current().simulation.listInbox(persona),
+    follow: (persona, agent) => run.current().simulation.follow(persona, agent),
+    async decide(requirement, outcome, args) {
+      const { gateway } = run.current()
+      const number = await decideNamed(requirement, { outcome, args }, gateway)
+      const { response } = await readRecord(number, gateway.store)
+      return { number, parts: response?.parts ?? [] }
     },
+    clock: run.clock,
+    async restart() {
+      await run.stop()
+      await run.start()
+    },
+    stop: end,
   }
-}
-
-interface ChatDeps {
-  /** Where runs are started, such as `http://127.0.0.1:8787/api/v1/agent/runs`. */
-  readonly url: string
-  readonly token: string
-}
-
-/** One run of the chat, as a browser starts it. */
-export interface ChatRequest {
-  readonly text: string
-  /** Name of the agent; default: the default agent. */
-  readonly to?: string | undefined
-  /** Conversation; default: a new one. */
-  readonly thread?: string | undefined
-}
-
-export interface ChatResult {
-  readonly thread: string
-  /** What the agent said. */
-  readonly text: string
-  /** Every event of the run, in order. */
-  readonly events: readonly ChatEvent[]
-}
-
-/** An AG-UI event. */
-export interface ChatEvent {
-  readonly type: string
-  readonly [member: string]: unknown
-}
-
-/** Starts a run and reads it to its end. @throws Error when the gateway refuses it */
-async function readChatRun(
-  { text, thread = crypto.randomUUID() }: Omit<ChatRequest, 'to'>,
-  { url, token }: ChatDeps,
-): Promise<ChatResult> {
-  const body = {
-    threadId: thread,
-    runId: crypto.randomUUID(),
-    messages: [{ id: crypto.randomUUID(), role: 'user', content: text }],
-  }
-  const answer = await fetch(url, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  })
-  const stream = await answer.text()
-  if (!answer.ok) throw new Error(`Cannot chat: the gateway answered ${answer.status} ${stream}`)
-  const events = readEvents(stream)
-  const said = events.flatMap(({ type, delta }) => (type === 'TEXT_MESSAGE_CONTENT' ? [String(delta)] : []))
-  return { thread, text: said.join(''), events }
-}
-
-function readEvents(stream: string): readonly ChatEvent[] {
-  return [...stream.matchAll(/^data: ?(.*)$/gm)].map(([, json = '']) => parseJsonText(json) as ChatEvent)
 }

@@ -1,45 +1,58 @@
-import type { Store } from '@postern/core'
+// Remembers which agents an operator has paused, for every gateway of the store.
+import type { Store } from '@postern/pipeline'
 import type { RecordStore } from '@postern/transcript'
 
 export interface PausedAgents {
   isPaused(agent: string): boolean
-  /** From now on, in every gateway of the store, and after a restart. */
+  /** Pauses or resumes an agent, in every gateway of the store, and beyond a restart. */
   setPaused(agent: string, isPaused: boolean): Promise<void>
-  /** How many turns of an agent may run at once; none of a paused one. Changes with every pause. */
+  /** The number of turns of each agent that may run at once; 0 while it is paused. Changes with every pause. */
   readonly turnsOf: ReadonlyMap<string, number>
   close(): void
 }
 
 interface PausedAgentsOptions {
   readonly store: Pick<Store, 'listen' | 'notify'> & { readonly records: RecordStore }
-  /** Without a pause. */
+  /** The number of turns without a pause. */
   readonly concurrency: ReadonlyMap<string, number>
+  /** Time between two readings of the pauses, ms; default: 5 s. A hint of a change may be lost. */
+  readonly everyMs?: number
 }
 
 const kind = 'paused-agent'
 const owner = 'operator'
 const topic = 'paused-agents'
-const mostListed = 1_000
+const maxListed = 1_000
 
-/** Agents whose messages wait until an operator resumes them: they are admitted, and no turn of them begins. */
-export async function openPausedAgents({ store, concurrency }: PausedAgentsOptions): Promise<PausedAgents> {
+/** Opens the pauses. Messages to a paused agent are admitted, but none of its turns begins. */
+export async function openPausedAgents({
+  store,
+  concurrency,
+  everyMs = 5_000,
+}: PausedAgentsOptions): Promise<PausedAgents> {
   const { records } = store
   const turnsOf = new Map(concurrency)
   const read = async () => {
-    const listed = await records.list(kind, owner, { limit: mostListed })
+    const listed = await records.list(kind, owner, { limit: maxListed })
     turnsOf.clear()
-    for (const [agent, most] of concurrency) turnsOf.set(agent, most)
+    for (const [agent, maxTurns] of concurrency) turnsOf.set(agent, maxTurns)
     for (const { key } of listed) turnsOf.set(key, 0)
   }
   await read()
-  const close = store.listen(topic, () => void read().catch(() => undefined))
+  // While the store does not answer, the last known pauses count.
+  const readAgain = () => void read().catch(() => undefined)
+  const unlisten = store.listen(topic, readAgain)
+  const timer = setInterval(readAgain, everyMs).unref()
   return {
     turnsOf,
-    close,
+    close() {
+      clearInterval(timer)
+      unlisten()
+    },
     isPaused: agent => turnsOf.get(agent) === 0,
     async setPaused(agent, isPaused) {
-      const place = { kind, owner, key: agent }
-      await (isPaused ? records.put(place, {}) : records.remove(place))
+      const recordKey = { kind, owner, key: agent }
+      await (isPaused ? records.put(recordKey, {}) : records.remove(recordKey))
       await read()
       store.notify(topic, { kind: 'changed' })
     },

@@ -1,35 +1,37 @@
-import { createHmac, randomBytes } from 'node:crypto'
+// Starts the worker that runs turns and deliveries, and the agents that speak unasked.
+import { createHmac } from 'node:crypto'
 import type { AgentDeps } from '@postern/agents'
+import type { Log } from '@postern/message'
 import type {
   Channel,
   LeftAloneHost,
-  LookupStore,
   PeopleDeps,
-  Platform,
   PublisherDeps,
   RequirementDeps,
   RetryPolicy,
+  SecretStore,
   Store,
   TurnContext,
-  WhyStore,
   Worker,
-} from '@postern/core'
-import { bindLog, createBreaker, createPublisher, startWorker } from '@postern/core'
+} from '@postern/pipeline'
+import { createBreaker, createCallBudget, createPublisher, startWorker } from '@postern/pipeline'
 import { readStoreNote } from '@postern/transcript'
 import type { ChannelSlice } from '../config/channel-slices.ts'
 import { readMentionFanoutLimits } from '../config/loops.ts'
 import type { Config } from '../config/schema.ts'
 import type { PublishedAttachments } from '../files/attachments.ts'
 import { createFileFetcher } from '../files/kept-files.ts'
-import type { GatewayPlatform } from '../platform/platform.ts'
+import type { GatewaySystem } from '../system/system.ts'
+import type { AgentStarts } from './agent-starts.ts'
+import { startAgents } from './agent-starts.ts'
 
 interface WorkDeps {
   readonly config: Config
   readonly slices: readonly ChannelSlice[]
   readonly store: Store
-  /** The name in our leases. */
+  /** The name of this gateway in its leases. */
   readonly holder: string
-  readonly platform: GatewayPlatform
+  readonly system: GatewaySystem
   readonly agents: AgentDeps
   readonly channels: readonly Channel[]
   readonly attachments: PublishedAttachments
@@ -37,30 +39,37 @@ interface WorkDeps {
   readonly people: PeopleDeps
   readonly countUsage: NonNullable<TurnContext['countUsage']>
   readonly traceparentOf: TurnContext['traceparentOf']
-  /** How many turns of an agent at once, where that is not `slots.turnsPerAgent`. */
+  readonly noteStep: TurnContext['noteStep']
+  /** The concurrent turns of agents for which it is not `slots.turnsPerAgent`. */
   readonly turnsOf: ReadonlyMap<string, number>
+  /** Counts turns of an agent that still run under a former configuration. */
+  turnsElsewhere(agent: string): number
 }
 
-export interface Work extends Pick<Worker, 'untilTurnsEnd'> {
-  /** Agents that were opened anew begin; what the former ones began is told to end. */
+export interface Work extends Pick<Worker, 'untilTurnsEnd' | 'countTurns'> {
+  /** Starts agents that were reopened, and asks the former ones to end. */
   restartAgents(): void
-  /** Hosts that nothing is delivered to now. */
+  /** Returns the newest `start()` of each agent. */
+  starts(): AgentStarts
+  /** Returns hosts that get no deliveries at the moment. */
   listLeftAlone(): readonly LeftAloneHost[]
-  /** Takes nothing new, finishes or gives back what runs. To stop again with another time is possible: the shorter one counts. */
+  /** Takes no new work, and finishes or returns the running work. A second call may shorten the time. */
   stop(graceMs: number): Promise<void>
 }
 
-/** Of a gateway that only takes messages in. */
+/** The work of a gateway that only accepts messages. */
 export const noWork: Work = {
   untilTurnsEnd: async () => undefined,
+  countTurns: () => 0,
   restartAgents() {},
+  starts: () => ({ listFailed: () => [], firstEnded: Promise.resolve() }),
   listLeftAlone: () => [],
   stop: async () => undefined,
 }
 
 /**
- * How much runs at once. A host that hangs holds each of its eight deliveries for as long as a try may take, and strangers make up
- * as many hosts as they like: there is room for sixty of them beside everybody else.
+ * The number of turns and deliveries at once. A host that hangs blocks its eight deliveries for the whole attempt, and strangers can make up
+ * hosts: sixty of them leave slots for everybody else. All mail has a quarter of the slots.
  */
 export const slots = {
   turnSlots: 128,
@@ -71,32 +80,52 @@ export const slots = {
   leaseMs: 60_000,
 } as const
 
-/** Answers, delivers, and lets agents speak of themselves. */
+/** Counts the turns that may run at once. Each agent has its own slots, so that none waits for another one that hangs. */
+function countTurnSlots({ agents }: Pick<Config, 'agents'>): number {
+  const agentSlots = Object.values(agents).reduce((sum, { concurrency = slots.turnsPerAgent }) => sum + concurrency, 0)
+  return Math.max(slots.turnSlots, agentSlots)
+}
+
+/**
+ * A turn fails after this many crashes of the process, from the second one on while it ran alone. A smaller number would blame turns that ran when
+ * somebody killed the gateway, because they run first at each start. In the tests that kill it thirty times, two was too small.
+ */
+const maxCrashes = 5
+
 export function startWork(gateway: WorkDeps): Work {
-  const { platform, channels, requirements, people, countUsage, traceparentOf } = gateway
+  const { channels, requirements, people, countUsage, traceparentOf, noteStep } = gateway
+  // Work becomes due by the clock of the store.
+  const system = { ...gateway.system, now: gateway.store.now }
   const retry = retryPolicyOf(gateway.config)
   const turnContext = {
-    ...openTurnParts(gateway),
-    ...{ retry, maxCrashes: 5, findAgent: gateway.agents.findRunning, requirements, people, countUsage },
-    fetchFile: createFileFetcher(gateway.slices, platform),
+    ...openTurnDeps({ ...gateway, system }),
+    callBudget: createCallBudget(gateway.config.limits.loop.calls_per_message),
+    ...{ retry, maxCrashes, findAgent: gateway.agents.findRunning, requirements, people, countUsage },
+    fetchFile: createFileFetcher(gateway.slices, system),
     ...(traceparentOf && { traceparentOf }),
+    ...(noteStep && { noteStep }),
   }
-  const breaker = createBreaker(platform)
-  const sending = { platform, retry, breaker, channels }
-  const worker = startWorker(turnContext, sending, platform, {
+  const breaker = createBreaker(system)
+  const hasAgent = (name: string) => gateway.agents.find(name) !== undefined
+  const sendDeps = { system, retry, breaker, channels, hasAgent }
+  const worker = startWorker(turnContext, sendDeps, system, {
     holder: gateway.holder,
     ...slots,
+    turnSlots: countTurnSlots(gateway.config),
     turnsOf: gateway.turnsOf,
+    turnsElsewhere: gateway.turnsElsewhere,
   })
   let started = new AbortController()
-  startAgents(gateway, started.signal)
+  let starts = startOwnAgents(gateway, started.signal)
   return {
+    starts: () => starts,
     untilTurnsEnd: worker.untilTurnsEnd,
+    countTurns: worker.countTurns,
     listLeftAlone: breaker.listLeftAlone,
     restartAgents() {
       started.abort()
       started = new AbortController()
-      startAgents(gateway, started.signal)
+      starts = startOwnAgents(gateway, started.signal)
     },
     stop(graceMs) {
       started.abort()
@@ -113,67 +142,41 @@ function retryPolicyOf({ delivery }: Config): RetryPolicy {
   }
 }
 
-type TurnParts = Pick<WorkDeps, 'config' | 'store' | 'platform' | 'channels' | 'attachments'>
+type TurnSources = Pick<WorkDeps, 'config' | 'store' | 'system' | 'channels' | 'attachments'>
 
-/** What turns need, of the worker and of a replay. The channels are open. */
-export function openTurnParts({ config, store, platform, channels, attachments }: TurnParts) {
+/** Returns the dependencies of turns, for the worker and for a replay. The channels are open. */
+export function openTurnDeps({ config, store, system, channels, attachments }: TurnSources) {
   return {
-    ...{ store, platform, channels, readNote: readStoreNote, ...attachments },
+    ...{ store, system, channels, readNote: readStoreNote, ...attachments },
     fanout: readMentionFanoutLimits(config.limits.loop),
-    callAgent: channels.map(({ callAgent }) => callAgent).find(call => call !== undefined),
+    callAgent: channels.map(({ actions }) => actions?.call).find(call => call !== undefined),
   }
 }
 
-/** What acts of agents need, whoever asks for them. */
+/** Returns the dependencies of agents’ actions. */
 export function openPublisherDeps(
-  parts: Pick<WorkDeps, 'store' | 'platform' | 'channels' | 'attachments'>,
+  deps: Pick<WorkDeps, 'store' | 'system' | 'channels' | 'attachments'> & {
+    readonly agents: Pick<WorkDeps['agents'], 'findRunning'>
+  },
 ): PublisherDeps {
-  const { store, platform, channels, attachments } = parts
-  return { store, platform, channels, storeFiles: attachments.storeFiles }
-}
-
-/** An agent that fails to begin still answers. */
-function startAgents(parts: WorkDeps, signal: AbortSignal): void {
-  const { platform, agents } = parts
-  const gateway = openPublisherDeps(parts)
-  for (const { name } of agents.list()) {
-    const agent = agents.findRunning(name)?.agent
-    const log = bindLog(platform.log, { agent: name })
-    const acting = { agent: name, address: `@${name}@${agents.domain}` }
-    const begin = async () => agent?.start?.(createPublisher({ acting, gateway, signal, log }))
-    begin().catch(error => log.error({ err: error }, 'agent failed to start'))
+  const { store, system, channels, attachments, agents } = deps
+  return {
+    ...{ store, system, channels, storeFiles: attachments.storeFiles },
+    findAgent: name => agents.findRunning(name),
   }
 }
 
-interface RunNotesDeps {
-  readonly store: Pick<WhyStore, 'noteGatewayRun'>
-  /** The name of this process. */
-  readonly holder: string
-  readonly platform: Pick<Platform, 'log'>
+/** Starts the agents of a gateway, each with a publisher of its own. */
+function startOwnAgents(deps: WorkDeps, signal: AbortSignal): AgentStarts {
+  const { system, agents } = deps
+  const gateway = openPublisherDeps(deps)
+  const openPublisher = (agent: string, log: Log) =>
+    createPublisher({ acting: { agent, address: `@${agent}@${agents.domain}` }, gateway, signal, log })
+  return startAgents({ agents, system, openPublisher }, signal)
 }
 
-/** How often a gateway writes down that it still runs. */
-const everyMs = 60_000
-
-/**
- * The store knows when gateways ran, so it can tell that a message came late because none did. It is a hint: the gateway runs on when it
- * cannot be written. @returns what ends the run
- */
-export async function startRunNotes({ store, holder, platform }: RunNotesDeps): Promise<() => Promise<void>> {
-  const note = (stage: Parameters<WhyStore['noteGatewayRun']>[1]) =>
-    store
-      .noteGatewayRun(holder, stage)
-      .catch(error => platform.log.warn({ err: error }, 'cannot note that the gateway runs'))
-  await note('begins')
-  const timer = setInterval(() => void note('runs'), everyMs).unref()
-  return () => {
-    clearInterval(timer)
-    return note('ends')
-  }
-}
-
-/** Codes come of a key that only this gateway has, made once. */
-export async function openLinkCodes(store: Pick<LookupStore, 'secret'>): Promise<PeopleDeps> {
-  const key = await store.secret('people', async () => randomBytes(32).toString('base64'))
-  return { deriveBytes: claim => createHmac('sha256', key).update(claim).digest() }
+/** Derives codes for linking addresses from a key of this store. */
+export async function openLinkCodes(store: Pick<SecretStore, 'openSecret'>): Promise<PeopleDeps> {
+  const secret = await store.openSecret('people')
+  return { deriveBytes: claim => secret.list().map(key => createHmac('sha256', key).update(claim).digest()) }
 }

@@ -45,11 +45,11 @@ async function say(text: string): Promise<string> {
     headers: { 'content-type': 'application/json', 'a2a-version': '1.0', 'x-api-key': apiKey },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } }),
   })
-  return (await answer.json()).result.task.status.message?.parts[0].text
+  return (await answer.json()).result.task.artifacts?.[0].parts[0].text
 }
 
 test('agents that all wait for each other get their answers: a waiting agent takes no slot', async () => {
-  // Two wait for each: together fewer than the 128 calls that an agent may have under way, whatever their order.
+  // Two agents wait for each message: fewer in total than the 128 calls that an agent may have open, whatever their order.
   const storm = Array.from({ length: 60 }, () => say('@relay@a.test @relay@a.test'))
   const answers = await Promise.all(storm)
   expect(answers.filter(answer => answer.split('\n').length !== 3)).toEqual([])

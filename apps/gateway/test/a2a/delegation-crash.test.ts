@@ -2,14 +2,14 @@ import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { MessageSummary } from '@postern/core'
+import type { MessageSummary } from '@postern/pipeline'
 import { drawDelays } from '@postern/testing/scale'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually, operatorToken } from '../setup/gateway.ts'
 import type { KilledGateway } from '../setup/killed-gateway.ts'
 import { openKilledGateway } from '../setup/killed-gateway.ts'
 
-// kill -9 while an agent waits for another: what was asked is on disk, once, and so is what came of it.
+// These tests run kill -9 while an agent waits for another one. The request and its result are on disk, exactly once.
 
 let setup: KilledGateway
 const directory = mkdtempSync(join(tmpdir(), 'postern-delegation-'))
@@ -42,8 +42,8 @@ interface Row {
 
 async function rowsOf(words: string): Promise<readonly Row[]> {
   const { items: messages } = await ask<{ items: MessageSummary[] }>('/messages?limit=500')
-  const found = messages.find(({ agent, preview }) => agent === 'manager' && preview.includes(words))
-  const query = new URLSearchParams({ format: 'store', thread: `#${found?.message}` })
+  const message = messages.find(({ agent, preview }) => agent === 'manager' && preview.includes(words))
+  const query = new URLSearchParams({ format: 'store', thread: `#${message?.message}` })
   return (await ask<{ messages: readonly Row[] }>(`/transcript?${query}`)).messages
 }
 
@@ -66,11 +66,11 @@ test('S-31: a delegation survives a kill of its worker; after the second try it 
       { ask: '@worker@agents.test', say: words },
     ])
     const { objectId } = await fediverse.deliver({ to: '@manager@agents.test', text, visibility: 'direct' })
-    await eventually(async () => begun().includes(words), 20_000)
+    await eventually(async () => begun().includes(words))
     await restart()
     expect(typesOf(await rowsOf(words))).toEqual(['user_message', 'task', 'delegation'])
     hold()
-    // From before the worker has answered to after the manager has.
+    // The delays range from before the worker has answered to after the manager has.
     await new Promise(resolve => setTimeout(resolve, delayMs))
     await restart()
     await fediverse.awaitReply(objectId, 30_000)

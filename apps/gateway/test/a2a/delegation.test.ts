@@ -7,11 +7,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TestGateway } from '../setup/gateway.ts'
 import { openTestGateway, operatorToken } from '../setup/gateway.ts'
 
-// What agents do while they run, in the transcript: real sockets, agents that are modules and call each other by A2A.
+// Tests that the transcript shows the work of running agents, which call each other by A2A over real sockets.
 
 let gateway: TestGateway
 
-/** A webhook agent that answers with what it is told to, as JSON; else it says nothing. */
+/** Opens a webhook agent that answers with the JSON that the test sets, or else with nothing. */
 async function openHook(): Promise<{ readonly url: string; close(): void }> {
   const server = createServer(async (request, response) => {
     const { parts } = JSON.parse(await text(request)) as { parts: readonly { content?: string }[] }

@@ -3,9 +3,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import type { MessageRecord } from '@postern/core'
 import type { AttestationDraft, CredentialDraft } from '@postern/identity'
 import { issuePlatformCredential, signAttestation, writeConnectorCard, writeDidDocument } from '@postern/identity'
+import type { MessageRecord } from '@postern/pipeline'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TestGateway } from '../setup/gateway.ts'
 import { eventually, openTestGateway } from '../setup/gateway.ts'
@@ -67,7 +67,7 @@ interface Heard {
   readonly error: string | undefined
 }
 
-/** A real call over a socket. */
+/** Makes a real call over a socket. */
 async function say({ to = 'guard', sub = 'bob', messageId = randomUUID(), mentionable }: Call): Promise<Heard> {
   const answer = await fetch(`${gateway.url()}/agents/${to}/a2a`, {
     method: 'POST',
@@ -175,8 +175,8 @@ describe('a call with a credential', () => {
     const metadata = { mentionable: { ...carriers, kept: 'this stays' } }
     await sendBy(form, { messageId, metadata })
     const record = await eventually(async () => {
-      const found = await gateway.show(messageId)
-      return found.state === 'answered' && found
+      const record = await gateway.show(messageId)
+      return record.state === 'answered' && record
     })
     expect(record.message.sender.identities).toHaveLength(3)
     expect(JSON.stringify(record.message.raw)).toContain('this stays')
@@ -187,12 +187,12 @@ describe('a call with a credential', () => {
       expect(shown).not.toContain(credentialOfSomebody)
       expect(isStored(credentialOfSomebody)).toBe(false)
     }
-    // The search would find what is there.
+    // This call shows that the search finds a stored message.
     expect(isStored(messageId)).toBe(true)
   })
 })
 
-/** One message in each form the endpoint takes. */
+/** Sends one message in one of the forms that the endpoint accepts. */
 async function sendBy(form: string, message: { readonly messageId: string; readonly metadata: object }): Promise<void> {
   const isRest = form === 'HTTP+JSON'
   const isOld = form === '0.3'
@@ -213,7 +213,7 @@ async function sendBy(form: string, message: { readonly messageId: string; reado
   expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining('a member')])
 }
 
-/** Whether any file of the store, the write-ahead log included, holds these bytes. */
+/** Returns true if any file of the store, including the write-ahead log, contains this text. */
 function isStored(text: string): boolean {
   return readdirSync(gateway.dataDir, { recursive: true, withFileTypes: true })
     .filter(entry => entry.isFile())

@@ -3,14 +3,14 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { TokenCallOutcome, TokenEndpoint, TokenGateway } from './token-setup.ts'
 import { callWith, describeRun, makeProofKey, mintFor, openTokenGateway, prove } from './token-setup.ts'
 
-// What a token may reach in the web chat of what its holder said and was asked over A2A.
+// These tests check the limits of a token in the web chat, after its holder has written and was asked something over A2A.
 
 let tokens: TokenGateway
 let threadId = ''
 let requirement = ''
 const key = makeProofKey()
 const bound = { cnf: { jkt: key.thumbprint } }
-/** Of ann, as her client holds it; and in the hands of a thief, who lacks the key. */
+/** The token of Ann's client. A thief who has it lacks the key. */
 const stolen = mintFor('ann', { claims: bound })
 
 const threads: TokenEndpoint = { name: 'threads', method: 'GET', path: '/api/v1/agent/threads' }

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { TokenCallPlace, TokenDraft, TokenEndpoint, TokenGateway } from './token-setup.ts'
+import type { TokenCallTarget, TokenDraft, TokenEndpoint, TokenGateway } from './token-setup.ts'
 import { callWith, endpoints, makeProofKey, mintFor, openTokenGateway, prove } from './token-setup.ts'
 
-// One table of attacks for both channels: whatever one endpoint refuses, all refuse.
+// These tests run one table of attacks on both channels: every endpoint must refuse what one of them refuses.
 
 let tokens: TokenGateway
 const [owner, thief] = [makeProofKey(), makeProofKey()]
@@ -11,16 +11,16 @@ const seconds = () => Math.floor(Date.now() / 1000)
 const bound = { cnf: { jkt: owner.thumbprint } }
 
 type Credentials = Readonly<Record<string, string>>
-type Attack = (place: TokenCallPlace) => Credentials
+type Attack = (target: TokenCallTarget) => Credentials
 
 const bearer = (draft: TokenDraft): Attack => {
   return () => ({ authorization: `Bearer ${mintFor('ann', draft)}` })
 }
 
 const withProof = (draft: TokenDraft, proofFor = prove, key = owner): Attack => {
-  return place => {
+  return target => {
     const token = mintFor('ann', draft)
-    return { authorization: `DPoP ${token}`, dpop: proofFor(token, place, key) }
+    return { authorization: `DPoP ${token}`, dpop: proofFor(token, target, key) }
   }
 }
 
@@ -49,7 +49,7 @@ const attacks: readonly [string, Attack, object][] = [
   ['a stolen bound token without proof', bearer({ claims: bound }), invalidProof],
   ['a stolen bound token with a proof of the thief', withProof({ claims: bound }, prove, thief), invalidProof],
   [
-    'a bound token with a proof for another place',
+    'a bound token with a proof for another target',
     withProof({ claims: bound }, (token, { method }, key) => prove(token, { method, path: '/elsewhere' }, key)),
     invalidProof,
   ],
@@ -60,12 +60,12 @@ const attacks: readonly [string, Attack, object][] = [
   ],
   [
     'a bound token with a proof for another token',
-    withProof({ claims: bound }, (_, place, key) => prove('a.b.c', place, key)),
+    withProof({ claims: bound }, (_, target, key) => prove('a.b.c', target, key)),
     invalidProof,
   ],
   [
     'a bound token with an old proof',
-    withProof({ claims: bound }, (token, place, key) => prove(token, place, key, { iat: seconds() - 120 })),
+    withProof({ claims: bound }, (token, target, key) => prove(token, target, key, { iat: seconds() - 120 })),
     invalidProof,
   ],
   ['a proof beside a token that is not bound', withProof({}), invalidProof],
@@ -116,7 +116,7 @@ const attacks: readonly [string, Attack, object][] = [
   ],
 ]
 
-/** One request twice, with the same credentials. */
+/** Sends one request twice, with the same credentials. */
 async function twice(endpoint: TokenEndpoint, attack: Attack): Promise<readonly object[]> {
   const credentials = attack(endpoint)
   return [await callWith(tokens, endpoint, credentials), await callWith(tokens, endpoint, credentials)]

@@ -6,7 +6,7 @@ import { openFakeHost } from '../setup/open-fake-host.ts'
 import type { JwsKey } from '../setup/sign-jws.ts'
 import { makeJwsKey, signJws } from '../setup/sign-jws.ts'
 
-/** A gateway whose A2A endpoint and web chat trust the same issuers; each rule stands at one of the two channels only. */
+/** A gateway whose A2A endpoint and web chat trust the same issuers. Each rule is configured at only one of the two channels. */
 export interface TokenGateway {
   readonly gateway: TestGateway
   close(): Promise<void>
@@ -33,7 +33,7 @@ const shop = {
   description: 'Asks before it acts',
 }
 
-/** `callers`: more of `a2a.auth`. */
+/** Opens the gateway. `callers` holds further members of `a2a.auth`. */
 export async function openTokenGateway(strict: 'a2a' | 'web', callers: object = {}): Promise<TokenGateway> {
   const keys = { keys: [{ ...issuerKey.jwk, kid: 'k1', alg: 'ES256', use: 'sig' }] }
   const host = await openFakeHost(() => ({ '/keys': { body: keys } }))
@@ -69,16 +69,16 @@ export interface TokenDraft {
   readonly header?: Readonly<Record<string, unknown>>
 }
 
-/** An honest token but for what the draft changes; `undefined` takes a member out. */
+/** Mints an honest token, except for the changes in the draft; `undefined` removes a member. */
 export function mintFor(sub: string, { from = 'plain', claims = {}, header = {} }: TokenDraft = {}): string {
   const at = seconds()
   const honest = { iss: issuerOf(from), aud: gatewayOrigin, sub, iat: at, exp: at + 300, jti: randomUUID() }
   return signJws({ typ: 'at+jwt', kid: 'k1', ...header }, { ...honest, ...claims }, issuerKey)
 }
 
-/** Somebody's key for proofs of possession. */
+/** A key for proofs of possession. */
 interface ProofKey extends JwsKey {
-  /** RFC 7638. */
+  /** The thumbprint of the key (RFC 7638). */
   readonly thumbprint: string
 }
 
@@ -88,24 +88,24 @@ export function makeProofKey(): ProofKey {
   return { ...key, thumbprint: hash('sha256', JSON.stringify({ crv, kty, x, y }), 'base64url') }
 }
 
-export interface TokenCallPlace {
+export interface TokenCallTarget {
   readonly method: string
   readonly path: string
 }
 
-/** A DPoP proof (RFC 9449 §4.2) for a request to this place. */
-export function prove(token: string, { method, path }: TokenCallPlace, key: ProofKey, claims: object = {}): string {
+/** Creates a DPoP proof (RFC 9449 §4.2) for a request to this target. */
+export function prove(token: string, { method, path }: TokenCallTarget, key: ProofKey, claims: object = {}): string {
   const ath = hash('sha256', token, 'base64url')
   const honest = { jti: randomUUID(), htm: method, htu: gatewayOrigin + path.split('?')[0], iat: seconds(), ath }
   return signJws({ typ: 'dpop+jwt', jwk: key.jwk }, { ...honest, ...claims }, key)
 }
 
-export interface TokenEndpoint extends TokenCallPlace {
+export interface TokenEndpoint extends TokenCallTarget {
   readonly name: string
   readonly body?: () => string
 }
 
-/** Where a token is taken: each way in of both channels. */
+/** The endpoints of both channels that accept a token. */
 export const endpoints: readonly TokenEndpoint[] = [
   {
     name: 'the JSON-RPC endpoint of A2A',
@@ -119,21 +119,21 @@ export const endpoints: readonly TokenEndpoint[] = [
   { name: 'the sessions of the web chat', method: 'GET', path: '/v1/sessions' },
 ]
 
-export function describeRun(content: string | undefined, more: object = {}): string {
+export function describeRun(content: string | undefined, overrides: object = {}): string {
   const messages = content === undefined ? [] : [{ id: randomUUID(), role: 'user', content }]
-  return JSON.stringify({ threadId: randomUUID(), runId: randomUUID(), messages, ...more })
+  return JSON.stringify({ threadId: randomUUID(), runId: randomUUID(), messages, ...overrides })
 }
 
 export interface TokenCallOutcome {
   readonly status: number
-  /** `error` of the challenge. */
+  /** The `error` of the challenge; undefined if it has none. */
   readonly error: string | undefined
   readonly scope: string | undefined
   readonly nonce: string | undefined
   readonly text: string
 }
 
-/** One request with these credentials. */
+/** Sends one request with these credentials. */
 export async function callWith(
   { gateway }: TokenGateway,
   { method, path, body }: TokenEndpoint,

@@ -16,7 +16,7 @@ const gateways: Gateway[] = []
 const directories: string[] = []
 const ports: Record<string, number> = {}
 
-/** Each trusts the other's published keys, for tokens that are meant for itself. */
+/** Returns the configuration of a gateway that accepts tokens for its own audience, signed with the other one's published keys. */
 function describeGateway(host: (typeof hosts)[number], other: string) {
   const data = mkdtempSync(join(tmpdir(), 'postern-pair-'))
   directories.push(data)
@@ -39,7 +39,7 @@ function describeGateway(host: (typeof hosts)[number], other: string) {
       },
       limits: { max_hops: 3 },
     },
-    // Neither finds itself by the network.
+    // Loopback leads only to the other gateway, so that neither gateway can reach itself over the network.
     network: { loopback: { [other]: ports[other] ?? 0 } },
     log: { level: 'silent' },
   })
@@ -59,18 +59,19 @@ afterAll(async () => {
   for (const directory of directories) rmSync(directory, { recursive: true })
 })
 
-/** Says something to an agent at `a.test`, as a person with an API key does. */
-async function say(text: string, agent = 'relay', more: object = {}) {
-  const message = { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text }], ...more }
+/** Sends a text to an agent at `a.test` with an API key, and returns the lines of the answer. */
+async function say(text: string, agent = 'relay', overrides: object = {}) {
+  const message = { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text }], ...overrides }
   const answer = await fetch(`http://127.0.0.1:${ports['a.test']}/agents/${agent}/a2a`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'a2a-version': '1.0', 'x-api-key': apiKey },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } }),
   })
   const { result } = (await answer.json()) as {
-    result: { task: { status: { message: { parts: { text: string }[] } } } }
+    result: { task: { artifacts: { parts: { text: string }[] }[] } }
   }
-  return result.task.status.message.parts
+  return result.task.artifacts
+    .flatMap(({ parts }) => parts)
     .map(part => part.text)
     .join('')
     .split('\n')
@@ -95,7 +96,7 @@ test('A2A-C10 the gateway refuses the fourth hop', async () => {
   ])
 })
 
-test('A2A-C10 nor is it let in when it comes', async () => {
+test('A2A-C10 the gateway refuses an incoming call at hop 4, even if the call claims a higher limit', async () => {
   const metadata = { mentionable: { agent_chain: { hop: 4, max_hops: 9 } } }
   const message = { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text: 'x' }], metadata }
   const answer = await fetch(`http://127.0.0.1:${ports['a.test']}/a2a`, {

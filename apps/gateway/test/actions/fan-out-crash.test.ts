@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Store } from '@postern/core'
+import type { Store } from '@postern/pipeline'
 import type { Simulation } from '@postern/simulation'
 import { openSimulation } from '@postern/simulation'
 import { openSqliteStore } from '@postern/store'
@@ -23,7 +23,7 @@ let gateway: GatewayProcess
 let url: string
 let directory: string
 
-/** What came to each inbox, by the type of activity, in order. */
+/** The activities that each inbox received, in order. */
 const received = new Map<string, string[]>()
 const server = createServer(async (request, response) => {
   const chunks: Buffer[] = []
@@ -43,7 +43,7 @@ async function follow(store: Store): Promise<void> {
           agent: 'echo',
           message: {
             id: `${peer}#follow`,
-            thread_id: peer,
+            thread_source: peer,
             sender: { address: '@~unconfirmed@f.test', auth_method: 'none', verified: false },
             recipient: '@echo@agents.test',
             parts: [],
@@ -115,12 +115,12 @@ async function act(acts: readonly unknown[]): Promise<string> {
   return (JSON.parse(text) as { done: { id: string }[] }).done[0]?.id ?? ''
 }
 
-/** How many inboxes something of this kind came to. */
+/** Counts the inboxes that received an activity whose id contains `part`. */
 function countReached(part: string): number {
   return [...received.values()].filter(ids => ids.some(id => id.includes(part))).length
 }
 
-/** Deliveries that may be on their way at once, or are answered and not booked yet. */
+/** The number of deliveries that may be in flight at once, or be answered and not recorded yet. */
 const underWay = 128
 
 test('a killed gateway delivers a post to each of a thousand inboxes, and repeats only deliveries whose answer it lost', {
@@ -133,7 +133,7 @@ test('a killed gateway delivers a post to each of a thousand inboxes, and repeat
     await gateway.kill()
     await gateway.start()
   }
-  // Soon enough that the post is still being spread.
+  // The edit comes early enough that the post is still being delivered.
   await act([{ act: 'edit', response: post, parts: [{ kind: 'text', mime: 'text/plain', content: 'to all of you' }] }])
   await vi.waitFor(() => expect(countReached('/updates/')).toBe(followers), { timeout: 60_000, interval: 50 })
   expect(received.size).toBe(followers)

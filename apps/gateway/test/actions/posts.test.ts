@@ -1,14 +1,14 @@
+import type { ApiOutput } from '@postern/operator/commands'
+import { CommandError } from '@postern/operator/commands'
+import { performAction } from '@postern/operator/views'
 import type { ReceivedActivity } from '@postern/simulation'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { performAction } from '../../src/commands/actions/view.ts'
-import { CommandError } from '../../src/commands/client.ts'
-import type { ApiOutput } from '../../src/commands/context.ts'
-import { writeRunFile } from '../../src/platform/run-file.ts'
 import { openOperatorClient } from '../../src/running/operator-client.ts'
+import { writeRunFile } from '../../src/system/run/run-file.ts'
 import type { TestGateway } from '../setup/gateway.ts'
 import { describeTestConfig, eventually, gatewayOrigin, openTestGateway } from '../setup/gateway.ts'
 
-// What an agent does of itself, from the terminal to a follower's server.
+// These tests check the acts of an agent outside of its answers, from the terminal to a follower's server.
 
 let setup: TestGateway
 
@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 afterAll(() => setup.close())
 
-/** As `postern post`, `edit` and `delete-post` do it beside the running gateway. */
+/** Performs an act beside the running gateway, like `postern post`, `edit` and `delete-post`. */
 async function perform(act: Parameters<typeof performAction>[2], agent = 'echo'): Promise<string> {
   writeRunFile(setup.dataDir, { url: setup.url(), pid: process.pid, isSimulating: true })
   const tree = describeTestConfig(setup.simulation, setup.dataDir)
@@ -78,6 +78,21 @@ test('the command says in one line what it cannot do', async () => {
     new CommandError('Cannot act: there is no such agent'),
   )
   await expect(perform({ act: 'delete', response: 'unknown' })).rejects.toThrow(
-    new CommandError('Cannot act: there is no such response or message, or no channel for it'),
+    new CommandError('Cannot delete "unknown": this agent has no answer or post with this id'),
   )
+})
+
+test('a post that a slow server still takes goes before its withdrawal', async () => {
+  const { fediverse } = setup.simulation
+  const restore = fediverse.disturb('mastodon.test', { delayMs: 1_500, method: 'POST', times: 1 })
+  const printed = await perform({ act: 'post', parts: says('Said in haste.') })
+  const id = printed.replace('post: ', '')
+  await eventually(async () =>
+    (await setup.deliveries()).some(({ attempts, state }) => attempts === 1 && state === 'queued'),
+  )
+  expect(await perform({ act: 'delete', response: id })).toBe('delete: done')
+  await awaitActivity('Delete', id)
+  restore()
+  const said = fediverse.received.filter(({ activity }) => JSON.stringify(activity).includes(id))
+  expect(said.map(({ activity }) => activity.type)).toEqual(['Create', 'Delete'])
 })

@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => gateway.close())
 
 let count = 0
-/** Has the agent write to Carol, who has not asked it to. */
+/** Has the agent write to Carol, who has not asked for it. */
 async function sendErrand(): Promise<void> {
   count += 1
   const to = 'courier@agents.test'

@@ -21,7 +21,7 @@ async function readThread(id: string): Promise<Entries> {
   return (await gateway.ask<{ messages: Entries }>(`/transcript?${query}`)).messages
 }
 
-/** What was handled and sent so far, what was refused, and how many entries a conversation has. */
+/** Counts the messages, the deliveries and the refusals so far, and the entries of a conversation. */
 async function takeStock(id: string) {
   const [messages, deliveries] = [await gateway.messages(), await gateway.deliveries()]
   const handled = messages.filter(({ state }) => state !== 'ignored').map(message => message.id)
@@ -44,7 +44,7 @@ describe('E-41: an own message that comes back', () => {
     const answer = await postToInbox(create?.activity ?? {})
     expect([answer.status, await answer.text()]).toEqual([202, ''])
     expect(await takeStock(id)).toEqual(before)
-    // What only looks like one of ours is refused, and listed.
+    // An id that only looks like one of the gateway's own is refused, and listed.
     const forged = { ...create?.activity, id: `${gatewayOrigin}/agents/echo/posts/${'0'.repeat(32)}/activity` }
     const refused = await postToInbox(forged)
     expect([refused.status, await refused.json()]).toMatchObject([401, { code: 'signer_mismatch' }])

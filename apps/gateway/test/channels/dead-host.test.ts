@@ -5,9 +5,10 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { a2aDescriptor } from '@postern/a2a'
-import type { Channel, LogFields, Platform, Store, Worker, WorkerOptions } from '@postern/core'
-import { createBreaker, startWorker } from '@postern/core'
 import { createGuardedFetch } from '@postern/http'
+import type { LogFields, System } from '@postern/message'
+import type { Channel, Store, Worker, WorkerOptions } from '@postern/pipeline'
+import { createBreaker, startWorker } from '@postern/pipeline'
 import { openSqliteStore } from '@postern/store'
 import { sketchedChannels, sketchIntake } from '@postern/testing'
 import { afterEach, expect, test } from 'vitest'
@@ -15,10 +16,10 @@ import { slots } from '../../src/work/work.ts'
 
 const minute = 60_000
 
-/** A host that takes what comes, or takes connections and says nothing. */
+/** A host that accepts every delivery, or accepts connections and never answers. */
 interface Sink {
   readonly port: number
-  /** What was taken, in order. */
+  /** The deliveries that the host accepted, in order. */
   readonly taken: readonly string[]
   connections(): number
   isDown(): boolean
@@ -66,6 +67,8 @@ interface Line {
   advance(ms: number): void
   /** Queues `count` deliveries to a host, five to a thread. */
   queue(host: string, count: number, name?: string): Promise<void>
+  /** Queues one delivery to each of these hosts, which a caller has named. */
+  queueNamed(owner: string, hosts: readonly string[]): Promise<void>
   work(): void
 }
 
@@ -82,7 +85,7 @@ interface LineOptions {
 
 const fewSlots = { turnSlots: 1, turnsPerAgent: 1, deliverySlots: 64, deliveriesPerHost: 4, leaseMs: 60_000 }
 
-/** The real store, worker and guard; the channel posts the number of a delivery and nothing else. */
+/** Opens the real store, worker and guard. The channel posts the number of a delivery and nothing else. */
 async function openLine(
   sinks: Readonly<Record<string, Sink>>,
   { giveUpAfterMs = 48 * 60 * minute, timeoutMs = 150, slots = fewSlots }: Partial<LineOptions> = {},
@@ -92,7 +95,7 @@ async function openLine(
   const keep = (fields: LogFields, text: string) => void logged.push([text, fields])
   const ports = Object.entries(sinks).map(([host, { port }]) => [host, port] as const)
   const fetch = createGuardedFetch({ userAgent: 'Postern/0', loopback: Object.fromEntries(ports) })
-  const platform: Platform = {
+  const system: System = {
     fetch,
     resolveDns: async () => [],
     submitMail: async () => ({ response: '' }),
@@ -104,8 +107,8 @@ async function openLine(
   const store = await openSqliteStore({
     channels: sketchedChannels,
     path: ':memory:',
-    now: platform.now,
-    log: platform.log,
+    now: system.now,
+    log: system.log,
   })
   open.push({ close: () => fetch.close() }, store, ...Object.values(sinks))
   const channel: Partial<Channel> = {
@@ -113,7 +116,7 @@ async function openLine(
     prepare: ({ to, id }) => ({
       wire: id,
       async transmit() {
-        // Short for those alone that never answer: a busy machine takes its time for the others.
+        // Only hosts that never answer get a short timeout; the others may be slow on a busy machine.
         const isDown = sinks[new URL(to).host]?.isDown()
         await fetch(`${to}/${id}`, { method: 'POST', timeoutMs: isDown ? timeoutMs : 30_000 })
         return {}
@@ -121,7 +124,7 @@ async function openLine(
     }),
   }
   const retry = { baseMs: 50, capMs: 1_000, giveUpAfterMs }
-  const sending = { store, platform, retry, breaker: createBreaker(platform), channels: [channel as Channel] }
+  const sending = { store, system, retry, breaker: createBreaker(system), channels: [channel as Channel] }
 
   return {
     store,
@@ -132,19 +135,21 @@ async function openLine(
     async queue(host, count, name = '') {
       for (let at = 0; at < count; at += 1) {
         const thread = Math.floor(at / 5)
-        const message = { thread_id: `${host} ${name}${thread}` }
+        const message = { thread_source: `${host} ${name}${thread}` }
         const deliveries = [{ to: `https://${host}/${name}${thread}`, target: null }]
         await store.admit(sketchIntake(`${host} ${name}${at}`, { message, deliveries, disposition: 'keep' }), 'c')
       }
     },
+    async queueNamed(owner, hosts) {
+      for (const host of hosts) {
+        const message = { thread_source: `${owner} ${host}` }
+        const deliveries = [{ to: `https://${host}/0`, target: { watch: 'w', owner } }]
+        await store.admit(sketchIntake(`${owner} ${host}`, { message, deliveries, disposition: 'keep' }), 'c')
+      }
+    },
     work() {
       const options = { holder: 'test', ...slots }
-      const worker: Worker = startWorker(
-        { ...sending, findAgent: () => undefined } as never,
-        sending,
-        platform,
-        options,
-      )
+      const worker: Worker = startWorker({ ...sending, findAgent: () => undefined } as never, sending, system, options)
       open.push({ close: () => worker.stop(500) })
     },
   }
@@ -166,7 +171,7 @@ test('a dead host costs five connections and one at each later try; after its re
   line.work()
   await expect.poll(() => healthy.taken.length, patience).toBe(50)
   expect(dead.connections()).toBeLessThanOrEqual(5)
-  // Five to a thread, one after another: the first of each waits, the others behind it.
+  // There are five deliveries per thread, one after another: the first of each waits, and the others wait for it.
   await expect.poll(() => countOf(line, 'later', 'https://dead.test/'), patience).toBe(10)
   expect(dead.connections()).toBe(5)
 
@@ -199,6 +204,8 @@ test('a delivery that waits for a dead host dies with a reason when its time is 
   await line.queue('dead.test', 50)
   line.work()
   await expect.poll(() => opened(line), patience).toEqual([1])
+  // The retry time of all of them begins when the first one is tried or postponed.
+  await expect.poll(() => countOf(line, 'later', 'https://dead.test/'), patience).toBe(10)
   line.advance(21 * minute)
   await expect.poll(() => countOf(line, 'dead', 'https://dead.test/'), patience).toBe(50)
   const [delivery] = await line.store.listDeliveries({ limit: 1 })
@@ -219,6 +226,45 @@ test('fifty hosts that hang do not keep an answer to another one waiting', async
   await line.queue('healthy.test', 1)
   line.work()
   await expect.poll(() => healthy.taken.length, patience).toBe(1)
-  // All of them hang still.
+  // None of them has been put off yet.
   expect(await countOf(line, 'later', 'https://h')).toBe(0)
 })
+
+test('the worker reaches twenty hosts that live while 160 hang, which are more than there are slots', async () => {
+  const [dead, healthy] = [await openSink(), await openSink()]
+  const hanging = Array.from({ length: 160 }, (_, at) => `h${at}.evil.test`)
+  const living = Array.from({ length: 20 }, (_, at) => `l${at}.good.test`)
+  const all = [...hanging.map(host => [host, dead] as const), ...living.map(host => [host, healthy] as const)]
+  const line = await openLine(Object.fromEntries(all), { timeoutMs: 60_000 })
+  dead.fall()
+  for (const [host] of all) await line.queue(host, 1)
+  line.work()
+  await expect.poll(() => healthy.taken.length, patience).toBe(20)
+  // None of the others has been put off yet.
+  expect(await countOf(line, 'later', 'https://h')).toBe(0)
+})
+
+test('a caller who names many hosts that hang has few slots, all such callers a quarter, and others deliver at once', async () => {
+  const healthy = await openSink()
+  // The network layer opens sixteen connections to a port.
+  const dead = await Promise.all(Array.from({ length: 20 }, openSink))
+  const countConnections = () => dead.reduce((sum, sink) => sum + sink.connections(), 0)
+  const callers = Array.from({ length: 150 }, (_, at) => `caller ${at}`)
+  const hostsOf = (name: string) => Array.from({ length: 4 }, (_, at) => `${name.replace(' ', '-')}-${at}.test`)
+  const many = Array.from({ length: 40 }, (_, at) => `many-${at}.test`)
+  const hosts = [...many, ...callers.flatMap(hostsOf)].map((host, at) => [host, dead[at % dead.length] as Sink])
+  const sinks = { ...Object.fromEntries(hosts), 'healthy.test': healthy }
+  const line = await openLine(sinks, { timeoutMs: 25_000, slots })
+  for (const sink of dead) sink.fall()
+  await line.queueNamed('one who names many', many)
+  line.work()
+  await line.queue('healthy.test', 20)
+  await expect.poll(() => healthy.taken.length, patience).toBe(20)
+  expect(countConnections()).toBe(4)
+  for (const caller of callers) await line.queueNamed(caller, hostsOf(caller))
+  await line.queue('healthy.test', 20, 'again-')
+  await expect.poll(() => healthy.taken.length, patience).toBe(40)
+  await expect.poll(countConnections, patience).toBeGreaterThan(100)
+  await delay(1_000)
+  expect(countConnections()).toBeLessThanOrEqual(slots.deliverySlots / 4)
+}, 60_000)

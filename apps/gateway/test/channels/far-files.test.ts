@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { WebGateway } from '../setup/web-gateway.ts'
 import { openWebGateway } from '../setup/web-gateway.ts'
 
-// Answers that refer to files which the gateway does not have.
+// These tests use answers that refer to files which the gateway does not have.
 
 let web: WebGateway
 
@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => web.close())
 
-/** The words, the address of what lies elsewhere, and a line for what lies nowhere. */
+/** Expects the text, the address of the file on another host, and a line for the file that does not exist. */
 function expectWhole(answer: unknown): void {
   const text = JSON.stringify(answer)
   expect(text).toContain('Here are the plans.')

@@ -10,7 +10,7 @@ import type { TestGateway } from '../setup/gateway.ts'
 import { eventually, openTestGateway } from '../setup/gateway.ts'
 import { ticker } from './ticker/index.ts'
 
-// A channel is one folder (ticker) and one line in a list (the next). Nothing else knows of it.
+// A channel is one folder (ticker) and one entry in a list (the next line). Nothing else knows of it.
 const modules = [...channelModules, ticker]
 
 const secret = 'sixteen or more characters'

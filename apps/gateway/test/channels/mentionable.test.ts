@@ -1,12 +1,12 @@
-import type { NormalizedMessage } from '@postern/core'
-import { formatTransportMethod, normalizedMessageSchema } from '@postern/core'
+import type { NormalizedMessage } from '@postern/message'
+import { formatTransportMethod, normalizedMessageSchema } from '@postern/message'
 import { describeSendRequest } from '@postern/simulation'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually, gatewayOrigin } from '../setup/gateway.ts'
 import type { SlowGateway } from '../setup/slow-gateway.ts'
 import { openSlowGateway } from '../setup/slow-gateway.ts'
 
-// Rules of the Mentionable reference that hold for every door: what an agent reads, by real sockets and real proofs.
+// These tests check rules of the Mentionable reference that hold for every channel, over real sockets and with real proofs.
 
 let gateway: SlowGateway
 
@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-/** What the agent is given next; it answers at once. */
+/** Returns the next message that the agent gets; the agent answers at once. */
 async function readNext(): Promise<NormalizedMessage> {
   const run = await gateway.nextRun()
   run.finish()
@@ -26,9 +26,9 @@ async function readNext(): Promise<NormalizedMessage> {
 }
 
 interface Endpoint {
-  /** A first message; the ids it went under. */
+  /** Sends a first message. @returns the ids that it was sent with */
   first(): Promise<{ readonly id: string; readonly thread: string }>
-  /** One that answers it. */
+  /** Sends a reply to the first message. */
   reply(): Promise<{ readonly id: string; readonly thread: string; readonly inReplyTo: string }>
 }
 
@@ -91,11 +91,15 @@ const endpoints: Readonly<Record<'activitypub' | 'a2a' | 'email', Endpoint>> = {
   },
 }
 
-function call(place: { messageId: string; contextId: string; metadata?: Record<string, unknown> }) {
-  return gateway.simulation.a2a.deliver({ url: `${gatewayOrigin}/agents/desk/a2a`, text: place.messageId, ...place })
+function call(message: { messageId: string; contextId: string; metadata?: Record<string, unknown> }) {
+  return gateway.simulation.a2a.deliver({
+    url: `${gatewayOrigin}/agents/desk/a2a`,
+    text: message.messageId,
+    ...message,
+  })
 }
 
-/** MN-9.2, a column for each protocol. */
+/** The columns of MN-9.2, one for each protocol. */
 const columns = {
   activitypub: {
     auth_method: ['ap-http-signature'],
@@ -131,8 +135,11 @@ describe.each(Object.keys(endpoints) as (keyof typeof endpoints)[])('MN-9.2, %s:
     expect(first.recipient).toBe('@desk@agents.test')
   })
   test('id is the protocol’s own', () => expect([first.id, reply.id]).toEqual([sent.id, answer.id]))
-  test('thread_id is the conversation’s, for all of it', () =>
-    expect([first.thread_id, reply.thread_id]).toEqual([sent.thread, answer.thread]))
+  test('thread_id is the store’s for the whole conversation, and its source is the protocol’s', () => {
+    expect(reply.thread_id).toBe(first.thread_id)
+    expect([first.thread_source, reply.thread_source]).toEqual([sent.thread, answer.thread])
+    expect(first.thread_id).not.toContain(sent.thread)
+  })
   test('in_reply_to names the message that this one answers', () =>
     expect([first.in_reply_to, reply.in_reply_to]).toEqual([undefined, answer.inReplyTo]))
   test('sender.address is the verified sender’s', () => expect(first.sender.address).toMatch(column.address))

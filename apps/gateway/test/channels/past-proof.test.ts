@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { TestGateway } from '../setup/gateway.ts'
 import { openTestGateway } from '../setup/gateway.ts'
 
-// What an agent is told of who spoke earlier, and how that was proven then.
+// These tests check that an agent sees the earlier senders with the proofs that they had at that time.
 
 let gateway: TestGateway
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import type { Refusal } from '@postern/core'
+import type { Refusal } from '@postern/pipeline'
 import type { Fault } from '@postern/simulation'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TestGateway } from '../setup/gateway.ts'
@@ -18,7 +18,7 @@ afterAll(() => gateway.close())
 
 const secretWords = 'words that must stay in the body'
 
-/** What each peer is told for each fault, and the code the operator sees. */
+/** The answer to each peer for each fault, and the code that the operator sees. */
 const table: readonly (readonly [via: 'activitypub' | 'a2a' | 'email', fault: Fault, answer: number, code: string])[] =
   [
     ['activitypub', 'unsigned', 401, 'unsigned'],
@@ -59,7 +59,7 @@ describe('the answers table, through real sockets', () => {
     expect(await sendFaulty(via, fault)).toBe(answer)
     expect(await gateway.messages()).toHaveLength(before)
     const listRefusals = async () => (await gateway.ask<{ items: Refusal[] }>('/refusals?limit=500')).items
-    // The record of a refused mail may come after the answer.
+    // The record of a refused mail may be written after the answer.
     await expect.poll(async () => (await listRefusals())[0]).toMatchObject({ via, code })
     expect(JSON.stringify(await listRefusals())).not.toContain(secretWords)
   })
@@ -104,7 +104,7 @@ describe('the endpoint', () => {
     }
   })
 
-  test('answers unknown places with a problem document that tells nothing', async () => {
+  test('answers unknown paths with a problem document that tells nothing', async () => {
     const answer = await fetch(`${gateway.url()}/nowhere`)
     expect(answer.status).toBe(404)
     expect(answer.headers.get('content-type')).toContain('application/problem+json')

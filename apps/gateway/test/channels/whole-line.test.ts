@@ -1,5 +1,5 @@
-import type { MessageRecord } from '@postern/core'
-import { normalizedMessageSchema } from '@postern/core'
+import { normalizedMessageSchema } from '@postern/message'
+import type { MessageRecord } from '@postern/pipeline'
 import type { SendResult } from '@postern/simulation'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TestGateway } from '../setup/gateway.ts'

@@ -41,7 +41,7 @@ const tokenOf = (who: Who) => `token-of-${who}-for-the-tests`
 
 export type PeopleChatGateway = Awaited<ReturnType<typeof openPeopleChatGateway>>
 
-/** The gateway of people who write by mail and from the fediverse, who chat as well. */
+/** Opens the gateway for people who write by mail and from the fediverse, and who chat as well. */
 export async function openPeopleChatGateway(overrides: Record<string, unknown> = {}) {
   const tokens = (['ann', 'bob'] as const).map(who => ({ name: who, sha256: hash('sha256', tokenOf(who)) }))
   const issuer = 'https://issuer.test'
@@ -56,14 +56,14 @@ export async function openPeopleChatGateway(overrides: Record<string, unknown> =
 
   const base = (agent: string) => `/api/v1/agents/${agent}`
 
-  /** What somebody says in a chat, by the real client: it refuses a stream that breaks a rule of AG-UI. */
+  /** Sends a text in a chat with the real client, which rejects a stream that breaks a rule of AG-UI. */
   async function chat(
     text: string,
-    { threadId, as = 'ann', agent = 'desk', client: known }: Turning = {},
+    { threadId, as = 'ann', agent = 'desk', client: existingClient }: Turning = {},
   ): Promise<Told> {
     const url = `${people.gateway.url()}${base(agent)}/runs`
     const headers = { authorization: `Bearer ${tokenOf(as)}` }
-    const client = known ?? new HttpAgent({ url, headers, threadId: threadId ?? uniqueName('thread') })
+    const client = existingClient ?? new HttpAgent({ url, headers, threadId: threadId ?? uniqueName('thread') })
     client.addMessage({ id: uniqueName('msg'), role: 'user', content: text })
     const events: BaseEvent[] = []
     await withoutWarnings(() =>
@@ -99,7 +99,7 @@ export async function openPeopleChatGateway(overrides: Record<string, unknown> =
         body: JSON.stringify({ protocolVersion: PROTOCOL_VERSION, ...body }),
       })
     },
-    /** Links a person who chats with an account of the fediverse. */
+    /** Links a person who chats with an account on the fediverse. */
     async linkAccount(account: string, { as = 'ann' as Who, agent = 'desk' } = {}): Promise<Told> {
       const [user, host] = account.split('@')
       const actor = `https://${host}/users/${user}`

@@ -4,7 +4,7 @@ import { uniqueName } from '../setup/web-gateway.ts'
 import type { PeopleChatGateway, Thread } from './chat-gateway.ts'
 import { openPeopleChatGateway } from './chat-gateway.ts'
 
-// What people try who had an account before, or have it now.
+// These tests check attacks by the earlier and the present owners of an account.
 
 let gateway: PeopleChatGateway
 
@@ -78,7 +78,7 @@ test.each(['desk', 'quiet'])(
     const { text } = await gateway.dm('unlink @ann@web.agents.test', { from, to: agent })
     expect(text).toContain('is not linked with this address any more')
     await gateway.chat('go', { as: 'bob', agent })
-    // It had its past when it began.
+    // The turn got its history when it began.
     expect(await readAnswer(held)).toContain('behind the picture')
     expect(await readAnswer(waiting)).toBe('{"past":[],"kept":[],"knows":[]}')
   },

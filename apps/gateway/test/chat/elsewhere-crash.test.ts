@@ -5,7 +5,7 @@ import { eventually } from '../setup/gateway.ts'
 import type { KilledGateway } from '../setup/killed-gateway.ts'
 import { openKilledGateway } from '../setup/killed-gateway.ts'
 
-// C-30: kill -9 between a word in the chat and its answer on the fediverse: nothing is lost, and nothing comes twice.
+// These tests run kill -9 between a message in the chat and its answer on the fediverse (C-30): nothing is lost or repeated.
 
 const delays = drawDelays({ quick: 2, long: 8, lastMs: 56 })
 const token = 'token-of-ann-for-the-tests'
@@ -31,7 +31,7 @@ interface Note {
   readonly to: readonly string[]
 }
 
-/** What arrives again under its id is the same to every server. */
+/** Lists notes once by id: every server ignores a note that arrives again. */
 function notes(): readonly string[] {
   const all = setup.simulation.fediverse.received.map(({ activity }) => activity.object as Note | undefined)
   const mine = all.flatMap(note => (note?.to?.includes(alice) ? [[note.id, note.content] as const] : []))
@@ -44,7 +44,7 @@ async function say(content: string, threadId: string, runId = `run-${content}`):
   return answer.status
 }
 
-/** Links the account, and gives the thread that it began. */
+/** Links the account, and returns the thread that it began. */
 async function openThread(): Promise<string> {
   const { objectId } = await setup.simulation.fediverse.deliver({
     to: '@desk@agents.test',
@@ -59,7 +59,7 @@ async function openThread(): Promise<string> {
   return threads.find(({ threadId }) => threadId.startsWith('activitypub:'))?.threadId ?? ''
 }
 
-/** Until it is taken; 409: it was. */
+/** Repeats a message until the gateway accepts it; 409 means that it already has. */
 async function insist(content: string, threadId: string): Promise<void> {
   await eventually(async () => [200, 409].includes(await say(content, threadId).catch(() => 0)), 30_000)
 }
@@ -71,7 +71,7 @@ test('C-30: every word gets one answer in the chat and one delivery to the fediv
   const words = delays.map((_, round) => `word${round}word`)
   for (const [round, word] of words.entries()) {
     const said = say(word, threadId).catch(() => undefined)
-    // From before the request is read to after the answer has left.
+    // The delays range from before the request is read to after the answer was sent.
     await new Promise(resolve => setTimeout(resolve, delays[round]))
     await setup.gateway.kill()
     await said

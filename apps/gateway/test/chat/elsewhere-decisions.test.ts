@@ -5,7 +5,8 @@ import { uniqueName } from '../setup/web-gateway.ts'
 import type { PeopleChatGateway } from './chat-gateway.ts'
 import { openPeopleChatGateway } from './chat-gateway.ts'
 
-// C-30 and C-24 together: what an agent requires in a conversation that began elsewhere, of who speaks to it from the chat.
+// These tests cover C-30 and C-24 together: the requirements of an agent in a conversation that began elsewhere, for a person who writes from the
+// chat.
 
 const alice = 'https://mastodon.test/users/alice'
 let gateway: PeopleChatGateway
@@ -40,9 +41,9 @@ test('C-30, C-24: a person decides it in the chat, and the answer goes to both, 
   const [interrupt] = outcomeOf(asked.events).interrupts ?? []
   const resume = [{ interruptId: interrupt?.id, status: 'resolved', payload: { approved: true } }]
   const body = { threadId, runId: uniqueName('run'), messages: [], resume }
-  // Who is another decides nothing, and learns nothing.
-  const others = await gateway.postRun({ ...body, runId: uniqueName('run'), threadId: uniqueName('thread') }, 'bob')
-  expect(await others.text()).toContain('not_decided')
+  // Another person can decide nothing, and learns nothing.
+  const otherRun = await gateway.postRun({ ...body, runId: uniqueName('run'), threadId: uniqueName('thread') }, 'bob')
+  expect(await otherRun.text()).toContain('not_decided')
   expect(await (await gateway.postRun(body)).text()).toContain('decided: granted')
   await eventually(async () => noted('decided: granted') === 1)
   const shown = (await gateway.read(threadId)).map(({ role, content, metadata }) => [role, content, metadata.via])

@@ -5,7 +5,7 @@ import { uniqueName } from '../setup/web-gateway.ts'
 import type { PeopleChatGateway, Shown, Thread } from './chat-gateway.ts'
 import { openPeopleChatGateway } from './chat-gateway.ts'
 
-// C-30: what began elsewhere goes on in the chat of its owner, and its answers leave by where it began.
+// These tests cover C-30: a conversation that began on another channel continues in its owner's chat, and its answers leave by the first channel.
 
 let gateway: PeopleChatGateway
 
@@ -23,7 +23,7 @@ interface Note {
   readonly tag: readonly { readonly href: string; readonly name: string }[]
 }
 
-/** Posts to an account with these words, as often as they came. */
+/** Returns every post to an account with this text, repetitions included. */
 const notesTo = (actor: string, words: string): readonly Note[] =>
   gateway.gateway.simulation.fediverse.received
     .map(({ activity }) => activity.object as Note)
@@ -60,8 +60,8 @@ describe('a thread that began on the fediverse', () => {
     expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })
     expect(readConfided(text).past).toContain('activitypub: my order is late')
     const [note] = await eventually(async () => {
-      const found = notesTo(alice, 'activitypub: my order is late')
-      return found.length > 0 && found
+      const notes = notesTo(alice, 'activitypub: my order is late')
+      return notes.length > 0 && notes
     })
     expect(note).toMatchObject({ to: [alice], cc: [], tag: [{ href: alice, name: '@alice@mastodon.test' }] })
     expect(note?.inReplyTo).toMatch(/^https:\/\/mastodon\.test\//)
@@ -113,7 +113,7 @@ describe('a thread that began on the fediverse', () => {
     expect(await gateway.threads('bob')).toEqual([])
     expect(await (await gateway.history(threadId, 'bob')).json()).toMatchObject({
       code: 'no_recipient',
-      detail: 'Cannot find thread: there is none of this name',
+      detail: 'Cannot find thread: there is no conversation of this name',
     })
   })
 
@@ -163,8 +163,11 @@ test('threads are listed page by page, the newest first, each once', async () =>
   }
   const first = await list('limit=2')
   expect(first.threads.map(({ beginning }) => beginning)).toEqual(['three', 'two'])
-  const rest = await list(`limit=2&before=${first.next_before}`)
-  expect([rest.threads.map(({ beginning }) => beginning), rest.next_before]).toEqual([['one'], undefined])
+  const olderThreads = await list(`limit=2&before=${first.next_before}`)
+  expect([olderThreads.threads.map(({ beginning }) => beginning), olderThreads.next_before]).toEqual([
+    ['one'],
+    undefined,
+  ])
   const wrong = await gateway.call('/api/v1/agents/plain/threads?before=-1')
   expect([wrong.status, await wrong.json()]).toMatchObject([400, { code: 'malformed' }])
   expect((await fetch(`${gateway.gateway.url()}/api/v1/agent/threads`)).status).toBe(401)
@@ -189,7 +192,7 @@ describe('a public thread', () => {
     const shown = await gateway.read(threadId, 'bob')
     expect(shown.map(({ role }) => role)).toEqual(['user', 'assistant'])
     expect(JSON.stringify(shown)).not.toContain('stranger')
-    // Who only took part has not begun it.
+    // A conversation is not shared with a person who only took part.
     await gateway.linkAccount('alice@snac.test')
     expect((await gateway.threads()).filter(({ shared }) => shared)).toEqual([])
   })

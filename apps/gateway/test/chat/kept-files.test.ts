@@ -4,7 +4,7 @@ import { eventually } from '../setup/gateway.ts'
 import type { PeopleChatGateway } from './chat-gateway.ts'
 import { openPeopleChatGateway } from './chat-gateway.ts'
 
-// Files of posts are kept with them: the chat's bucket and path for what came from the fediverse.
+// These tests check that the files of posts are stored with them: the chat has a bucket and a path for those from the fediverse.
 
 const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
 let gateway: PeopleChatGateway
@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-interface Place {
+interface FileLocation {
   readonly bucket: string
   readonly path: string
   readonly mime_type: string
@@ -30,7 +30,7 @@ async function post(text: string, files: readonly ReturnType<typeof file>[], fro
   return sent
 }
 
-/** What the chat shows of the message with these words. */
+/** Returns the metadata that the chat shows of the message with this text. */
 async function metadataOf(words: string): Promise<Record<string, unknown>> {
   for (const { threadId } of await gateway.threads()) {
     const message = (await gateway.read(threadId)).find(({ content }) => content === words)
@@ -39,35 +39,40 @@ async function metadataOf(words: string): Promise<Record<string, unknown>> {
   throw new Error(`nobody said ${words}`)
 }
 
-const sign = ({ bucket, path }: Place, as: 'ann' | 'bob' = 'ann') =>
+const sign = ({ bucket, path }: FileLocation, as: 'ann' | 'bob' = 'ann') =>
   gateway.call(`/api/v1/agent/attachments/signed-url?${new URLSearchParams({ bucket, path })}`, { as })
 
 test('a picture of a post has bucket, path and type, no address; only its owner reads its bytes', async () => {
   await post('look at apple', [file(png)])
   const metadata = await metadataOf('look at apple')
-  const place = metadata.user_message_attachments as Place
-  expect(place).toEqual({
+  const location = metadata.user_message_attachments as FileLocation
+  expect(location).toEqual({
     bucket: 'conversations',
     path: expect.stringMatching(new RegExp(`^\\d+/${hash('sha256', png)}/file$`)),
     mime_type: 'image/png',
   })
   expect(JSON.stringify(metadata)).not.toMatch(/https?:|token/)
-  const signed = (await (await sign(place)).json()) as { url: string }
+  const signed = (await (await sign(location)).json()) as { url: string }
   const path = new URL(signed.url)
   const answer = await fetch(gateway.gateway.url() + path.pathname + path.search)
   expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'image/png'])
   expect(Buffer.from(await answer.arrayBuffer())).toEqual(png)
 
-  const refused = await sign(place, 'bob')
+  const refused = await sign(location, 'bob')
   expect([refused.status, ((await refused.json()) as { detail: string }).detail]).toEqual([
     404,
     'Cannot sign attachment: there is none of yours',
   ])
-  const [message = ''] = place.path.split('/')
-  for (const path of [`${Number(message) + 1}${place.path.slice(message.length)}`, `${message}/${'0'.repeat(64)}/x`]) {
-    expect((await sign({ ...place, path })).status).toBe(404)
+  const [message = ''] = location.path.split('/')
+  for (const path of [
+    `${Number(message) + 1}${location.path.slice(message.length)}`,
+    `${message}/${'0'.repeat(64)}/x`,
+  ]) {
+    expect((await sign({ ...location, path })).status).toBe(404)
   }
-  const forged = await fetch(`${gateway.gateway.url()}/storage/v1/object/sign/conversations/${place.path}?token=a.b.c`)
+  const forged = await fetch(
+    `${gateway.gateway.url()}/storage/v1/object/sign/conversations/${location.path}?token=a.b.c`,
+  )
   expect([forged.status, ((await forged.json()) as { detail: string }).detail]).toEqual([
     403,
     'Cannot read attachment: the URL does not hold',
@@ -79,8 +84,10 @@ test('several files are all in the list; a file of another kind, or a large one,
   await post('look at both', [file(png), file(other, 'The same cat, asleep')])
   const both = await metadataOf('look at both')
   expect(both.user_message_attachments_all).toMatchObject([{ mime_type: 'image/png' }, { mime_type: 'image/png' }])
-  const paths = (both.user_message_attachments_all as Place[]).map(({ path }) => path.split('/').slice(2).join('/'))
-  // The fediverse names no files: what stands there describes what a picture shows.
+  const paths = (both.user_message_attachments_all as FileLocation[]).map(({ path }) =>
+    path.split('/').slice(2).join('/'),
+  )
+  // The fediverse does not name files: the `name` there describes what a picture shows.
   expect(paths).toEqual(['file', 'file'])
   const wrong = [file(Buffer.from([0, 1, 2, 3, 4])), file(Buffer.concat([png, Buffer.alloc(11 * 1024 * 1024)]))]
   await post('look at neither', wrong)
@@ -90,8 +97,8 @@ test('several files are all in the list; a file of another kind, or a large one,
 test('it goes with its post, when its author takes that back', async () => {
   const own = Buffer.concat([png, Buffer.from('cherry')])
   const { objectId } = await post('look at cherry', [file(own)])
-  const place = (await metadataOf('look at cherry')).user_message_attachments as Place
-  const { url } = (await (await sign(place)).json()) as { url: string }
+  const location = (await metadataOf('look at cherry')).user_message_attachments as FileLocation
+  const { url } = (await (await sign(location)).json()) as { url: string }
   const { pathname, search } = new URL(url)
   await gateway.gateway.simulation.fediverse.send({ to: 'desk@agents.test', type: 'Delete', object: objectId })
   const gone = await eventually(async () => {

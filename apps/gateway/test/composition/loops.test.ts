@@ -31,7 +31,7 @@ test('MN-8.1 addressing: local agents that mention each other on the fediverse w
   expect(stopped.map(({ state }) => state)).toEqual(['ignored'])
   const { items: messages } = await askOperator<{ items: { flags: string[] }[] }>('a.test', '/messages?limit=50')
   expect(messages.filter(({ flags }) => flags.includes('loop_guard'))).toHaveLength(1)
-  // Nobody was lost in the network: neither can find itself there.
+  // No message was lost in the network, where neither gateway can reach itself.
   expect((await gateways.at('a.test').store.count()).deliveries).toMatchObject({ dead: 0, later: 0 })
 })
 
@@ -42,7 +42,7 @@ async function askOperator<Answer>(host: string, path: string): Promise<Answer> 
   return (await answer.json()) as Answer
 }
 
-/** Alice writes to the parrot of the one gateway, and tells it to wake that of the other. */
+/** Has Alice write to the parrot of one gateway, which she asks to wake that of the other. */
 async function letParrotsWrite(plan: Partial<GatewayPlan>): Promise<void> {
   gateways = await openGateways({
     'a.test': { agents: { polly: parrot }, ...plan },
@@ -98,7 +98,7 @@ test('EM-64: and whatever they say, by the turns that agents have in an hour', a
     ...describeRecords(await gateways.records('a.test', 'polly')),
     ...describeRecords(await gateways.records('c.test', 'coco')),
   ]
-  // Ten of each thread, and the one of Alice.
+  // The limit is ten turns for each of the threads, plus the message from Alice.
   expect(turnsOf(lines).length).toBeLessThanOrEqual(21)
   expect(lines.filter(line => line.includes('loop_guard'))).toHaveLength(1)
 })
@@ -110,6 +110,58 @@ test('the hop ceiling ends a circle of agents that call each other', async () =>
   expect(lines).toHaveLength(7)
   expect(lines.at(-1)).toBe('Rejection: Cannot call agent: agent chain is longer than 5 hops')
 })
+
+const insistent = { use: '../agents/calling/insistent.ts' }
+const [callers, ends] = [['one', 'two'], 'echo'] as const
+
+async function openCallers(calls_per_message?: number): Promise<void> {
+  gateways = await openGateways({
+    'a.test': {
+      agents: {
+        ...Object.fromEntries(callers.map(name => [name, insistent])),
+        [ends]: { use: 'builtin:echo' },
+      },
+      ...(calls_per_message !== undefined && { limits: { loop: { calls_per_message } } }),
+    },
+  })
+}
+
+test('one message causes a bounded number of calls, and the operator reads of the first refusal', async () => {
+  await openCallers()
+  const [said = ''] = await gateways.say('a.test', 'one', '130 @echo@a.test')
+  expect(said).toMatch(/^30 refused Cannot call agent: message #\d+ has caused 100 calls/)
+  expect(await gateways.records('a.test', ends)).toHaveLength(100)
+  const [record] = await gateways.records('a.test', 'one')
+  const refused = record?.steps?.filter(({ error }) => error !== undefined)
+  expect(refused).toMatchObject([{ kind: 'call', name: '@echo@a.test', error: expect.stringContaining('100 calls') }])
+  const { items } = await askOperator<{ items: object[] }>('a.test', '/refusals?limit=50')
+  expect(items).toMatchObject([
+    { code: 'forbidden', agent: 'one', endpoint: 'call: @echo@a.test', claimed_sender: '@one@a.test' },
+  ])
+  const why = await askOperator<{ explanations: { code: string }[] }>('a.test', `/why/${record?.number}`)
+  expect(JSON.stringify(why)).toContain('which failed: Cannot call agent: message #')
+  const asked = await askOperator<{ explanations: { code: string }[] }>('a.test', '/why/@one@a.test')
+  expect(asked.explanations.map(({ code }) => code)).toContain('call_limit')
+})
+
+test('the calls of called agents count for the same message, so that they do not multiply', async () => {
+  await openCallers(10)
+  // The text causes four calls of "two", each of which would make four more.
+  await gateways.say('a.test', 'one', '4 @two@a.test 4 @echo@a.test')
+  const [two, echo] = [await gateways.records('a.test', 'two'), await gateways.records('a.test', ends)]
+  expect(two.length + echo.length).toBe(10)
+  const [first] = await gateways.records('a.test', 'one')
+  expect(new Set(two.map(({ message }) => message.called_by?.message))).toEqual(new Set([first?.number]))
+  expect(new Set(echo.map(({ message }) => message.called_by?.first_message))).toEqual(new Set([first?.number]))
+})
+
+test('an agent hands over one person after the other, however many they are', async () => {
+  await openCallers(2)
+  for (let person = 0; person < 70; person += 1) {
+    expect(await gateways.say('a.test', 'one', '1 @echo@a.test')).toEqual(['0 refused'])
+  }
+  expect(await gateways.records('a.test', ends)).toHaveLength(70)
+}, 60_000)
 
 test('the hourly limit of a pair stops agents that begin a new thread each time', async () => {
   const poster = { use: '../agents/calling/poster.ts' }

@@ -21,13 +21,15 @@ beforeAll(async () => {
 })
 afterAll(() => gateways.close())
 
-/** Everything that left a gateway for one place, as the operator sees it. */
+/** Returns everything that left a gateway for one destination, as the operator sees it. */
 async function wiresTo(host: string, to: string): Promise<readonly Record<string, unknown>[]> {
   const deliveries = await gateways.at(host).store.listDeliveries({ limit: 100 })
   return deliveries.filter(delivery => delivery.to.includes(to)).map(({ wire }) => wire as Record<string, unknown>)
 }
 
-const text = 'Please wake @two@a.test and wake @far@b.test and wake @one@a.test and wake @third@b.test'
+// The parrot repeats every name, and mentions those that it is told to wake. A name that it only repeats calls nobody, on any channel.
+const text =
+  'Please tell @guest@b.test, wake @two@a.test and wake @far@b.test and wake @one@a.test and wake @third@b.test'
 
 test('MN-8.1 addressing: both halves go out to all, and mentioned agents wake, here and elsewhere', async () => {
   const sent = await gateways.simulation.send({ via: 'activitypub', to: 'one', text })
@@ -38,11 +40,12 @@ test('MN-8.1 addressing: both halves go out to all, and mentioned agents wake, h
   const [two, far] = ['https://a.test/agents/two', 'https://b.test/agents/far']
   expect(object.tag.map(({ name }) => name).slice(1)).toEqual(['@two@a.test', '@far@b.test'])
   expect([...(object.to as string[]), ...(object.cc as string[])]).toEqual(expect.arrayContaining([two, far]))
-  // In the text they stand already, so they become links there; the third would be one too many, and stays text.
+  // Mentions that are already in the text become links there. The third one would exceed the limit, and stays text.
   expect(object.content).toContain(
     `wake <span class="h-card"><a href="${two}" class="u-url mention">@<span>two@a.test</span></a></span>`,
   )
   expect(object.content).toContain('wake @third@b.test')
+  expect(object.content).toContain('tell @guest@b.test')
   await settle(gateways, ['a.test', 'b.test'])
   for (const [host, agent] of [
     ['a.test', 'two'],
@@ -84,7 +87,7 @@ test('MN-8.1 recipient-field: To and Cc of the reply; our own agents get a turn 
   expect(elsewhere).toMatchObject({
     message: { sender: { verified: true }, recipient_capabilities: { agent_chain: { hop: 1 } } },
   })
-  // The sibling answers the people, in their thread.
+  // The other agent of the gateway answers the people, in their thread.
   const answers = gateways.simulation.mail.received.filter(({ envelope }) => envelope.to.includes('alice@alice.test'))
   expect(answers.map(({ headers }) => headers.get('from')?.[0]).toSorted()).toEqual([
     'Echo <two@a.test>',
@@ -98,7 +101,7 @@ test('MN-8.1 recipient-field: To and Cc of the reply; our own agents get a turn 
 test('MN-8.1 none: over A2A each part of the joint answer says whose it is', async () => {
   const parts = await gateways.say('a.test', 'one', text)
   expect(parts.filter(part => /^@\S+:$/.test(part))).toEqual(['@two@a.test:', '@far@b.test:'])
-  expect(parts[0]).toContain('I heard: Please wake')
+  expect(parts[0]).toContain('I heard: Please tell @guest@b.test')
 })
 
 test('local agents reach each other without configuration in production mode, where the gateway cannot find itself', async () => {

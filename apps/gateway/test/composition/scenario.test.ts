@@ -13,8 +13,8 @@ import { picture } from '../swarm/picture.ts'
 import type { Gateways } from './gateways.ts'
 import { openGateways, settle } from './gateways.ts'
 
-// A picture from the fediverse, a swarm whose manager plans and has others look, one of them on another
-// host; an operator who changes and allows a call in their chat; the answer on the fediverse and by mail; and every format, out and in.
+// This test covers a picture from the fediverse, a swarm whose manager plans and has others look at it, one of them on another host; an operator who
+// changes and allows a call in their chat; the answer on the fediverse and by mail; and every format, out and in.
 
 const till = join(mkdtempSync(join(tmpdir(), 'postern-till-')), 'till')
 const png = Buffer.from(picture, 'base64')
@@ -104,7 +104,7 @@ const notes = (): readonly Note[] =>
 const mailsTo = (address: string) =>
   gateways.simulation.mail.received.filter(({ envelope }) => envelope.to.includes(address))
 
-/** Alice’s account, her mailbox and her chat are one person, by codes that each of them was sent. */
+/** Links Alice’s account, her mailbox and her chat as one person, with the codes that each of them received. */
 async function linkAll(): Promise<void> {
   const { fediverse } = gateways.simulation
   const tell = (text: string) => fediverse.deliver({ to: 'desk@a.test', text, visibility: 'direct' })
@@ -123,7 +123,7 @@ async function linkAll(): Promise<void> {
 type Row = Readonly<Record<string, unknown>>
 type Envelope = Row & { readonly payload: Row; readonly metadata: Row }
 
-/** Of a call of the refund tool: the call, what stands in place of its result, and the result. */
+/** Lists the envelopes of a refund: the call, the pending action in place of its result, and the result. */
 const listRefund = (envelopes: readonly Envelope[]) =>
   envelopes.filter(({ payload }) => payload.tool_name === 'refund' || payload.kind === 'refund')
 
@@ -136,11 +136,11 @@ test('fediverse with a picture → swarm → workers here and elsewhere → an o
     visibility: 'public',
     files: [{ name: 'the lamp', mediaType: 'image/png', bytes: png }],
   })
-  const asked = await fediverse.awaitReply(objectId, 20_000)
+  const asked = await fediverse.awaitReply(objectId, 30_000)
   expect((asked.activity.object as unknown as Note).content).toContain('A person has to allow this first.')
   expect(JSON.stringify(asked.activity)).not.toMatch(/actions\/|Give 20/)
 
-  // What the agent was given of it, here and on the other host.
+  // The agent gets the post, here and on the other host.
   const records = await gateways.records('a.test', 'desk')
   const mention = records.find(({ message }) => message.id === activityId)?.message
   expect(mention).toMatchObject({
@@ -162,7 +162,7 @@ test('fediverse with a picture → swarm → workers here and elsewhere → an o
     },
   ])
 
-  // As envelopes: an envelope with the pending action stands in place of the result, and nothing has run.
+  // In envelopes, the pending action stands in place of the result, and nothing has run.
   const read = async (format: string) =>
     (await operate<{ messages: readonly Row[] }>(`/transcript?${new URLSearchParams({ format, thread: activityId })}`))
       .messages
@@ -191,7 +191,7 @@ test('fediverse with a picture → swarm → workers here and elsewhere → an o
   await settle(gateways, ['a.test', 'b.test'])
   expect(readFileSync(till, 'utf8')).toBe('begun 18\ndone 18\n')
 
-  // The answer: to the person on the fediverse and to their linked mailbox, once each.
+  // The person gets the answer on the fediverse and in their linked mailbox, once each.
   const words = 'The money for your lamp is on its way.'
   const answers = notes().filter(({ content }) => content.includes(words))
   expect(answers).toMatchObject([{ inReplyTo: objectId, tag: [{ type: 'Mention', href: alice }] }])
@@ -200,16 +200,16 @@ test('fediverse with a picture → swarm → workers here and elsewhere → an o
   expect(copies.map(({ envelope }) => envelope.to)).toEqual([['alice@alice.test']])
   expect(mailsTo(eve)).toHaveLength(1)
 
-  // In the chat: the history of who has linked it, with her picture by bucket and path.
+  // The chat of the person who linked the account has the history, with her picture by bucket and path.
   const { threads } = await chat<{ threads: readonly Row[] }>('/threads')
   const threadId = String(threads.find(({ via }) => via === 'activitypub')?.threadId)
   const { messages: history } = await chat<{ messages: readonly Row[] }>(
     `/history?threadId=${encodeURIComponent(threadId)}`,
   )
   const first = history.find(({ content }) => content === 'My lamp is broken, look')
-  const place = (first?.metadata as Record<string, Record<string, string>> | undefined)?.user_message_attachments
-  expect(place).toEqual({ bucket: expect.any(String), path: expect.any(String), mime_type: 'image/png' })
-  const { bucket = '', path = '' } = place ?? {}
+  const location = (first?.metadata as Record<string, Record<string, string>> | undefined)?.user_message_attachments
+  expect(location).toEqual({ bucket: expect.any(String), path: expect.any(String), mime_type: 'image/png' })
+  const { bucket = '', path = '' } = location ?? {}
   const signed = await fetch(url(`/api/v1/agent/attachments/signed-url?${new URLSearchParams({ bucket, path })}`), {
     headers: { authorization: `Bearer ${annsToken}` },
   })
@@ -217,7 +217,7 @@ test('fediverse with a picture → swarm → workers here and elsewhere → an o
   expect(Buffer.from(await (await fetch(url(pathname + search))).arrayBuffer())).toEqual(png)
   expect(history.at(-1)).toMatchObject({ role: 'assistant', content: words, metadata: { via: 'activitypub' } })
 
-  // As envelopes: the call, what it waited for in place of its result, the decision, the result.
+  // In envelopes, the call, the pending action, the decision and the result follow each other.
   const envelopes = (await read('envelope')) as readonly Envelope[]
   const ofRefund = listRefund(envelopes)
   expect(ofRefund.map(({ type }) => type)).toEqual(['tool_call', 'approval_required', 'tool_result'])
@@ -228,11 +228,11 @@ test('fediverse with a picture → swarm → workers here and elsewhere → an o
   })
   expect(envelopes.at(-1)).toMatchObject({ type: 'text', role: 'assistant', content: words })
 
-  // As a message store: four views.
-  const view = async (name: string, more: Record<string, string> = {}) =>
+  // A message store has four views.
+  const view = async (name: string, query: Record<string, string> = {}) =>
     (
       await operate<{ messages: readonly Row[] }>(
-        `/transcript/views/${name}?${new URLSearchParams({ thread: activityId, ...more })}`,
+        `/transcript/views/${name}?${new URLSearchParams({ thread: activityId, ...query })}`,
       )
     ).messages
   const typesOf = (rows: readonly Row[]) => rows.map(({ type }) => type)
@@ -248,7 +248,7 @@ test('fediverse with a picture → swarm → workers here and elsewhere → an o
   expect(JSON.stringify(global.at(-1))).toContain('@stock@b.test has done')
   expect(typesOf(await view('team', { agent_key: 'refunds' }))).toEqual(expect.arrayContaining(['delegation']))
 
-  // The same, kept as a session of envelopes.
+  // A session of envelopes contains the same.
   const { session_id } = await askAsAnn<{ session_id: string }>('/v1/sessions', 'POST', { agent_slug: 'desk' })
   const session = `/v1/sessions/${session_id}`
   await askAsAnn(session, 'PUT', { messages: envelopes })
@@ -257,7 +257,7 @@ test('fediverse with a picture → swarm → workers here and elsewhere → an o
     envelopes.map(({ type, role, content, payload }) => ({ type, role, content, payload })),
   )
 
-  // As a swarm: who spoke, who handed over to whom.
+  // The swarm format shows the speakers and the handovers.
   const swarm = await read('swarm')
   expect(
     swarm.some(
@@ -267,7 +267,7 @@ test('fediverse with a picture → swarm → workers here and elsewhere → an o
   ).toBe(true)
   expect(swarm.at(-1)).toMatchObject({ role: 'assistant', agentName: 'refunds', content: words })
 
-  // The same conversation, word for word, wherever it is read.
+  // The conversation has the same text wherever it is read.
   const waiting = 'A person has to allow this first. The answer follows as soon as that is decided.'
   const said = ['user: My lamp is broken, look', 'user: An operator agreed: Allow refund?', `assistant: ${words}`]
   const tell = (role: unknown, content: unknown) => {
@@ -286,9 +286,9 @@ test('fediverse with a picture → swarm → workers here and elsewhere → an o
     said,
   )
 
-  // Each export, read in again, changes nothing.
-  const whole = await read('jsonl')
-  expect(whole.find(({ kind, tool }) => kind === 'tool_result' && (tool as Row).name === 'refund')).toMatchObject({
+  // Importing each export again changes nothing.
+  const transcript = await read('jsonl')
+  expect(transcript.find(({ kind, tool }) => kind === 'tool_result' && (tool as Row).name === 'refund')).toMatchObject({
     tool: { args: { order: '18' }, result: { refunded: '18' } },
   })
   for (const format of exchangeFormats) {
@@ -297,5 +297,5 @@ test('fediverse with a picture → swarm → workers here and elsewhere → an o
     const query = new URLSearchParams({ format, thread: activityId })
     expect((await operate<{ added: number }>(`/transcript?${query}`, { messages })).added, format).toBe(0)
   }
-  expect(await read('jsonl')).toEqual(whole)
+  expect(await read('jsonl')).toEqual(transcript)
 }, 60_000)

@@ -21,7 +21,7 @@ beforeAll(async () => {
     model: { base_url: model.baseUrl, model: 'test-model' },
     members: { triage: { prompt: 'I am triage.', navigates_to: ['far'] }, far: { address: '@two@b.test' } },
   }
-  /** Its model hands over to the other one as long as it can, and says so when it cannot. */
+  /** Hands over to the other agent as long as the model can, and says so when it cannot. */
   const pass = (address: string) => ({
     use: 'swarm',
     default_agent: 'passer',

@@ -13,22 +13,22 @@ import { operatorToken } from '../setup/gateway.ts'
 export interface ConsoleGateway extends SimulatedGateway {
   readonly url: string
   readonly browser: Browser
-  /** A page that is signed in, and what went wrong in it. */
+  /** Opens a page that is signed in, and records its faults. */
   openPage(options?: BrowserContextOptions): Promise<ConsolePage>
   close(): Promise<void>
 }
 
 export interface ConsolePage {
   readonly page: Page
-  /** Errors of scripts, and what the policy forbade. */
+  /** Errors of scripts, and requests that the policy blocked. */
   readonly faults: string[]
-  /** Opens a screen by what stands behind the `#`. */
-  show(place: string): Promise<void>
+  /** Opens the screen of a route: the part of the address after the `#`. */
+  show(route: string): Promise<void>
 }
 
 const agents = fileURLToPath(new URL('../agents/console', import.meta.url))
 
-/** A gateway of dev mode with its simulation, and a browser beside it. */
+/** Opens a gateway in dev mode with its simulation, and a browser. */
 export async function openConsoleGateway(settings: Record<string, unknown> = {}): Promise<ConsoleGateway> {
   const data = mkdtempSync(join(tmpdir(), 'postern-console-'))
   const tree = {
@@ -64,7 +64,7 @@ export function openChromium(): Promise<Browser> {
   return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
 }
 
-/** By a link's code, as `postern dev` prints it. */
+/** Opens a page that signs in with a link's code, as `postern dev` prints it. */
 export async function openSignedIn(
   browser: Browser,
   { url, code }: { readonly url: string; readonly code: string },
@@ -79,15 +79,15 @@ export async function openSignedIn(
   return {
     page,
     faults,
-    async show(place) {
+    async show(route) {
       await page.evaluate(hash => {
         location.hash = hash
-      }, `#/${place}`)
+      }, `#/${route}`)
     },
   }
 }
 
-/** What a page complains about; requests that were refused are the business of each test. */
+/** Collects the errors of a page; each test checks its refused requests itself. */
 export function watchFaults(page: Page): string[] {
   const faults: string[] = []
   page.on('pageerror', error => faults.push(error.message))
@@ -100,7 +100,7 @@ export function watchFaults(page: Page): string[] {
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** What axe finds on a screen; the page must have been opened with `bypassCSP`. */
+/** Returns the violations that axe finds on a screen; the page must have been opened with `bypassCSP`. */
 export async function findViolations(page: Page): Promise<readonly unknown[]> {
   await page.evaluate(axe)
   return page.evaluate(async () => {
@@ -123,7 +123,7 @@ export async function findViolations(page: Page): Promise<readonly unknown[]> {
   })
 }
 
-/** What is wider than the page. */
+/** Returns the elements that are wider than the page. */
 export function findWide(page: Page): Promise<readonly string[]> {
   return page.evaluate(() => {
     const main = document.querySelector('main')

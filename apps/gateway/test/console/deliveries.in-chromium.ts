@@ -81,7 +81,7 @@ test('the list names an address without mail and the reason, and the operator li
 
 const mailDeliveries = async () =>
   (await gateway.gateway.store.listDeliveries({ limit: 50 })).filter(({ via }) => via === 'email')
-/** What a list does that is older than what the gateway has. */
+/** Retries deliveries from a list that is older than the gateway's own. */
 const retryAll = (ids: readonly string[]) =>
   page.evaluate(`(async () => {
     const { changeAll } = await import('/operator/app/screens/deliveries/change.js')

@@ -33,14 +33,26 @@ test.each([
   '/operator/..%2fpackage.json',
   '/operator/vendor/preact.d.ts',
   '/operator/app',
+  '/postern-chat/../index.html',
+  '/postern-chat/%2e%2e/index.html',
+  '/postern-chat/..%2findex.html',
+  '/postern-chat/vendor/markdown-it.d.ts',
   '/operator/constructor',
 ])('%s is no file of the console', async path => {
   expect((await read(path)).status).toBe(404)
 })
 
-test('pages of any origin may read the chat for other pages, and none the console', async () => {
-  const chat = await read('/postern-chat.js')
-  expect([chat.status, chat.headers.get('access-control-allow-origin')]).toEqual([200, '*'])
+test('pages of any origin may read the chat for other pages with all that it loads, and none the console', async () => {
+  const loaded = ['/postern-chat.js']
+  for (const path of loaded) {
+    const chat = await read(path)
+    expect([path, chat.status, chat.headers.get('access-control-allow-origin')]).toEqual([path, 200, '*'])
+    const imports = [...(await chat.text()).matchAll(/^import .* from '([^']+)'$/gm)].map(([, from = '']) => from)
+    loaded.push(
+      ...imports.map(from => new URL(from, `http://x${path}`).pathname).filter(each => !loaded.includes(each)),
+    )
+  }
+  expect(loaded).toContain('/postern-chat/vendor/markdown-it.js')
   const own = await read('/operator/app/main.js')
   expect(own.headers.get('access-control-allow-origin')).toBeNull()
   expect(own.headers.get('cross-origin-resource-policy')).toBe('same-origin')

@@ -32,7 +32,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-const places = () => [
+const routes = () => [
   'flow',
   `message/${message}`,
   'refusal/1',
@@ -47,7 +47,7 @@ const places = () => [
   'settings',
 ]
 
-/** Waits until the screen shows what it has to show. */
+/** Waits until the screen shows its content. */
 async function settle(page: Page): Promise<void> {
   await page.locator('main h1').first().waitFor()
   await page.waitForFunction(() => !document.querySelector('main [role=status]:not(.toasts)'), undefined, {
@@ -58,25 +58,25 @@ async function settle(page: Page): Promise<void> {
 
 test.each(['light', 'dark'] as const)('every screen keeps WCAG 2.2 AA by axe, in %s', async colorScheme => {
   const { page, show } = await gateway.openPage({ colorScheme, bypassCSP: true, reducedMotion: 'reduce' })
-  const found: unknown[] = []
-  for (const place of places()) {
-    await show(place)
+  const violationsByRoute: unknown[] = []
+  for (const route of routes()) {
+    await show(route)
     await settle(page)
     const violations = await findViolations(page)
-    if (violations.length > 0) found.push([place, violations])
+    if (violations.length > 0) violationsByRoute.push([route, violations])
   }
-  expect(found).toEqual([])
+  expect(violationsByRoute).toEqual([])
   await page.context().close()
 })
 
 test('every screen fits a phone of 360 px, in its width', async () => {
   const { page, show } = await gateway.openPage({ viewport: { width: 360, height: 740 } })
   const wide: unknown[] = []
-  for (const place of places()) {
-    await show(place)
+  for (const route of routes()) {
+    await show(route)
     await settle(page)
     const over = await findWide(page)
-    if (over.length > 0) wide.push([place, over])
+    if (over.length > 0) wide.push([route, over])
   }
   expect(wide).toEqual([])
   await page.context().close()
@@ -91,14 +91,14 @@ test('10,000 rows scroll about as fast as 100, with few of them in the page', { 
 })
 
 interface Scrolling {
-  /** In the list, and the most of them in the page at once. */
+  /** The rows in the list, and the largest number of them in the page at once. */
   readonly rows: number
   readonly rendered: number
-  /** The slowest of the quickest quarter of the frames: those that no other program of the machine has held up. */
+  /** The slowest of the fastest quarter of the frames, ms: those that no other program of the machine has delayed. */
   readonly quickMs: number
 }
 
-/** Scrolls a list from its top to its end, again until there are frames enough to compare. */
+/** Scrolls a list from its top to its end, and repeats that until there are enough frames to compare. */
 async function scrollThrough(count: number): Promise<Scrolling> {
   const { page } = await gateway.openPage()
   await page.route('**/operator/api/messages?*', async route => {

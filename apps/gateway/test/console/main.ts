@@ -1,3 +1,6 @@
+// `npm run test:console`: the console in Debian's Chromium, on real traffic of the simulation. `npm run screenshots`: its pictures alone, into
+// docs/images.
+import '@postern/testing/end-children'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -7,9 +10,6 @@ import { fileURLToPath } from 'node:url'
 import { findChromium } from '../peers/browser/find-chromium.ts'
 import { CannotRun } from '../peers/debian.ts'
 
-// `npm run test:console`: the console in Debian's Chromium, on real traffic of the simulation. `npm run screenshots`: its pictures alone, into
-// docs/images.
-
 const root = fileURLToPath(new URL('../../../..', import.meta.url))
 const [first, ...rest] = process.argv.slice(2)
 const arePictures = first === '--screenshots'
@@ -17,7 +17,7 @@ const parameters = arePictures ? ['pictures', ...rest] : process.argv.slice(2)
 
 const directory = mkdtempSync(join(tmpdir(), 'postern-console-'))
 try {
-  const vitest = [join(root, 'node_modules/vitest/vitest.mjs'), 'run', '-c', 'vitest.console.config.ts']
+  const vitest = [join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--project', 'console']
   const pictures = arePictures ? join(root, 'docs/images') : directory
   const env = { ...process.env, TEST_CHROMIUM: await findChromium(directory), TEST_PICTURES: pictures }
   const child = spawn(process.execPath, [...vitest, ...parameters], { stdio: 'inherit', cwd: root, env })

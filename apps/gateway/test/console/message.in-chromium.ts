@@ -36,10 +36,11 @@ test('the sentence names the outcome, and the waterfall each stage from the byte
     /^delivery to alice@alice\.test/,
   ]
   const listStages = () => page.getByRole('region', { name: 'What happened' }).locator('li').allTextContents()
-  const findPlaces = (stages: readonly string[]) => order.map(pattern => stages.findIndex(stage => pattern.test(stage)))
-  await expect.poll(async () => findPlaces(await listStages())).not.toContain(-1)
-  const places = findPlaces(await listStages())
-  expect(places).toEqual(places.toSorted((a, b) => a - b))
+  const findPositions = (stages: readonly string[]) =>
+    order.map(pattern => stages.findIndex(stage => pattern.test(stage)))
+  await expect.poll(async () => findPositions(await listStages())).not.toContain(-1)
+  const positions = findPositions(await listStages())
+  expect(positions).toEqual(positions.toSorted((a, b) => a - b))
 })
 
 test('an agent that failed is named with its error and the fix', async () => {
@@ -66,7 +67,7 @@ test('the screen shows one answer as mail, post, task and chat, as the gateway w
   await expect.poll(() => page.locator('.bubble').count()).toBe(2)
   await tabs.getByRole('tab', { name: 'chat' }).press('ArrowRight')
   await panel.getByText('https://alice.test/@alice', { exact: true }).waitFor()
-  // The mention at its beginning is the channel's own doing.
+  // The channel itself adds the mention at the beginning.
   await expect
     .poll(() => page.frameLocator('iframe').locator('p').first().textContent())
     .toMatch(/^@alice We are open on Sunday/)
@@ -85,7 +86,7 @@ test('the four stand side by side', async () => {
   await dialog.getByRole('button', { name: 'Close' }).click()
 })
 
-/** What a shell hands to curl: its words, and what it reads. */
+/** Runs a command in a shell, and returns the arguments and the input that curl gets. */
 async function runShell(command: string): Promise<{ readonly words: readonly string[]; readonly input: Buffer }> {
   const curl = 'curl() { printf "%s\\0" "$@"; printf "\\0"; case "$*" in *"@-"*|*"--upload-file -"*) cat;; esac; }'
   const { stdout } = await promisify(execFile)('sh', ['-c', `${curl}; ${command}`], { encoding: 'buffer' })
@@ -170,12 +171,12 @@ const sendNewAnswer = async () => {
 
 test('the replay says why the gateway sends no new answer, and stays open', async () => {
   const dialog = page.getByRole('dialog', { name: 'Replay' })
-  // The operator sends what the report shows, whatever the field says by now.
+  // The operator sends the answer that the report shows, even if the field has changed since.
   await dialog.getByRole('textbox').fill('./opening-hours.ts')
   expect((await sendNewAnswer()).use).toBe('./another-word.ts')
   await expect
     .poll(() => dialog.getByRole('alert').textContent())
-    .toContain('Nothing is queued: an answer by email cannot be changed once it is given')
+    .toContain('Nothing is queued: an answer by email cannot be changed once it is sent')
   expect(await page.getByText('The new answer is queued').count()).toBe(0)
   await dialog.getByRole('button', { name: 'Close' }).click()
 })

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ConsoleGateway } from './console-gateway.ts'
 import { openConsoleGateway } from './console-gateway.ts'
 
-// `npm run screenshots` writes these into docs/images; with the other tests they only show that they can be taken.
+// The folder of the pictures. `npm run screenshots` writes them into docs/images; the other test runs only show that they can be taken.
 const folder = process.env.TEST_PICTURES ?? join(tmpdir(), 'postern-pictures')
 
 const agentFolder = fileURLToPath(new URL('../agents/console', import.meta.url))
@@ -33,7 +33,7 @@ afterAll(() => gateway.close())
 
 test.each(['light', 'dark'] as const)('Flow and a message, in %s', async colorScheme => {
   const { page, show } = await gateway.openPage({ colorScheme, viewport: { width: 1280, height: 720 } })
-  // Where this copy of the repository lies is nobody's business.
+  // The pictures must not show the folder of this copy of the repository.
   await page.route('**/operator/api/outcomes?*', async route => {
     const response = await route.fetch()
     await route.fulfill({ response, body: (await response.text()).replaceAll(agentFolder, 'agents') })

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { operatorToken } from '../setup/gateway.ts'
 import type { ConsoleGateway } from './console-gateway.ts'
 import { openConsoleGateway, openSignedIn, watchFaults } from './console-gateway.ts'
@@ -148,7 +148,7 @@ test('nothing that a peer writes runs or becomes markup, in any field and on any
   await simulation.send({ via: 'activitypub', to: 'echo', text: attack })
   await simulation.send({ via: 'a2a', to: 'echo', text: attack })
   await simulation.mail.deliver({ to: 'echo@agents.test', text: attack, subject: attack, from: 'alice@alice.test' })
-  // The last words of a mail server, an attachment's name, and an answer with links of every kind.
+  // The attack is in the last reply of a mail server, an attachment's name, and an answer with links of every kind.
   const endRefusal = simulation.mail.refuse({ code: 550, message: `5.1.1 ${attack}`, at: 'rcpt', times: 1 })
   const links = `[a](javascript:window.hacked=1) [b](data:text/html,<script>window.hacked=1</script>) <a href="javascript:window.hacked=1">c</a>`
   await simulation.mail.deliver({ to: 'desk@agents.test', text: links, subject: attack, from: 'alice@alice.test' })
@@ -171,7 +171,7 @@ test('nothing that a peer writes runs or becomes markup, in any field and on any
     await page.getByRole('dialog').locator('iframe').first().waitFor()
     await page.keyboard.press('Escape')
   }
-  for (const place of [
+  for (const route of [
     'people',
     `people/${encodeURIComponent(attack)}`,
     'deliveries',
@@ -181,7 +181,7 @@ test('nothing that a peer writes runs or becomes markup, in any field and on any
     'refusal/1',
     'agents/echo',
   ]) {
-    await show(place)
+    await show(route)
     await page.waitForLoadState('networkidle').catch(() => undefined)
   }
   const chat = page.locator('postern-chat')
@@ -201,21 +201,28 @@ const hostileMail =
 test('the screen shows mail with scripts, forms and foreign pictures without any of them', async () => {
   const context = await gateway.browser.newContext()
   const page = await context.newPage()
-  const asked: string[] = []
-  page.on('request', request => asked.push(request.url()))
+  // A server of its own hears what leaves the browser. Chromium also reports requests that the policy of the page stops.
+  const asked: (string | undefined)[] = []
+  const evil = createServer((request, response) => {
+    asked.push(request.url)
+    response.end()
+  })
+  await new Promise<void>(resolve => evil.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void evil.close())
+  const evilOrigin = `http://127.0.0.1:${(evil.address() as AddressInfo).port}`
   watchFaults(page)
   await page.goto(`${gateway.url}/operator/`)
-  // As text: the test's own runner would rewrite the imports.
+  // The script is a string, because the test runner would rewrite its imports.
   await page.evaluate(`(async () => {
     const { MailFrame } = await import('/operator/app/screens/message/mail-frame.js')
     const { render, h } = await import('/operator/vendor/preact.js')
-    render(h(MailFrame, { markup: ${JSON.stringify(hostileMail)} }), document.body)
+    render(h(MailFrame, { markup: ${JSON.stringify(hostileMail.replaceAll('https://evil.test', evilOrigin))} }), document.body)
   })()`)
   await page.frameLocator('iframe').getByText('hello').waitFor()
   await page.frameLocator('iframe').getByText('out').click()
   await page.waitForTimeout(500)
   expect(page.url()).toBe(`${gateway.url}/operator/`)
   expect(await page.evaluate(() => (window as unknown as { hacked?: number }).hacked)).toBeUndefined()
-  expect(asked.filter(url => url.includes('evil.test'))).toEqual([])
+  expect(asked).toEqual([])
   await context.close()
 })

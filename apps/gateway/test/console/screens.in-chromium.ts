@@ -93,6 +93,29 @@ test('the chat of an agent answers in the session of the console', async () => {
   await expect.poll(() => page.locator('postern-chat .message').count()).toBe(2)
 })
 
+test('the chat of an agent asks for no conversation before its first words, also after "New conversation"', async () => {
+  const fresh = await gateway.openPage()
+  const refused: string[] = []
+  fresh.page.on('response', answer => answer.status() >= 400 && refused.push(`${answer.status()} ${answer.url()}`))
+  const chat = fresh.page.locator('postern-chat')
+  await fresh.show('agents/desk')
+  for (const words of ['the first words', 'words of another conversation']) {
+    await chat.getByRole('textbox').fill(words)
+    await chat.getByRole('textbox').press('Enter')
+    await expect.poll(() => chat.locator('.message').count()).toBe(2)
+    await fresh.page.reload()
+    await expect.poll(() => chat.locator('.message').count()).toBe(2)
+    expect(await chat.locator('.own').allTextContents()).toEqual([words])
+    await fresh.page.getByRole('button', { name: 'New conversation' }).click()
+    await expect.poll(() => chat.locator('.message').count()).toBe(0)
+  }
+  await fresh.page.reload()
+  await chat.getByRole('textbox').waitFor()
+  await fresh.page.waitForLoadState('networkidle')
+  expect(refused).toEqual([])
+  await fresh.page.context().close()
+})
+
 test('the operator pauses and resumes an agent', async () => {
   await page.getByRole('button', { name: 'Pause' }).click()
   await page.getByRole('link', { name: /^desk.*paused/ }).waitFor()

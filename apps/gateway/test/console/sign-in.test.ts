@@ -15,7 +15,7 @@ interface SignInRequest {
   readonly method?: string
 }
 
-/** As the console's own page asks; `headers` take the place of its own. */
+/** Sends a request like the console's own page; `headers` replace its own. */
 function askAsPage(
   path: string,
   { body, cookie, headers = {}, method = 'POST' }: SignInRequest = {},
@@ -61,10 +61,21 @@ test('a cookie that somebody else has chosen never becomes a session', async () 
   const own = (answer.headers.get('set-cookie') ?? '').split(';')[0] ?? ''
   expect(own).not.toBe(chosen)
   expect([await isListed(own), await isListed(chosen)]).toEqual([200, 401])
-  // Each sign-in has a session of its own, and ends no other.
+  // Each sign-in has a session of its own, and ends no other session.
   const again = await signIn()
   expect(again).not.toBe(own)
   expect(await isListed(own)).toBe(200)
+})
+
+test('an event stream ends within 15 seconds of the sign-out', async () => {
+  const cookie = await signIn()
+  const answer = await fetch(`${gateway.url()}/operator/api/events`, { headers: { cookie } })
+  expect(answer.status).toBe(200)
+  const text = answer.text()
+  const begun = performance.now()
+  expect((await askAsPage('/operator/session', { cookie, method: 'DELETE' })).ok).toBe(true)
+  expect(await text).toContain('event: ready')
+  expect(performance.now() - begun).toBeLessThan(15_000)
 })
 
 test('a code of a link opens one session, and none after that', async () => {

@@ -17,7 +17,7 @@ describe('what a message costs a gateway on SQLite', () => {
   afterAll(() => gateway.close())
 
   test.each(ceilings.filter(({ kind }) => kind !== 'rounds'))(
-    '$kind stay below their ceilings when messages come $company, and the ceilings are no higher than they need be',
+    '$kind stay below their ceilings when messages come $company, and no ceiling is higher than necessary',
     ceiling => {
       expect(findCostFaults(ceiling, selectKind(costs[ceiling.company], ceiling.kind))).toEqual([])
     },

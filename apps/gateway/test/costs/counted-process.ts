@@ -12,11 +12,11 @@ const counter = new URL('./counter.ts', import.meta.url).href
 const findAgent = (name: string) => ({ use: join(import.meta.dirname, `../agents/counted/${name}.ts`) })
 const outOfReach = 1_000_000_000
 
-/** Since it was started. */
+/** The counts since the start of the process. */
 export interface ProcessCounts extends CountsAnswer {
-  /** How often it has waited for a PostgreSQL server. */
+  /** The number of times that it has waited for a PostgreSQL server. */
   readonly rounds: number
-  /** Posts of its agents that reached a peer. */
+  /** The number of its agents' posts that reached a peer. */
   readonly arrivals: number
 }
 
@@ -25,20 +25,20 @@ export interface CountedProcess {
   readonly simulation: Simulation
   readonly port: number
   readCounts(): Promise<ProcessCounts>
-  /** The log of SQLite begins anew. Not to be asked while messages are under way. */
+  /** Starts a new SQLite log. Must not be called while messages are in progress. */
   emptyLog(): Promise<void>
-  /** Of its log and files. */
+  /** Returns the size of its log and files. */
   readBytes(): number
   close(): Promise<void>
 }
 
 interface PostgresStore {
-  /** Address of the database, by way of the wire. */
+  /** The address of the database, through the counted wire. */
   readonly url: string
   readonly wire: CountedWire
 }
 
-/** @param postgres where its data are, if not in a file of its own */
+/** Opens the process. @param postgres the store of its data; absent for a file of its own */
 export async function openCountedProcess(postgres?: PostgresStore): Promise<CountedProcess> {
   const { simulation, directory, port, child, close } = await openForkedGateway(counter, {
     ...(postgres && { store: postgres.url }),
@@ -70,9 +70,9 @@ async function ask(child: ChildProcess, request: 'read' | 'empty'): Promise<Coun
   return counts
 }
 
-/** All that is written at once; the database itself is written from the log, later and for many messages together. */
+/** Sums up everything that is written at once. The database file itself is written from the log, later and for many messages together. */
 function sumSizes(directory: string): number {
   const files = globSync('**/*', { cwd: directory }).filter(name => !/\.db(-shm)?$/.test(name))
   const sizes = files.map(name => statSync(join(directory, name), { throwIfNoEntry: false }))
-  return sizes.reduce((sum, found) => sum + (found?.isFile() ? found.size : 0), 0)
+  return sizes.reduce((sum, stats) => sum + (stats?.isFile() ? stats.size : 0), 0)
 }

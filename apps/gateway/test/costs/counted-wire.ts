@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import type { AddressInfo, Socket } from 'node:net'
 import { connect, createServer } from 'node:net'
 
-/** A way to a database server that counts how often its client waits. */
+/** A proxy to a database server that counts how often its client waits. */
 export interface CountedWire {
   readonly port: number
-  /** Since it was opened: how often something was asked after the last answer. What is asked meanwhile waits for nothing of its own. */
+  /** Returns how often a request followed the last answer since the wire opened. A request that is sent meanwhile causes no wait of its own. */
   readRounds(): number
   close(): Promise<void>
 }

@@ -1,24 +1,24 @@
 /**
- * Loaded before a gateway (`node --import`): counts what its main thread asks of SQLite and of V8, at SQLite and V8
- * themselves, so that no file of the store needs to know. The process that started the gateway asks for the counts.
+ * Counts what a gateway's main thread asks of SQLite and of V8; loaded before it (`node --import`). It counts at SQLite and V8 themselves, so that no
+ * file of the store needs to know. The process that started the gateway asks for the counts.
  */
 import { DatabaseSync, StatementSync } from 'node:sqlite'
 import { promiseHooks } from 'node:v8'
 import { isMainThread } from 'node:worker_threads'
 import { readTurnCount } from '../agents/counted/turns.ts'
 
-/** Since the gateway started. */
+/** The counts since the gateway started. */
 export interface Counts {
-  /** Statements on rows that ran, each run for itself. */
+  /** The number of runs of statements on rows. */
   readonly statements: number
   readonly commits: number
-  /** Promises that V8 made, those of `await` included. */
+  /** The number of promises that V8 made, those of `await` included. */
   readonly promises: number
 }
 
-/** What the process tells when it is asked. */
+/** The answer of the process to a request for its counts. */
 export interface CountsAnswer extends Counts {
-  /** Turns that agents have begun. */
+  /** The number of turns that agents have begun. */
   readonly turns: number
 }
 
@@ -57,7 +57,7 @@ function watchStatements(): void {
   }
 }
 
-/** Moves what was written into the file itself: from now on the log of SQLite grows by what is written. */
+/** Checkpoints the databases into their files, so that the log of SQLite then grows only by new writes. */
 function emptyLogs(): void {
   for (const database of databases) {
     if (database.isOpen) database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
@@ -76,6 +76,6 @@ if (isMainThread) {
     counts.promises += 1
   })
   process.on('message', answer)
-  // The channel may not keep a gateway alive that has stopped.
+  // The channel must not keep a stopped gateway alive.
   process.channel?.unref()
 }

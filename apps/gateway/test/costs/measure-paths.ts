@@ -5,7 +5,7 @@ import { measureCost } from './measure.ts'
 
 export type PathCosts = Readonly<Record<CostPath, MessageCost>>
 
-/** A channel that waits for the answer has one; the others send to an agent that says nothing. */
+/** A channel whose peer waits for the answer gets one; the others send to an agent that answers nothing. */
 const traffic = [
   { name: 'activitypub', endpoint: 'activitypub', agent: 'silent' },
   { name: 'a2a', endpoint: 'a2a', agent: 'brief' },
@@ -16,7 +16,7 @@ const traffic = [
 
 type TrafficName = (typeof traffic)[number]['name']
 
-/** What a message costs on each path, alone and in company. */
+/** Measures the costs of a message on each path, alone and together with others. */
 export async function measurePathCosts(gateway: CountedProcess): Promise<Readonly<Record<Company, PathCosts>>> {
   const measure = async (company: Company): Promise<PathCosts> => {
     const costs = new Map<TrafficName, MessageCost>()
@@ -40,7 +40,7 @@ function subtract(cost: MessageCost, other: MessageCost): MessageCost {
   }
 }
 
-/** One figure of each path. */
+/** Selects one figure of each path. */
 export function selectKind(
   { activitypub, a2a, email, web, delivery }: PathCosts,
   kind: CostKind,

@@ -11,7 +11,7 @@ export interface PreparedRequest {
 
 export type CostEndpoint = 'activitypub' | 'a2a' | 'email' | 'web'
 
-/** Signs and writes requests to one agent. Nobody continues a conversation. */
+/** Signs and writes a request to one agent. No request continues a conversation. */
 type PrepareRequest = (simulation: Simulation, agent: string, number: number) => Promise<PreparedRequest>
 
 export const chatToken = 'chat-token-of-the-tests'

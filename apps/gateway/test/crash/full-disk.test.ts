@@ -20,7 +20,7 @@ test('a large mail that a full disk refuses leaves nothing of itself, so that ot
   disk.fill(1_500_000)
   expect(await sendMail(large)).toBe(451)
   await eventually(async () => listFiles().length === 0)
-  // There is room for this one, if that one has left it.
+  // The disk has space for this mail if the earlier one has freed it.
   expect(await sendMail('small')).toBe(250)
   disk.fill()
   expect((await fetch(`${gateway.url()}/healthz`)).status).toBe(200)

@@ -10,7 +10,7 @@ const program = `
   process.stdin.once('end', () => { db.exec('ROLLBACK'); db.close() }).resume()
 `
 
-/** Another program that holds the file, in a process of its own. @returns what lets go of it */
+/** Locks the file from another process. @returns a function that releases the lock */
 export async function holdFile(path: string, mode: 'IMMEDIATE' | 'EXCLUSIVE'): Promise<() => Promise<void>> {
   const child = spawn(process.execPath, ['-e', program, path, mode], { stdio: ['pipe', 'pipe', 'inherit'] })
   await once(child.stdout, 'data')

@@ -8,36 +8,36 @@ async function openUsedGateway() {
   const gateway = await openTestGateway()
   const send = async () =>
     (await gateway.simulation.a2a.deliver({ url: `${gatewayOrigin}/agents/echo/a2a`, text: 'hello' })).status
-  const look = async () => (await fetch(`${gateway.url()}/readyz`)).status
-  expect([await send(), await look()]).toEqual([200, 200])
-  return { gateway, send, look, path: join(gateway.dataDir, 'postern.db') }
+  const probe = async () => (await fetch(`${gateway.url()}/readyz`)).status
+  expect([await send(), await probe()]).toEqual([200, 200])
+  return { gateway, send, probe, path: join(gateway.dataDir, 'postern.db') }
 }
 
 test('a gateway without its database file is not ready, acknowledges nothing more, and goes on running', async () => {
-  const { gateway, send, look, path } = await openUsedGateway()
+  const { gateway, send, probe, path } = await openUsedGateway()
   rmSync(path)
-  expect([await look(), await send()]).toEqual([503, 503])
+  expect([await probe(), await send()]).toEqual([503, 503])
   expect((await gateway.simulation.mail.deliver({ to: 'echo@agents.test', text: 'hello' })).answer).toBe(451)
   expect((await fetch(`${gateway.url()}/healthz`)).status).toBe(200)
   await gateway.close()
 }, 60_000)
 
 test('a gateway is ready again when its database file comes back to its place', async () => {
-  const { gateway, send, look, path } = await openUsedGateway()
+  const { gateway, send, probe, path } = await openUsedGateway()
   renameSync(path, `${path}.aside`)
   writeFileSync(path, '')
-  expect([await look(), await send()]).toEqual([503, 503])
+  expect([await probe(), await send()]).toEqual([503, 503])
   renameSync(`${path}.aside`, path)
-  await eventually(async () => (await look()) === 200)
+  await eventually(async () => (await probe()) === 200)
   expect(await send()).toBe(200)
   await gateway.close()
 }, 60_000)
 
 test('a look at /readyz writes a real row and leaves none', async () => {
-  const { gateway, look, path } = await openUsedGateway()
+  const { gateway, probe, path } = await openUsedGateway()
   const walSize = () => readFileSync(`${path}-wal`).byteLength
   const before = walSize()
-  expect(await look()).toBe(200)
+  expect(await probe()).toBe(200)
   expect(walSize()).toBeGreaterThan(before)
   const db = new DatabaseSync(path, { readOnly: true })
   expect(db.prepare("SELECT count(*) AS rows FROM blobs WHERE digest LIKE 'check %'").get()).toEqual({ rows: 0 })

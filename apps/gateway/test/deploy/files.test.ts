@@ -63,7 +63,7 @@ describe('the images', () => {
       'package.json',
       'package-lock.json',
       'apps/gateway/bin/postern.mjs',
-      'packages/core/src/index.ts',
+      'packages/message/src/index.ts',
     ]) {
       expect([path, existsSync(join(root, path)), isTaken(path)]).toEqual([path, true, true])
     }
@@ -77,7 +77,7 @@ describe('the images', () => {
     const nested = [
       'packages/email/node_modules/x/y.js',
       'apps/gateway/test/x.ts',
-      'packages/core/src/a/b.test.ts',
+      'packages/message/src/a/b.test.ts',
       'apps/gateway/.postern/postern.db',
     ]
     for (const path of [...kept, ...nested]) expect([path, isTaken(path)]).toEqual([path, false])
@@ -106,14 +106,14 @@ describe.each([
     const sources = all.flatMap(each => each.volumes ?? []).map(volume => volume.split(':')[0] ?? '')
     const isFile = (source: string) => source.startsWith('.')
     expect(sources.filter(isFile).filter(source => !existsSync(join(deploy, source)))).toEqual([])
-    const named = {
+    const expected = {
       secrets: all.flatMap(each => each.secrets ?? []),
       services: all.flatMap(each => Object.keys(each.depends_on ?? {})),
       volumes: sources.filter(source => !isFile(source)),
     }
-    expect(Object.keys(secrets)).toEqual(expect.arrayContaining(named.secrets))
-    expect(Object.keys(services)).toEqual(expect.arrayContaining(named.services))
-    expect(Object.keys(volumes)).toEqual(expect.arrayContaining(named.volumes))
+    expect(Object.keys(secrets)).toEqual(expect.arrayContaining(expected.secrets))
+    expect(Object.keys(services)).toEqual(expect.arrayContaining(expected.services))
+    expect(Object.keys(volumes)).toEqual(expect.arrayContaining(expected.volumes))
     const foreign = all.map(({ image }) => image).filter(image => !/^postern(-postfix)?$/.test(image))
     for (const image of foreign) expect(image).toMatch(/^docker\.io\/library\/\w+:\d[\w.-]+$/)
   })
@@ -143,7 +143,7 @@ test('Postfix may open the socket that the gateway makes: one group, one volume,
   expect(email.submit).toMatchObject({ host: 'postfix', port: 25 })
 })
 
-/** As `start` reads it, with secrets of this test in the place of the container's. */
+/** Reads a file like `start`, with secrets of this test in place of the container's. */
 async function readDeployed(name: string) {
   const folder = mkdtempSync(join(tmpdir(), 'postern-deploy-'))
   writeFileSync(join(folder, 'operator_token'), 'a-token-of-the-operator-for-tests')

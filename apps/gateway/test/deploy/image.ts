@@ -1,8 +1,8 @@
 import { cpSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 
-/** One instruction of a Containerfile, with what follows its name in one line. */
-interface Instruction {
+/** One instruction of a Containerfile, with its arguments in one line. */
+export interface Instruction {
   readonly name: string
   readonly words: string
 }
@@ -18,7 +18,7 @@ export function readInstructions(path: string): readonly Instruction[] {
   })
 }
 
-/** The stages of a Containerfile, each from its FROM on. */
+/** Lists the stages of a Containerfile, each beginning with its FROM. */
 export function listStages(instructions: readonly Instruction[]): readonly (readonly Instruction[])[] {
   return instructions.reduce<Instruction[][]>((stages, each) => {
     if (each.name === 'FROM') stages.push([])
@@ -27,7 +27,7 @@ export function listStages(instructions: readonly Instruction[]): readonly (read
   }, [])
 }
 
-/** Which files of `root` an image is built from, by .dockerignore: the last pattern that fits decides. */
+/** Creates a filter for the files of `root` that an image is built from, by .dockerignore: the last matching pattern decides. */
 export function createContextFilter(root: string): (path: string) => boolean {
   const rules = readFileSync(join(root, '.dockerignore'), 'utf8')
     .split('\n')
@@ -36,22 +36,22 @@ export function createContextFilter(root: string): (path: string) => boolean {
   return path => rules.findLast(({ pattern }) => pattern.test(path))?.isTaken ?? true
 }
 
-/** A pattern fits what it names and all below it. */
+/** Converts a pattern, which matches the path that it names and everything below it. */
 function toPattern(glob: string): RegExp {
   const escaped = glob.replaceAll(/[.+^${}()|[\]\\]/g, '\\$&')
-  const source = escaped.replaceAll(/\*\*\/|\*/g, found => (found === '*' ? '[^/]*' : '(?:.*/)?'))
+  const source = escaped.replaceAll(/\*\*\/|\*/g, wildcard => (wildcard === '*' ? '[^/]*' : '(?:.*/)?'))
   return new RegExp(`^${source}(?:/.*)?$`)
 }
 
-/** Does what COPY of a build stage does, in a plain folder. */
+/** Copies files into a plain folder, as COPY of a build stage does. */
 export function copyContext(root: string, target: string, words: string): void {
   const names = words.split(/\s+/)
   const isTaken = createContextFilter(root)
-  const place = names.pop() ?? '.'
+  const destination = names.pop() ?? '.'
   for (const name of names) {
     const source = join(root, name)
-    const to = statSync(source).isDirectory() ? join(target, place) : join(target, place, basename(name))
-    mkdirSync(join(target, place), { recursive: true })
+    const to = statSync(source).isDirectory() ? join(target, destination) : join(target, destination, basename(name))
+    mkdirSync(join(target, destination), { recursive: true })
     cpSync(source, to, {
       recursive: true,
       filter: path => path === source || isTaken(path.slice(root.length + 1)),

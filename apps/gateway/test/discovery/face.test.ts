@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { TestGateway } from '../setup/gateway.ts'
 import { gatewayOrigin, openTestGateway } from '../setup/gateway.ts'
 
-// A whole gateway with an agent that has a face, and with lists of domains.
+// These tests use a whole gateway with an agent that has a picture, and with lists of domains.
 
 const folder = mkdtempSync(join(tmpdir(), 'postern-face-'))
 const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')

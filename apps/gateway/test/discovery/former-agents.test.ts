@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { TestGateway } from '../setup/gateway.ts'
 import { gatewayOrigin, openTestGateway } from '../setup/gateway.ts'
 
-// An agent that was configured once and is no more, seen from outside.
+// These tests look from outside at an agent that was once configured and no longer exists.
 
 let gateway: TestGateway
 const agents = { echo: { use: 'builtin:echo' }, help: { use: 'builtin:help' } }
@@ -12,6 +12,7 @@ const actor = 'application/activity+json'
 beforeAll(async () => {
   gateway = await openTestGateway(() => ({ agents: { ...agents } }))
   expect((await answerOf('/agents/echo', actor)).status).toBe(200)
+  await gateway.simulation.send({ via: 'activitypub', to: 'echo', text: 'hello' })
   await gateway.restart({ agents: { help: agents.help } })
 })
 afterAll(() => gateway.close())
@@ -37,4 +38,12 @@ test('its actor, its posts and its page are gone', async () => {
 test('the others answer', async () => {
   expect((await answerOf('/agents/help', actor)).status).toBe(200)
   expect((await answerOf('/.well-known/webfinger?resource=acct:help@agents.test')).status).toBe(200)
+})
+
+test('the person whom it has answered learns of its end', async () => {
+  const deleted = async () =>
+    (await gateway.deliveries()).filter(({ wire }) => (wire as { readonly type?: unknown } | null)?.type === 'Delete')
+  await vi.waitFor(async () => expect(await deleted()).toMatchObject([{ state: 'sent' }]), { timeout: 20_000 })
+  const actorIri = `${gatewayOrigin}/agents/echo`
+  expect((await deleted())[0]?.wire).toMatchObject({ actor: actorIri, object: actorIri })
 })

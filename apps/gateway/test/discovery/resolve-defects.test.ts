@@ -1,10 +1,12 @@
 import { createGuardedFetch } from '@postern/http'
+import { resolveAddress } from '@postern/operator'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { resolveAddress } from '../../src/resolve/resolve-address.ts'
+import { createCardReader } from '../../src/compose/card-reader.ts'
+import { knownExtensionUris } from '../../src/discovery/extensions.ts'
 import type { FakeAgent, FakeAnswer } from '../setup/open-fake-host.ts'
 import { describeFakeAgent, openFakeHost, toPages, weakKeyPem } from '../setup/open-fake-host.ts'
 
-// A server of somebody else's, right in everything but the one thing each row says.
+// These tests use a foreign server that is right in everything except the one defect that each row names.
 
 let agent: FakeAgent
 let pages: Record<string, FakeAnswer>
@@ -35,18 +37,22 @@ beforeEach(() => {
 })
 
 async function resolveDns(name: string, type: string): Promise<unknown> {
-  const found = zone[`${name} ${type}`] ?? 'ENOTFOUND'
-  if (typeof found === 'string') throw Object.assign(new Error(found), { code: found })
-  return found
+  const answer = zone[`${name} ${type}`] ?? 'ENOTFOUND'
+  if (typeof answer === 'string') throw Object.assign(new Error(answer), { code: answer })
+  return answer
 }
 
-const resolve = (address = '@bot@peer.test') => resolveAddress(address, { fetch, resolveDns, now: Date.now })
+const resolve = (address = '@bot@peer.test') =>
+  resolveAddress(address, {
+    ...{ fetch, resolveDns, now: Date.now, extensionUris: knownExtensionUris },
+    cards: createCardReader({ fetch, now: Date.now }),
+  })
 const faultsOf = async (address?: string) =>
   (await resolve(address)).findings
     .filter(({ severity }) => severity !== 'ok')
     .map(({ id, severity }) => `${severity} ${id}`)
 
-/** What a plain Mentionable node has not, and need not have. */
+/** The warnings about features that a plain Mentionable node does not need. */
 const expected = ['warning a2a.agent_signature', 'warning a2a.host_card']
 
 test('a server without fault: the report notes only the optional members that it leaves out', async () => {
@@ -174,7 +180,7 @@ describe('one defect, one finding', () => {
     damage()
     const faults = await faultsOf()
     expect(faults).toContain(finding)
-    // What A2A makes of it is its own finding; nothing else is.
+    // The A2A check has its own finding for the defect, and no other check has one.
     expect(faults.filter(fault => !fault.includes('a2a.') && fault !== finding)).toEqual([])
   })
 
@@ -200,7 +206,7 @@ describe('MN-1.3: redirects of WebFinger', () => {
     ['a second one', { status: 302, location: 'https://peer.test/x' }, 'it redirects more than once'],
     ['http', { status: 302, location: 'http://other.test/' }, 'it redirects to an address without https'],
     ['a private address', { status: 302, location: 'https://10.0.0.1/' }, 'Cannot fetch: address is not public'],
-    ['nothing', { status: 302, location: 'https://' }, 'it redirects to what is no address'],
+    ['nothing', { status: 302, location: 'https://' }, 'it redirects to an invalid address'],
   ])('%s fails', async (what, answer, reason) => {
     pages[webfinger] = what === 'a second one' ? { status: 302, location: `https://other.test${webfinger}` } : answer
     elsewhere[webfinger] = answer
@@ -208,7 +214,7 @@ describe('MN-1.3: redirects of WebFinger', () => {
     expect(outcome).toBe('unresolved')
     expect(findings.find(({ id }) => id === 'webfinger.answer')).toMatchObject({
       severity: 'error',
-      message: `WebFinger cannot be had: ${reason}`,
+      message: `cannot fetch WebFinger: ${reason}`,
     })
   })
 })
@@ -226,7 +232,7 @@ test('MN-1.3: links without https are named, and not followed', async () => {
 
 test.each([
   ['nobody there', { status: 404 }, 'WebFinger answers 404 at'],
-  ['no JSON', { type: 'application/jrd+json', body: '<html>' }, 'is no JSON object'],
+  ['no JSON', { type: 'application/jrd+json', body: '<html>' }, 'is not a JSON object'],
 ])('%s does not resolve', async (_, answer, message) => {
   pages[webfinger] = answer
   const { outcome, findings } = await resolve()
@@ -238,7 +244,7 @@ test('the command sends no request to an address inside', async () => {
   const { outcome, findings } = await resolve('@bot@printer.local')
   expect(outcome).toBe('unresolved')
   expect(findings.find(({ id }) => id === 'webfinger.answer')?.message).toBe(
-    'WebFinger cannot be had: Cannot fetch: address is not public',
+    'cannot fetch WebFinger: Cannot fetch: address is not public',
   )
 })
 

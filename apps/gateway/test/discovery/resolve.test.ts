@@ -1,9 +1,9 @@
+import type { ResolvedAddress } from '@postern/operator'
+import { formatResolved, printResolved } from '@postern/operator/views'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { formatResolved, printResolved } from '../../src/commands/resolve/view.ts'
 import { listGatewayExtensions, mentionableExtensions } from '../../src/discovery/extensions.ts'
-import { writeRunFile } from '../../src/platform/run-file.ts'
-import type { ResolvedAddress } from '../../src/resolve/resolve-address.ts'
 import { openOperatorClient } from '../../src/running/operator-client.ts'
+import { writeRunFile } from '../../src/system/run/run-file.ts'
 import type { TestGateway } from '../setup/gateway.ts'
 import { gatewayOrigin, openTestGateway, operatorToken } from '../setup/gateway.ts'
 
@@ -94,7 +94,7 @@ describe('what we publish', () => {
     const card = JSON.parse((await ask('/.well-known/agent-card/Echo')).body.toString())
     const a2aCard = JSON.parse((await ask('/agents/echo/.well-known/agent-card.json')).body.toString())
     const uris = (list: readonly { uri: string }[]) => list.map(({ uri }) => uri)
-    const isOurs = (uri: string) => mentionableExtensions.some(known => known.uri === uri)
+    const isOurs = (uri: string) => mentionableExtensions.some(extension => extension.uri === uri)
     expect(card.a2a.capabilities.extensions).toEqual(listGatewayExtensions({ identity: { trusted_issuers: [] } }))
     expect(uris(card.a2a.capabilities.extensions).toSorted()).toEqual(
       uris(a2aCard.capabilities.extensions).filter(isOurs).toSorted(),

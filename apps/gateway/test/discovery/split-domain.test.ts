@@ -1,8 +1,8 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createGuardedFetch } from '@postern/http'
+import { checkHandleHost } from '@postern/operator/doctor'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { checkHandleHost } from '../../src/doctor/checks/discovery.ts'
 import type { TestGateway } from '../setup/gateway.ts'
 import { eventually, gatewayOrigin, openTestGateway } from '../setup/gateway.ts'
 
@@ -111,11 +111,11 @@ test('checkHandleHost() is content with a redirect, and else says what to do', a
     answer.writeHead(302, { location: `${gatewayOrigin}${url}` }).end(),
   )
   await new Promise<void>(resolve => redirector.listen(0, '127.0.0.1', resolve))
-  const place = { agent: 'echo', handleHost, origin: gatewayOrigin }
+  const settings = { agent: 'echo', handleHost, origin: gatewayOrigin }
   const check = async (agent: string, port: number) => {
     const loopback = { [handleHost]: port, 'agents.test': Number(new URL(gateway.url()).port) }
     const fetch = createGuardedFetch({ loopback, userAgent: 'test' })
-    return checkHandleHost({ ...place, agent }, fetch).finally(() => fetch.close())
+    return checkHandleHost({ ...settings, agent }, fetch).finally(() => fetch.close())
   }
   const { port } = redirector.address() as AddressInfo
   expect(await check('echo', port)).toEqual({

@@ -10,7 +10,7 @@ import { createDocsFolder } from './folder.ts'
 
 const codeOf = (name: keyof typeof agentBlocks) => findBlock(agentBlocks[name]).code
 
-/** What an example leaves to its reader. */
+/** The files that an example leaves to its reader. */
 const files = {
   'streaming.ts': codeOf('streaming'),
   'acting.ts': codeOf('acting'),
@@ -41,7 +41,7 @@ describe('agents in the docs', () => {
 
   it.each([
     ['streaming', 'activitypub', 'Looking that up… Nothing about hello.'],
-    // On the fediverse its first words may come before.
+    // On the fediverse, the beginning may arrive before it.
     ['acting', 'email', 'From nine to five.'],
     ['refusing', 'activitypub', 'Members only.'],
   ] as const)('%s answers as its page says', async (to, via, words) => {

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 
 /** A fenced code block of the README or of a page of the docs. */
 export interface CodeBlock {
-  /** From the root of the repository: `docs/guides/model.md`. */
+  /** The path from the root of the repository, such as `docs/guides/model.md`. */
   readonly page: string
-  /** Where its first line of code stands. */
+  /** The number of its first line of code. */
   readonly line: number
   readonly language: string
   readonly code: string
@@ -20,7 +20,8 @@ export function readCodeBlocks(): readonly CodeBlock[] {
   return pages.flatMap(page => [...listBlocks(page, readFileSync(join(root, page), 'utf8'))])
 }
 
-function* listBlocks(page: string, text: string): Generator<CodeBlock> {
+/** Lists the blocks of one page. */
+export function* listBlocks(page: string, text: string): Generator<CodeBlock> {
   for (const { index, groups } of text.matchAll(
     /^(?<indent> *)```(?<language>\w+)[^\n]*\n(?<code>[\s\S]*?)^\k<indent>```$/gm,
   )) {
@@ -29,14 +30,14 @@ function* listBlocks(page: string, text: string): Generator<CodeBlock> {
   }
 }
 
-/** The one block of a page that has `mark` in it. @throws Error when there is none, or there are several */
+/** Finds the one block of a page that contains `mark`. @throws Error if there is none, or there are several */
 export function findBlock([page, mark]: readonly [page: string, mark: string, ...rest: unknown[]]): CodeBlock {
-  const [found, ...others] = readCodeBlocks().filter(block => block.page === page && block.code.includes(mark))
-  if (!found || others.length > 0)
-    throw new Error(`${page}: ${others.length + (found ? 1 : 0)} code blocks have "${mark}"`)
-  return found
+  const [block, ...others] = readCodeBlocks().filter(block => block.page === page && block.code.includes(mark))
+  if (!block || others.length > 0)
+    throw new Error(`${page}: ${others.length + (block ? 1 : 0)} code blocks have "${mark}"`)
+  return block
 }
 
-/** Whether `guides.test.ts` checks a block, by its language, although no list names it. */
+/** Returns true if `guides.test.ts` checks a block because of its language, although no list names it. */
 export const isCheckedByLanguage = ({ page, language }: CodeBlock) =>
   /^docs\/(start|guides)\//.test(page) && /^(ts|json|jsonc|sh|python)$/.test(language)

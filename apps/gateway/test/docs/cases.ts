@@ -1,26 +1,32 @@
 import type { CodeBlock } from './blocks.ts'
 import { isCheckedByLanguage, readCodeBlocks } from './blocks.ts'
 
-/** Which test runs which block: the page, and words that only this block of the page has. */
+/** The name of a block: its page, and a text that only this block of the page contains. */
 type BlockName = readonly [page: string, mark: string]
 
-/** JSON that is the configuration, or a part of it, by where that part belongs. */
-export const configBlocks: readonly (readonly [...BlockName, place?: 'agents/shop'])[] = [
+/** JSON that is the configuration or a part of it, with the place where that part belongs. */
+export const configBlocks: readonly (readonly [...BlockName, parent?: 'agents/shop'])[] = [
   ['docs/explanation/identity/a2a.md', '"require_at_jwt"'],
   ['docs/explanation/a2a/elsewhere.md', '// one/postern.config.json'],
   ['docs/explanation/a2a/elsewhere.md', '// two/postern.config.json'],
   ['docs/explanation/a2a/versions.md', '"grpc"'],
+  ['docs/explanation/a2a/versions.md', '"documentation_url"'],
+  ['docs/explanation/a2a/elsewhere.md', '"oauth2"'],
+  ['docs/explanation/a2a/elsewhere.md', '"credentials": "always" } }'],
   ['docs/guides/connectors.md', '"trusted_issuers"'],
   ['docs/explanation/agents/swarms.md', '"data_limits"', 'agents/shop'],
   ['docs/explanation/identity/people.md', '"share"'],
   ['docs/explanation/identity/evidence.md', '"trusted_issuers"'],
   ['docs/explanation/identity/access.md', '"deny"'],
+  ['docs/explanation/agents/turns.md', '"isolate"'],
 ]
 
-/** JSON that goes over the wire, by what it shows. */
+/** JSON that is sent over the network, grouped by its contents. */
 export const wireBlocks: readonly BlockName[] = [
   ['docs/guides/webhook.md', '"recipient_capabilities"'],
   ['docs/guides/test.md', '"mcpServers"'],
+  ['docs/guides/own-database.md', '"kind": "forget"'],
+  ['docs/guides/a2a-callers.md', '"filename"'],
   ['docs/guides/connectors.md', 'SendStreamingMessage'],
   ['docs/guides/connectors.md', '"action_label"'],
   ['docs/guides/connectors.md', '"outcome": "granted"'],
@@ -49,7 +55,8 @@ export const commandBlocks = {
   start: ['README.md', 'npm install && npm start'],
   tests: ['README.md', 'npm install && npm test'],
   first: ['README.md', 'npx postern send'],
-  export: ['docs/guides/export.md', 'npx postern export'],
+  export: ['docs/guides/export.md', 'npx postern export --format'],
+  messageList: ['docs/guides/export.md', 'npx postern export --messages'],
   call: ['docs/explanation/a2a/calling.md', 'message:send'],
   chat: ['docs/guides/chat.md', '/api/v1/agent/runs'],
   pipe: ['docs/explanation/mail/receiving.md', 'to-agents'],
@@ -59,7 +66,7 @@ export const commandBlocks = {
   telemetry: ['docs/guides/watch.md', 'npm install @opentelemetry/api'],
 } as const satisfies Readonly<Record<string, BlockName>>
 
-/** Code of programs and libraries that are not in the repository: nothing here can check it. */
+/** Code of programs and libraries that are not in the repository, which no test here can check. */
 export const foreignBlocks: readonly BlockName[] = [
   ['docs/start/tutorial.md', 'reverse_proxy'],
   ['docs/guides/one-server.md', 'reverse_proxy'],
@@ -72,7 +79,7 @@ export const foreignBlocks: readonly BlockName[] = [
   ['docs/conformance/a2a.md', 'pip install'],
 ]
 
-/** Blocks that no test runs. */
+/** Returns the blocks that no test runs. */
 export function listUntested(blocks: readonly CodeBlock[] = readCodeBlocks()): readonly CodeBlock[] {
   const names: readonly (readonly [string, string, ...unknown[]])[] = [
     ...foreignBlocks,
@@ -85,11 +92,11 @@ export function listUntested(blocks: readonly CodeBlock[] = readCodeBlocks()): r
     .filter(({ page, code }) => !names.some(([of, mark]) => of === page && code.includes(mark)))
 }
 
-/** JSON of the pages for users that no list names: parts of a configuration, from its top. */
+/** Returns the JSON blocks of the pages for users that no list names: parts of a configuration, from its top level. */
 export function listGuideConfigs(): readonly CodeBlock[] {
-  const others = [...wireBlocks, ...configBlocks, ...foreignBlocks]
+  const documentedBlocks = [...wireBlocks, ...configBlocks, ...foreignBlocks]
   return readCodeBlocks()
     .filter(isCheckedByLanguage)
     .filter(({ language }) => language.startsWith('json'))
-    .filter(({ page, code }) => !others.some(([of, mark]) => of === page && code.includes(mark)))
+    .filter(({ page, code }) => !documentedBlocks.some(([of, mark]) => of === page && code.includes(mark)))
 }

@@ -11,7 +11,7 @@ import { findBlock } from './blocks.ts'
 import { commandBlocks } from './cases.ts'
 import { createDocsFolder } from './folder.ts'
 
-// Each command is a process of its own, and a busy machine starts them slowly.
+// Each command is a process of its own, and a busy machine starts processes slowly.
 vi.setConfig({ testTimeout: 240_000 })
 
 const codeOf = (name: keyof typeof commandBlocks) => findBlock(commandBlocks[name]).code
@@ -19,7 +19,7 @@ const program = fileURLToPath(new URL('../../bin/postern.mjs', import.meta.url))
 const run = promisify(execFile)
 const token = 'token-of-the-docs-0123456789'
 
-/** `npx postern` as it is where the package is installed. */
+/** A script that stands for `npx postern` where the package is installed. */
 const tools = createDocsFolder({ npx: `#!/bin/sh\nshift\nexec "${process.execPath}" "${program}" "$@"\n` })
 chmodSync(join(tools, 'npx'), 0o755)
 
@@ -35,13 +35,13 @@ describe('commands in the docs', () => {
       email: { listen: { port: 0, protocol: 'smtp' }, intake: { secret: token } },
       log: { level: 'silent' },
     }
-    // The first steps, the chat and one more message: "#5" in the docs is the last of them.
+    // The first steps send these messages, the chat, and one more: "#5" in the docs is the last of them.
     dev = await runDev({ tree, missing: [], baseDir: folder, path: undefined })
     url = dev.listening[0]?.description ?? ''
   })
   afterAll(() => dev.stop())
 
-  /** Runs a block in the folder of the gateway, line by line as it stands but for where the gateway is. */
+  /** Runs a block in the folder of the gateway, line by line and unchanged except for the address of the gateway. */
   async function runBlock(code: string, ...args: readonly string[]): Promise<string> {
     const here = code.replace(/https:\/\/agents\.example|http:\/\/127\.0\.0\.1:8787/g, url)
     const env = {
@@ -55,10 +55,10 @@ describe('commands in the docs', () => {
     return stdout
   }
 
-  it('the first steps of the README send by three channels, list and show', async () => {
+  it('the first steps of the README send by four channels, list and show', async () => {
     const printed = await runBlock(codeOf('first').replace('<id>', '1'))
-    expect(printed.match(/^answered /gm)).toHaveLength(3)
-    expect(printed).toContain('#3')
+    expect(printed.match(/^answered /gm)).toHaveLength(4)
+    expect(printed).toMatch(/^#\d+ .* web /m)
     expect(printed).toMatch(/^message\n {2}#1 /m)
   })
 
@@ -88,6 +88,8 @@ describe('commands in the docs', () => {
       .replace('ann', 'operator')
       .replace('desk', 'echo')
     expect(JSON.parse((await runBlock(owner)).split('\n')[0] ?? '')).toMatchObject({ role: 'user' })
+    const list = codeOf('messageList').replace('> messages.csv', '').replace('--agent desk', '--agent echo')
+    expect(await runBlock(list)).toContain('"agent":"echo"')
   })
 
   it.each([
@@ -123,7 +125,7 @@ it('the command calls an agent over A2A', async () => {
   try {
     const here = codeOf('call').replace('https://agents.example', gateway.url())
     const env = { ...process.env, TOKEN: await gateway.simulation.a2a.token({ sub: 'ann' }) }
-    expect((await run('sh', ['-c', here], { env })).stdout).toContain('"role":"ROLE_AGENT"')
+    expect((await run('sh', ['-c', here], { env })).stdout).toContain('"state":"TASK_STATE_COMPLETED"')
   } finally {
     await gateway.close()
   }

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { configSchema } from '../../src/config/schema.ts'
 
-/** As much of JSON Schema as `z.toJSONSchema` writes for the configuration. */
+/** The part of JSON Schema that `z.toJSONSchema` writes for the configuration. */
 type Schema = {
   readonly properties?: Readonly<Record<string, Schema>> | undefined
   readonly additionalProperties?: Schema | boolean | undefined
@@ -23,7 +23,7 @@ const sections = globSync('**/*.md', { cwd: docs, exclude: ['decisions', 'confor
   .flatMap(name => readFileSync(join(docs, name), 'utf8').split(/^#+ /m))
   .map(listCodeWords)
 
-/** The words of a section that stand in a code block or between backticks. */
+/** Returns the words of a section that are in a code block or between backticks. */
 function listCodeWords(section: string): ReadonlySet<string> {
   const code = section.match(/^```[\s\S]*?^```|`[^`\n]+`/gm) ?? []
   return new Set(code.join(' ').match(/[$\w]+/g))
@@ -39,7 +39,7 @@ function listKeys(schema: Schema, path: string, parent: string | undefined): rea
   return [...own, ...inner.flatMap(part => (part === undefined ? [] : listKeys(part, path, parent)))]
 }
 
-/** Keys of an agent stand beside `use`, or under `agents`. */
+/** Keys of an agent appear next to `use`, or under `agents`. */
 const isAgents = (words: ReadonlySet<string>, parent: string) => parent === 'use' && words.has('agents')
 
 const isDocumented = ({ name, parent }: Key): boolean =>

@@ -7,7 +7,7 @@ import type { TestGateway } from '../setup/gateway.ts'
 import { eventually, openTestGateway, operatorToken } from '../setup/gateway.ts'
 import { askShop, callShop, decide, policyOf, wordsOf } from '../setup/requirement-steps.ts'
 
-// What of examples/ takes a whole gateway.
+// Tests the examples that need a whole gateway.
 
 const examples = fileURLToPath(new URL('../../../../examples', import.meta.url))
 const runs = (command: string, ...args: readonly string[]) => spawnSync(command, args, { stdio: 'ignore' }).status === 0

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
-/** A folder with these files, such as a reader of the docs makes; `postern` is installed in it. */
+/** Creates a folder with these files, as a reader of the docs does, with `postern` installed in it. */
 export function createDocsFolder(files: Readonly<Record<string, string>>): string {
   const folder = mkdtempSync(join(tmpdir(), 'postern-docs-'))
   symlinkSync(join(import.meta.dirname, '../../../../node_modules'), join(folder, 'node_modules'))

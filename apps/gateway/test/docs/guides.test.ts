@@ -3,34 +3,22 @@ import type { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
 import { createProgram } from '../../src/main.ts'
 import type { CodeBlock } from './blocks.ts'
-import { isCheckedByLanguage, readCodeBlocks } from './blocks.ts'
-import { foreignBlocks } from './cases.ts'
-import { findTypeFaults } from './type-faults.ts'
+import { findGuideFaults, guideBlocks, locateBlock, plantedFault } from './guide-faults.ts'
 
-// Pages for users show whole modules, real commands and Python that parses. The lists of `cases.ts` name those that are also run.
+// These tests check that the pages for users show whole modules, real commands and Python that parses. The lists of `cases.ts` name those that are
+// also run.
 
-const blocks = readCodeBlocks()
-  .filter(isCheckedByLanguage)
-  .filter(({ page, code }) => !foreignBlocks.some(([of, mark]) => of === page && code.includes(mark)))
-const placeOf = ({ page, line }: CodeBlock) => `${page}:${line}`
-const ofLanguage = (language: string) => blocks.filter(block => block.language === language)
+const ofLanguage = (language: string) => guideBlocks.filter(block => block.language === language)
 
 describe('TypeScript in the guides', () => {
-  it('has the types of the package, and the test notices a wrong module', { timeout: 300_000 }, () => {
-    const modules = ofLanguage('ts')
-    const wrong = "import { defineAgent } from 'postern'\nexport default defineAgent({ handle: () => 3 })\n"
-    const faults = findTypeFaults([...modules.map(({ code }) => `${code}\nexport {}\n`), wrong])
-    const named = faults.map(fault => {
-      const index = Number(/example-(\d+)\.ts/.exec(fault)?.[1])
-      return modules[index] ? `${placeOf(modules[index])}: ${fault}` : 'the wrong one'
-    })
-    expect(named).toEqual(['the wrong one'])
+  it('passes the strict type check, and the check reports a wrong module', { timeout: 300_000 }, () => {
+    expect(findGuideFaults()).toEqual([plantedFault])
   })
 })
 
 describe('Python in the guides', () => {
   it('parses', () => {
-    const sources = ofLanguage('python').map(block => [placeOf(block), block.code])
+    const sources = ofLanguage('python').map(block => [locateBlock(block), block.code])
     const parse =
       'import ast, json, sys\nfor place, code in json.load(sys.stdin):\n    compile(code, place, "exec", ast.PyCF_ONLY_AST)'
     const { status, stderr } = spawnSync('python3', ['-c', parse], {
@@ -44,12 +32,14 @@ describe('Python in the guides', () => {
 describe('commands in the guides', () => {
   const calls = ofLanguage('sh').flatMap(block => listCalls(block))
 
-  it('are commands of the program, with options that it has', () => {
+  it('name commands and options that the program has', () => {
     expect(calls.length).toBeGreaterThan(60)
-    expect(calls.flatMap(({ place, words }) => findCommandFaults(words).map(fault => `${place}: ${fault}`))).toEqual([])
+    expect(
+      calls.flatMap(({ location, words }) => findCommandFaults(words).map(fault => `${location}: ${fault}`)),
+    ).toEqual([])
   })
 
-  it('would not go unnoticed if one was wrong', () => {
+  it('fail the test if one of them is wrong', () => {
     expect(findCommandFaults(['mesages'])).toEqual(['no command "mesages"'])
     expect(findCommandFaults(['requirements', '--status', 'open'])).toEqual(['no option "--status"'])
     expect(findCommandFaults(['requirements', 'show'])).toEqual(['too few arguments'])
@@ -57,23 +47,25 @@ describe('commands in the guides', () => {
 })
 
 interface Call {
-  readonly place: string
-  /** Behind `postern`. */
+  readonly location: string
+  /** The arguments after `postern`. */
   readonly words: readonly string[]
 }
 
-/** Calls of the program in a block, line by line. */
+/** Lists the calls of the program in a block, line by line. */
 function listCalls(block: CodeBlock): readonly Call[] {
   const lines = block.code.replace(/\\\n/g, ' ').split('\n')
   return lines.flatMap((line, index) => {
-    const [, rest] = /(?:npx postern|bin\/postern(?:\.mjs)?) (.*)$/.exec(line.replace(/ #.*$/, '')) ?? []
-    const words = rest?.match(/"[^"]*"|'[^']*'|[^\s"']+/g) ?? []
-    const place = `${block.page}:${block.line + index}`
-    return words.length > 0 ? [{ place, words: cutAtShell(words).map(word => word.replace(/^["']|["']$/g, '')) }] : []
+    const [, commandLine] = /(?:npx postern|bin\/postern(?:\.mjs)?) (.*)$/.exec(line.replace(/ #.*$/, '')) ?? []
+    const words = commandLine?.match(/"[^"]*"|'[^']*'|[^\s"']+/g) ?? []
+    const location = `${block.page}:${block.line + index}`
+    return words.length > 0
+      ? [{ location, words: cutAtShell(words).map(word => word.replace(/^["']|["']$/g, '')) }]
+      : []
   })
 }
 
-/** Without what a shell does with the output. */
+/** Drops pipes, redirections and whatever else the shell handles. */
 function cutAtShell(words: readonly string[]): readonly string[] {
   const end = words.findIndex(word => /^(\||>|<(?!\w+>)|&&|;)/.test(word))
   return end === -1 ? words : words.slice(0, end)
@@ -81,13 +73,13 @@ function cutAtShell(words: readonly string[]): readonly string[] {
 
 function findCommandFaults(words: readonly string[]): readonly string[] {
   const program = createProgram()
-  const [command, rest] = descend(program, words)
-  if (command.commands.length > 0) return [`no command "${rest[0] ?? ''}"`]
-  const known = [...program.options, ...command.options]
+  const [command, remainingWords] = descend(program, words)
+  if (command.commands.length > 0) return [`no command "${remainingWords[0] ?? ''}"`]
+  const options = [...program.options, ...command.options]
   const values: string[] = []
-  for (let at = 0; at < rest.length; at += 1) {
-    const word = rest[at] ?? ''
-    const option = known.find(({ long }) => long === word)
+  for (let at = 0; at < remainingWords.length; at += 1) {
+    const word = remainingWords[at] ?? ''
+    const option = options.find(({ long }) => long === word)
     if (word.startsWith('--') && !option) return [`no option "${word}"`]
     if (option?.required) at += 1
     else if (!option) values.push(word)
@@ -96,9 +88,9 @@ function findCommandFaults(words: readonly string[]): readonly string[] {
   return values.length < needed ? ['too few arguments'] : []
 }
 
-/** The command that some words call, and the words behind its name. */
+/** Finds the command that the words call, and returns it with the words after its name. */
 function descend(command: Command, words: readonly string[]): readonly [Command, readonly string[]] {
-  // Options of every command may stand in front: `--config <file>`.
+  // The global option `--config <file>` may come before the command.
   const skipped = words[0] === '--config' ? 2 : 0
   const [name, ...rest] = words.slice(skipped)
   const inner = command.commands.find(each => each.name() === name)
@@ -107,7 +99,7 @@ function descend(command: Command, words: readonly string[]): readonly [Command,
   return standard === command ? [command, words] : [standard, words]
 }
 
-/** `requirements` alone is `requirements list`. */
+/** Returns the default subcommand of a command: `requirements` alone means `requirements list`. */
 function defaultOf(command: Command): Command {
   const name = (command as { readonly _defaultCommandName?: string | null })._defaultCommandName
   return command.commands.find(each => each.name() === name) ?? command

@@ -21,7 +21,7 @@ it('the test finds a block in an unknown language on every page', () => {
 const sha256 = 'a'.repeat(64)
 const publicKey = { kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' }
 
-/** What a reader puts in the place of `…`. */
+/** The values that a reader inserts in place of `…`. */
 const fillings: readonly (readonly [RegExp, string])[] = [
   [/"sha256": "…"/g, `"sha256": "${sha256}"`],
   [/"x": "…"/g, `"x": "${publicKey.x}"`],
@@ -32,30 +32,30 @@ const fillings: readonly (readonly [RegExp, string])[] = [
 
 const fillIn = (code: string) => fillings.reduce((text, [pattern, value]) => text.replace(pattern, value), code)
 const withoutComments = (code: string) =>
-  code.replace(/"(?:\\.|[^"\\])*"|\/\/[^\n]*/g, found => (found.startsWith('"') ? found : ''))
+  code.replace(/"(?:\\.|[^"\\])*"|\/\/[^\n]*/g, token => (token.startsWith('"') ? token : ''))
 const parseBlock = (code: string) => JSON.parse(withoutComments(fillIn(code))) as Record<string, unknown>
 const asObject = (code: string) => (withoutComments(code).trim().startsWith('{') ? code : `{${code}}`)
 
-/** A configuration that needs nothing more than what a block leaves out. */
-const rest = [
+/** Values that complete a configuration with what a block leaves out. */
+const fallbacks = [
   ['origin', 'https://agents.example'],
   ['operator_token', 'x'.repeat(24)],
   ['agents', { desk: { use: 'builtin:echo' } }],
 ] as const
 
-/** The swarm that `agents/shop` is a part of. */
+/** The swarm that contains `agents/shop`. */
 const { shop } = parseBlock(findBlock(['docs/guides/swarm.md', '"use": "swarm"']).code).agents as { shop: object }
 
 describe('configuration in the docs', () => {
-  const named = configBlocks.map(([page, mark, place]) => ({ page, mark, place }))
-  it.each(named)('$page with $mark works as it stands', async ({ page, mark, place }) => {
+  const cases = configBlocks.map(([page, mark, isInShop]) => ({ page, mark, isInShop }))
+  it.each(cases)('$page with $mark works as it stands', async ({ page, mark, isInShop }) => {
     const part = parseBlock(asObject(findBlock([page, mark]).code))
-    await expectValid(fillAll(place ? { agents: { shop: { ...shop, ...part } } } : part, rest))
+    await expectValid(fillAll(isInShop ? { agents: { shop: { ...shop, ...part } } } : part, fallbacks))
   })
 
   it.each(listGuideConfigs().map(({ page, line, code }) => [`${page}:${line}`, code] as const))(
     'the part of a configuration at %s works as it stands',
-    async (_, code) => expectValid(fillAll(parseBlock(code), rest)),
+    async (_, code) => expectValid(fillAll(parseBlock(code), fallbacks)),
   )
 })
 
@@ -74,7 +74,7 @@ async function expectValid(tree: unknown): Promise<void> {
   expect(() => parseConfig(file.tree)).not.toThrow()
 }
 
-/** Every path of an example that is not in the real thing; an empty list or object shows nothing. */
+/** Returns every path of an example that the real value lacks. An empty list or object proves nothing. */
 function listStrange(example: unknown, real: unknown, path = ''): readonly string[] {
   if (typeof example !== 'object' || example === null) return []
   if (typeof real !== 'object' || real === null) return Object.keys(example).length > 0 ? [path] : []
@@ -133,8 +133,8 @@ describe('JSON on the wire in the docs', () => {
 it('the commands that the README has npm run are scripts', () => {
   const { scripts } = JSON.parse(readFileSync(join(import.meta.dirname, '../../../../package.json'), 'utf8'))
   const readme = readFileSync(join(import.meta.dirname, '../../../../README.md'), 'utf8')
-  const named = [...readme.matchAll(/npm (?:run )?([a-z:]+)/g)]
+  const scriptNames = [...readme.matchAll(/npm (?:run )?([a-z:]+)/g)]
     .map(([, name]) => name)
     .filter(name => name !== 'install')
-  expect(named.filter(name => !(String(name) in scripts))).toEqual([])
+  expect(scriptNames.filter(name => !(String(name) in scripts))).toEqual([])
 })

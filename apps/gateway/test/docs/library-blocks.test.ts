@@ -16,7 +16,7 @@ const codeOf = (name: keyof typeof libraryBlocks) => findBlock(libraryBlocks[nam
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../../../..', import.meta.url))
 
-/** What the examples of docs/explanation/transcripts take as given. */
+/** The code that the examples of docs/explanation/transcripts assume. */
 const givenToCodecs = `import { aguiCodec, envelopeCodec } from '@postern/transcript'
 let made = 0
 const thread_id = 't', at = '2026-01-02T03:04:05.000Z', newId = () => 'e' + ++made
@@ -27,13 +27,13 @@ const givenToSwarm = `import { createNavigateTool, createSwarm, createSwarmBus }
 import { createMemoryRecords, createMemoryTranscript } from '@postern/transcript'
 import { randomBytes } from 'node:crypto'
 const log = { debug() {}, info() {}, warn() {}, error() {} }
-const platform = { now: Date.now, randomBytes, sleep: async () => {}, log }
-const bus = createSwarmBus({ log }), transcript = createMemoryTranscript(platform), records = createMemoryRecords()
+const system = { now: Date.now, randomBytes, sleep: async () => {}, log }
+const bus = createSwarmBus({ log }), transcript = createMemoryTranscript(system), records = createMemoryRecords()
 const model = { complete: async () => ({ content: 'How can I help?' }) }
 const refund = { name: 'refund', description: '', parameters: {}, call: async () => {} }
 `
 
-/** Runs a program in the repository, as a reader with the packages at hand does. */
+/** Runs a program in the repository, as a reader does who has the packages. */
 async function runProgram(source: string): Promise<string> {
   const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', source], {
     cwd: `${root}apps/gateway`,
@@ -46,7 +46,7 @@ interface CaughtWebhook {
   readonly body: string
 }
 
-/** What a gateway sends to a webhook agent that shares this secret. */
+/** Catches the request of a gateway to a webhook agent that shares this secret. */
 async function catchWebhook(secret: string): Promise<CaughtWebhook> {
   const caught = Promise.withResolvers<CaughtWebhook>()
   const server = createServer(async (request, response) => {

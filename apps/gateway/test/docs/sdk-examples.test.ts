@@ -3,26 +3,32 @@ import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import { findTypeFaults } from './type-faults.ts'
 
-// What an editor shows of the SDK: each `@example` has the types that it uses.
+// Tests the examples of the SDK that editors show: each `@example` has the types that it uses.
 
 const root = resolve(import.meta.dirname, '../../../..')
 const at = (path: string) => join(root, path)
 const sources = [
   'packages/sdk/src/define-agent.ts',
   'packages/sdk/src/define-tool.ts',
+  'packages/sdk/src/json.ts',
   'apps/gateway/src/config/settings.ts',
   'apps/gateway/src/testing/start-gateway.ts',
+  'apps/gateway/src/testing/started-gateway.ts',
+  'apps/gateway/src/testing/test-context.ts',
 ]
 
-/** What stands around an example that is no module: a member of a tool, or a step of a test. */
+const wrapInTest = (code: string) =>
+  `import type { StartedGateway } from 'postern/testing'\nimport { startGateway } from 'postern/testing'\nimport { afterAll, expect, vi } from 'vitest'\ndeclare const gateway: StartedGateway\n${code}\nexport { afterAll, expect, gateway, startGateway, vi }\n`
+
+/** The code around an example that is not a module: a member of a tool, or a step of a test. */
 const around: Readonly<Record<string, (code: string) => string>> = {
   'packages/sdk/src/define-tool.ts': code =>
     `import { defineTool } from 'postern'\ntype Given = { day: string; amount: number }\nexport const member: { description?: string; parameters?: object; run?(args: Given): unknown; preview?(args: Given): unknown } = {\n${code}\n}\nexport { defineTool }\n`,
-  'apps/gateway/src/testing/start-gateway.ts': code =>
-    `import type { StartedGateway } from 'postern/testing'\nimport { startGateway } from 'postern/testing'\nimport { afterAll, expect } from 'vitest'\ndeclare const gateway: StartedGateway\n${code}\nexport { afterAll, expect, gateway, startGateway }\n`,
+  'apps/gateway/src/testing/start-gateway.ts': wrapInTest,
+  'apps/gateway/src/testing/started-gateway.ts': wrapInTest,
 }
 
-/** The examples of a file, in order. */
+/** Returns the examples of a file, in order. */
 function readExamples(path: string): readonly string[] {
   const comments = readFileSync(at(path), 'utf8').match(/\/\*\*[\s\S]*?\*\//g) ?? []
   return comments.flatMap(comment => {

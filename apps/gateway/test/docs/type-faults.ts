@@ -6,18 +6,25 @@ import { join, resolve } from 'node:path'
 const root = resolve(import.meta.dirname, '../../../..')
 const at = (path: string) => join(root, path)
 
-/** Lines of the compiler about modules that import `postern`, as `example-<index>.ts`. Faults of the sources behind them are found elsewhere. */
-export function findTypeFaults(modules: readonly string[]): readonly string[] {
+/** The files that contain the types of `postern`, by the name that a module imports. */
+export type TypeEntries = Readonly<Record<'postern' | 'postern/testing', string>>
+
+const sourceEntries: TypeEntries = {
+  postern: at('apps/gateway/src/index.ts'),
+  'postern/testing': at('apps/gateway/src/testing/index.ts'),
+}
+
+/**
+ * Returns the compiler's messages about modules that import `postern`, as `example-<index>.ts`. Faults of the sources themselves are found elsewhere.
+ */
+export function findTypeFaults(modules: readonly string[], entries = sourceEntries): readonly string[] {
   const folder = mkdtempSync(join(tmpdir(), 'postern-examples-'))
   try {
     symlinkSync(at('node_modules'), join(folder, 'node_modules'))
     writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
     for (const [index, code] of modules.entries()) writeFileSync(join(folder, `example-${index}.ts`), code)
     const compilerOptions = {
-      paths: {
-        postern: [at('apps/gateway/src/index.ts')],
-        'postern/testing': [at('apps/gateway/src/testing/index.ts')],
-      },
+      paths: Object.fromEntries(Object.entries(entries).map(([name, file]) => [name, [file]])),
       typeRoots: [at('node_modules/@types')],
       types: ['node'],
       ...{ noUnusedLocals: false, noUnusedParameters: false },
@@ -25,7 +32,7 @@ export function findTypeFaults(modules: readonly string[]): readonly string[] {
     const config = { extends: at('tsconfig.base.json'), compilerOptions, include: ['*.ts'] }
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
     const tsc = at('node_modules/typescript/bin/tsc')
-    // Several checkers would each read the library anew, on cores that other tests use.
+    // Several checkers would each read the library again, on cores that other tests use.
     const args = [tsc, '--noEmit', '--checkers', '1', '-p', folder]
     const { stdout } = spawnSync(process.execPath, args, { encoding: 'utf8' })
     return stdout.split('\n').filter(line => /example-\d+\.ts/.test(line))

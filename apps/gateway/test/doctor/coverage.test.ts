@@ -1,6 +1,6 @@
+import { checkGroups } from '@postern/operator'
+import { groupOf } from '@postern/operator/doctor'
 import { expect, test } from 'vitest'
-import { groupOf } from '../../src/doctor/check.ts'
-import { checkGroups } from '../../src/doctor/report.ts'
 import { agentCases } from './cases/agents.ts'
 import { configurationCases } from './cases/configuration.ts'
 import { channelCases, discoveryCases } from './cases/discovery.ts'

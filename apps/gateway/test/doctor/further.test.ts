@@ -1,15 +1,15 @@
 import { makeCertificate } from '@postern/http/test-certificate'
+import type { DoctorReport, OpenedGateway } from '@postern/operator'
 import { afterAll, describe, expect, test } from 'vitest'
-import type { DoctorReport } from '../../src/doctor/report.ts'
 import { examineSmarthost, examineZone } from './cases/mail.ts'
 import { examineTls } from './cases/tls.ts'
 import { openDoctorBench, ownHost } from './setup/bench.ts'
 import { examine, expectContent, expectFault } from './setup/case.ts'
 import { mxHost, serveMail } from './setup/mail-server.ts'
-import { closeShared } from './setup/opened.ts'
+import { closeShared, describeOpened } from './setup/opened.ts'
 import { askPublic, closePublic, openPublic } from './setup/public-gateway.ts'
 
-// Second ways in which a check fails or holds.
+// These tests cover second ways in which a check fails or holds.
 
 afterAll(async () => {
   await Promise.all([closeShared(), closePublic()])
@@ -27,7 +27,7 @@ describe('what peers meet', () => {
         },
       }
       const answer = (url: string) => (/\/inbox$|\/a2a$/.test(url) ? answers[id] : undefined)
-      expectFault(await askPublic(id, { answer }), 'a call with a forged proof is not refused')
+      expectFault(await askPublic(id, { answer }), 'does not refuse a call with a forged proof')
     },
   )
 
@@ -39,7 +39,7 @@ describe('what peers meet', () => {
 
   test('the report names a proxy that names no clients', async () => {
     const changeHeaders = ({ 'x-forwarded-for': _, ...headers }: Record<string, unknown>) => headers as never
-    expectFault(await askPublic('network.client_address', { changeHeaders }), 'does not say who its clients are')
+    expectFault(await askPublic('network.client_address', { changeHeaders }), 'does not pass on its clients’ addresses')
   })
 
   test('a host without a name, and name servers that do not answer, are two faults', async () => {
@@ -52,7 +52,7 @@ describe('what peers meet', () => {
   })
 
   test('the report names a certificate for another host, and an expired one', async () => {
-    expectFault(await examineTls('tls.chain', { certificate: makeCertificate('other.test') }), 'do not believe')
+    expectFault(await examineTls('tls.chain', { certificate: makeCertificate('other.test') }), 'do not trust')
     const now = () => Date.parse('2049-02-01T00:00:00Z')
     expectFault(await examineTls('tls.expiry', { now }), 'has expired 31 days ago')
   })
@@ -77,32 +77,52 @@ describe('mail', () => {
   const secure = { secure: true }
 
   test('the check believes a smarthost with TLS from the first byte by its certificate', async () => {
-    expectContent(await examineSmarthost('mail.smarthost_tls', { isSecure: true }, secure), 'certificate that holds')
+    expectContent(await examineSmarthost('mail.smarthost_tls', { isSecure: true }, secure), 'valid certificate')
     const certificate = makeCertificate('other.test')
     const wrong = await examineSmarthost('mail.smarthost_tls', { isSecure: true, certificate }, secure)
-    expectFault(wrong, 'the certificate of mx.agents.test:587 does not hold')
+    expectFault(wrong, 'the certificate of mx.agents.test:587 is not valid')
   })
 
   test('the report names a host of the MX record where nobody answers', async () => {
     const records = { [ownHost]: { MX: [{ priority: 10, exchange: mxHost }] } }
-    expectFault(await examineZone('mail.mx_host', records), `${mxHost}:25 is no mail server`)
+    expectFault(await examineZone('mail.mx_host', records), `${mxHost}:25 is not a mail server`)
   })
 
   test('the report names a listener that should speak LMTP and does not', async () => {
     const port = await serveMail({ extensions: ['SIZE 1'] })
     const settings = { email: { listen: { port, protocol: 'lmtp' } } }
     const deps = openDoctorBench({ settings, ports: { [`127.0.0.1:${port}`]: port }, deps: { isRunning: true } })
-    // LHLO is no command of SMTP.
+    // LHLO is not a command of SMTP.
     expectFault(await examine('mail.listener', deps), '502')
   })
 
-  test('where mail neither comes nor goes the check skips its DNS records', async () => {
+  test('where mail is off the check skips its DNS records', async () => {
     const [outcome] = await examine('mail.spf', openDoctorBench())
-    expect(outcome).toMatchObject({ verdict: 'skipped', message: expect.stringContaining('neither comes nor goes') })
+    expect(outcome).toMatchObject({ verdict: 'skipped', message: expect.stringContaining('mail is off') })
   })
 
   test('an MTA-STS record twice counts as none', async () => {
     const zone = { [`_mta-sts.${ownHost}`]: { TXT: ['v=STSv1; id=1;', 'v=STSv1; id=2;'] } }
     expectFault(await examineZone('mail.mta_sts', zone), 'has 2 MTA-STS records')
+  })
+})
+
+describe('MCP servers that are programs', () => {
+  const mcp = [{ command: 'npx', args: ['-y', 'shop', '--key=hidden'], env: { command: 'none' } }]
+  const agent = { use: 'openai', base_url: 'http://127.0.0.1:1/v1', model: 'm' }
+  const examineTools = (servers: readonly object[], gateway?: OpenedGateway) => {
+    const deps = { gateway, isRunning: gateway !== undefined }
+    return examine('agents.tools', openDoctorBench({ settings: { agents: { one: { ...agent, mcp: servers } } }, deps }))
+  }
+
+  test('have listed their tools where the gateway is open', async () => {
+    const says = 'the gateway has started npx of "one", which has listed its tools'
+    expect(await examineTools(mcp, await describeOpened())).toEqual([{ subject: 'npx', verdict: 'ok', message: says }])
+  })
+
+  test('count as skipped where it is not, and the doctor asks servers with a URL all the same', async () => {
+    const outcomes = await examineTools([...mcp, { url: 'http://127.0.0.1:1/mcp' }])
+    expect(outcomes.map(({ verdict }) => verdict)).toEqual(['skipped', 'failure'])
+    expect(outcomes[0]?.message).toContain('npx of "one" starts with the gateway')
   })
 })

@@ -1,11 +1,24 @@
-import { afterAll, describe, test } from 'vitest'
+import type { Refusal } from '@postern/pipeline'
+import { afterAll, describe, expect, test } from 'vitest'
+import { rehearsalField } from '../../src/http/rehearsals.ts'
 import { channelCases, discoveryCases } from './cases/discovery.ts'
 import { networkCases } from './cases/network.ts'
 import { tlsCases } from './cases/tls.ts'
 import { expectContent, expectFault } from './setup/case.ts'
-import { closePublic } from './setup/public-gateway.ts'
+import { askPublic, closePublic, openPublic } from './setup/public-gateway.ts'
 
 afterAll(closePublic)
+
+test('the checks leave no rehearsal among the refusals, and a stranger who claims to rehearse stands there', async () => {
+  const { test: gateway } = await openPublic()
+  const listRefusals = async () => (await gateway.ask<{ items: Refusal[] }>('/refusals?limit=500')).items
+  expectContent(await askPublic('channels.inbox'), 'refused the same call with a forged proof')
+  expect(await listRefusals()).toEqual([])
+  const claim = `refused.${Date.now() + 20_000}.${'a'.repeat(16)}.${'b'.repeat(43)}`
+  const headers = { 'content-type': 'application/activity+json', [rehearsalField]: claim }
+  expect((await fetch(`${gateway.url()}/inbox`, { method: 'POST', headers, body: '{}' })).status).toBe(401)
+  expect(await listRefusals()).toMatchObject([{ code: 'unsigned', endpoint: 'POST /inbox' }])
+})
 
 const cases = Object.entries({ ...networkCases, ...tlsCases, ...discoveryCases, ...channelCases })
 

@@ -1,12 +1,13 @@
+import { isConfigFault } from '@postern/message'
+import type { DoctorFinding, DoctorReport } from '@postern/operator'
+import { checkGroups } from '@postern/operator'
+import { CommandError } from '@postern/operator/commands'
+import { groupOf, runChecks } from '@postern/operator/doctor'
+import { formatFindings, printDoctor } from '@postern/operator/views'
 import { afterAll, expect, test, vi } from 'vitest'
-import { CommandError } from '../../src/commands/client.ts'
-import { isConfigFault } from '../../src/commands/config-fault.ts'
-import { formatFindings, printDoctor } from '../../src/commands/doctor/view.ts'
-import type { DoctorFinding, DoctorReport } from '../../src/doctor/report.ts'
-import { checkGroups } from '../../src/doctor/report.ts'
-import { runChecks } from '../../src/doctor/run-checks.ts'
 import { examineFile } from './cases/configuration.ts'
 import { openDoctorBench } from './setup/bench.ts'
+import { allChecks } from './setup/case.ts'
 import { closeShared, describeOpened, openShared } from './setup/opened.ts'
 
 afterAll(closeShared)
@@ -94,12 +95,16 @@ test('with an unreadable configuration doctor still checks the machine, and name
 })
 
 test('a check without an answer ends in time, and the report still has the others', async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   const never = new Promise<never>(() => undefined)
   const deps = openDoctorBench({ outside: { resolveDns: () => never } })
+  // Each check sets its timer before any of them runs. Fake timers would also fire those of everything else in the process.
+  const timers = vi.spyOn(globalThis, 'setTimeout')
   const running = runChecks(deps, ['network'])
-  await vi.advanceTimersByTimeAsync(60_000)
-  vi.useRealTimers()
+  const checks = allChecks.filter(check => groupOf(check) === 'network')
+  expect(timers.mock.calls.map(([, ms]) => ms)).toEqual(checks.map(({ timeoutMs = 10_000 }) => timeoutMs))
+  const otherTimers = timers.mock.calls.filter((_, index) => checks[index]?.id !== 'network.plain_http')
+  timers.mockRestore()
+  for (const [late] of otherTimers) late()
   const { findings } = await running
   expect(findings.filter(({ id }) => id === 'network.dns')).toMatchObject([
     { verdict: 'failure', message: 'the check got no answer within 10 s', fix: expect.stringContaining('A record') },
@@ -110,7 +115,7 @@ test('a check without an answer ends in time, and the report still has the other
 test('a group that does not exist is one line at the terminal', async () => {
   const openClient = async () => expect.fail('nothing is asked')
   const screen = { ...plain, openClient, json: false, print() {}, printStyled() {} }
-  const asked = printDoctor({ examineUnopened: openClient }, screen, 'tls,nothing')
+  const asked = printDoctor({ examineUnopened: openClient, describeFile: async () => ({}) }, screen, 'tls,nothing')
   await expect(asked).rejects.toThrow(CommandError)
   await expect(asked).rejects.toThrow('Cannot check "nothing": the groups are machine, configuration')
 })
@@ -146,16 +151,17 @@ test.each([
   ['failure', 1],
   ['warning', undefined],
 ] as const)('a %s ends with exit code %s', async (verdict, exitCode) => {
-  const found = { ...report([{ ...finding, verdict, message: 'x', fix: 'y' }]) }
+  const pastReport = { ...report([{ ...finding, verdict, message: 'x', fix: 'y' }]) }
   const counts = { ok: 0, warning: 0, failure: 0, skipped: 0, [verdict]: 1 }
-  const openClient = async () => ({ call: async () => ({ ...found, counts }), close: async () => undefined }) as never
+  const openClient = async () =>
+    ({ call: async () => ({ ...pastReport, counts }), close: async () => undefined }) as never
   const examineUnopened = async () => expect.fail('there is a gateway')
   vi.stubGlobal('process', Object.create(process, { exitCode: { value: undefined, writable: true } }))
   try {
     const printed: string[] = []
     const keep = (text: string) => void printed.push(text)
     const screen = { ...plain, openClient, json: false, print: keep, printStyled: keep }
-    await printDoctor({ examineUnopened }, screen)
+    await printDoctor({ examineUnopened, describeFile: async () => ({}) }, screen)
     expect(process.exitCode).toBe(exitCode)
     expect(printed).toHaveLength(1)
   } finally {

@@ -25,8 +25,8 @@ test.concurrent.each([
   ['stray', 'it logged: a promise was rejected'],
 ])('the fuzz run finds a planted %s, and keeps the request that did it', async (fault, text) => {
   const { findings } = await examine(fault, drawCount({ quick: 1, long: 3 }))
-  const found = findings.find(finding => finding.text.startsWith(text))
-  expect(found?.suspects.map(({ endpoint }) => endpoint)).toContain('POST /faulty')
+  const finding = findings.find(finding => finding.text.startsWith(text))
+  expect(finding?.suspects.map(({ endpoint }) => endpoint)).toContain('POST /faulty')
 })
 
 test('the fuzz run finds nothing at a server without a fault', async () => {
@@ -40,8 +40,8 @@ test('one seed makes the same requests again, and a stored request reads the sam
   const routes = [{ method: 'POST', path: '/inbox' }]
   const endpoints = listEndpoints({ http: 1, smtp: 2, grpc: 3, routes }, seeds)
   const make = () =>
-    Array.from({ length: 60 }, (_, place) => {
-      const random = createRandom(5, place)
+    Array.from({ length: 60 }, (_, index) => {
+      const random = createRandom(5, index)
       return makeCase(random.pick(endpoints), random, { seeds, ids: [], now: 0 })
     })
   const cases = make()

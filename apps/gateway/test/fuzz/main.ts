@@ -1,3 +1,4 @@
+import '@postern/testing/end-children'
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,8 +9,8 @@ import { runFuzz } from './run.ts'
 import { openGatewayTarget } from './target/open-gateway.ts'
 import type { FuzzFinding } from './watch/findings.ts'
 
-// `npm run fuzz`: odd requests at every endpoint of a running gateway. Fails on a 500, an exit, a bug in the log, a stall,
-// and a connection that is never answered.
+// Implements `npm run fuzz`: sends odd requests to every endpoint of a running gateway. Fails on a 500, an exit, a bug in the log, a stall, and a
+// connection that is never answered.
 
 const say = (text: string) => void process.stdout.write(`${text}\n`)
 

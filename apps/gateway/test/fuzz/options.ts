@@ -3,9 +3,9 @@ import { parseArgs } from 'node:util'
 export interface FuzzOptions {
   readonly seed: number
   readonly seconds: number
-  /** Part of an endpoint's name. */
+  /** A part of an endpoint's name; undefined for all endpoints. */
   readonly only: string | undefined
-  /** A file of cases to send again. */
+  /** A file of cases to send again; undefined for new cases. */
   readonly repeat: string | undefined
 }
 
@@ -16,7 +16,7 @@ export const fuzzUsage = `npm run fuzz -- [options]
   --only <text>    endpoints whose name holds it, such as "POST /inbox", "/operator", "SMTP" or "A2AService"
   --repeat <file>  sends the requests of a finding again, one after the other`
 
-/** @throws TypeError naming the option that cannot be understood */
+/** Parses the options. @throws TypeError naming the option that cannot be understood */
 export function parseFuzzOptions(argv: readonly string[]): FuzzOptions {
   const options = {
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },

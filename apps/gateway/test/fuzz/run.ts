@@ -21,7 +21,7 @@ import { watchStalls } from './watch/stalls.ts'
 export interface FuzzReport {
   readonly sent: number
   readonly endpoints: number
-  /** How often each status came. */
+  /** The number of answers with each status. */
   readonly statuses: ReadonlyMap<string, number>
   readonly findings: readonly FuzzFinding[]
 }
@@ -32,10 +32,10 @@ interface FuzzGateway {
 }
 
 const atOnce = 6
-/** Nobody waits longer than this for an answer, in fair ms. */
+/** The longest wait for an answer, in ms of the fair clock. */
 const patienceMs = 20_000
 
-/** Sends odd requests for a while, or these cases alone, and watches what becomes of the server. */
+/** Sends odd requests for a while, or only the given cases, and watches how the server copes. */
 export async function runFuzz(
   { target, credentials }: FuzzGateway,
   { seed, seconds, only = '' }: Pick<FuzzOptions, 'seed' | 'seconds' | 'only'>,
@@ -61,10 +61,10 @@ export async function runFuzz(
 
   function next(): FuzzCase | undefined {
     if (target.hasEnded()) return undefined
-    const place = sent++
-    if (repeated) return repeated[place]
+    const index = sent++
+    if (repeated) return repeated[index]
     if (Date.now() > end) return undefined
-    const random = createRandom(seed, place)
+    const random = createRandom(seed, index)
     return makeCase(random.pick(weigh(endpoints)), random, { seeds, ids: ids.list, now: Date.now() })
   }
 
@@ -82,7 +82,7 @@ export async function runFuzz(
 
   const workers = repeated ? 1 : atOnce
   await Promise.all(Array.from({ length: workers }, work))
-  // What was taken may still be at work.
+  // The gateway may still be working on messages that it accepted.
   await sleep(1_000)
   over.abort()
   await watching
@@ -90,7 +90,7 @@ export async function runFuzz(
   return { sent, endpoints: endpoints.length, statuses, findings: findings.list }
 }
 
-/** Those with seeds have more to lose. */
+/** Repeats each endpoint by its weight, so that mail and endpoints with more seeds are drawn more often. */
 function weigh(endpoints: readonly Endpoint[]): readonly Endpoint[] {
   return endpoints.flatMap(endpoint => {
     const weight = endpoint.kind === 'mail' ? 10 : Math.min(4, 1 + (endpoint.seeds?.length ?? 0))
@@ -98,14 +98,14 @@ function weigh(endpoints: readonly Endpoint[]): readonly Endpoint[] {
   })
 }
 
-async function answerTo(fuzzCase: FuzzCase, place: FuzzGateway & { readonly clock: FairClock }): Promise<FuzzAnswer> {
+async function answerTo(fuzzCase: FuzzCase, gateway: FuzzGateway & { readonly clock: FairClock }): Promise<FuzzAnswer> {
   const settled = new AbortController()
   const late = new AbortController()
-  place.clock.expire(patienceMs, settled.signal).catch(() => {
+  gateway.clock.expire(patienceMs, settled.signal).catch(() => {
     if (!settled.signal.aborted) late.abort()
   })
   try {
-    return await send(fuzzCase, place, late.signal)
+    return await send(fuzzCase, gateway, late.signal)
   } catch (error) {
     return { status: undefined, text: '', fault: late.signal.aborted ? 'it never answered' : String(error) }
   } finally {

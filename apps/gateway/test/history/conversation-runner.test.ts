@@ -7,7 +7,7 @@ import { askShop } from '../setup/requirement-steps.ts'
 import type { WebGateway } from '../setup/web-gateway.ts'
 import { openWebGateway, uniqueName } from '../setup/web-gateway.ts'
 
-// Another runtime behind an agent, which takes and gives message envelopes: a real server, asked in real runs.
+// These tests put another runtime behind an agent, which exchanges message envelopes: a real server, asked in real runs.
 
 interface Request {
   readonly messages: readonly { readonly type: string; readonly role: string; readonly content: unknown }[]
@@ -48,7 +48,7 @@ interface Exported {
   readonly payload: Readonly<Record<string, unknown>>
 }
 
-/** The newest conversation of the chat as envelopes. */
+/** Returns the newest conversation of the chat as envelopes. */
 async function exportNewest(): Promise<readonly Exported[]> {
   const [newest] = await web.gateway.messages()
   const query = new URLSearchParams({ format: 'envelope', thread: newest?.id ?? '' })
@@ -89,7 +89,7 @@ describe('a runtime that speaks envelopes', () => {
     expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })
     const [user, answer] = await web.readHistory(threadId)
     expect([user?.content, answer?.content]).toEqual(['Where is it?', 'It is there.'])
-    // Of what was run there are names and counts.
+    // The report has the names and counts of the tools that ran.
     expect(answer?.metadata.report).toMatchObject({
       tool_observability: [{ tool_name: 'look', argument_names: ['at'] }],
     })
@@ -167,11 +167,11 @@ describe('a runtime that speaks envelopes', () => {
         ['assistant', expect.stringMatching(/^Sorry, this could not be answered\. Reference: [0-9a-f]{16}$/)],
       ])
       expect(JSON.stringify(kept)).not.toMatch(/leaked|broken|memory/)
-      // The operator is told why.
+      // The operator learns the reason.
       const [newest] = await web.gateway.messages()
       expect(JSON.stringify(await web.gateway.show(newest?.id ?? ''))).toContain(reason)
 
-      // Of what has failed it is given nothing next.
+      // The next request to the runner contains nothing of the failed turn.
       answerWith = ({ messages }) => ({ messages: [...messages, said('Here.')] })
       await web.say('Once more', { threadId })
       expect(JSON.stringify(asked.at(-1))).not.toMatch(/leaked|broken|memory/)

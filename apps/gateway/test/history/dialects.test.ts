@@ -34,7 +34,7 @@ test('S-01…S-30 over HTTP: the Python client runs the published example and it
   expect(stderr).toMatch(/Ran \d+ tests[\s\S]*\nOK\n$/)
 }, 60_000)
 
-/** What each type must have, and what of its own it may have. */
+/** The members that each type must have, and those of its own that it may have. */
 const catalogue: Readonly<Record<string, readonly [group: string, required: string, optional?: string]>> = {
   user_message: ['conversation', 'content'],
   assistant_message: ['conversation', 'content'],
@@ -90,6 +90,15 @@ test('S-03: the gateway refuses a message without a required member by its name,
   expect((await call('GET', `${path}/agents/a`)).json).toEqual({ messages: [] })
 })
 
+test('S-03: the store takes 500 messages at once, and of 501 none', async () => {
+  const path = '/v1/store/many'
+  const messages = Array.from({ length: 501 }, (_, at) => ({ type: 'task', content: `${at}` }))
+  const { status, json } = await call('POST', `${path}/messages`, { messages, agent_key: 'a' })
+  expect([status, json.code, json.detail]).toEqual([413, 'too_large', 'Cannot store messages: more than 500 at once'])
+  expect((await call('GET', `${path}/agents/a`)).json).toEqual({ messages: [] })
+  expect((await call('POST', `${path}/messages`, { messages: messages.slice(1), agent_key: 'a' })).status).toBe(200)
+})
+
 test('S-13: a scope of limits that there is not is refused', async () => {
   const { status, json } = await call('GET', '/v1/store/x/team?agent_key=a&limit=1&limit_scope=each')
   expect([status, json.detail]).toEqual([400, 'Cannot read query: limit_scope must be total or per_agent'])
@@ -132,8 +141,11 @@ describe('sessions of envelopes over HTTP', () => {
     const first = await call('PUT', path, { messages })
     expect([first.status, first.json.findings]).toMatchObject([200, odd])
     expect((await call('PUT', path, { messages })).json.findings).toEqual(first.json.findings)
-    const more = [...messages, { schema: 'other', version: 1, type: 'text', role: 'user', content: 'one more' }]
-    expect((await call('PUT', path, { messages: more })).json.findings).toMatchObject([
+    const messagesWithForeign = [
+      ...messages,
+      { schema: 'other', version: 1, type: 'text', role: 'user', content: 'one more' },
+    ]
+    expect((await call('PUT', path, { messages: messagesWithForeign })).json.findings).toMatchObject([
       ...odd,
       { code: 'schema_unknown', index: 3 },
     ])

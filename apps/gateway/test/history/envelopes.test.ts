@@ -3,7 +3,7 @@ import { operatorToken } from '../setup/gateway.ts'
 import type { JsonAnswer, WebGateway } from '../setup/web-gateway.ts'
 import { openWebGateway, uniqueName } from '../setup/web-gateway.ts'
 
-// Message envelopes for clients that keep their sessions here: sent as a list, and read back.
+// These tests cover message envelopes for clients that keep their sessions here: sent as a list, and read back.
 
 let web: WebGateway
 let path: string
@@ -38,7 +38,7 @@ const ofType = (type: string) => ({ content: '', metadata: { type } })
 
 type Stored = readonly [id: string, what: string, row: object, envelope: object]
 
-/** The values that the original class gives: the whole envelope, member by member. */
+/** The values that the original class returns: the whole envelope, member by member. */
 const stored: readonly Stored[] = [
   ['E-01', 'a plain row', { role: 'user', content: 'hi' }, { ...bare, role: 'user', content: 'hi' }],
   ['E-02', 'the published tool call', callRow, { ...form, type: 'tool_call', ...callRow, payload: callPayload }],
@@ -130,7 +130,7 @@ const stored: readonly Stored[] = [
 describe('a list of one message comes back as', () => {
   test.each(stored)('%s: %s', async (_, __, row, envelope) => {
     expect(await store(row)).toEqual(envelope)
-    // E-27, E-31: what was stored is stored again as it is.
+    // E-27, E-31: a stored envelope is stored again unchanged.
     expect(await store(envelope)).toEqual(envelope)
   })
 })

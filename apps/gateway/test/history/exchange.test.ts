@@ -56,6 +56,56 @@ describe('a conversation by the fediverse', () => {
   })
 })
 
+describe('calls of tools from AG-UI', () => {
+  const callOf = (id: string, args: string) => ({ id, type: 'function', function: { name: 'look', arguments: args } })
+  const messages = [
+    { id: 'u1', role: 'user', content: 'Look twice, please.' },
+    {
+      id: 'a1',
+      role: 'assistant',
+      content: 'So I do.',
+      toolCalls: [callOf('c1', '{"at":1}'), callOf('c2', '{"at":2}')],
+    },
+    { id: 't1', role: 'tool', toolCallId: 'c1', content: 'one' },
+    { id: 'a2', role: 'assistant', content: 'One moment.' },
+    { id: 't2', role: 'tool', toolCallId: 'c2', content: 'two' },
+    { id: 'a3', role: 'assistant', content: '', toolCalls: [callOf('c3', '{"at":12345678901234567890}')] },
+    { id: 'u2', role: 'user', content: 'Are you there?' },
+    { id: 't3', role: 'tool', toolCallId: 'c3', content: 'three' },
+  ]
+
+  test('come out as normalized once each, with arguments and results, and go on elsewhere', async () => {
+    const conversation = { owner, thread: `web:${JSON.stringify(['chat', 'calls'])}` }
+    const imported = await ask({ ...conversation, format: 'agui' }, { messages })
+    expect(imported.json).toMatchObject({ findings: [{ code: 'number_rounded', index: 5 }] })
+    const normalized = (await ask({ ...conversation, format: 'normalized' })).json.messages
+    const parts = normalized.map(each =>
+      (each.parts as { kind: string; id?: string }[]).map(({ kind, id }) => id ?? kind),
+    )
+    expect(parts).toEqual([['text'], ['text'], ['c1', 'c2', 'text'], ['c3'], ['text'], ['c3']])
+    expect(normalized[2]?.parts).toMatchObject([
+      { args: { at: 1 }, result: 'one' },
+      { args: { at: 2 }, result: 'two' },
+      { content: 'One moment.' },
+    ])
+    expect(normalized[5]?.parts).toMatchObject([{ args: { at: 12345678901234567000 }, result: 'three' }])
+    expect((await ask({ ...conversation, format: 'normalized' }, { messages: normalized })).json).toMatchObject({
+      added: 0,
+    })
+    const copy = { owner, thread: `web:${JSON.stringify(['chat', 'calls, copied'])}` }
+    await ask({ ...copy, format: 'normalized' }, { messages: normalized })
+    const back = (await ask({ ...copy, format: 'agui' })).json.messages as {
+      toolCalls?: { id: string }[]
+      toolCallId?: string
+    }[]
+    expect(back.flatMap(({ toolCalls = [] }) => toolCalls.map(({ id }) => id))).toEqual(['c1', 'c2', 'c3'])
+    expect(back.flatMap(({ toolCallId = [] }) => toolCallId)).toEqual(['c1', 'c2', 'c3'])
+    expect(
+      (await ask({ ...conversation, format: 'agui' })).json.messages.map(({ metadata: _, ...each }) => each),
+    ).toEqual(messages)
+  })
+})
+
 describe('a chat', () => {
   test.each([...exchangeFormats])('moves by %s into another thread, and comes out as it went in', async format => {
     const threadId = `thread-${format}`
@@ -114,7 +164,10 @@ describe('a chat', () => {
     expect([refused.status, refused.json.detail]).toEqual([400, expect.stringContaining('args')])
     expect((await ask(elsewhere)).json.messages).toEqual([])
     const unknown = await ask({ owner, thread: 'copy:never', format: 'store' })
-    expect([unknown.status, unknown.json.detail]).toEqual([404, 'Cannot find thread: there is none of this name'])
+    expect([unknown.status, unknown.json.detail]).toEqual([
+      404,
+      'Cannot find thread: there is no conversation of this name',
+    ])
     const format = await ask({ owner, thread: 'copy:never', format: 'word' })
     expect([format.status, format.json.detail]).toEqual([
       400,
@@ -138,7 +191,7 @@ describe('a chat', () => {
         headers: { authorization: `Bearer ${operatorToken}` },
         body: JSON.stringify({ owner }),
       })
-    // What names nobody is no success that has deleted nothing.
+    // An owner that names nobody is refused, instead of a success that deletes nothing.
     expect((await forget('web:["ann"]')).status).toBe(400)
     const answer = await forget(owner.replace(',', ', '))
     expect(await answer.json()).toMatchObject({ owner, attachments: 1, threads: expect.any(Number) })

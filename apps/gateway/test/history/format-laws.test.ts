@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TestGateway } from '../setup/gateway.ts'
 import { gatewayOrigin, openTestGateway, operatorToken } from '../setup/gateway.ts'
 
-// Conversations of a running gateway, by every channel, in every format: out, in again, and out as they were.
+// These tests export conversations of a running gateway, on every channel, in every format, import them, and export them unchanged again.
 
 const token = 'token-of-ann-for-the-tests'
 const ann = `web:${JSON.stringify([gatewayOrigin, 'ann'])}`
@@ -53,17 +53,17 @@ async function chat(): Promise<Query> {
 }
 
 describe.each(['activitypub', 'a2a', 'email', 'web'] as const)('a conversation by %s', via => {
-  let place: Query
+  let conversation: Query
 
   beforeAll(async () => {
-    place = via === 'web' ? await chat() : await converse(via)
+    conversation = via === 'web' ? await chat() : await converse(via)
   }, 120_000)
 
   test.each([...exchangeFormats])('imports from %s, here and elsewhere, and exports the same again', async format => {
-    const { messages } = await exchange({ ...place, format })
+    const { messages } = await exchange({ ...conversation, format })
     expect(messages.length).toBeGreaterThanOrEqual(said.length)
-    expect(await exchange({ ...place, format }, messages)).toMatchObject({ added: 0 })
-    expect((await exchange({ ...place, format })).messages).toEqual(messages)
+    expect(await exchange({ ...conversation, format }, messages)).toMatchObject({ added: 0 })
+    expect((await exchange({ ...conversation, format })).messages).toEqual(messages)
 
     const copy = { owner: `copies:${via}`, thread: `copy:${format}`, format }
     const { entries, added } = await exchange(copy, messages)
@@ -75,7 +75,7 @@ describe.each(['activitypub', 'a2a', 'email', 'web'] as const)('a conversation b
   })
 
   test('has each tool call once, with its arguments and its result', async () => {
-    const { messages } = await exchange({ ...place, format: 'normalized' })
+    const { messages } = await exchange({ ...conversation, format: 'normalized' })
     const answers = messages.filter(
       ({ in_reply_to, parts }) => in_reply_to && JSON.stringify(parts).includes('three hits'),
     )

@@ -1,12 +1,12 @@
 import type { ModelServer } from '@postern/agents/test-model-server'
 import { openModelServer } from '@postern/agents/test-model-server'
-import type { Part } from '@postern/core'
+import type { Part } from '@postern/message'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { TestGateway } from '../setup/gateway.ts'
 import { openTestGateway } from '../setup/gateway.ts'
 import { call, lastOf, memberOf, replyWith } from '../setup/swarm-gateway.ts'
 
-// What running agents of a team are shown of the past: prompts as a model server on loopback has received them.
+// These tests check the history that running agents of a team see, in the prompts that a model server on loopback receives.
 
 let gateway: TestGateway
 let model: ModelServer
@@ -100,7 +100,7 @@ describe('S-32, S-21: the manager of a phase', () => {
     const synthesis = 'SYNTHESIS of phase 0: apples and pears'
     expect(past).toEqual([[synthesis], ['SYNTHESIS of another phase: phase one'], [synthesis], []])
     for (const { messages, text } of later) {
-      // The rules, an opener where the past begins with the agent, its past, and the message.
+      // The prompt has the rules, an opener if the history begins with the agent, its history, and the message.
       expect(messages.map(({ role }) => role)).toEqual(
         messages.length === 2 ? ['system', 'user'] : ['system', 'user', 'assistant', 'user'],
       )
@@ -123,7 +123,7 @@ describe('S-32, S-21: the manager of a phase', () => {
       'global_observation',
       'observation',
       'observation',
-      // The end of the tool that asked them.
+      // The tool that called them ends here.
       'observation',
       'synthesis',
     ])

@@ -1,5 +1,5 @@
-import type { NormalizedMessage } from '@postern/core'
-import { normalizedMessageSchema } from '@postern/core'
+import type { NormalizedMessage } from '@postern/message'
+import { normalizedMessageSchema } from '@postern/message'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TestGateway } from '../setup/gateway.ts'
 import { openTestGateway, operatorToken } from '../setup/gateway.ts'
@@ -28,7 +28,7 @@ async function put(query: Record<string, string>, messages: Messages): Promise<{
   return (await answer.json()) as { entries: number; added: number }
 }
 
-/** As the store stored them: what was said before in the thread is added for whoever is shown one. */
+/** Returns messages as the store has them, without the earlier words of the thread, which `show` adds. */
 async function showHandled(ids: readonly string[]): Promise<readonly object[]> {
   const records = await Promise.all(ids.map(id => gateway.show(id)))
   return records.flatMap(({ message: { history: _, ...message }, response }) => [message, response ?? {}])

@@ -3,7 +3,7 @@ import { operatorToken } from '../setup/gateway.ts'
 import type { JsonAnswer, WebGateway } from '../setup/web-gateway.ts'
 import { jpeg, openWebGateway, uniqueName } from '../setup/web-gateway.ts'
 
-// Messages of a swarm as they are read in and written out over HTTP.
+// These tests import and export messages of a swarm over HTTP.
 
 let web: WebGateway
 
@@ -22,7 +22,7 @@ async function exchange(thread: string, format: string, messages?: readonly obje
   return { status: answer.status, json: (await answer.json()) as JsonAnswer }
 }
 
-/** As they were, without what says which entry each is. */
+/** Returns the messages unchanged, except for the members that name their entries. */
 async function writtenOut(thread: string): Promise<readonly JsonAnswer[]> {
   const { json } = await exchange(thread, 'swarm')
   return json.messages.map(({ payload: { gateway: _, ...payload }, ...message }: JsonAnswer) => {

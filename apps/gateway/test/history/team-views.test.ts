@@ -6,7 +6,7 @@ import { call, replyWith } from '../setup/swarm-gateway.ts'
 import type { JsonAnswer, WebGateway } from '../setup/web-gateway.ts'
 import { findEvent, openWebGateway } from '../setup/web-gateway.ts'
 
-// The four views of a message store over conversations of the store, and what of it a chat shows.
+// These tests cover the four views of a message store over stored conversations, and the part of them that a chat shows.
 
 let web: WebGateway
 let model: ModelServer
@@ -36,20 +36,20 @@ afterAll(async () => {
 
 type Row = Readonly<Record<string, JsonAnswer>>
 
-async function askView(view: string, query: Record<string, string>, more = ''): Promise<JsonAnswer> {
-  const path = `/operator/api/transcript/views/${view}?${new URLSearchParams(query)}${more}`
+async function askView(view: string, query: Record<string, string>, moreQuery = ''): Promise<JsonAnswer> {
+  const path = `/operator/api/transcript/views/${view}?${new URLSearchParams(query)}${moreQuery}`
   const headers = { authorization: `Bearer ${operatorToken}` }
   const answer = await fetch(`${web.gateway.url()}${path}`, { headers })
   return { status: answer.status, ...((await answer.json()) as object) }
 }
 
-async function readView(view: string, query: Record<string, string>, more = ''): Promise<readonly Row[]> {
-  return (await askView(view, query, more)).messages
+async function readView(view: string, query: Record<string, string>, moreQuery = ''): Promise<readonly Row[]> {
+  return (await askView(view, query, moreQuery)).messages
 }
 
 async function newestOf(agent: string): Promise<string> {
-  const found = (await web.gateway.messages()).find(message => message.agent === agent)
-  return `#${found?.message}`
+  const message = (await web.gateway.messages()).find(message => message.agent === agent)
+  return `#${message?.message}`
 }
 
 const typesOf = (rows: readonly Row[]) => rows.map(({ type }) => type)
@@ -150,7 +150,7 @@ describe('the views of a stored conversation', () => {
     ['agent', {}, 400, 'Cannot read view: agent_key is missing'],
     ['global', { types: 'task,nonsense' }, 400, 'Cannot read view: "types" must be of user_message'],
     ['global', { limit: '-1' }, 400, 'Cannot read view: "limit" must be at least 0'],
-    ['global', { thread: '#999999' }, 404, 'Cannot find thread: there is none of this name'],
+    ['global', { thread: '#999999' }, 404, 'Cannot find thread: there is no conversation of this name'],
   ])('refuse %s %j', async (view, query, status, detail) => {
     const answer = await askView(view, { thread: await newestOf('manager'), ...query })
     expect([answer.status, answer.detail]).toEqual([status, expect.stringContaining(detail)])

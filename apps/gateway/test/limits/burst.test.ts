@@ -1,9 +1,9 @@
-import type { Refusal } from '@postern/core'
+import type { Refusal } from '@postern/pipeline'
 import { afterEach, expect, test } from 'vitest'
 import type { TestGateway } from '../setup/gateway.ts'
 import { openTestGateway } from '../setup/gateway.ts'
 
-// Numbers are rows of the ActivityPub bug history.
+// The numbers in these tests are rows of the ActivityPub bug history.
 
 let gateway: TestGateway
 afterEach(() => gateway.close())

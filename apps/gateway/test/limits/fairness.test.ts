@@ -19,3 +19,22 @@ test('an agent that hangs under a crowd of messages leaves the others free to an
   expect(reply?.text).toContain('is anybody there?')
   await gateway.close()
 })
+
+test('an agent that has nothing to do gets a slot at once, however many others hang with all of theirs', async () => {
+  const hanging = { use: '../agents/waiting/hanging.ts', deadline: '60s' }
+  const names = ['one', 'two', 'three', 'four', 'five']
+  const gateway = await openTestGateway(() => ({
+    agents: { echo: { use: 'builtin:echo' }, ...Object.fromEntries(names.map(name => [name, hanging])) },
+    a2a: { limits: { wait_seconds: 0.05 } },
+  }))
+  const { a2a } = gateway.simulation
+  const crowd = names.flatMap(name =>
+    Array.from({ length: 34 }, (_, at) => a2a.deliver({ url: `${gatewayOrigin}/agents/${name}/a2a`, text: `${at}` })),
+  )
+  await Promise.all(crowd)
+  const countWorking = async () => (await gateway.ask<{ messages: { working: number } }>('/status')).messages.working
+  await eventually(async () => (await countWorking()) === 160)
+  const { reply } = await gateway.simulation.send({ via: 'activitypub', to: 'echo', text: 'is anybody there?' })
+  expect(reply?.text).toContain('is anybody there?')
+  await gateway.close()
+})

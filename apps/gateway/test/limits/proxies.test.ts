@@ -1,11 +1,11 @@
+import type { DoctorReport } from '@postern/operator'
 import { expect, onTestFinished, test } from 'vitest'
 import { parseConfig } from '../../src/config/read-config.ts'
 import { trustsNoProxy } from '../../src/config/trusted-proxies.ts'
-import type { DoctorReport } from '../../src/doctor/report.ts'
 import type { TestGateway } from '../setup/gateway.ts'
 import { openTestGateway } from '../setup/gateway.ts'
 
-/** What a TLS proxy on this machine passes on. */
+/** Posts like a TLS proxy on this machine. */
 function postAs(gateway: TestGateway, client: string): Promise<Response> {
   return fetch(`${gateway.url()}/inbox`, { method: 'POST', headers: { 'x-forwarded-for': client }, body: '{}' })
 }

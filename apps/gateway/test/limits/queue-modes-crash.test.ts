@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { MessageRecord, MessageSummary } from '@postern/core'
+import type { MessageRecord, MessageSummary } from '@postern/pipeline'
 import type { Simulation } from '@postern/simulation'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually, operatorToken } from '../setup/gateway.ts'
@@ -28,7 +28,7 @@ afterAll(() => setup.close())
 const hold = (...words: readonly string[]) => writeFileSync(join(directory, 'held'), words.join('\n'))
 const begun = () => readFileSync(join(directory, 'begun'), { encoding: 'utf8', flag: 'a+' }).split('\n')
 const untilBegun = (words: string, times = 1) =>
-  eventually(async () => begun().filter(line => line === words).length === times, 20_000)
+  eventually(async () => begun().filter(line => line === words).length === times)
 
 async function post(agent: string, text: string): Promise<string> {
   const context = `https://mastodon.test/contexts/${agent}`
@@ -54,14 +54,16 @@ async function recordOf(text: string): Promise<MessageRecord> {
   return ask(`/messages/${encodeURIComponent(`#${message}`)}`)
 }
 
-/** The verified answers in which these words are, by what they reply to. */
+/** Returns the verified answers that contain this text, by the post that they reply to. */
 function answersWith(words: string): readonly unknown[] {
   return simulation.fediverse.received
     .filter(({ activity, verified }) => verified && JSON.stringify(activity).includes(words))
     .map(({ activity }) => (activity.object as { inReplyTo?: unknown }).inReplyTo)
 }
 
-test('after a kill during one answer to several messages nothing is missing, and each gets one answer', async () => {
+test('after a kill during one answer to several messages nothing is missing, and each gets one answer', {
+  timeout: 240_000,
+}, async () => {
   hold('ann', 'ben')
   await post('merge', 'ann')
   await untilBegun('ann')
@@ -76,7 +78,7 @@ test('after a kill during one answer to several messages nothing is missing, and
   await restart()
   await post('merge', 'dan')
   hold()
-  await simulation.fediverse.awaitActivity(({ activity }) => JSON.stringify(activity).includes('heard dan'), 20_000)
+  await simulation.fediverse.awaitActivity(({ activity }) => JSON.stringify(activity).includes('heard dan'), 60_000)
   expect(answersWith('heard ann')).toHaveLength(1)
   expect(answersWith('heard ben + cat')).toEqual([last])
   expect(answersWith('heard')).toHaveLength(3)
@@ -85,7 +87,9 @@ test('after a kill during one answer to several messages nothing is missing, and
   expect([ben.merged_into, ben.response?.id]).toEqual([cat.number, cat.response?.id])
 })
 
-test('after a kill behind an interruption the older message has no answer, and the newer one has one', async () => {
+test('after a kill behind an interruption the older message has no answer, and the newer one has one', {
+  timeout: 240_000,
+}, async () => {
   hold('eve', 'fay')
   await post('interrupt', 'eve')
   await untilBegun('eve')
@@ -94,7 +98,7 @@ test('after a kill behind an interruption the older message has no answer, and t
   await restart()
   await untilBegun('fay', 2)
   hold()
-  await simulation.fediverse.awaitActivity(({ activity }) => JSON.stringify(activity).includes('heard fay'), 20_000)
+  await simulation.fediverse.awaitActivity(({ activity }) => JSON.stringify(activity).includes('heard fay'), 60_000)
   expect(answersWith('heard fay')).toHaveLength(1)
   expect(answersWith('heard eve')).toEqual([])
   expect(begun().filter(line => line === 'eve')).toHaveLength(1)

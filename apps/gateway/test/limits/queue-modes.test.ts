@@ -6,7 +6,7 @@ import { eventually, gatewayOrigin } from '../setup/gateway.ts'
 import type { SlowGateway } from '../setup/slow-gateway.ts'
 import { openSlowGateway } from '../setup/slow-gateway.ts'
 
-// What becomes of messages that come while their agent is at another one: by real sockets, with real signatures.
+// These tests cover messages that arrive while their agent works, over real sockets and with real signatures.
 
 let gateway: SlowGateway
 let thread = ''
@@ -201,15 +201,15 @@ test('concurrency: an agent with one turn at a time has only one, whatever threa
   second.finish()
 })
 
-/** Sends a message as one of the task of an earlier one; resolves with the task when it is at rest. */
+/** Sends a message to the task of an earlier one, and resolves with the task once it is at rest. */
 async function call(agent: string, text: string, taskId?: string) {
   const { a2a } = gateway.simulation
   const client = await a2a.client(`${gatewayOrigin}/agents/${agent}/.well-known/agent-card.json`, await a2a.token())
   return readSendResult(await client.sendMessage(describeSendRequest(text, { taskId })))
 }
 
-/** Without a context of its own a task is its thread. */
-const taskOf = ({ message }: SlowRun) => message.thread_id
+/** Without a context of its own, a task is its own thread. */
+const taskOf = ({ message }: SlowRun) => message.thread_source
 
 async function untilStored(text: string) {
   return eventually(async () => (await gateway.messages()).find(({ preview }) => preview === text))

@@ -1,9 +1,9 @@
-import type { Refusal } from '@postern/core'
+import type { Refusal } from '@postern/pipeline'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { TestGateway } from '../setup/gateway.ts'
 import { gatewayOrigin, openTestGateway } from '../setup/gateway.ts'
 
-// What a peer is told that sends too much, in the form of each wire; and that nothing of it was kept.
+// These tests check the refusal of a peer that sends too much, in the form of each protocol, and that the gateway stores nothing of it.
 
 let gateway: TestGateway
 
@@ -20,7 +20,7 @@ async function times<Answer>(count: number, send: (at: number) => Promise<Answer
   return answers
 }
 
-/** Only what was taken is stored, and the rest is listed as refused. */
+/** Expects that only accepted messages are stored, and that the others are listed as refused. */
 async function expectKept(via: string, kept: number, refused: number): Promise<void> {
   const messages = (await gateway.messages()).filter(message => message.via === via)
   expect(messages).toHaveLength(kept)
@@ -53,7 +53,7 @@ test('A2A: 429 in the form of each binding, with the time after which to try aga
   ]
   expect(answers[2]?.error).toEqual({ code: -32000, message: problem, data: details })
 
-  const rest = await fetch(`${gateway.url()}/agents/echo/a2a/rest/message:send`, {
+  const restAnswer = await fetch(`${gateway.url()}/agents/echo/a2a/rest/message:send`, {
     method: 'POST',
     headers: {
       authorization: `Bearer ${await a2a.token()}`,
@@ -62,8 +62,8 @@ test('A2A: 429 in the form of each binding, with the time after which to try aga
     },
     body: JSON.stringify({ message: { messageId: 'rest', role: 'ROLE_USER', parts: [{ text: 'hello' }] } }),
   })
-  expect([rest.status, Number(rest.headers.get('retry-after'))]).toEqual([429, expect.any(Number)])
-  const { error } = (await rest.json()) as { error: { details: { '@type': string }[] } }
+  expect([restAnswer.status, Number(restAnswer.headers.get('retry-after'))]).toEqual([429, expect.any(Number)])
+  const { error } = (await restAnswer.json()) as { error: { details: { '@type': string }[] } }
   expect(error).toMatchObject({ code: 429, status: 'RESOURCE_EXHAUSTED', message: problem })
   expect(error.details.map(detail => detail['@type'])).toEqual(details.map(detail => detail['@type']))
   await expectKept('a2a', 2, 2)

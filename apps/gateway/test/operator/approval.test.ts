@@ -1,14 +1,15 @@
+import { requirementViews } from '@postern/operator/views'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { decideListedRequirement, printRequirement, printRequirements } from '../../src/commands/requirements/view.ts'
-import { writeRunFile } from '../../src/platform/run-file.ts'
 import { openOperatorClient } from '../../src/running/operator-client.ts'
+import { writeRunFile } from '../../src/system/run/run-file.ts'
 import { describeTestConfig, eventually } from '../setup/gateway.ts'
 import type { OperatorGateway, Waiting } from '../setup/operator-gateway.ts'
 import { eve, openOperatorGateway, tillAgents } from '../setup/operator-gateway.ts'
 import { askShop, callShop, decide, findActionPath, policyOf } from '../setup/requirement-steps.ts'
 import { listTraces } from '../setup/traces.ts'
 
-// Tools that wait for an operator, whoever they are called for: by the API and by the page that the operator’s mail links to.
+// These tests cover tools that wait for an operator, whoever they are called for: through the API, and through the page that the operator’s mail
+// links to.
 
 let setup: OperatorGateway
 beforeAll(async () => {
@@ -66,12 +67,12 @@ test.each(tillAgents)(
 )
 
 test.each(tillAgents)(
-  'one wait of %s, for every place of decision: the mailed page shows it whole, GET decides nothing, and it ends everywhere',
+  'one wait of %s, for every channel of decision: the mailed page shows it whole, GET decides nothing, and it ends everywhere',
   async agent => {
     const { gateway } = setup.swarm
     const mailsBefore = gateway.simulation.mail.received.length
     const { objectId, waiting } = await setup.askForRefund(agent)
-    // The mail of a wait before this one may come as late as this.
+    // The mail of an earlier wait may arrive as late as this.
     const { mail, path, page } = await eventually(async () => {
       const mails = gateway.simulation.mail.received.slice(mailsBefore)
       for (const mail of mails.filter(({ envelope }) => envelope.to.includes(eve))) {
@@ -81,7 +82,7 @@ test.each(tillAgents)(
       }
       return undefined
     })
-    // What is random in a link, and a time, may have any digits.
+    // The random part of a link, and a time, may contain any digits.
     expect(mail.text?.replace(/https:\S+|\d{4}-\d\d-\d\d \d\d:\d\d/g, '')).not.toMatch(/17|alice@mastodon/)
     expect(page).toContain('Give 20.00 back for order 17?')
     expect(page).toContain('@alice@mastodon.test')
@@ -174,19 +175,15 @@ test('at a terminal an operator lists the waiting calls, sees one whole, and all
   const openClient = () => openOperatorClient({ tree, baseDir: gateway.dataDir, missing: [], path: undefined })
   const printed: string[] = []
   const output = { openClient, json: false, print: (text: string) => void printed.push(text) }
-  await printRequirements(output, { state: 'open', approver: 'operator' })
+  await requirementViews.list(output, { state: 'open', mine: true })
   expect(printed.join()).toMatch(new RegExp(`${waiting.id} .*operator .*Give 20.00 back for order 17\\?`))
-  await printRequirement(output, waiting.id)
+  await requirementViews.show(output, { id: waiting.id })
   expect(printed.at(-1)).toContain('shop, talking to @alice@mastodon.test by activitypub; you decide')
   expect(printed.at(-1)).toContain('"order": "17"')
-  const decision = { id: waiting.id, outcome: 'granted' } as const
-  await expect(decideListedRequirement(output, { ...decision, args: '{' })).rejects.toThrow(
-    'the arguments are not JSON',
-  )
-  await expect(decideListedRequirement(output, { ...decision, args: '{"order":1}' })).rejects.toThrow(
-    'Cannot decide: the arguments are not those of "refund"',
-  )
-  await decideListedRequirement(output, { ...decision, args: '{"order":"23"}' })
+  const grant = (args: string) => requirementViews.grant(output, { id: waiting.id, arguments: args })
+  await expect(grant('{')).rejects.toThrow('the arguments are not JSON')
+  await expect(grant('{"order":1}')).rejects.toThrow('Cannot decide: the arguments are not those of "refund"')
+  await grant('{"order":"23"}')
   await eventually(async () => setup.answersTo(objectId).find(each => each.includes('refunded:23')))
   expect(setup.takeRings()).toEqual(['begun 23', 'done 23'])
 })

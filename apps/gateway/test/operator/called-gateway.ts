@@ -1,28 +1,30 @@
-import type { DeliveryRecord, Relation } from '@postern/core'
+import type { DeliveryRecord, Relation } from '@postern/pipeline'
 import { eventually } from '../setup/gateway.ts'
 import type { OperatorGateway } from '../setup/operator-gateway.ts'
 import { openOperatorGateway } from '../setup/operator-gateway.ts'
 import { describeSwarm } from '../setup/swarm-gateway.ts'
 
-/** What is there when the operations are called. */
+/** The records that exist when the operations are called. */
 export interface CalledRecords {
-  /** Number of a message that was answered. */
+  /** The number of a message that was answered. */
   readonly message: string
-  /** Id of its delivery. */
+  /** The id of its delivery. */
   readonly delivery: string
-  /** Id of a requirement that waits for an operator. */
+  /** The id of a requirement that waits for an operator. */
   readonly requirement: string
-  /** Ids of two dead deliveries: the peer refused a post and a mail for good. */
+  /** The id of a requirement that was granted, and whose turn then failed. */
+  readonly failed: string
+  /** The ids of two dead deliveries: the peer permanently refused a post and a mail. */
   readonly dead: { readonly post: string; readonly mail: string }
-  /** Id of a decision that `shop` remembers. */
+  /** The id of a decision that `shop` remembers. */
   readonly approval: string
-  /** Those who ask to follow `desk`. */
+  /** The accounts that ask to follow `desk`. */
   readonly followers: readonly [string, string]
-  /** The address that gets nothing more from `shop`. */
+  /** The address that `shop` may send nothing more to. */
   readonly suppressed: string
-  /** Id of what `strict` asks a human. */
+  /** The id of a question that `strict` asks a human. */
   readonly question: string
-  /** Id of a ban of `strict`. */
+  /** The id of a ban of `strict`. */
   readonly ban: string
 }
 
@@ -31,11 +33,12 @@ interface CalledGateway {
   readonly records: CalledRecords
 }
 
-/** A gateway in which real traffic has left something for each operation to do. */
+/** Opens a gateway in which real traffic has left something for each operation to act on. */
 export async function openCalledGateway(): Promise<CalledGateway> {
   const setup = await openOperatorGateway({
     settings: { activitypub: { follows: 'manual' } },
     agents: ({ base_url }) => ({
+      failing: { use: '../agents/asking/failing-desk.ts' },
       strict: {
         ...describeSwarm(String(base_url), { human: { operator: true, timeout: '10m' } }),
         deadline: '11m',
@@ -89,6 +92,11 @@ async function makeRecords(setup: OperatorGateway): Promise<CalledRecords> {
   await write('strict', 'bob@mastodon.test', 'Let me talk to somebody')
   const question = await awaitFirst<{ readonly id: string }>('/questions')
 
+  await write('failing', 'alice@rfc9421.test', 'My money back')
+  const failed = await awaitFirst<{ readonly id: string }>('/requirements?agent=failing')
+  await setup.decide(failed.id, { outcome: 'granted' })
+  await awaitFirst('/messages?agent=failing&state=failed')
+
   const { waiting } = await setup.askForRefund('desk')
   const [newest] = await swarm.gateway.messages()
   const delivery = (await swarm.gateway.deliveries()).find(each => each.message_id === newest?.id)
@@ -98,6 +106,7 @@ async function makeRecords(setup: OperatorGateway): Promise<CalledRecords> {
     message: String(newest.message),
     delivery: delivery.id,
     requirement: waiting.id,
+    failed: failed.id,
     dead: { post: deadPost.id, mail: deadMail.id },
     approval: approval.id,
     followers: [alice ?? '', bob ?? ''],

@@ -13,7 +13,7 @@ import {
 } from '../setup/operator-gateway.ts'
 import { annsToken } from '../setup/swarm-gateway.ts'
 
-// What waits for operators in a chat of theirs, by AG-UI's own client.
+// These tests decide requirements that wait for operators in the operators' own chat, with AG-UI's own client.
 
 let gateway: OperatorGateway
 beforeAll(async () => {
@@ -24,10 +24,10 @@ beforeEach(() => void gateway.takeRings())
 
 const chatUrl = (agent?: string) =>
   `${gateway.swarm.gateway.url()}/api/v1/operator${agent === undefined ? '' : `/agents/${agent}`}/runs`
-/** A thread for one that waits: what others have left open is not in it. */
+/** Opens a thread for one requirement that waits; it does not contain the open requirements of other tests. */
 const openWaiting = ({ id }: Waiting, token = evesToken) => openChat(chatUrl(), token, `approval:${id}`)
-const yes = (interruptId: string, more: object = {}) => {
-  return { interruptId, status: 'resolved', payload: { approved: true, ...more } } as const
+const yes = (interruptId: string, overrides: object = {}) => {
+  return { interruptId, status: 'resolved', payload: { approved: true, ...overrides } } as const
 }
 
 test.each(tillAgents)(
@@ -65,7 +65,7 @@ test.each(tillAgents)(
         toolCalls: [{ id: toolCallId, function: { name: 'refund', arguments: '{"order":"17"}' } }],
       },
     ])
-    // E-44: names alone where it is only watched.
+    // E-44: a requirement that is only watched shows names alone.
     expect(chat.state).toMatchObject({ waiting: [{ id: waiting.id, tool: 'refund', arguments: ['order'] }] })
     expect(JSON.stringify(chat.state)).not.toContain('"17"')
 
@@ -114,6 +114,13 @@ test.each(tillAgents)(
     await gateway.decide((await gateway.askForRefund(agent)).waiting.id, { outcome: 'declined' })
   },
 )
+
+test('a run that decides nothing ends well where nothing waits', async () => {
+  const chat = openChat(chatUrl(), evesToken, 'approval:none-of-this-name')
+  const events = await runChat(chat)
+  expect(events.map(({ type }) => type)).not.toContain('RUN_ERROR')
+  expect(outcomeOf(events).type).toBe('success')
+})
 
 test('two operators: one decides, the other learns by whom, and nothing runs twice', async () => {
   const { waiting } = await gateway.askForRefund('shop')
@@ -165,7 +172,7 @@ test('C-25: an unclear answer, wrong arguments or an unknown id decide nothing, 
     expect(events.at(-1)).toMatchObject({ type: 'RUN_ERROR', message: 'an interrupt that is not open was not decided' })
   }
   expect(gateway.takeRings()).toEqual([])
-  // AG-UI: who presses on without an answer has said no.
+  // AG-UI: a person who continues without an answer has declined.
   const events = await runChat(chat, [{ interruptId: waiting.id, status: 'cancelled' }])
   expect(findEvents(events, 'TOOL_CALL_RESULT')).toMatchObject([{ content: 'It was not allowed.' }])
   expect(gateway.takeRings()).toEqual([])

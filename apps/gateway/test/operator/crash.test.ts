@@ -4,8 +4,8 @@ import { eventually, operatorToken } from '../setup/gateway.ts'
 import type { TillGateway } from '../setup/till-gateway.ts'
 import { openTillGateway } from '../setup/till-gateway.ts'
 
-// kill -9 between an operator's word and the last of what follows from it: the tool has begun once at most, with the operator's arguments; the asker is
-// answered, and the copy to their mailbox is one mail.
+// These tests run kill -9 between an operator's decision and its last consequence: the tool has begun at most once, with the operator's arguments;
+// the asker is answered, and the copy to their mailbox is one mail.
 
 const delays = drawDelays({ quick: 2, long: 6, lastMs: 80 })
 let setup: TillGateway
@@ -50,7 +50,7 @@ test('E-39: a gateway that dies during an operator’s decision runs the call on
     const path = `/requirements/${requirements[0]?.id}`
     const word = { outcome: 'granted', arguments: { order: changed } }
     const decided = operate(path, word).catch(() => undefined)
-    // From before the decision is durable to after the tool has ended.
+    // The delays range from before the decision is durable to after the tool has ended.
     await new Promise(resolve => setTimeout(resolve, delayMs))
     await setup.gateway.kill()
     await decided
@@ -60,12 +60,12 @@ test('E-39: a gateway that dies during an operator’s decision runs the call on
     expect(setup.rings()).not.toContain(`begun ${asked}`)
     heard.push(setup.expectOneRing(changed, setup.answersTo(objectId)[0] ?? ''))
     const copies = await eventually(async () => {
-      const found = setup.simulation.mail.received
+      const mails = setup.simulation.mail.received
         .slice(mailsBefore)
         .filter(({ text }) => text?.includes('The till says'))
-      return found.length > 0 && found
+      return mails.length > 0 && mails
     })
-    // Brought twice it is the same mail.
+    // A mail that was delivered twice counts as one.
     expect(new Set(copies.map(({ messageId }) => messageId)).size).toBe(1)
   }
   expect(heard).toContain('made')

@@ -1,7 +1,7 @@
+import { followMessages } from '@postern/operator/views'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { followMessages } from '../../src/commands/messages/follow.ts'
-import { writeRunFile } from '../../src/platform/run-file.ts'
 import { openOperatorClient } from '../../src/running/operator-client.ts'
+import { writeRunFile } from '../../src/system/run/run-file.ts'
 import type { TestGateway } from '../setup/gateway.ts'
 import { describeTestConfig, eventually, openTestGateway, operatorToken } from '../setup/gateway.ts'
 import type { EventReader, OperatorEvent } from './read-events.ts'
@@ -24,7 +24,7 @@ async function follow(options: { query?: string; lastId?: string } = {}): Promis
   return reader
 }
 
-/** The gateway that runs, as commands find it. */
+/** Writes the file by which commands find the running gateway. */
 function describeRunning() {
   writeRunFile(gateway.dataDir, { url: gateway.url(), pid: process.pid, isSimulating: true })
   const tree = describeTestConfig(gateway.simulation, gateway.dataDir)
@@ -57,7 +57,7 @@ test('a reader that comes back hears what it has missed, once', async () => {
   events.close()
   const missed = await post('missed')
   await gateway.simulation.fediverse
-    .awaitReply((await gateway.show(missed)).message.thread_id, 1)
+    .awaitReply((await gateway.show(missed)).message.thread_source ?? '', 1)
     .catch(() => undefined)
   for (const options of [{ lastId }, { query: `?after=${lastId}` }]) {
     const again = await follow(options)
@@ -78,7 +78,7 @@ test.each(['nonsense', '000000000000-7-1', `ffffffffffff-1-${Date.UTC(2020, 0, 1
 )
 
 test('a reader that has seen an event of another gateway goes on by its time', async () => {
-  // It is told so only by a gateway that was there at that time.
+  // Only a gateway that was running at that time can report it.
   await new Promise(resolve => setTimeout(resolve, 1_200))
   const at = Date.now()
   const id = await post('of a moment ago')

@@ -39,16 +39,16 @@ beforeAll(async () => {
 afterAll(() => setup?.close())
 
 function send({ method, path }: Operation, { parameters = {}, query = {}, body }: OperationCall): Promise<Response> {
-  const place = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(parameters[name] ?? ''))
+  const filledPath = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(parameters[name] ?? ''))
   const search = new URLSearchParams(query)
-  return fetch(`${setup.swarm.gateway.url()}/operator/api${place}?${search}`, {
+  return fetch(`${setup.swarm.gateway.url()}/operator/api${filledPath}?${search}`, {
     method,
     headers: { authorization: `Bearer ${operatorToken}` },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   })
 }
 
-/** What is wrong with an answer by the schema of the document. */
+/** Returns the fault of an answer according to the schema of the document. */
 async function findFault({ responses }: Operation, answer: Response): Promise<unknown> {
   const type = answer.headers.get('content-type')?.split(';')[0] ?? ''
   const schema = responses[answer.status]?.content?.[type]?.schema
@@ -73,7 +73,7 @@ test('each operation answers as the document says, to calls with its declared pa
   const succeeded = new Set<string>()
   for (const each of calls) {
     const operation = operations.find(({ operationId }) => operationId === each.id)
-    // Of dev mode.
+    // Operations of dev mode are not in the document.
     if (!operation && /[Ss]imulation/.test(each.id)) continue
     if (!operation) throw new Error(`there is no operation ${each.id}`)
     const answer = await send(operation, each)
@@ -105,9 +105,9 @@ test('every operation refuses a parameter that it does not declare, and a caller
       const call = calls.find(({ id }) => id === operation.operationId) ?? { id: '', parameters }
       const odd = await send(operation, { ...call, query: { ...call.query, unheard_of: '1' } })
       const { detail } = (await odd.json()) as { detail: string }
-      const place = operation.path.replace(/\{\w+\}/g, 'x')
+      const path = operation.path.replace(/\{\w+\}/g, 'x')
       const init = { method: operation.method }
-      const stranger = await fetch(`${setup.swarm.gateway.url()}/operator/api${place}`, init)
+      const stranger = await fetch(`${setup.swarm.gateway.url()}/operator/api${path}`, init)
       return [operation.operationId, odd.status, detail.includes('there is no parameter "unheard_of"'), stranger.status]
     }),
   )

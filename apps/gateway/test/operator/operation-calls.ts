@@ -5,7 +5,7 @@ export interface OperationCall {
   readonly parameters?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, string>>
   readonly body?: unknown
-  /** Where nothing is there to do it to; default: 200. */
+  /** The status when the operation finds nothing to act on. Absent for 200. */
   readonly status?: 403 | 404
 }
 
@@ -15,9 +15,9 @@ const oldest = { limit: '5', after: '0' }
 const agent = 'desk'
 const all = { agent, channel: 'activitypub', sender: 'alice', ...period }
 
-/** A call of each operation with every parameter that it declares. */
+/** Lists a call of each operation with every parameter that it declares. */
 export function listOperationCalls(records: CalledRecords): readonly OperationCall[] {
-  const { message, delivery, requirement, dead, approval, followers, suppressed, question, ban } = records
+  const { message, delivery, requirement, failed, dead, approval, followers, suppressed, question, ban } = records
   const [accepted, rejected] = followers
   const thread = message
   const word = { outcome: 'granted', arguments: { order: '17' }, remember: 'once' }
@@ -27,6 +27,8 @@ export function listOperationCalls(records: CalledRecords): readonly OperationCa
     { id: 'listMessages', query: { ...all, state: 'answered', flag: 'odd', text: 'money', ...page } },
     { id: 'findMessage', parameters: { id: message } },
     { id: 'findMessage', parameters: { id: 'nothing' }, status: 404 },
+    { id: 'listConversations' },
+    { id: 'listConversations', query: { ...all, ...page } },
     { id: 'listDeliveries' },
     { id: 'listDeliveries', query: { agent, channel: 'email', ...period, state: 'dead', text: 'x', ...page } },
     { id: 'findDelivery', parameters: { id: delivery } },
@@ -40,6 +42,9 @@ export function listOperationCalls(records: CalledRecords): readonly OperationCa
     { id: 'findRequirement', parameters: { id: requirement } },
     { id: 'decideRequirement', parameters: { id: requirement }, body: word },
     { id: 'decideRequirement', parameters: { id: requirement }, body: word, status: 403 },
+    { id: 'rerunRequirement', parameters: { id: 'none' }, status: 404 },
+    { id: 'rerunRequirement', parameters: { id: requirement }, status: 403 },
+    { id: 'rerunRequirement', parameters: { id: failed } },
     { id: 'listApprovals', parameters: { agent }, query: { sender: 'alice', ...period, text: 'refund', ...page } },
     { id: 'listApprovals', parameters: { agent: 'shop' } },
     { id: 'revokeApproval', parameters: { agent, id: 'none' }, status: 404 },
@@ -86,10 +91,13 @@ export function listOperationCalls(records: CalledRecords): readonly OperationCa
       parameters: { view: 'agent' },
       query: { thread, agent_key: agent, types: 'task', limit: '5', tail: '5' },
     },
-    { id: 'runDoctor', query: { only: 'store' } },
+    { id: 'runDoctor', query: { only: 'store', origin: 'https://agents.test', agents: 'desk' } },
     { id: 'listProxies' },
     { id: 'describeSimulation' },
     { id: 'sendFromSimulation', body: { via: 'a2a', to: agent, text: 'hello' } },
+    { id: 'listSimulationInbox', query: { persona: 'alice@mastodon.test' } },
+    { id: 'followInSimulation', body: { persona: 'alice@mastodon.test', agent } },
+    { id: 'decideInSimulation', body: { message: '1', outcome: 'granted' } },
     { id: 'readStatus' },
     { id: 'listAgents' },
     { id: 'pauseAgent', parameters: { agent, action: 'pause' } },
@@ -97,6 +105,7 @@ export function listOperationCalls(records: CalledRecords): readonly OperationCa
     { id: 'listSettings' },
     { id: 'forgetOwner', body: { owner: 'web:["https://id.example","ann"]' } },
     { id: 'rewriteFiles' },
+    { id: 'prune', body: { dry_run: true } },
     { id: 'forgetPerson', body: { address: '@alice@mastodon.test', agent } },
   ]
 }

@@ -28,16 +28,16 @@ test.each(['activitypub', 'email', 'a2a'] as const)(
     expect(status).toMatch(/answered|completed/i)
     await eventually(async () => (await gateway.deliveries()).every(({ state }) => state === 'sent'))
     const before = await gateway.deliveries()
-    const found = await previewNewest()
-    const sent = Object.values(found).flatMap(({ via: name, is_sent }) => (is_sent ? [name] : []))
+    const previews = await previewNewest()
+    const sent = Object.values(previews).flatMap(({ via: name, is_sent }) => (is_sent ? [name] : []))
     expect(sent).toEqual([via])
-    expect(found.activitypub?.documents).toEqual([
+    expect(previews.activitypub?.documents).toEqual([
       expect.objectContaining({
         type: 'Create',
         object: expect.objectContaining({ content: expect.stringMatching(/<strong>this<\/strong> &lt;it&gt;/) }),
       }),
     ])
-    expect(found.email?.documents).toEqual([
+    expect(previews.email?.documents).toEqual([
       expect.objectContaining({
         from: expect.objectContaining({ address: 'echo@agents.test' }),
         subject: expect.stringMatching(/^Re: /),
@@ -45,11 +45,11 @@ test.each(['activitypub', 'email', 'a2a'] as const)(
         text: expect.stringContaining('is **this** <it>?'),
       }),
     ])
-    expect(found.a2a?.documents).toEqual([
+    expect(previews.a2a?.documents).toEqual([
       expect.objectContaining({ status: expect.objectContaining({ state: 'TASK_STATE_COMPLETED' }) }),
     ])
-    expect(JSON.stringify(found.a2a?.documents)).toContain('is **this** <it>?')
-    expect(found.web?.documents).toEqual([
+    expect(JSON.stringify(previews.a2a?.documents)).toContain('is **this** <it>?')
+    expect(previews.web?.documents).toEqual([
       expect.objectContaining({ role: 'assistant', content: expect.stringContaining('is **this** <it>?') }),
     ])
     expect(await gateway.deliveries()).toEqual(before)

@@ -5,7 +5,7 @@ export interface OperatorEvent {
 }
 
 export interface EventReader {
-  /** The next event that fits; those before it are passed over. @throws Error when none comes */
+  /** Returns the next event that matches, and skips those before it. @throws Error when none arrives */
   next(fits?: (event: OperatorEvent) => boolean): Promise<OperatorEvent>
   /** All events so far. */
   readonly seen: readonly OperatorEvent[]
@@ -23,7 +23,7 @@ export async function openEvents(
   const headers = { authorization: `Bearer ${token}`, ...(lastId !== undefined && { 'last-event-id': lastId }) }
   const answer = await fetch(`${url}/operator/api/events${query}`, { headers, signal: closing.signal })
   if (!answer.ok || !answer.body) throw new Error(`events: ${answer.status} ${await answer.text()}`)
-  // Taken at once: a fetch cancels the body of an answer that nobody holds or reads.
+  // The iterator is created at once, because a fetch cancels the body of an answer that nobody references or reads.
   const events = readEvents(answer.body.values())
   const seen: OperatorEvent[] = []
   return {
@@ -50,10 +50,10 @@ async function withPatience<Value>(promise: Promise<Value>): Promise<Value> {
 
 async function* readEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<OperatorEvent, undefined> {
   const decoder = new TextDecoder()
-  let rest = ''
+  let buffered = ''
   for await (const piece of body) {
-    const blocks = (rest + decoder.decode(piece, { stream: true })).split('\n\n')
-    rest = blocks.pop() ?? ''
+    const blocks = (buffered + decoder.decode(piece, { stream: true })).split('\n\n')
+    buffered = blocks.pop() ?? ''
     for (const block of blocks) {
       const [, kind, id, data] = /^event: (\S+)\nid: (\S+)\ndata: (.*)$/.exec(block) ?? []
       if (kind !== undefined && id !== undefined) yield { kind, id, data: JSON.parse(data ?? '') }

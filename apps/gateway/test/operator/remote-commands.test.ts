@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
+import { findRemoteGateway } from '@postern/operator/client'
+import { CommandError } from '@postern/operator/commands'
 import type { Command } from 'commander'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { CommandError } from '../../src/commands/client.ts'
 import { createProgram } from '../../src/main.ts'
-import { writeRunFile } from '../../src/platform/run-file.ts'
-import { findRemoteGateway } from '../../src/running/remote-client.ts'
+import { writeRunFile } from '../../src/system/run/run-file.ts'
 import type { TestGateway } from '../setup/gateway.ts'
 import { eventually, openTestGateway, operatorToken } from '../setup/gateway.ts'
 
@@ -32,7 +32,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-/** What reads, with its arguments; `{message}` is one that the gateway has. */
+/** The reading commands with their arguments; `{message}` stands for a message that the gateway has. */
 const readers: Readonly<Record<string, readonly string[]>> = {
   why: ['{message}'],
   messages: ['--json'],
@@ -53,11 +53,11 @@ const readers: Readonly<Record<string, readonly string[]>> = {
   export: ['--format', 'agui', '--thread', '{message}'],
 }
 
-/** What needs no gateway, or stands beside its files. */
+/** The commands that need no gateway, or work on its files. */
 const local = ['mcp', 'init', 'dev', 'start', 'config', 'backup', 'restore']
-/** What changes something by the same API, or needs the simulation. */
+/** The commands that change something by the same API, or need the simulation. */
 const changing =
-  /^(?:send|replay|post|edit|delete-post|forget|vacuum|import|\w+ (?:retry|drop|dismiss|rotate|accept|reject|lift|grant|decline|revoke|answer|show))$/
+  /^(?:send|replay|post|edit|delete-post|forget|vacuum|prune|import|\w+ (?:retry|drop|dismiss|rotate|accept|reject|lift|grant|decline|revoke|answer|show|rerun))$/
 
 function listCommands(command: Command, names: readonly string[] = []): readonly string[] {
   if (command.commands.length === 0) return [names.join(' ')]
@@ -71,7 +71,7 @@ test('every command reads by address and token, or changes something, or works b
   expect(unknown).toEqual([])
 })
 
-/** What a command prints. It names a configuration that is not there: reading one would fail. */
+/** Returns the output of a command. It names a configuration that does not exist, so that reading one would fail. */
 async function run(args: readonly string[]): Promise<string> {
   const written: string[] = []
   const spy = vi.spyOn(process.stdout, 'write').mockImplementation(chunk => {
@@ -148,8 +148,7 @@ test.each([
   ['https://agents.example/gateway/', 'https://agents.example/gateway'],
   ['http://127.0.0.1:8787', 'http://127.0.0.1:8787'],
   ['http://[::1]:8787', 'http://[::1]:8787'],
-  ['http://postern:8787', 'http://postern:8787'],
-  ['http://10.0.0.7', 'http://10.0.0.7'],
+  ['http://localhost:8787', 'http://localhost:8787'],
 ])('the command takes an address such as %s', (url, taken) => {
   expect(find(url, 'secret')).toEqual({ url: taken, token: 'secret' })
   expect(find(undefined, undefined, { POSTERN_URL: url, POSTERN_OPERATOR_TOKEN: 'secret' })?.url).toBe(taken)
@@ -159,10 +158,13 @@ test.each([
   ['http://agents.example', 'in clear text'],
   ['http://127.0.0.1.agents.example', 'in clear text'],
   ['http://8.8.8.8', 'in clear text'],
-  ['ftp://agents.example', 'is no address'],
-  ['https://user:pass@agents.example', 'is no address'],
-  ['https://agents.example/?a=b', 'is no address'],
-  ['agents.example', 'is no address'],
+  ['http://10.0.0.7', 'in clear text'],
+  ['http://postern:8787', 'in clear text'],
+  ['http://localhost.agents.example', 'in clear text'],
+  ['ftp://agents.example', 'is not an address'],
+  ['https://user:pass@agents.example', 'is not an address'],
+  ['https://agents.example/?a=b', 'is not an address'],
+  ['agents.example', 'is not an address'],
 ])('the command refuses an address such as %s before the token leaves', (url, why) => {
   expect(() => find(url, 'secret')).toThrow(why)
 })
@@ -171,5 +173,5 @@ test('the token alone, and an address without one, say what is missing', () => {
   expect(find(undefined)).toBeUndefined()
   expect(() => find(undefined, 'secret')).toThrow('--token needs --url')
   expect(() => find('https://agents.example')).toThrow('set POSTERN_OPERATOR_TOKEN')
-  expect(() => find('https://agents.example', 'two words')).toThrow('one word of ASCII')
+  expect(() => find('https://agents.example', 'two words')).toThrow('ASCII without spaces')
 })

@@ -1,11 +1,8 @@
 import type { MeasuredChannel } from './measure.ts'
 
-/** How long the list of a channel may be (`docs/explanation/path-files.md`). */
-export const maxFiles = 50
-
 interface PathChannel {
   readonly channel: MeasuredChannel
-  /** The heading of its list. */
+  /** The heading of the channel's list. */
   readonly title: string
 }
 

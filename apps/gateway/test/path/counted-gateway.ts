@@ -11,12 +11,12 @@ const coverage = new URL('./coverage.ts', import.meta.url).href
 const sources = /^(packages\/[^/]+|apps\/gateway)\/src\//
 const chatToken = 'chat-token-of-the-tests'
 
-/** `postern start` in a process of its own whose calls are counted; its peers are in this process and are not. */
+/** `postern start` in a process of its own whose function calls are counted; its peers are in this process and are not counted. */
 export interface CountedGateway {
   readonly simulation: Simulation
   /** Posts one message of a person to the chat and reads the run to its end. */
   runChat(content: string): Promise<string>
-  /** The functions of our sources that ran since the last call: `<path>:<name>:<offset>` to path. */
+  /** Returns the functions of our sources that ran since the last call: `<path>:<name>:<offset>` to path. */
   takeFunctions(): Promise<ReadonlyMap<string, string>>
   close(): Promise<void>
 }
@@ -42,11 +42,11 @@ export async function openCountedGateway(): Promise<CountedGateway> {
       const answer = once(child, 'message')
       child.send('take')
       const [functions] = (await answer) as [readonly RunFunction[]]
-      const named = functions.map(({ url, name, offset }) => {
+      const locations = functions.map(({ url, name, offset }) => {
         const path = relative(repository, fileURLToPath(url))
         return [`${path}:${name}:${offset}`, path] as const
       })
-      return new Map(named.filter(([, path]) => sources.test(path)))
+      return new Map(locations.filter(([, path]) => sources.test(path)))
     },
     close,
   }

@@ -1,6 +1,6 @@
 /**
- * Loaded before a gateway (`node --import`), in each of its threads: V8 counts calls from the first line on. The process
- * that started the gateway asks for the counts; each answer begins a new count.
+ * Counts calls from the first line on; loaded before a gateway (`node --import`), in each of its threads. The process that started the gateway asks
+ * V8's counts of it; each answer begins a new count.
  */
 import type { Profiler } from 'node:inspector'
 import { Session } from 'node:inspector/promises'
@@ -13,7 +13,7 @@ export interface RunFunction {
   readonly offset: number
 }
 
-/** A thread that says nothing within this time has ended. */
+/** The time after which a thread that has not answered counts as ended, ms. */
 const threadPatienceMs = 100
 
 const session = new Session()
@@ -21,24 +21,24 @@ session.connect()
 await session.post('Profiler.enable')
 await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
 
-// Neither channel may keep a gateway alive that has stopped.
+// Neither channel must keep a stopped gateway alive.
 const threads = new BroadcastChannel('coverage')
 threads.unref()
 if (isMainThread) answerParent()
 else answerMainThread()
 
 function answerParent(): void {
-  let others: RunFunction[] = []
+  let helpers: RunFunction[] = []
   threads.onmessage = message => {
     const { data } = message as { readonly data: unknown }
-    if (Array.isArray(data)) others.push(...data)
+    if (Array.isArray(data)) helpers.push(...data)
   }
   process.on('message', async () => {
-    others = []
+    helpers = []
     threads.postMessage('take')
     const own = await takeFunctions()
     await new Promise(resolve => setTimeout(resolve, threadPatienceMs))
-    process.send?.([...own, ...others])
+    process.send?.([...own, ...helpers])
   })
   process.channel?.unref()
 }

@@ -1,12 +1,15 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { correctList, readList } from './lists.ts'
+import { repository } from './counted-gateway.ts'
+import { correctList, describeLists, readList, readPurpose } from './lists.ts'
 
 const text = [
   '# Paths',
   '## Web',
   '- `packages/web/src/routes.ts`: the route',
   '- `packages/web/src/gone.ts`: not any more',
-  '- `packages/core/src/turn/turn.ts`: the turn',
+  '- `packages/pipeline/src/turn/turn.ts`: the turn',
   '## Email',
   '- `packages/email/src/verify.ts`: the proof',
 ].join('\n')
@@ -17,10 +20,22 @@ test('a list ends where the next heading begins', () => {
 })
 
 test('a correction adds a file that runs beside its neighbours, and takes out a file that does not run', () => {
-  const ran = ['packages/web/src/routes.ts', 'packages/web/src/new.ts', 'packages/core/src/turn/turn.ts']
+  const ran = ['packages/web/src/routes.ts', 'packages/web/src/new.ts', 'packages/pipeline/src/turn/turn.ts']
   const { corrected, changes } = correctList(text, { title: 'Web', ran, describe: () => 'what is new' })
   expect(readList(corrected, 'Web')).toEqual(ran)
   expect(readList(corrected, 'Email')).toEqual(readList(text, 'Email'))
   expect(corrected).toContain('- `packages/web/src/new.ts`: what is new')
   expect(changes).toEqual(['added packages/web/src/new.ts', 'took out packages/web/src/gone.ts'])
+})
+
+test('a line says of a file what its own first line says', () => {
+  const described = describeLists(text, path => readPurpose(path, '// Turns one message. It has no state.\nimport x\n'))
+  expect(described).toContain('- `packages/pipeline/src/turn/turn.ts`: Turns one message.\n')
+  expect(() => readPurpose('a.ts', "import x from 'y'\n")).toThrow('a.ts begins without a line')
+})
+
+test('the lists of the reference say what the files say, else run node apps/gateway/test/path/main.ts', () => {
+  const page = readFileSync(join(repository, 'docs/reference/path-files.md'), 'utf8')
+  const says = describeLists(page, path => readPurpose(path, readFileSync(join(repository, path), 'utf8')))
+  expect(page.split('\n')).toEqual(says.split('\n'))
 })

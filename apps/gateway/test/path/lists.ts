@@ -1,8 +1,9 @@
+// Reads and corrects the lists of files that run for one message.
 import { posix } from 'node:path'
 
 const entry = /^- `([^`]+\.ts)`: \S/
 
-/** The files that the section under the heading `title` lists, as `- \`path\`: words`. */
+/** Returns the files that the section under the heading `title` lists, as `- \`path\`: words`. */
 export function readList(text: string, title: string): readonly string[] {
   return findSection(text.split('\n'), title).flatMap(line => pathOf(line) ?? [])
 }
@@ -14,7 +15,29 @@ interface Correction {
   describe(path: string): string
 }
 
-/** Takes out lines and adds others after the last file of the same folder, or else of the same package. */
+/**
+ * Returns what the first line of a source file says the file is for: its first sentence.
+ * @throws Error when the file begins with something else
+ */
+export function readPurpose(path: string, source: string): string {
+  const [, line = ''] = /^(?:#![^\n]*\n)?\/(?:\/|\*\*) ?([^\n]*)/.exec(source) ?? []
+  const [sentence = ''] = line.replace(/\s*\*\/\s*$/, '').split(/(?<=\.)\s/)
+  if (sentence === '') throw new Error(`${path} begins without a line that says what it is for`)
+  return sentence
+}
+
+/** Adds its purpose to each listed file. */
+export function describeLists(text: string, describe: (path: string) => string): string {
+  return text
+    .split('\n')
+    .map(line => {
+      const path = pathOf(line)
+      return path === undefined ? line : `- \`${path}\`: ${describe(path)}`
+    })
+    .join('\n')
+}
+
+/** Removes lines, and inserts others after the last file of the same folder, or else of the same package. */
 export function correctList(
   text: string,
   { title, ran, describe }: Correction,
@@ -28,7 +51,7 @@ export function correctList(
   })
   const listed = section.flatMap(line => pathOf(line) ?? [])
   const missing = ran.filter(path => !listed.includes(path))
-  for (const path of missing) lines.splice(findPlace(lines, path), 0, `- \`${path}\`: ${describe(path)}`)
+  for (const path of missing) lines.splice(findPosition(lines, path), 0, `- \`${path}\`: ${describe(path)}`)
   const extra = listed.filter(path => !ran.includes(path))
   return {
     corrected: [...before.slice(0, start), ...lines, ...before.slice(start + section.length)].join('\n'),
@@ -36,17 +59,17 @@ export function correctList(
   }
 }
 
-/** Its heading and its lines. */
+/** Returns the heading of a section and its lines. */
 function findSection(lines: readonly string[], title: string): readonly string[] {
   const start = lines.findIndex(line => /^#{2,3} /.test(line) && line.replace(/^#+ /, '') === title)
-  if (start < 0) throw new Error(`docs/explanation/path-files.md has no heading "${title}"`)
+  if (start < 0) throw new Error(`docs/reference/path-files.md has no heading "${title}"`)
   const length = lines.slice(start + 1).findIndex(line => /^#{1,3} /.test(line))
   return lines.slice(start, length < 0 ? undefined : start + 1 + length)
 }
 
 const pathOf = (line: string): string | undefined => line.match(entry)?.[1]
 
-function findPlace(lines: readonly string[], path: string): number {
+function findPosition(lines: readonly string[], path: string): number {
   const folder = posix.dirname(path)
   const [group, name] = path.split('/')
   const isBeside = (line: string) => posix.dirname(pathOf(line) ?? '') === folder

@@ -3,7 +3,7 @@ import type { CountedGateway } from './counted-gateway.ts'
 
 export type MeasuredChannel = 'activitypub' | 'a2a' | 'email' | 'web'
 
-/** One message through the channel's own endpoint, from a peer that waits for the answer. */
+/** Sends one message to the channel's own endpoint, from a peer that waits for the answer. */
 const senders: Readonly<Record<MeasuredChannel, (gateway: CountedGateway) => Promise<string | undefined>>> = {
   activitypub: ({ simulation }) => sendNew(simulation, 'activitypub'),
   email: ({ simulation }) => sendNew(simulation, 'email'),
@@ -16,18 +16,18 @@ const senders: Readonly<Record<MeasuredChannel, (gateway: CountedGateway) => Pro
 const measuredChannels = Object.keys(senders) as readonly MeasuredChannel[]
 
 const text = 'hello from outside'
-/** Longer than any period of the gateway's own work but the rare clean-ups. */
+/** The time of an idle measurement, ms: longer than any period of the gateway's own work, except for rare clean-ups. */
 const idleMs = 6_000
 /**
- * The gateway has settled a message when it did nothing but its periodic work for so long. Two such pauses also outlast what mail
- * remembers of absent DNS records: every message asks anew.
+ * The gateway has settled a message once it did nothing except its periodic work for this long, ms. Two such pauses also outlast the cache of absent
+ * DNS records that mail uses, so that every message queries them again.
  */
 const quietMs = 1_200
 const rounds = 3
 
 /**
- * The files of each channel's path, sorted. A file is on it if every one of three messages runs a function there that an
- * idle gateway does not run.
+ * Returns the files of each channel's path, sorted. A file is on it if each of three messages runs a function there that an idle gateway does not
+ * run.
  */
 export async function measurePaths(gateway: CountedGateway): Promise<ReadonlyMap<MeasuredChannel, readonly string[]>> {
   for (const channel of measuredChannels) await exchange(gateway, channel)
@@ -57,7 +57,7 @@ async function exchange(gateway: CountedGateway, channel: MeasuredChannel): Prom
   if (!answer?.includes(text)) throw new Error(`No answer by ${channel}: ${answer}`)
 }
 
-/** The files that ran since the last call, until a quiet moment. */
+/** Returns the files that ran since the last call, until a quiet moment. */
 async function takeUntilQuiet(gateway: CountedGateway, idle: ReadonlySet<string>): Promise<ReadonlySet<string>> {
   const files = new Set<string>()
   for (;;) {

@@ -3,34 +3,41 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runCommand, tryCommand } from './run-command.ts'
 
-/** Why the peers cannot be run on this machine; not a failure. */
+/** An error that says why the peers cannot run on this machine. It does not count as a failure. */
 export class CannotRun extends Error {}
 
 export const hasCommand = async (name: string) => (await tryCommand('sh', ['-c', `command -v ${name}`])).status === 0
 
-/** Only they can fetch packages. */
-export const isDebianRoot = async () => process.getuid?.() === 0 && (await hasCommand('apt-get'))
-
-/** What the private network is made with, and the Debian package that has it. */
-const tools = { unshare: 'util-linux', mount: 'mount', ip: 'iproute2', openssl: 'openssl' } as const
-
-/** The packages of those tools that this machine has not. */
-export async function findMissingTools(): Promise<readonly string[]> {
-  const found = await Promise.all(Object.keys(tools).map(hasCommand))
-  return Object.values(tools).filter((_, at) => !found[at])
+/** Checks for the tools of the private network, which even an exam without foreign programs needs. @throws CannotRun */
+export async function requireTools(): Promise<string> {
+  const missing = await findMissingTools()
+  if (missing.length > 0) throw new CannotRun(`${missing.join(', ')}: not installed`)
+  return ''
 }
 
-/** Runs `apt-get` in the directory it was opened for, with the verb among `parameters`. @throws CannotRun */
+/** Returns true if this process is root on a machine with `apt-get`. Only then can it fetch packages. */
+export const isDebianRoot = async () => process.getuid?.() === 0 && (await hasCommand('apt-get'))
+
+/** The tools that create the private network, each with its Debian package. */
+const tools = { unshare: 'util-linux', mount: 'mount', ip: 'iproute2', openssl: 'openssl' } as const
+
+/** Lists the packages of those tools that this machine lacks. */
+export async function findMissingTools(): Promise<readonly string[]> {
+  const present = await Promise.all(Object.keys(tools).map(hasCommand))
+  return Object.values(tools).filter((_, at) => !present[at])
+}
+
+/** Runs `apt-get` in the directory that it was opened for; `parameters` include the command. @throws CannotRun */
 export type Apt = (parameters: readonly string[]) => Promise<string>
 
-/** The machine's own package sources and the backports of its release beside them, for this run alone. @throws CannotRun */
+/** Updates the lists of the machine's own package sources and of its backports, for this run alone. @throws CannotRun */
 export async function openPackageLists(directory: string): Promise<Apt> {
   const parts = join(directory, 'sources')
   mkdirSync(parts, { recursive: true })
   await tryCommand('sh', ['-c', `cp /etc/apt/sources.list.d/*.sources /etc/apt/sources.list.d/*.list ${parts}/`])
   writeFileSync(join(parts, 'postern-backports.sources'), describeBackports())
   const apt: Apt = async parameters => {
-    // Exams that run at the same time take turns: apt refuses, instead of waiting, while another one is at its lists.
+    // Exams that run at the same time take turns, because apt fails instead of waiting while another process uses its lists.
     const words = [lockPath, 'apt-get', '-q', '-o', 'DPkg::Lock::Timeout=300', '-o', `Dir::Etc::sourceparts=${parts}`]
     const { status, text } = await tryCommand('flock', [...words, ...parameters], {
       cwd: directory,
@@ -45,8 +52,8 @@ export async function openPackageLists(directory: string): Promise<Apt> {
 }
 
 /**
- * Fetches packages with what they need and this machine has not; nothing is installed. `groups`: those that shut each other out when they are
- * installed are asked for apart. `archives`: where they lie then. @throws CannotRun
+ * Downloads packages with the dependencies that this machine lacks. Installs only the missing tools of the private network, never the packages.
+ * `groups`: packages that conflict with each other are in separate groups. `archives`: the folder of the downloaded files. @throws CannotRun
  */
 export async function downloadPackages(
   directory: string,
@@ -62,10 +69,10 @@ export async function downloadPackages(
   return { apt: asRoot, archives }
 }
 
-/** The sandbox user of apt cannot write in a directory of ours. */
+/** Lets apt download as root, because its sandbox user cannot write to our directory. */
 const unboxed = ['-o', 'APT::Sandbox::User=root'] as const
 
-/** Unpacks all packages of some folders into a tree. */
+/** Unpacks all packages in these folders into a tree. */
 export async function unpackPackages(tree: string, folders: readonly string[]): Promise<void> {
   const files = folders.flatMap(folder => readdirSync(folder).map(name => join(folder, name)))
   for (const file of files.filter(name => name.endsWith('.deb'))) await runCommand('dpkg-deb', ['-x', file, tree])

@@ -1,11 +1,12 @@
 import { connect } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Asks until there is an answer. @throws Error `what` has not happened within `timeoutMs` */
+/** Polls until there is an answer. @throws Error saying that `what` has not happened within `timeoutMs` */
 export async function waitUntil<Value>(
   what: string,
   probe: () => Promise<Value | undefined> | Value | undefined,
-  timeoutMs = 15_000,
+  // The limit is for an operation that hangs: a machine that is busy with other work is several times slower.
+  timeoutMs = 120_000,
 ): Promise<Value> {
   const end = Date.now() + timeoutMs
   for (;;) {
@@ -16,7 +17,7 @@ export async function waitUntil<Value>(
   }
 }
 
-/** Whether somebody listens on a port of this machine. */
+/** Resolves to true if a program listens on a port of this machine, or else to undefined. */
 export function canConnect(port: number): Promise<true | undefined> {
   return new Promise(resolve => {
     const socket = connect(port, '127.0.0.1')

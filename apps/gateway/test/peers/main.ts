@@ -1,3 +1,4 @@
+import '@postern/testing/end-children'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -6,30 +7,34 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { findA2aSdk } from './a2a/find-a2a-sdk.ts'
 import { findChromium } from './browser/find-chromium.ts'
-import { CannotRun } from './debian.ts'
+import { CannotRun, requireTools } from './debian.ts'
 import { findServers } from './deploy/find-servers.ts'
 import { captureFixtures } from './fediverse/capture.ts'
 import { findSnac } from './fediverse/find-snac.ts'
+import { findFrameworks } from './frameworks/find-frameworks.ts'
 import { findMailPrograms } from './mail/find-mail-programs.ts'
 import { tryCommand } from './run-command.ts'
 
-// `npm run test:peers`: our gateway and real foreign servers, each in a network of their own. A name (`a2a`, `browser`,
-// `deploy`, `mail`, `snac2`) runs one exam alone; `--capture` keeps what snac sent as fixtures.
+// One exam of `npm run test:peers`, which runs our gateway and real foreign servers and clients, each in a network of their own. The name of an exam
+// runs it alone; `--large` runs the larger ones; `--capture` stores the requests that snac sent as fixtures.
 
 interface Exam {
   readonly name: string
-  /** Where the foreign programs are. @throws CannotRun */
+  /** Finds the foreign programs, and returns their path. @throws CannotRun */
   find(directory: string): Promise<string>
-  /** What runs in the private network. */
+  /** The module that runs in the private network. */
   readonly inside: string
   keep?(directory: string): void
 }
 
+/** The exams of every change, which take ten minutes at most. */
 const exams: readonly Exam[] = [
   { name: 'a2a', find: findA2aSdk, inside: './a2a/inside.ts' },
   { name: 'browser', find: findChromium, inside: './browser/inside.ts' },
   { name: 'deploy', find: findServers, inside: './deploy/inside.ts' },
   { name: 'dkim', find: findMailPrograms, inside: './dkim/inside.ts' },
+  { name: 'fedify', find: requireTools, inside: './fedify/inside.ts' },
+  { name: 'frameworks', find: findFrameworks('sdk-1', 'crewai'), inside: './frameworks/inside.ts' },
   { name: 'mail', find: findMailPrograms, inside: './mail/inside.ts' },
   {
     name: 'snac2',
@@ -39,9 +44,13 @@ const exams: readonly Exam[] = [
   },
 ]
 
+/** The exams of a release: `npm run test:peers:large`. */
+const largeExams: readonly Exam[] = [{ name: 'adk', find: findFrameworks('adk'), inside: './frameworks/inside.ts' }]
+
 /**
- * A namespace needs root, or a machine where every user may be root in a namespace of their own. What was started in it ends with it,
- * however that comes. @throws CannotRun
+ * Returns the command that opens a namespace. It needs root, or a machine where every user may be root in a namespace of their own. Everything that
+ * was started in the namespace ends with it, however it ends.
+ * @throws CannotRun
  */
 async function findNamespace(): Promise<readonly string[]> {
   const own = ['--net', '--mount', '--pid', '--fork', '--kill-child']
@@ -62,6 +71,7 @@ async function runExam({ find, inside, keep }: Exam, directory: string): Promise
 
 async function runOrSkip(exam: Exam): Promise<number> {
   const directory = mkdtempSync(join(tmpdir(), 'postern-peers-'))
+  const begun = performance.now()
   process.stdout.write(`${exam.name}:\n`)
   try {
     return await runExam(exam, directory)
@@ -71,8 +81,11 @@ async function runOrSkip(exam: Exam): Promise<number> {
     return 0
   } finally {
     rmSync(directory, { recursive: true, force: true })
+    process.stdout.write(`${exam.name} took ${Math.round((performance.now() - begun) / 1_000)} s\n`)
   }
 }
 
-const named = exams.filter(({ name }) => process.argv.includes(name))
-for (const exam of named.length > 0 ? named : exams) process.exitCode = (await runOrSkip(exam)) || process.exitCode
+const offered = process.argv.includes('--large') ? largeExams : exams
+const namedExams = offered.filter(({ name }) => process.argv.includes(name))
+for (const exam of namedExams.length > 0 ? namedExams : offered)
+  process.exitCode = (await runOrSkip(exam)) || process.exitCode

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { MessageRecord, MessageSummary, PublishedKey, Refusal } from '@postern/core'
+import type { MessageRecord, MessageSummary, PublishedKey, Refusal } from '@postern/pipeline'
 import { waitUntil } from './eventually.ts'
 import { ourOrigin, ports } from './names.ts'
 import { runCommand } from './run-command.ts'
@@ -15,13 +15,13 @@ export interface OurGateway {
   refusals(): Promise<readonly Refusal[]>
   followerCount(): Promise<number>
   keys(): Promise<readonly PublishedKey[]>
-  /** One of our commands, as its operator gives it. */
+  /** Runs one of our commands, as an operator does. */
   postern(...words: readonly string[]): Promise<string>
-  /** What the agent does of itself. */
+  /** Has the agent act without being asked. */
   act(acts: readonly unknown[]): Promise<void>
-  /** The status of what somebody gets who does not sign. */
-  lookAsStranger(id: string): Promise<number>
-  /** What it printed. */
+  /** Fetches an object without a signature. Returns the status. */
+  fetchAsStranger(id: string): Promise<number>
+  /** Returns all that the gateway has printed. */
   log(): string
   stop(): Promise<void>
 }
@@ -31,14 +31,14 @@ const patientAgent = fileURLToPath(new URL('../agents/waiting/patient.ts', impor
 const operatorToken = 'operator-token-of-the-peers-exam'
 
 interface GatewaySettings {
-  /** An authority that is trusted beside the others. */
+  /** The file of an authority that is trusted in addition to the others; absent for none. */
   readonly caPath?: string | undefined
-  /** More of the configuration. */
-  readonly more: Readonly<Record<string, unknown>>
+  /** Further members of the configuration. */
+  readonly overrides?: Readonly<Record<string, unknown>> | undefined
 }
 
-/** Production mode, which differs from an operator's in nothing but `settings`. */
-export async function startOurGateway(directory: string, { caPath, more }: GatewaySettings): Promise<OurGateway> {
+/** Starts the gateway in production mode, which differs from an operator's only in `settings`. */
+export async function startOurGateway(directory: string, { caPath, overrides }: GatewaySettings): Promise<OurGateway> {
   const path = join(directory, 'postern.config.json')
   const config = {
     origin: ourOrigin,
@@ -50,7 +50,7 @@ export async function startOurGateway(directory: string, { caPath, more }: Gatew
       patient: { name: 'Patient', description: 'Thinks first', use: patientAgent },
     },
     delivery: { retry_after: 1 },
-    ...more,
+    ...overrides,
   }
   writeFileSync(path, JSON.stringify(config))
   const env = { ...process.env, ...(caPath && { NODE_EXTRA_CA_CERTS: caPath }) }
@@ -74,7 +74,7 @@ export async function startOurGateway(directory: string, { caPath, more }: Gatew
     },
     refusals: async () => (await ask<{ items: readonly Refusal[] }>('/refusals?limit=100')).items,
     async followerCount() {
-      const answer = await look('/agents/echo/followers')
+      const answer = await probe('/agents/echo/followers')
       return ((await answer.json()) as { totalItems: number }).totalItems
     },
     keys: async () => (await ask<{ keys: readonly PublishedKey[] }>('/keys')).keys,
@@ -82,7 +82,7 @@ export async function startOurGateway(directory: string, { caPath, more }: Gatew
     async act(acts) {
       await ask('/agents/echo/acts', { method: 'POST', body: JSON.stringify({ acts }) })
     },
-    lookAsStranger: async id => (await look(new URL(id).pathname)).status,
+    fetchAsStranger: async id => (await probe(new URL(id).pathname)).status,
     log: () => log,
     async stop() {
       if (child.exitCode !== null || child.signalCode !== null) return
@@ -92,7 +92,7 @@ export async function startOurGateway(directory: string, { caPath, more }: Gatew
   }
 }
 
-function look(path: string): Promise<Response> {
+function probe(path: string): Promise<Response> {
   const accept = 'application/activity+json'
   return fetch(`http://127.0.0.1:${ports.gateway}${path}`, { headers: { accept } })
 }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { TestGateway } from '../setup/gateway.ts'
 import { openTestGateway } from '../setup/gateway.ts'
 
-// The whole gateway among the simulation's servers, each of which has its own way.
+// These tests run the whole gateway among the simulation's servers, each of which behaves in its own way.
 
 let gateway: TestGateway
 

@@ -1,6 +1,8 @@
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { chatAppHost, ourHost, pythonHost, snacHost } from './names.ts'
+import { hostNames } from './names.ts'
 import { runCommand } from './run-command.ts'
 
 export interface PrivateNetwork {
@@ -8,9 +10,12 @@ export interface PrivateNetwork {
   readonly keyPath: string
 }
 
+/** An address of the public Internet that leads to this machine in this network, because peers are reached only at public addresses. */
+export const publicAddress = '45.0.0.1'
+
 /**
- * Makes a network of its own out of the fresh namespace this process runs in: loopback, names, and one authority that
- * everybody here trusts. No file of the machine is changed and nothing can leave it.
+ * Creates a network in the fresh namespace of this process, with loopback, names, and one authority that everybody here trusts. It changes no file of
+ * the machine, and nothing can leave it.
  */
 export async function openPrivateNetwork(directory: string): Promise<PrivateNetwork> {
   const trusted = join(directory, 'certs')
@@ -18,20 +23,37 @@ export async function openPrivateNetwork(directory: string): Promise<PrivateNetw
   const certPath = join(trusted, 'ca-certificates.crt')
   const keyPath = join(directory, 'key.pem')
   const hosts = join(directory, 'hosts')
-  writeFileSync(hosts, `127.0.0.1 localhost ${ourHost} ${snacHost} ${chatAppHost} ${pythonHost}\n`)
+  const resolver = join(directory, 'resolv.conf')
+  writeFileSync(hosts, `127.0.0.1 localhost\n${publicAddress} ${hostNames.join(' ')}\n`)
+  writeFileSync(resolver, 'nameserver 127.0.0.1\n')
   await runCommand('openssl', [
     ...['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=peers'],
-    ...[
-      '-addext',
-      `subjectAltName=DNS:${ourHost},DNS:${snacHost},DNS:${chatAppHost},DNS:${pythonHost}`,
-      '-keyout',
-      keyPath,
-      '-out',
-      certPath,
-    ],
+    ...['-addext', `subjectAltName=${hostNames.map(name => `DNS:${name}`).join(',')}`],
+    ...['-keyout', keyPath, '-out', certPath],
   ])
   await runCommand('ip', ['link', 'set', 'lo', 'up'])
+  await runCommand('ip', ['addr', 'add', `${publicAddress}/32`, 'dev', 'lo'])
   await runCommand('mount', ['--bind', hosts, '/etc/hosts'])
+  await runCommand('mount', ['--bind', resolver, '/etc/resolv.conf'])
+  await openNameServer()
   await runCommand('mount', ['--bind', trusted, '/etc/ssl/certs'])
   return { certPath, keyPath }
+}
+
+/** Answers each query for an IPv4 address (RFC 1035 §4) with that of this network, and any other one with nothing. */
+async function openNameServer(): Promise<void> {
+  const server = createSocket('udp4')
+  server.on('message', (query, { port, address }) => {
+    const end = query.indexOf(0, 12) + 5
+    const isAddress = query.readUInt16BE(end - 4) === 1
+    const header = Buffer.from(query.subarray(0, 12))
+    header.writeUInt16BE(0x8180, 2)
+    header.writeUInt16BE(isAddress ? 1 : 0, 6)
+    header.writeUInt32BE(0, 8)
+    const record = Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, ...publicAddress.split('.').map(Number)])
+    server.send(Buffer.concat([header, query.subarray(12, end), ...(isAddress ? [record] : [])]), port, address)
+  })
+  server.bind(53, '127.0.0.1')
+  await once(server, 'listening')
+  server.unref()
 }

@@ -1,9 +1,13 @@
 import { spawn } from 'node:child_process'
 
+// Runs other programs to their end, and says why one failed.
+
 interface CommandOutcome {
   readonly status: number
   /** Both outputs, in order. */
   readonly text: string
+  /** Standard output alone, without warnings. */
+  readonly output: string
 }
 
 interface CommandOptions {
@@ -12,34 +16,63 @@ interface CommandOptions {
   readonly timeoutMs?: number | undefined
 }
 
-/** Runs a program to its end. A program that is not there ends with 127. */
+/**
+ * Runs a program to its end. Returns status 127 for a program that does not exist, and 1 for one that a signal ended, with the signal in `text`. The
+ * time limit is for a program that hangs: a machine that is busy with other work is several times slower.
+ */
 export function tryCommand(
   program: string,
   parameters: readonly string[],
-  { input = '', cwd, timeoutMs = 60_000 }: CommandOptions = {},
+  { input = '', cwd, timeoutMs = 300_000 }: CommandOptions = {},
 ): Promise<CommandOutcome> {
   return new Promise(resolve => {
     const child = spawn(program, parameters, { cwd, timeout: timeoutMs })
     let text = ''
-    const read = (chunk: Buffer) => {
+    let output = ''
+    child.stdout.on('data', (chunk: Buffer) => {
       text += chunk.toString()
-    }
-    child.stdout.on('data', read)
-    child.stderr.on('data', read)
+      output += chunk.toString()
+    })
+    child.stderr.on('data', (chunk: Buffer) => {
+      text += chunk.toString()
+    })
     child.stdin.on('error', () => {})
-    child.once('error', error => resolve({ status: 127, text: error.message }))
-    child.once('close', code => resolve({ status: code ?? 1, text }))
+    child.once('error', error => resolve({ status: 127, text: error.message, output }))
+    child.once('close', (code, signal) => {
+      const end = signal ? `${text}\nended by ${signal}, within a limit of ${timeoutMs} ms` : text
+      resolve({ status: code ?? 1, text: end, output })
+    })
     child.stdin.end(input)
   })
 }
 
-/** @throws Error with what it printed, when it fails */
+async function runToSuccess(
+  program: string,
+  parameters: readonly string[],
+  options?: CommandOptions,
+): Promise<CommandOutcome> {
+  const outcome = await tryCommand(program, parameters, options)
+  if (outcome.status === 0) return outcome
+  throw new Error(`${program} ${parameters.join(' ')} ended with ${outcome.status}: ${outcome.text.trim()}`)
+}
+
+/** Runs a program. Returns both of its outputs. @throws Error with the outputs when it fails */
 export async function runCommand(
   program: string,
   parameters: readonly string[],
   options?: CommandOptions,
 ): Promise<string> {
-  const { status, text } = await tryCommand(program, parameters, options)
-  if (status !== 0) throw new Error(`${program} ${parameters.join(' ')} ended with ${status}: ${text.trim()}`)
-  return text
+  return (await runToSuccess(program, parameters, options)).text
+}
+
+/**
+ * Runs a program. Returns its standard output alone, for callers that parse it: a warning is no value.
+ * @throws Error with the outputs when it fails
+ */
+export async function readOutput(
+  program: string,
+  parameters: readonly string[],
+  options?: CommandOptions,
+): Promise<string> {
+  return (await runToSuccess(program, parameters, options)).output
 }

@@ -1,4 +1,4 @@
-/** One thing that is done on a stage, and what must come of it. */
+/** Runs the steps of an exam; each is one action on a stage and its expected result. */
 export interface ExamStep<Stage> {
   readonly name: string
   run(stage: Stage): Promise<void>
@@ -6,7 +6,7 @@ export interface ExamStep<Stage> {
 
 export const printLine = (line: string) => process.stdout.write(`${line}\n`)
 
-/** Runs every step, also after one that failed; tells how each went. Returns how many failed. */
+/** Runs every step, even after one that failed, and reports each result. Returns the number of failures. */
 export async function runSteps<Stage>(steps: readonly ExamStep<Stage>[], stage: Stage): Promise<number> {
   let failures = 0
   for (const step of steps) failures += (await isPassed(step, stage)) ? 0 : 1

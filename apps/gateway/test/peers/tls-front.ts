@@ -8,12 +8,12 @@ import type { CapturedRequest } from './captured.ts'
 import type { PrivateNetwork } from './private-network.ts'
 
 interface TlsFront {
-  /** Every request that came, with its answer. */
+  /** Every request that arrived, with its answer. */
   readonly seen: readonly CapturedRequest[]
   close(): void
 }
 
-/** What stands before every server of the real network: takes TLS off and hands the request to the host it names. */
+/** Opens the server in front of all others: it ends TLS, and passes each request to the host that the request names. */
 export async function openTlsFront(
   { certPath, keyPath }: PrivateNetwork,
   backends: Readonly<Record<string, number>>,
@@ -25,7 +25,7 @@ export async function openTlsFront(
       () => outgoing.destroy(),
     )
   })
-  server.listen(443, '127.0.0.1')
+  server.listen(443)
   await once(server, 'listening')
   return {
     seen,
@@ -55,11 +55,16 @@ async function passOn(
   })
   inner.end(body)
   const [answer] = (await once(inner, 'response')) as [IncomingMessage]
-  const answerBody = await buffer(answer)
   const { statusCode: status = 502, rawHeaders: answerHeaders } = answer
-  outgoing.writeHead(status, dropHopByHop(answerHeaders)).end(answerBody)
+  outgoing.writeHead(status, dropHopByHop(answerHeaders))
+  const chunks: Buffer[] = []
+  for await (const chunk of answer) {
+    chunks.push(chunk)
+    outgoing.write(chunk)
+  }
+  outgoing.end()
   const type = String(answer.headers['content-type'] ?? '')
-  const kept = { status, type, body: answerBody.toString() }
+  const kept = { status, type, body: Buffer.concat(chunks).toString() }
   return { receivedAt, host, method, target: url, headers: pairUp(rawHeaders), body: body.toString(), answer: kept }
 }
 
@@ -67,7 +72,7 @@ function pairUp(raw: readonly string[]): readonly (readonly [string, string])[] 
   return raw.flatMap((name, at) => (at % 2 === 0 ? [[name, raw[at + 1] ?? ''] as const] : []))
 }
 
-/** The body has been read whole: its length is known to the next one. */
+/** Removes the header fields of a single connection, because the next connection has its own. */
 function dropHopByHop(raw: readonly string[]): string[] {
   const dropped = new Set(['connection', 'keep-alive', 'transfer-encoding'])
   return pairUp(raw).flatMap(([name, value]) => (dropped.has(name.toLowerCase()) ? [] : [name, value]))

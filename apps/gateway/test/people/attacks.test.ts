@@ -1,11 +1,11 @@
-import { Unavailable } from '@postern/core'
+import { Unavailable } from '@postern/message'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually, operatorToken } from '../setup/gateway.ts'
 import type { PeopleTestGateway } from '../setup/people-gateway.ts'
 import { openPeopleGateway, readConfided } from '../setup/people-gateway.ts'
 import { listTraces as listAllTraces } from '../setup/traces.ts'
 
-// What others might try with linked addresses, and that what is forgotten is gone.
+// These tests try what strangers might do with linked addresses, and check that forgotten words are gone.
 
 let people: PeopleTestGateway
 let copies = 0
@@ -30,8 +30,8 @@ describe('an unproven sender', () => {
   test.each([
     ['unsigned mail', 'alice@nodmarc.test', { sign: false }],
     ['a domain that attests no address', 'alice@nodmarc.test', {}],
-  ])('%s: the command goes to the agent, and no code goes out', async (_, from, rest) => {
-    const answer = await people.write('link victim@alice.test', { from, ...rest })
+  ])('%s: the command goes to the agent, and no code goes out', async (_, from, overrides) => {
+    const answer = await people.write('link victim@alice.test', { from, ...overrides })
     expect(readConfided(answer.text)).toBeDefined()
     expect(people.codesTo('victim@alice.test')).toBe(0)
   })
@@ -43,22 +43,30 @@ describe('an unproven sender', () => {
   })
 
   test.each([
-    ['whose signature leaves open to whom it is', { signedFields: ['from', 'subject', 'date', 'message-id'] }],
+    // On a mail directly from the author's own server, To counts as the author's; this mail comes from another server.
+    [
+      'whose signature leaves open to whom it is',
+      { signedFields: ['from', 'subject', 'date', 'message-id'], envelopeFrom: 'mallory@evil.test' },
+    ],
     ['whose signature leaves open when it was written', { signedFields: ['from', 'to', 'subject', 'message-id'] }],
     ['of last week', { date: new Date(Date.now() - 6 * 86_400_000) }],
-  ])('a mail %s may be somebody’s copy: it deletes nothing, and goes to the agent', async (_, rest) => {
+  ])('a mail %s may be somebody’s copy: it deletes nothing, and goes to the agent', async (_, overrides) => {
     const from = `copied${copies++}@alice.test`
     await people.write('my secret is green', { from })
-    expect(readConfided((await people.write('Forget me.', { from, ...rest })).text)).toBeDefined()
+    expect(readConfided((await people.write('Forget me.', { from, ...overrides })).text)).toBeDefined()
     expect((await people.write('Forget me.', { from })).text).toMatch(/deleted|forgotten/i)
   })
 
   test('an unsigned subject of an empty mail is no command', async () => {
-    const rest = { from: 'empty@alice.test', subject: 'Forget me.', signedFields: ['from', 'to', 'date', 'message-id'] }
-    expect(readConfided((await people.write('', rest)).text)).toBeDefined()
+    const overrides = {
+      from: 'empty@alice.test',
+      subject: 'Forget me.',
+      signedFields: ['from', 'to', 'date', 'message-id'],
+    }
+    expect(readConfided((await people.write('', overrides)).text)).toBeDefined()
   })
 
-  test('mail to several people is no place for commands', async () => {
+  test('mail to several people takes no commands', async () => {
     const sent = await people.gateway.simulation.mail.deliver({
       from: 'alice@alice.test',
       to: ['desk@agents.test', 'carol@alice.test'],
@@ -76,7 +84,7 @@ describe('somebody else’s address', () => {
     const eve = { from: 'bob@gotosocial.test' }
     expect((await people.dm('link victim@alice.test', eve)).text).toContain('I have sent a code')
     const code = await people.mailedCode('victim@alice.test')
-    // The victim, or their program, sends it back where it came from.
+    // The victim, or the victim's program, sends the code back to its sender.
     expect((await people.write(`confirm ${code}`, { from: 'victim@alice.test' })).text).toContain(
       'There is no code to wait for',
     )
@@ -158,7 +166,7 @@ describe('forgetting', () => {
     const { text } = await people.dm('forget me', { from: 'bob@rfc9421.test' })
     expect(text).toMatch(/is deleted \(\d+ messages\), and so is every link/)
     expect(listTraces('kumquat')).toEqual([])
-    // How often an address was answered lately, to keep floods out: it goes by itself.
+    // The table `turn_budgets` records how often an address was answered lately, against floods; its rows expire by themselves.
     expect(listTraces('forgetme@alice.test').filter(table => table !== 'turn_budgets')).toEqual([])
     expect(listTraces('rhubarb')).not.toEqual([])
     expect(readConfided((await people.write('who am I?', me)).text)).toEqual({ past: [], kept: [], knows: [] })
@@ -183,10 +191,26 @@ describe('forgetting', () => {
     await a2a.deliver({ url, text: 'a call with the word quince', sub: 'quentin' })
     const { items } = await people.gateway.ask<{ items: { sender: string; via: string }[] }>('/messages?channel=a2a')
     const address = items[0]?.sender ?? ''
-    expect((await post('/people/forget', { address })).body).toMatchObject({ messages: 0 })
+    expect((await post('/people/forget', { address, via: 'email' })).body).toMatchObject({ messages: 0 })
     expect((await post('/people/forget', { address, via: 'a2a' })).body).toMatchObject({ messages: 1 })
     expect(listTraces('quince')).toEqual([])
     expect((await post('/people/forget', { address, via: 'pigeons' })).status).toBe(400)
+  })
+
+  test('the agent does not answer a call of somebody forgotten that comes again', async () => {
+    const { a2a } = people.gateway.simulation
+    const call = { url: 'https://agents.test/agents/desk/a2a', text: 'medlar', sub: 'medlar', messageId: 'medlar 1' }
+    expect((await a2a.deliver(call)).result).toBeDefined()
+    const { items } = await people.gateway.ask<{ items: { sender: string }[] }>('/messages?channel=a2a')
+    expect((await post('/people/forget', { address: items[0]?.sender, via: 'a2a' })).body).toMatchObject({
+      messages: 1,
+    })
+    const again = await a2a.deliver(call)
+    expect(again.error).toMatchObject({
+      code: -32602,
+      message: expect.stringContaining('send what is new under a new id'),
+    })
+    expect(listTraces('medlar')).toEqual([])
   })
 
   test('links are listed for the operator', async () => {

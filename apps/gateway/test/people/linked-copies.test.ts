@@ -5,9 +5,10 @@ import { eventually } from '../setup/gateway.ts'
 import { openPeopleGateway } from '../setup/people-gateway.ts'
 import { listTraces } from '../setup/traces.ts'
 
-// Answers that go to a linked mailbox, too: what was asked elsewhere, said once more as a mail of its own.
+// These tests cover answers that are also sent to a linked mailbox: an answer from another channel, repeated as a mail of its own.
 
 const parrot = join(import.meta.dirname, '../agents/reporting/parrot.ts')
+const refuser = join(import.meta.dirname, '../agents/failing/refuser.ts')
 let people: Awaited<ReturnType<typeof openPeopleGateway>>
 
 beforeAll(async () => {
@@ -15,6 +16,7 @@ beforeAll(async () => {
     agents: {
       desk: { use: parrot, people: { link: true, mail: 'all' } },
       quiet: { use: parrot, people: { link: true } },
+      stern: { use: refuser, people: { link: true, mail: 'all' } },
     },
   })
 })
@@ -37,7 +39,7 @@ test('a person with a linked mailbox gets the answer in its thread, and one copy
   expect(copy.envelope.to).toEqual(['ada@alice.test'])
   expect(copy.text).toContain('Answer to what you wrote as @alice@mastodon.test:')
   expect(String(copy.headers.get('auto-submitted'))).toMatch(/^auto-/)
-  // The person can go on with this conversation, and is answered there alone.
+  // The person can continue this conversation, and is answered only there.
   const answer = await people.write('more cherry', { from: 'ada@alice.test', inReplyTo: copy.messageId })
   expect(answer.text).toContain('more cherry')
   await settled()
@@ -48,13 +50,21 @@ test('the gateway mails no copy without a link, after its end, or without the se
   const from = 'bob@mastodon.test'
   await people.linkMail('bea@alice.test', { from, to: 'quiet' })
   await people.dm('at quiet', { from, to: 'quiet' })
-  // Linked with another agent is not linked with this one.
+  // A link with another agent does not count for this one.
   await people.dm('at desk', { from })
   await people.linkMail('bea@alice.test', { from })
   await people.dm('unlink bea@alice.test', { from })
   await people.dm('afterwards', { from })
   await settled()
   for (const text of ['at quiet', 'at desk', 'afterwards']) expect(copies(text), text).toEqual([])
+})
+
+test('the gateway mails no copy of a refusal', async () => {
+  const from = 'alice@snac.test'
+  await people.linkMail('cleo@alice.test', { from, to: 'stern' })
+  await people.dm('a fig', { from, to: 'stern' })
+  await settled()
+  expect(copies('a fig')).toEqual([])
 })
 
 test('a waiting copy never leaves after its mailbox loses the link', async () => {

@@ -3,7 +3,7 @@ import { eventually } from '../setup/gateway.ts'
 import type { PeopleTestGateway } from '../setup/people-gateway.ts'
 import { openPeopleGateway, readConfided } from '../setup/people-gateway.ts'
 
-// Linked people: mail and fediverse, through real sockets with real signatures.
+// These tests link people on mail and the fediverse, through real sockets with real signatures.
 
 let people: PeopleTestGateway
 
@@ -43,7 +43,7 @@ describe('a person with an account and a mailbox', () => {
     )
   })
 
-  test('the agent then knows the words from both places, each with its channel, and not the commands', async () => {
+  test('the agent then knows the words from both channels, each with its channel, and not the commands', async () => {
     const first = await people.dm('what do you know?')
     expect(readConfided(first.text)).toEqual({
       past: ['email: by mail: my cat is called Ada'],
@@ -55,6 +55,15 @@ describe('a person with an account and a mailbox', () => {
     expect(second.past.join('\n')).toContain('activitypub: what do you know?')
     expect(second.past.join('\n')).not.toMatch(/confirm|link /)
     expect(second.kept).toEqual(['what do you know?'])
+  })
+
+  test('turns of both channels at once lose nothing of what each writes down of the person', async () => {
+    const before = readConfided((await people.dm('how many?')).text).kept
+    const said = ['2 at once, from the account', '2 at once, from the mailbox'] as const
+    await Promise.all([people.dm(said[0]), people.write(said[1])])
+    const { kept } = readConfided((await people.dm('and now?')).text)
+    expect(kept.slice(0, before.length + 1)).toEqual([...before, 'how many?'])
+    expect(kept.slice(before.length + 1).toSorted()).toEqual(said)
   })
 
   test('private words stay unknown where others read along', async () => {
@@ -75,7 +84,7 @@ describe('a person with an account and a mailbox', () => {
     }
   })
 
-  test('"linked" lists, "unlink" undoes; then neither place knows of the other', async () => {
+  test('"linked" lists, "unlink" undoes; then neither channel knows of the other', async () => {
     expect((await people.write('linked')).text).toContain('Linked with this address: @alice@mastodon.test.')
     expect((await people.write('unlink @alice@mastodon.test')).text).toContain(
       'Done: @alice@mastodon.test is not linked',

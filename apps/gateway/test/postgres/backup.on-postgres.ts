@@ -20,7 +20,7 @@ afterEach(async () => {
   await cluster?.remove()
 })
 
-/** The command that `postern backup` or `restore` tells an operator to run. */
+/** Returns the command that `postern backup` or `restore` advises an operator to run. */
 async function findAdvice(config: string, command: 'backup' | 'restore'): Promise<string> {
   const { status, text } = await tryCommand(process.execPath, [program, '--config', config, command, 'x'])
   expect(status, text).toBe(1)

@@ -23,7 +23,7 @@ afterEach(async () => {
   await cluster?.remove()
 })
 
-/** Its tables lie on a disk that can be filled, where this process may mount one; what the server needs for itself, elsewhere. */
+/** Opens a database whose tables are on a disk that can be filled, if this process may mount one; the server's own files are elsewhere. */
 async function openDatabase(server: Cluster): Promise<{ readonly url: string; fillDisk(ms: number): Promise<void> }> {
   const disk = mountSmallDisk(96)
   if (!disk) return { url: server.url, fillDisk: async () => {} }
@@ -69,7 +69,7 @@ test('gateways answer 1,500 messages once and in order, whether they die or paus
       ),
     async () => {
       two.pause()
-      // Longer than the server lets a transaction idle, and than others wait for a gateway that is gone.
+      // This pause is longer than the server lets a transaction idle, and than others wait for a dead gateway.
       await delay(12_000)
       two.resume()
     },
@@ -83,6 +83,6 @@ test('gateways answer 1,500 messages once and in order, whether they die or paus
     await load.untilFurther(60)
     await faults[at % faults.length]?.()
   }
-  for (const gateway of gateways) await eventually(async () => (await gateway.look('/readyz')).status === 200, 60_000)
+  for (const gateway of gateways) await eventually(async () => (await gateway.probe('/readyz')).status === 200, 60_000)
   await checkAnswers([load], one, url)
 })

@@ -23,7 +23,7 @@ test('a reader hears at each gateway what happens at the other, and goes on at e
   const [one, two] = pair.gateways
   const readers = await Promise.all([one.follow(), two.follow()])
   for (const reader of readers) expect((await reader.next()).kind).toBe('ready')
-  // Of the first seconds of a gateway another one cannot say whether all of them are held there.
+  // In the first seconds of a gateway, another one cannot know whether it has all events.
   await new Promise(resolve => setTimeout(resolve, 6_000))
   expect((await one.send({ id: 'at-one', text: 'hello' })).status).toBe(200)
   expect((await two.send({ id: 'at-two', text: 'hello' })).status).toBe(200)

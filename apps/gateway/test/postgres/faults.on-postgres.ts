@@ -40,7 +40,7 @@ test('gateways serve again after the server restarts several times under load; t
     await cluster.start()
   }
   await load.untilFurther(40)
-  for (const gateway of pair.gateways) await eventually(async () => (await gateway.look('/readyz')).status === 200)
+  for (const gateway of pair.gateways) await eventually(async () => (await gateway.probe('/readyz')).status === 200)
   await checkAnswers([load], pair.gateways[0], cluster.url)
 })
 
@@ -65,7 +65,7 @@ test('a gateway that pauses for a minute and a half under load does not hold the
   const [one, two] = pair.gateways
   const load = startLoad([two], 'two')
   const own = startLoad([one], 'one')
-  // More than one pause: whether it holds a lock at that moment is chance.
+  // There are several pauses, because it is chance whether the gateway holds a lock at that moment.
   for (const pauseMs of [7_000, 7_000, 90_000]) {
     await own.untilFurther(20)
     one.pause()
@@ -77,7 +77,7 @@ test('a gateway that pauses for a minute and a half under load does not hold the
     await delay(Math.max(0, until - performance.now()))
     one.resume()
   }
-  await eventually(async () => (await one.look('/readyz').catch(() => undefined))?.status === 200, 60_000)
+  await eventually(async () => (await one.probe('/readyz').catch(() => undefined))?.status === 200, 60_000)
   await own.untilFurther(20)
   await load.untilFurther(20)
   await checkAnswers([load, own], one, cluster.url)
@@ -105,7 +105,7 @@ test('a gateway that pauses in the middle of a transaction loses it and its lock
     AND EXISTS (SELECT 1 FROM pg_locks l WHERE l.pid = a.pid AND l.locktype = 'advisory' AND l.mode = 'ExclusiveLock')`
   const isHeld = async () => (await runSql(cluster.url, idle)) !== '0'
   await pauseInTransaction(one, isHeld)
-  // Half of what such a transaction was once given, and twice what it is.
+  // This is half of the earlier limit for such a transaction, and twice the present one.
   await delay(12_000)
   expect(await isHeld()).toBe(false)
   expect(await untilAcknowledged([two], { id: 'other', text: 'other' })).toMatchObject({ status: 200 })
@@ -124,19 +124,19 @@ test('on a full disk of the server both gateways answer /readyz with 503, and se
   const { uid, gid } = statSync(cluster.directory)
   chownSync(disk.directory, uid, gid)
   await cluster.start()
-  // Its tables lie on that disk; what the server needs for itself, elsewhere.
+  // The tables are on that disk; the server's own files are elsewhere.
   await runSql(cluster.url, `CREATE TABLESPACE small LOCATION '${disk.directory}'`)
   await runSql(cluster.url, 'CREATE DATABASE small TABLESPACE small')
   pair = await openPair(cluster.url.replace(/postgres$/, 'small'), { stubborn })
   const [one, two] = pair.gateways
   expect(await one.send({ id: 'm1', text: 'm1' })).toMatchObject({ status: 200 })
-  expect(await one.look('/readyz')).toMatchObject({ status: 200 })
+  expect(await one.probe('/readyz')).toMatchObject({ status: 200 })
   disk.fill()
-  // What was still free in pages is taken up first.
-  await eventually(async () => (await one.look('/readyz')).status === 503, 100_000)
-  expect(await two.look('/readyz')).toMatchObject({ status: 503, retryAfter: '5' })
-  expect(await one.look('/healthz')).toMatchObject({ status: 200 })
+  // The server first uses up the space that was still free in its pages.
+  await eventually(async () => (await one.probe('/readyz')).status === 503, 100_000)
+  expect(await two.probe('/readyz')).toMatchObject({ status: 503, retryAfter: '5' })
+  expect(await one.probe('/healthz')).toMatchObject({ status: 200 })
   disk.clear()
-  for (const gateway of pair.gateways) await eventually(async () => (await gateway.look('/readyz')).status === 200)
+  for (const gateway of pair.gateways) await eventually(async () => (await gateway.probe('/readyz')).status === 200)
   expect(await untilAcknowledged([one, two], { id: 'm2', text: 'm2' })).toMatchObject({ status: 200 })
 })

@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { MessageRecord } from '@postern/core'
+import { setTimeout as delay } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
+import type { MessageRecord, MessageSummary } from '@postern/pipeline'
 import type { Cluster } from '@postern/testing/postgres-cluster'
 import { createCluster } from '@postern/testing/postgres-cluster'
 import { afterEach, expect, test } from 'vitest'
@@ -21,7 +23,7 @@ afterEach(async () => {
   await cluster?.remove()
 })
 
-/** A server that keeps its promises, and two gateways at it. */
+/** Opens a server with durable commits, and two gateways on it. */
 async function openGateway(): Promise<{ readonly pair: Pair; readonly cluster: Cluster }> {
   cluster = await createCluster({ programs: process.env.TEST_POSTGRES_PROGRAMS ?? '' })
   await cluster.start()
@@ -34,7 +36,7 @@ test('two gateways at one database answer 500 messages, each once, those of one 
 }, async () => {
   const { gateways } = (await openGateway()).pair
   const [one, two] = gateways
-  // Each conversation is told by both doors in turn; the last word of each waits for its answer.
+  // Each conversation uses both gateways in turn; the last message of each waits for its answer.
   const conversations = Array.from({ length: 50 }, async (_, number) => {
     for (let at = 0; at < 10; at += 1) {
       const id = `c${number}-${at}`
@@ -65,18 +67,60 @@ test('a gateway takes over the turn of one that died in the middle of it, and an
 }, async () => {
   const { pair } = await openGateway()
   const [one, two] = pair.gateways
-  // The other one is away while the turn is taken.
+  // The other gateway is down while the turn is leased.
   await two.kill()
   await one.send({ id: 'm1', text: `hang ${pair.directory}`, isDetached: true })
   await eventually(async () => existsSync(join(pair.directory, 'hung')))
   await one.kill()
   await two.start()
-  // Long before the lease ends, which lasts a minute.
+  // This is long before the end of the lease, which lasts a minute.
   const [message] = await untilAllAnswered(two, 1, 30_000)
   expect(message?.id).toBe('m1')
   expect(await untilAcknowledged([two], { id: 'm1', text: `hang ${pair.directory}` })).toMatchObject({ status: 200 })
   const record = await two.ask<MessageRecord>('/messages/m1')
   expect([record.state, record.duplicates]).toEqual(['answered', 1])
+})
+
+/** Opens two gateways with clocks of their own, of which only the first one runs. `clocks` holds the module that each preloads. */
+async function openClocks(clocks: Parameters<typeof openPair>[3]) {
+  cluster = await createCluster({ programs: process.env.TEST_POSTGRES_PROGRAMS ?? '' })
+  await cluster.start()
+  pair = await openPair(cluster.url, { stubborn }, [{}, {}], clocks)
+  await pair.gateways[1].kill()
+  return pair
+}
+
+/** Expects that the second gateway, which starts during a turn of the first one, does not take the turn over. */
+async function expectKept({ gateways: [one, two], directory }: Awaited<ReturnType<typeof openPair>>) {
+  await one.send({ id: 'm1', text: `hang ${directory}`, isDetached: true })
+  await eventually(async () => existsSync(join(directory, 'hung')))
+  await two.start()
+  // The second gateway would see no lease of its own, and poll every second.
+  await delay(8_000)
+  const record = await two.ask<MessageRecord>('/messages/m1')
+  expect([record.state, record.response]).toEqual(['working', null])
+  return two
+}
+
+test('a gateway whose clock is 61 seconds ahead leaves a turn to the one that runs it', {
+  timeout: 120_000,
+}, async () => {
+  const clocks = await openClocks([undefined, pathToFileURL(join(import.meta.dirname, 'clock-ahead.ts')).href])
+  const two = await expectKept(clocks)
+  await two.send({ id: 'm2', text: 'later', context: 'another' })
+  expect((await two.ask<MessageRecord>('/messages/m2')).state).toBe('answered')
+})
+
+test.each([
+  ['has just slept for 200 seconds', '', 0],
+  ['was paused for 200 seconds, unknown to its clocks,', '?paused', 5_000],
+])('a gateway whose machine %s keeps the turns that it takes', { timeout: 120_000 }, async (_state, kind, waitMs) => {
+  const clocks = await openClocks([`${pathToFileURL(join(import.meta.dirname, 'clock-slept.ts')).href}${kind}`])
+  const [one] = clocks.gateways
+  one.pause()
+  one.resume()
+  await delay(waitMs)
+  await expectKept(clocks)
 })
 
 test('two gateways that die 30 times under 2,000 messages lose none, answer none twice and keep the order', {
@@ -94,6 +138,26 @@ test('two gateways that die 30 times under 2,000 messages lose none, answer none
   await load.untilFurther(70)
   await eventually(async () => load.acknowledged.length >= 2_000, 100_000)
   await checkAnswers([load], gateways[1], cluster.url)
+})
+
+test('two gateways keep text that looks like half of a character, and replace a half itself', {
+  timeout: 120_000,
+}, async () => {
+  const { gateways } = (await openGateway()).pair
+  const [one, two] = gateways
+  const texts = [String.raw`\ud83d`, String.raw`a \\ud83d b`, String.raw`{"a":"\\\ude00"}`, 'half \ud83d of \\ud83d']
+  for (const [at, text] of texts.entries()) {
+    const kept = text.toWellFormed()
+    const { text: told } = await one.send({ id: `m${at}`, text, context: 'c' })
+    expect(JSON.stringify(JSON.parse(told))).toContain(JSON.stringify(`heard ${kept}`))
+    const record = await two.ask<MessageRecord>(`/messages/m${at}`)
+    expect(record.message.parts).toMatchObject([{ content: kept }])
+    expect(record.response?.parts).toMatchObject([{ content: `heard ${kept}` }])
+    const { items } = await two.ask<{ items: readonly MessageSummary[] }>('/messages?limit=1')
+    expect(items[0]?.preview).toBe(kept)
+    const exported = await two.ask('/transcript?format=agui&thread=m0')
+    expect(JSON.stringify(exported)).toContain(JSON.stringify(`heard ${kept}`))
+  }
 })
 
 test('while the server is away, gateways tell senders to come back; afterwards they answer all that they acknowledged', {
@@ -116,7 +180,7 @@ test('while the server is away, gateways tell senders to come back; afterwards t
       acknowledged.push(message.id)
     }
   })
-  // A wait in vain would hide what a sender finds wrong.
+  // Waiting in vain would hide the fault that a sender finds.
   const sent = Promise.all(senders)
   const whileSending = (probe: () => boolean) => Promise.race([sent, eventually(async () => probe(), 60_000)])
   await whileSending(() => acknowledged.length > 40)
@@ -124,11 +188,11 @@ test('while the server is away, gateways tell senders to come back; afterwards t
   await cluster.stop('immediate')
   await whileSending(() => refused >= 4)
   for (const gateway of gateways) {
-    expect(await gateway.look('/readyz')).toMatchObject({ status: 503, retryAfter: '5' })
-    expect(await gateway.look('/healthz')).toMatchObject({ status: 200 })
+    expect(await gateway.probe('/readyz')).toMatchObject({ status: 503, retryAfter: '5' })
+    expect(await gateway.probe('/healthz')).toMatchObject({ status: 200 })
   }
   await cluster.start()
-  for (const gateway of gateways) await eventually(async () => (await gateway.look('/readyz')).status === 200)
+  for (const gateway of gateways) await eventually(async () => (await gateway.probe('/readyz')).status === 200)
   const before = acknowledged.length
   await whileSending(() => acknowledged.length > before + 40)
   isOver = true
@@ -151,14 +215,14 @@ test('a gateway notices within seconds that its server has fallen silent, and re
   pair = await openPair(cluster.url.replace(`:${cluster.port}/`, `:${wire.port}/`), { stubborn })
   const [one] = pair.gateways
   expect(await one.send({ id: 'm1', text: 'm1' })).toMatchObject({ status: 200 })
-  expect(await one.look('/readyz')).toMatchObject({ status: 200 })
+  expect(await one.probe('/readyz')).toMatchObject({ status: 200 })
   wire.silence()
   const refused = one.send({ id: 'm2', text: 'm2' })
-  expect(await one.look('/readyz')).toMatchObject({ status: 503, retryAfter: '5' })
-  expect(await one.look('/healthz')).toMatchObject({ status: 200 })
+  expect(await one.probe('/readyz')).toMatchObject({ status: 503, retryAfter: '5' })
+  expect(await one.probe('/healthz')).toMatchObject({ status: 200 })
   expect(await refused).toMatchObject({ status: 503, retryAfter: '5' })
   wire.speak()
-  await eventually(async () => (await one.look('/readyz')).status === 200)
+  await eventually(async () => (await one.probe('/readyz')).status === 200)
   expect(await untilAcknowledged(pair.gateways, { id: 'm2', text: 'm2' })).toMatchObject({ status: 200 })
   const messages = await untilAllAnswered(one, 2)
   expect(messages.map(({ id }) => id).toSorted()).toEqual(['m1', 'm2'])

@@ -1,13 +1,13 @@
-import type { MessageSummary } from '@postern/core'
-import { expect } from 'vitest'
+import type { MessageSummary } from '@postern/pipeline'
+import { expect, onTestFinished } from 'vitest'
 import { eventually } from '../setup/gateway.ts'
 import type { ClientMessage, PairAnswer, PairedGateway } from './pair.ts'
 import { runSql } from './run-sql.ts'
 
-/** Longer than any pause of a gateway: a message that was sent just before it hears of it only behind it. */
+/** The longest wait, longer than any pause of a gateway: a message that was sent just before a pause is answered only after it. */
 const longestMs = 180_000
 
-/** What is not acknowledged is sent again, by either door. */
+/** Sends a message to the gateways in turn until one acknowledges it. */
 export async function untilAcknowledged(
   gateways: readonly PairedGateway[],
   message: ClientMessage,
@@ -48,11 +48,11 @@ interface MessageLoad {
   readonly acknowledged: readonly string[]
   /** Resolves once so many more messages are acknowledged. */
   untilFurther(count: number): Promise<void>
-  /** Sends no more. */
+  /** Stops sending. */
   end(): Promise<void>
 }
 
-/** Eight clients that speak to the gateways in turn, each in conversations of ten messages, and send again what is refused. */
+/** Starts eight clients that send to the gateways in turn, each in conversations of ten messages, and retry refused messages. */
 export function startLoad(gateways: readonly PairedGateway[], name = 'm'): MessageLoad {
   const acknowledged: string[] = []
   let isOver = false
@@ -69,6 +69,11 @@ export function startLoad(gateways: readonly PairedGateway[], name = 'm'): Messa
   }
 
   const senders = Array.from({ length: 8 }, (_, sender) => sendOn(sender))
+  // A test that fails earlier leaves senders that call closed gateways: their errors would hide its own.
+  onTestFinished(() => {
+    isOver = true
+  })
+  for (const sender of senders) sender.catch(() => {})
   return {
     acknowledged,
     async untilFurther(count) {
@@ -82,14 +87,14 @@ export function startLoad(gateways: readonly PairedGateway[], name = 'm'): Messa
   }
 }
 
-/** Messages and answers that stand before an earlier one of their conversation. */
+/** Counts messages and answers that precede an earlier one of their conversation. */
 const disordered = `SELECT count(*) FROM (
   SELECT seq, lag(seq) OVER (PARTITION BY thread_id ORDER BY answers) AS earlier FROM postern.messages WHERE kind = 'response'
   UNION ALL
   SELECT seq, lag(seq) OVER (PARTITION BY thread_id ORDER BY split_part(native_id, '-', 2)::int)
   FROM postern.messages WHERE kind = 'message') AS said WHERE seq < earlier`
 
-/** Ends them; all that was acknowledged is answered then, each message once, those of a conversation in their order. */
+/** Ends the loads, and checks that every acknowledged message is answered, once, and in the order of its conversation. */
 export async function checkAnswers(loads: readonly MessageLoad[], gateway: PairedGateway, url: string): Promise<void> {
   await Promise.all(loads.map(load => load.end()))
   const acknowledged = loads.flatMap(load => load.acknowledged)

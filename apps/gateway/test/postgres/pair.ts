@@ -12,12 +12,15 @@ import { createGatewayProcess } from '../setup/gateway-process.ts'
 const apiKey = 'the-key-of-the-tests'
 
 export interface PairedGateway extends GatewayProcess {
-  /** What a client sends, and what it is answered. */
+  readonly url: string
+  /** Sends a message of a client, and returns the answer. */
   send(message: ClientMessage): Promise<PairAnswer>
+  /** Makes any call of A2A. */
+  call(method: string, params: object): Promise<PairAnswer>
   ask<Told>(path: string): Promise<Told>
-  /** What somebody sees there, within ten seconds. */
-  look(path: string): Promise<PairAnswer>
-  /** The operator's events, behind one that was seen where one is named. */
+  /** Gets a path without a key. Returns the answer within ten seconds. */
+  probe(path: string): Promise<PairAnswer>
+  /** Follows the operator's events, after the one with `lastId` if it is given. */
   follow(lastId?: string): Promise<EventReader>
 }
 
@@ -25,7 +28,7 @@ export interface ClientMessage {
   readonly id: string
   readonly text: string
   readonly context?: string
-  /** Does not wait for the answer. */
+  /** True if the client does not wait for the answer. Default: false. */
   readonly isDetached?: boolean
 }
 
@@ -41,14 +44,16 @@ export interface Pair {
   close(): Promise<void>
 }
 
-/** Two gateways of one gateway, each a process with ports and a folder of its own, at one database. `own`: settings of each. */
+/** Opens two processes of one gateway on one database, each with ports and a folder of its own. `own` holds the settings of each. */
 export async function openPair(
   store: string,
   agents: Readonly<Record<string, unknown>>,
   own: readonly [object, object] = [{}, {}],
+  /** The URL of the module that each process loads first. */
+  preloads: readonly (string | undefined)[] = [],
 ): Promise<Pair> {
   const directory = mkdtempSync(join(tmpdir(), 'postern-pair-'))
-  const open = async (name: string, settings: object): Promise<PairedGateway> => {
+  const open = async (name: string, settings: object, preload?: string): Promise<PairedGateway> => {
     const port = await findFreePort()
     const configPath = join(directory, `${name}.json`)
     const config = {
@@ -64,9 +69,12 @@ export async function openPair(
       ...settings,
     }
     writeFileSync(configPath, JSON.stringify(config))
-    return { ...createGatewayProcess(configPath), ...connect(`http://127.0.0.1:${port}`) }
+    return {
+      ...createGatewayProcess(configPath, preload === undefined ? {} : { preload }),
+      ...connect(`http://127.0.0.1:${port}`),
+    }
   }
-  const gateways = [await open('one', own[0]), await open('two', own[1])] as const
+  const gateways = [await open('one', own[0], preloads[0]), await open('two', own[1], preloads[1])] as const
   await Promise.all(gateways.map(gateway => gateway.start()))
   return {
     gateways,
@@ -78,23 +86,23 @@ export async function openPair(
   }
 }
 
-function connect(url: string): Pick<PairedGateway, 'send' | 'ask' | 'look' | 'follow'> {
+function connect(url: string): Pick<PairedGateway, 'url' | 'send' | 'call' | 'ask' | 'probe' | 'follow'> {
+  const call: PairedGateway['call'] = async (method, params) => {
+    const answer = await fetch(`${url}/a2a`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'a2a-version': '1.0', 'x-api-key': apiKey },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+    })
+    return readAnswer(answer)
+  }
   return {
-    async send({ id, text, context, isDetached = false }) {
+    url,
+    call,
+    send({ id, text, context, isDetached = false }) {
       const message = { messageId: id, role: 'ROLE_USER', parts: [{ text }], ...(context && { contextId: context }) }
-      const answer = await fetch(`${url}/a2a`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', 'a2a-version': '1.0', 'x-api-key': apiKey },
-        body: JSON.stringify({
-          jsonrpc: '2.0',
-          id: 1,
-          method: 'SendMessage',
-          params: { message, configuration: { returnImmediately: isDetached } },
-        }),
-      })
-      return readAnswer(answer)
+      return call('SendMessage', { message, configuration: { returnImmediately: isDetached } })
     },
-    look: async path => readAnswer(await fetch(`${url}${path}`, { signal: AbortSignal.timeout(10_000) })),
+    probe: async path => readAnswer(await fetch(`${url}${path}`, { signal: AbortSignal.timeout(10_000) })),
     follow: lastId => openEvents(url, { token: operatorToken, ...(lastId !== undefined && { lastId }) }),
     async ask(path) {
       const answer = await fetch(`${url}/operator/api${path}`, {

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { MessageSummary } from '@postern/core'
+import type { MessageSummary } from '@postern/pipeline'
 import type { Cluster } from '@postern/testing/postgres-cluster'
 import { createCluster } from '@postern/testing/postgres-cluster'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -36,9 +36,9 @@ test('the gateway that works sends callers elsewhere, and shows documents', asyn
   const [, worker] = pair.gateways
   const refused = await worker.send({ id: 'refused', text: 'hello' })
   expect(refused).toMatchObject({ status: 503, retryAfter: '5' })
-  expect(refused.text).toContain('this gateway takes none, others of its address do')
-  expect((await worker.look('/.well-known/agent-card.json')).status).toBe(200)
-  expect((await worker.look('/readyz')).status).toBe(200)
+  expect(refused.text).toContain('this gateway takes none, but others at its address do')
+  expect((await worker.probe('/.well-known/agent-card.json')).status).toBe(200)
+  expect((await worker.probe('/readyz')).status).toBe(200)
 })
 
 test('the gateway that takes messages in keeps them while no other one works, and answers none itself', async () => {

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
-import { runCommand } from '../peers/run-command.ts'
+import { readOutput } from '../peers/run-command.ts'
 
-/** @returns rows as psql writes them, without heads */
+/** Runs SQL. @returns the rows as psql writes them, without headings */
 export async function runSql(url: string, sql: string): Promise<string> {
-  const text = await runCommand(join(process.env.TEST_POSTGRES_PROGRAMS ?? '', 'psql'), [url, '-qAtc', sql])
+  const text = await readOutput(join(process.env.TEST_POSTGRES_PROGRAMS ?? '', 'psql'), [url, '-qAtc', sql])
   return text.trim()
 }

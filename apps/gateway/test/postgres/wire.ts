@@ -2,21 +2,26 @@ import { once } from 'node:events'
 import type { AddressInfo, Socket } from 'node:net'
 import { connect, createServer } from 'node:net'
 
-/** A way to a server on loopback that can fall silent, as when a switch dies: nothing comes through, and nothing ends. */
+/** A proxy to a server on loopback that can fall silent, as when a switch dies: no data passes, and no connection ends. */
 export interface Wire {
   readonly port: number
+  /** Returns the number of notifications that were dropped. */
+  readonly lostHints: () => number
   silence(): void
   speak(): void
   close(): Promise<void>
 }
 
-export async function openWire(to: number): Promise<Wire> {
+/** Opens the proxy. `losesHints` makes it drop what the server sends by NOTIFY. */
+export async function openWire(to: number, { losesHints = false } = {}): Promise<Wire> {
   const sockets = new Set<Socket>()
   let isSilent = false
+  let lostHints = 0
+  const count = () => (lostHints += 1)
 
-  function join(from: Socket, other: Socket): void {
+  function join(from: Socket, other: Socket, pass = (chunk: Buffer) => chunk): void {
     sockets.add(from)
-    from.on('data', chunk => other.write(chunk))
+    from.on('data', chunk => other.write(pass(chunk)))
     from.on('error', () => other.destroy())
     from.on('close', () => {
       sockets.delete(from)
@@ -28,12 +33,13 @@ export async function openWire(to: number): Promise<Wire> {
   const server = createServer(near => {
     const far = connect(to, '127.0.0.1')
     join(near, far)
-    join(far, near)
+    join(far, near, losesHints ? createHintLoss(count) : undefined)
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   return {
     port,
+    lostHints: () => lostHints,
     silence() {
       isSilent = true
       for (const socket of sockets) socket.pause()
@@ -47,5 +53,24 @@ export async function openWire(to: number): Promise<Wire> {
       server.close()
       await once(server, 'close')
     },
+  }
+}
+
+/** The type of NotificationResponse in version 3 of the protocol: a letter, followed by the length of the rest. */
+const notification = 'A'.charCodeAt(0)
+
+/** Returns a filter that passes whole messages of a server, except for its notifications. */
+function createHintLoss(count: () => void): (chunk: Buffer) => Buffer {
+  let buffered: Buffer = Buffer.alloc(0)
+  return chunk => {
+    buffered = Buffer.concat([buffered, chunk])
+    const passed: Buffer[] = []
+    while (buffered.length >= 5 && buffered.length > buffered.readUInt32BE(1)) {
+      const end = 1 + buffered.readUInt32BE(1)
+      if (buffered[0] === notification) count()
+      else passed.push(buffered.subarray(0, end))
+      buffered = buffered.subarray(end)
+    }
+    return Buffer.concat(passed)
   }
 }

@@ -23,7 +23,8 @@ afterAll(async () => {
   server?.stop()
 })
 
-const say = (to: string, text: string, more: object = {}) => gateway.simulation.send({ via: 'a2a', to, text, ...more })
+const say = (to: string, text: string, overrides: object = {}) =>
+  gateway.simulation.send({ via: 'a2a', to, text, ...overrides })
 
 describe('a Pydantic AI agent behind AG-UI', () => {
   test('answers by mail and on the fediverse, and gets the earlier words', async () => {

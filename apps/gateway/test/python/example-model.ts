@@ -3,31 +3,35 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 
-/** What a client has said, whichever of the two APIs it speaks. */
+/** The texts of a client, in whichever of the two APIs it uses. */
 interface Asked {
-  /** Texts of the person, oldest first. */
+  /** The person's texts, oldest first. */
   readonly texts: readonly string[]
-  /** Of the tool that was called last, if nothing was said since. */
+  /** The result of the last tool call; undefined if a text followed it. */
   readonly result: string | undefined
 }
 
-/** A tool that is to be called, or what is said. */
+/** The call of a tool, or a text. */
 type Reply = { readonly city: string } | { readonly text: string }
 
 export interface ExampleModel {
-  /** With `/v1`. */
+  /** The base URL, which ends with `/v1`. */
   readonly url: string
+  /** The number of messages in each call, oldest call first. */
+  readonly counts: readonly number[]
   close(): void
 }
 
 /**
- * A model on loopback that speaks OpenAI's two wire formats, streamed and not: Chat Completions and Responses. It asks the tool `weather` for
- * the city that a text names behind `in`, and says what the tool said; else it says what it heard, and how many texts before.
+ * Opens a model on loopback that speaks OpenAI's two wire formats, Chat Completions and Responses, streamed or not. It calls the tool `weather` for
+ * the city that a text names after `in`, and repeats the tool's result; otherwise it repeats the text, and says how many texts came before.
  */
 export async function openExampleModel(): Promise<ExampleModel> {
+  const counts: number[] = []
   const server = createServer(async (request, response) => {
     const api = request.url === '/v1/responses' ? responsesApi : completionsApi
     const body = (await json(request)) as Body
+    counts.push((body.messages ?? body.input ?? []).length)
     const reply = decide(api.read(body))
     if (body.stream) writeStream(response, api.stream(reply))
     else response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(api.answer(reply)))
@@ -36,6 +40,7 @@ export async function openExampleModel(): Promise<ExampleModel> {
   const { port } = server.address() as AddressInfo
   return {
     url: `http://127.0.0.1:${port}/v1`,
+    counts,
     close() {
       server.closeAllConnections()
       server.close()
@@ -59,7 +64,7 @@ interface Item {
 interface Api {
   read(body: Body): Asked
   answer(reply: Reply): object
-  /** The data of its events. */
+  /** Returns the data of its events. */
   stream(reply: Reply): readonly (object | string)[]
 }
 
@@ -116,12 +121,12 @@ const responsesApi: Api = {
   },
   answer: reply => describeResponse('completed', [writeItem(reply, 'completed')]),
   stream(reply) {
-    const place = { output_index: 0, item_id: 'item_1' }
+    const outputItem = { output_index: 0, item_id: 'item_1' }
     const item = writeItem(reply, 'completed')
     const events = [
       { type: 'response.created', response: describeResponse('in_progress', []) },
       { type: 'response.output_item.added', output_index: 0, item: writeItem(empty(reply), 'in_progress') },
-      ...writeDeltas(reply, place),
+      ...writeDeltas(reply, outputItem),
       { type: 'response.output_item.done', output_index: 0, item },
       { type: 'response.completed', response: describeResponse('completed', [item]) },
     ]
@@ -131,15 +136,15 @@ const responsesApi: Api = {
 
 const empty = (reply: Reply): Reply => ('text' in reply ? { text: '' } : reply)
 
-function writeDeltas(reply: Reply, place: object): readonly { readonly type: string }[] {
+function writeDeltas(reply: Reply, outputItem: object): readonly { readonly type: string }[] {
   if (!('text' in reply)) {
     const delta = JSON.stringify(reply)
     return [
-      { type: 'response.function_call_arguments.delta', ...place, delta } as { type: string },
-      { type: 'response.function_call_arguments.done', ...place, arguments: delta } as { type: string },
+      { type: 'response.function_call_arguments.delta', ...outputItem, delta } as { type: string },
+      { type: 'response.function_call_arguments.done', ...outputItem, arguments: delta } as { type: string },
     ]
   }
-  const at = { ...place, content_index: 0 }
+  const at = { ...outputItem, content_index: 0 }
   const deltas = splitText(reply.text).map(delta => ({
     type: 'response.output_text.delta',
     ...at,
@@ -179,7 +184,7 @@ function describeResponse(status: string, output: readonly object[]): object {
   }
 }
 
-/** As models do: in pieces. */
+/** Splits a text into chunks, like a model that streams. */
 function splitText(text: string): readonly string[] {
   return text.match(/.{1,8}/gsu) ?? []
 }

@@ -1,11 +1,18 @@
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { parseJsonText } from '@postern/message'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TestGateway } from '../setup/gateway.ts'
 import { openTestGateway } from '../setup/gateway.ts'
 import type { ExampleModel } from './example-model.ts'
 import { openExampleModel } from './example-model.ts'
 import type { PythonServer } from './python-server.ts'
 import { startUvicorn } from './python-server.ts'
+
+const folder = join(import.meta.dirname, '../../../../examples/langgraph-python')
+const { agents } = parseJsonText(readFileSync(join(folder, 'postern.config.json'), 'utf8')) as {
+  agents: { guide: object }
+}
 
 let model: ExampleModel
 let server: PythonServer
@@ -14,9 +21,13 @@ let gateway: TestGateway
 beforeAll(async () => {
   model = await openExampleModel()
   const environment = { OPENAI_BASE_URL: model.url, OPENAI_API_KEY: 'none' }
-  const folder = join(import.meta.dirname, '../../../../examples/langgraph-python')
   server = await startUvicorn(folder, 'server:app', environment)
-  gateway = await openTestGateway(() => ({ agents: { guide: { use: 'ag-ui', url: `${server.url}/` } } }))
+  gateway = await openTestGateway(() => ({
+    agents: {
+      guide: { ...agents.guide, url: `${server.url}/` },
+      forgetful: { ...agents.guide, url: `${server.url}/`, keeps_history: false },
+    },
+  }))
 }, 120_000)
 afterAll(async () => {
   await gateway?.close()
@@ -24,9 +35,33 @@ afterAll(async () => {
   model?.close()
 })
 
-test('the example langgraph-python calls its tool, and knows the earlier words', async () => {
-  const ask = (text: string, more: object = {}) => gateway.simulation.send({ via: 'email', to: 'guide', text, ...more })
-  const { reply, thread } = await ask('What is the weather in Oslo?')
-  expect(reply?.text).toMatch(/^The tool says \{"city": ?"Oslo", ?"celsius": ?18, ?"sky": ?"clear"\}/)
-  expect((await ask('and now?', { thread })).reply?.text).toContain('You said "and now?')
-}, 60_000)
+const say = (to: string, text: string, overrides: object = {}) =>
+  gateway.simulation.send({ via: 'email', to, text, ...overrides })
+
+describe('the example langgraph-python', () => {
+  test('calls its tool, and knows the earlier words', async () => {
+    const { reply, thread } = await say('guide', 'What is the weather in Oslo?')
+    expect(reply?.text).toMatch(/^The tool says \{"city": ?"Oslo", ?"celsius": ?18, ?"sky": ?"clear"\}/)
+    expect((await say('guide', 'and now?', { thread })).reply?.text).toContain('You said "and now?')
+  }, 60_000)
+
+  test.each(
+    ['email', 'a2a', 'activitypub'].flatMap(via => [
+      ['guide', via],
+      ['forgetful', via],
+    ]),
+  )(
+    'gives its model each message once (%s, %s)',
+    async (agent, via) => {
+      const before = model.counts.length
+      let thread: string | undefined
+      for (const text of ['one', 'two', 'three']) {
+        const sent = await say(agent, text, { via, ...(thread && { thread }) })
+        expect(sent.reply?.text).toContain(`You said "`)
+        thread = sent.thread
+      }
+      expect(model.counts.slice(before)).toEqual([1, 3, 5])
+    },
+    60_000,
+  )
+})

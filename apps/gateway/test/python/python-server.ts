@@ -3,20 +3,19 @@ import { tmpdir } from 'node:os'
 
 const python = process.env.TEST_PYTHON ?? 'python3'
 
-/** What the servers have in `WEBHOOK_SECRET`. */
+/** The value of `WEBHOOK_SECRET` in the environment of the servers. */
 export const webhookSecret = 'whsec_c2hhcmVkIHNlY3JldCBvZiBib3RoIHNpZGVz'
 
 export interface PythonServer {
   readonly url: string
-  /** What it printed. */
+  /** Returns all that the server has printed. */
   log(): string
   stop(): void
 }
 
-/** Runs Python until it says where it listens. */
+/** Starts Python, and waits until it prints the address that it listens on. */
 export async function startPython(words: readonly string[], environment: object = {}): Promise<PythonServer> {
-  const own = { WEBHOOK_SECRET: webhookSecret, PYTHONDONTWRITEBYTECODE: '1' }
-  const env = { ...process.env, ...own, ...environment }
+  const env = { ...process.env, WEBHOOK_SECRET: webhookSecret, ...environment }
   const child = spawn(python, words, { env, cwd: tmpdir() })
   let log = ''
   const listening = Promise.withResolvers<string>()
@@ -31,6 +30,7 @@ export async function startPython(words: readonly string[], environment: object 
   return { url: await listening.promise, log: () => log, stop: () => child.kill('SIGTERM') }
 }
 
-/** `app`: module and name, such as `agent:app`. */
+/** Starts Uvicorn. `app`: module and name, such as `agent:app`. */
 export const startUvicorn = (folder: string, app: string, environment?: object) =>
-  startPython(['-m', 'uvicorn', app, '--host', '127.0.0.1', '--port', '0', '--app-dir', folder], environment)
+  // Without -P, Python would prefer modules in its working directory to those of its libraries.
+  startPython(['-P', '-m', 'uvicorn', app, '--host', '127.0.0.1', '--port', '0', '--app-dir', folder], environment)

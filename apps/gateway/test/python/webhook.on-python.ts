@@ -10,7 +10,7 @@ import { startPython, startUvicorn, webhookSecret } from './python-server.ts'
 const root = resolve(import.meta.dirname, '../../../..')
 const secret = webhookSecret
 
-/** The first Python block of the client's README, as its reader saves it. */
+/** Writes the first Python block of the client's README to a file, as its reader does. */
 function writeReadmeAgent(): string {
   const readme = readFileSync(join(root, 'clients/python/README.md'), 'utf8')
   const code = /^```python\n# agent.py\n([\s\S]*?)^```$/m.exec(readme)?.[1]
@@ -42,7 +42,8 @@ afterAll(async () => {
   for (const server of Object.values(servers ?? {})) server.stop()
 })
 
-const say = (to: string, text: string, more: object = {}) => gateway.simulation.send({ via: 'a2a', to, text, ...more })
+const say = (to: string, text: string, overrides: object = {}) =>
+  gateway.simulation.send({ via: 'a2a', to, text, ...overrides })
 
 describe('an agent in Python', () => {
   test('from the README answers by its ASGI server, over every channel with a proof', async () => {
@@ -55,8 +56,8 @@ describe('an agent in Python', () => {
   })
 
   test('runs in FastAPI, and decides by the identity of the sender', async () => {
-    const known = await say('fastapi', 'order 4711', { via: 'email' })
-    expect(known.reply?.text).toContain('Order 4711 is on its way.')
+    const result = await say('fastapi', 'order 4711', { via: 'email' })
+    expect(result.reply?.text).toContain('Order 4711 is on its way.')
     const stranger = await say('fastapi', 'order 4711')
     expect([stranger.status, stranger.reply?.text]).toEqual([
       'rejected',

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import type { Refusal } from '@postern/core'
+import { reasonOfRefusal } from '@postern/operator'
+import type { Refusal } from '@postern/pipeline'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { reasonOfRefusal } from '../../src/why/rules/refused.ts'
 import type { TestGateway } from '../setup/gateway.ts'
 import { openTestGateway, operatorToken } from '../setup/gateway.ts'
 import { awaitReason, expectWellFormed } from '../why/ask-why.ts'
@@ -16,7 +16,7 @@ afterAll(() => gateway.close())
 const listRefusals = async (query = '') =>
   (await gateway.ask<{ items: Refusal[] }>(`/refusals?limit=500${query}`)).items
 
-/** As a damaged file would be: what reads these tables fails, everything else goes on. */
+/** Renames tables, as if the file were damaged: reads of them fail, and everything else works. Returns a function that undoes it. */
 function breakTables(...tables: readonly string[]): () => void {
   const change = (rename: (table: string) => readonly [string, string]) => {
     const db = new DatabaseSync(join(gateway.dataDir, 'postern.db'), { timeout: 10_000 })
@@ -27,15 +27,15 @@ function breakTables(...tables: readonly string[]): () => void {
   return () => change(table => [`${table}_away`, table])
 }
 
-async function ask(place: string): Promise<number> {
+async function ask(path: string): Promise<number> {
   const headers = { authorization: `Bearer ${operatorToken}` }
-  return (await fetch(gateway.url() + place, { headers })).status
+  return (await fetch(gateway.url() + path, { headers })).status
 }
 
-test('the list has failures outside the channels with place and reason, but no unknown paths', async () => {
+test('the list has failures outside the channels with path and reason, but no unknown paths', async () => {
   const restore = breakTables('requirements', 'secrets')
-  const places = ['/operator/api/requirements?limit=7', '/.well-known/webfinger?resource=acct:nobody@agents.test']
-  const others = [
+  const paths = ['/operator/api/requirements?limit=7', '/.well-known/webfinger?resource=acct:nobody@agents.test']
+  const failingPaths = [
     '/agents/nobody',
     '/nowhere',
     '/operator/api/messages/nothing',
@@ -43,7 +43,7 @@ test('the list has failures outside the channels with place and reason, but no u
     '/readyz',
   ]
   const answers: number[] = []
-  for (const place of [...places, ...others]) answers.push(await ask(place))
+  for (const path of [...paths, ...failingPaths]) answers.push(await ask(path))
   restore()
   expect(answers).toEqual([500, 500, 500, 404, 404, 400, 200])
   const refusals = await listRefusals()
@@ -63,10 +63,10 @@ test('the list has failures outside the channels with place and reason, but no u
       expect.stringMatching(/^Failed with 500 at [\d:]+ UTC: the gateway itself failed/),
     ),
   ])
-  const found = await awaitReason(gateway, '@nobody@agents.test', 'internal_fault')
-  expect(found.fix?.text).toContain('log')
-  expectWellFormed(found)
-  expect(await Promise.all(places.map(ask))).toEqual([200, 404])
+  const reason = await awaitReason(gateway, '@nobody@agents.test', 'internal_fault')
+  expect(reason.fix?.text).toContain('log')
+  expectWellFormed(reason)
+  expect(await Promise.all(paths.map(ask))).toEqual([200, 404])
 })
 
 test('the list leaves out a probe of a gateway that is not ready, which asks every few seconds', async () => {

@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import type { MessageRecord, Refusal, TurnContext } from '@postern/core'
-import { rebuildGiven } from '@postern/core'
+import { formatRecord } from '@postern/operator/views'
+import type { MessageRecord, Refusal, TurnContext } from '@postern/pipeline'
+import { rebuildGiven } from '@postern/pipeline'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { formatRecord } from '../../src/commands/messages/show.ts'
 import type { TestGateway } from '../setup/gateway.ts'
 import { eventually, gatewayOrigin, openTestGateway, operatorToken, testIntakeSecret } from '../setup/gateway.ts'
 
@@ -48,8 +48,8 @@ describe.each(channels)('the record of a message by %s', (via, kinds, keyed, ori
     const step = steps.find(({ kind }) => kind === keyed)
     expect(step).toMatchObject({ verdict: 'pass', key_from: origin, key_digest: expect.any(String) })
     expect(steps.every(({ after, ms }) => after >= 0 && ms >= 0)).toBe(true)
-    const known = next.trace?.steps.find(({ kind }) => kind === keyed)
-    expect(known).toMatchObject({ key_from: 'cache', key_digest: step?.key_digest })
+    const cachedStep = next.trace?.steps.find(({ kind }) => kind === keyed)
+    expect(cachedStep).toMatchObject({ key_from: 'cache', key_digest: step?.key_digest })
   })
 
   test('keeps the public key of then, once', async () => {
@@ -101,12 +101,12 @@ describe.each(channels)('the record of a message by %s', (via, kinds, keyed, ori
 })
 
 async function rebuild({ number, turn }: MessageRecord) {
-  const { store, channels: open, agents, platform } = gateway.gateway()
+  const { store, channels: open, agents, system } = gateway.gateway()
   const running = agents.findRunning('echo')
   const stored = await store.readTurn(number)
   const given = turn?.attempts.at(-1)?.given
   if (!running || !stored || !given) throw new Error('there is nothing to build again')
-  const turnContext = { store, channels: open, platform } as unknown as TurnContext
+  const turnContext = { store, channels: open, system } as unknown as TurnContext
   return rebuildGiven(stored, given, { turnContext, running })
 }
 
@@ -122,7 +122,7 @@ test('the input of an agent changes when its author takes a word back, and the r
   const rebuilt = await rebuild(record)
   expect(rebuilt.isExact).toBe(false)
   expect(rebuilt.changes).toMatchObject([{ seq: before.number, how: 'forgotten', at: expect.any(Number) }])
-  // The echo of it is the agent's own.
+  // The echo of that message is the agent's own.
   expect(rebuilt.message.history?.map(({ role }) => role)).toEqual(['assistant'])
 })
 
@@ -156,7 +156,7 @@ describe('a refused or deferred message', () => {
     ['a2a', 'expired', { endpoint: 'A2A JSONRPC', status: 401, agent: 'echo' }, / of https:\/\/issuer\.test/],
     ['email', 'forged', { endpoint: 'SMTP', status: 550, code: 'forbidden' }, /^@alice@alice\.test$/],
     ['email', 'key_host_down', { endpoint: 'SMTP', status: 451, code: 'unavailable' }, /@/],
-  ] as const)('by %s (%s) leaves its place, its status and its claimed sender', async (via, fault, kept, sender) => {
+  ] as const)('by %s (%s) leaves its endpoint, its status and its claimed sender', async (via, fault, kept, sender) => {
     const { fediverse, a2a, mail } = gateway.simulation
     if (via === 'activitypub') await fediverse.deliver({ to: '@echo@agents.test', text: 'x', fault })
     else if (via === 'a2a') await a2a.deliver({ url: `${gatewayOrigin}/agents/echo/a2a`, text: 'x', fault })
@@ -213,9 +213,9 @@ test('no secret is in the record: no token, no password, no private key', async 
   await listRefusals()
   const db = new DatabaseSync(join(gateway.dataDir, 'postern.db'), { readOnly: true })
   const rows = Object.entries(recordColumns).map(([name, columns]) => {
-    const found = db.prepare(`SELECT ${columns} FROM ${name}`).all()
-    expect([name, found.length > 0]).toEqual([name, true])
-    return found
+    const rows = db.prepare(`SELECT ${columns} FROM ${name}`).all()
+    expect([name, rows.length > 0]).toEqual([name, true])
+    return rows
   })
   db.close()
   const text = JSON.stringify(rows)

@@ -7,17 +7,18 @@ import { openWebGateway } from '../setup/web-gateway.ts'
 import { awaitReason, expectWellFormed } from '../why/ask-why.ts'
 import { replayOne } from './replay-gateway.ts'
 
-// What `--commit` queues reaches those who had no answer, and nobody twice.
+// These tests check that a replay with `--commit` answers those who had no answer, and nobody twice.
 
 const plain = { use: '../agents/replayed/plain.ts' }
+const broken = { use: '../agents/replayed/broken.ts' }
 const changed = { use: '../agents/replayed/changed.ts', commit: true }
-const answeredBefore = { kind: 'nothing', reason: 'an earlier replay has answered it' }
+const answeredBefore = { kind: 'nothing', reason: 'an earlier replay has answered the message' }
 
 let web: WebGateway
 let gateway: TestGateway
 
 beforeAll(async () => {
-  web = await openWebGateway({}, { agents: { desk: plain, chat: plain }, default_agent: 'chat' })
+  web = await openWebGateway({}, { agents: { desk: plain, chat: plain, broken }, default_agent: 'chat' })
   gateway = web.gateway
 })
 afterAll(() => web.close())
@@ -30,7 +31,7 @@ async function mailUnanswered(text = 'say nothing'): Promise<string> {
 
 const listReplies = (id: string) => gateway.simulation.mail.received.filter(({ inReplyTo }) => inReplyTo === id)
 
-/** Nothing more is on its way. */
+/** Waits until no delivery is in progress. */
 async function awaitDeliveries(): Promise<void> {
   await eventually(async () => (await gateway.deliveries()).every(({ state }) => state === 'sent'))
 }
@@ -77,7 +78,7 @@ describe('--commit, of a mail', () => {
     const { mail } = await gateway.simulation.mail.deliver({ to: 'desk@agents.test', text: 'hello' })
     await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
     const { json } = await replayOne(gateway, mail.messageId, changed)
-    expect(json.queued).toEqual({ kind: 'nothing', reason: 'an answer by email cannot be changed once it is given' })
+    expect(json.queued).toEqual({ kind: 'nothing', reason: 'an answer by email cannot be changed once it is sent' })
     await awaitDeliveries()
     expect(listReplies(mail.messageId)).toHaveLength(1)
   })
@@ -90,6 +91,50 @@ describe('--commit, of a mail', () => {
     expect((await replayOne(gateway, id, changed)).json).toMatchObject({ proofs: [], queued: answeredBefore })
     await awaitDeliveries()
     expect(listReplies(id)).toHaveLength(1)
+  })
+})
+
+describe('--commit --again', () => {
+  const again = { ...changed, again: true }
+
+  test('sends a further mail where the answer has failed, once', async () => {
+    const { mail } = await gateway.simulation.mail.deliver({ to: 'broken@agents.test', text: 'seventeen' })
+    const id = mail.messageId
+    await eventually(async () => listReplies(id).length === 1)
+    const hint = 'an answer by email cannot be changed once it is sent; --again sends another one'
+    expect((await replayOne(gateway, id, changed)).json.queued).toEqual({ kind: 'nothing', reason: hint })
+    expect((await replayOne(gateway, id, again)).json.queued).toMatchObject({ kind: 'answer' })
+    const replies = await eventually(async () => listReplies(id).length === 2 && listReplies(id))
+    expect(replies[1]?.text).toContain('In other words')
+    await awaitReason(gateway, id, 'answered_by_replay')
+    expect((await replayOne(gateway, id, again)).json.queued).toEqual(answeredBefore)
+    await awaitDeliveries()
+    expect(listReplies(id)).toHaveLength(2)
+  })
+
+  test('sends a further post where the answer has failed, beside the first one', async () => {
+    const { objectId } = await gateway.simulation.fediverse.deliver({ to: '@broken@agents.test', text: 'seventeen' })
+    const id = `${objectId}/activity`
+    await eventually(async () => (await gateway.show(id)).state === 'failed')
+    const before = (await gateway.show(id)).response
+    expect((await replayOne(gateway, id, again)).json.queued).toMatchObject({ kind: 'answer' })
+    const isHeard = () => JSON.stringify(gateway.simulation.fediverse.received).includes('In other words')
+    await eventually(async () => isHeard())
+    expect((await gateway.show(id)).response).toEqual(before)
+  })
+
+  test('leaves an answer alone that has not failed, and the one of a call', async () => {
+    const { mail } = await gateway.simulation.mail.deliver({ to: 'desk@agents.test', text: 'hello' })
+    await eventually(async () => (await gateway.show(mail.messageId)).state === 'answered')
+    expect((await replayOne(gateway, mail.messageId, again)).json.queued).toEqual({
+      kind: 'nothing',
+      reason: 'the recorded answer has not failed',
+    })
+    const { id } = await gateway.simulation.send({ via: 'a2a', to: 'broken', text: 'seventeen' })
+    expect((await replayOne(gateway, id, again)).json.queued).toEqual({
+      kind: 'nothing',
+      reason: 'the call has ended with its answer',
+    })
   })
 })
 
@@ -120,7 +165,7 @@ describe('--commit, of a message of the chat', () => {
     await web.say('hello', { threadId, id: 'loud-1' })
     const before = await web.readHistory(threadId)
     const { json } = await replayOne(gateway, 'loud-1', changed)
-    expect(json.queued).toEqual({ kind: 'nothing', reason: 'an answer by web cannot be changed once it is given' })
+    expect(json.queued).toEqual({ kind: 'nothing', reason: 'an answer by web cannot be changed once it is sent' })
     expect(await web.readHistory(threadId)).toEqual(before)
   })
 })
@@ -131,11 +176,11 @@ test('why and the lists tell that a replay has answered, and where', async () =>
   expect((await awaitReason(gateway, id, 'agent_silent')).message).toBe(number)
   await replayOne(gateway, id, changed)
   await gateway.simulation.mail.awaitReply(id, 30_000)
-  const found = await awaitReason(gateway, id, 'answered_by_replay')
-  expect(found.sentence).toMatch(/^Answered at [\d :-]+ UTC by a replay that an operator committed$/)
-  expectWellFormed(found)
+  const reason = await awaitReason(gateway, id, 'answered_by_replay')
+  expect(reason.sentence).toMatch(/^Answered at [\d :-]+ UTC by a replay that an operator committed$/)
+  expectWellFormed(reason)
   const { outcomes } = await gateway.ask<{ outcomes: { code: string }[] }>(`/outcomes?messages=${number}`)
   expect(outcomes.map(({ code }) => code)).toEqual(['answered_by_replay'])
-  const answer = found.fix?.command?.split(' ').at(-1) ?? ''
+  const answer = reason.fix?.command?.split(' ').at(-1) ?? ''
   expect((await awaitReason(gateway, answer, 'answered')).sentence).toMatch(/to alice@alice\.test$/)
 })

@@ -14,7 +14,7 @@ export interface SeedRequest {
 
 const root = fileURLToPath(new URL('../../../../fixtures/', import.meta.url))
 
-/** Paths of all files below a folder of `fixtures`, in their order. */
+/** Returns the paths of all files below a folder of `fixtures`, in order. */
 function listFiles(folder: string): readonly string[] {
   return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
     .toSorted()
@@ -24,7 +24,7 @@ function listFiles(folder: string): readonly string[] {
 
 const readJson = <Value>(path: string): Value => JSON.parse(readFileSync(path, 'utf8')) as Value
 
-/** Who speaks in the payloads of ActivityPub, as their servers show them. */
+/** Returns the actors who speak in the payloads of ActivityPub, as their servers show them. */
 export function readActors(): readonly FixtureDocument[] {
   const files = ['activitypub/shapes', 'activitypub/captures'].flatMap(listFiles)
   const snac = listFiles('activitypub/snac2').filter(path => /\/(?:actor|bob)\.json$/.test(path))
@@ -34,7 +34,7 @@ export function readActors(): readonly FixtureDocument[] {
   ]
 }
 
-/** What they send, each conversation in its order. */
+/** Returns the activities that these actors send, each conversation in its order. */
 export function readActivities(): readonly FixtureDocument[] {
   const files = ['activitypub/shapes', 'activitypub/captures'].flatMap(listFiles)
   const payloads = files.filter(path => /\/activit(?:y|ies)\.json$/.test(path))
@@ -45,12 +45,12 @@ export function readActivities(): readonly FixtureDocument[] {
   ]
 }
 
-/** Captured with the request that it came in. */
+/** Reads the body of a request from a capture. */
 function readBody(path: string): FixtureDocument {
   return JSON.parse(readJson<{ readonly body: string }>(path).body) as FixtureDocument
 }
 
-/** Every mail there is, whatever it is an example of. */
+/** Returns every mail of the fixtures, whatever it is an example of. */
 export function readMails(): readonly Buffer[] {
   return ['email', 'fuzz/mail']
     .flatMap(listFiles)
@@ -64,7 +64,7 @@ export function readCalls(): readonly string[] {
     .map(path => readFileSync(path, 'utf8'))
 }
 
-/** Requests of the fuzz run's seeds, each with ids of its own. */
+/** Returns the requests of the fuzz run's seeds, each with ids of its own. */
 export function readSeedRequests(name: 'a2a' | 'a2a-0.3' | 'web'): readonly SeedRequest[] {
   let count = 0
   const text = readFileSync(join(root, `fuzz/http/${name}.json`), 'utf8').replace(/\{new\}/g, () => {

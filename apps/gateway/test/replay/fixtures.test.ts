@@ -9,7 +9,7 @@ import type { FixtureDocument, SeedRequest } from './fixture-files.ts'
 import { readActivities, readActors, readCalls, readMails, readSeedRequests } from './fixture-files.ts'
 import { replayAll } from './replay-gateway.ts'
 
-// The keys of those who speak are unknown: each shows one of ours in its place.
+// The keys of the senders are unknown, so each actor shows one of ours in its place.
 const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
 const publicKeyPem = publicKey.export({ type: 'spki', format: 'pem' })
 const actors = new Map(readActors().map(actor => [String(actor.id), showActor(actor)]))
@@ -37,13 +37,13 @@ function showActor(actor: FixtureDocument): FixtureDocument {
   return { ...actor, publicKey: { ...listed, publicKeyPem } }
 }
 
-/** Actors, and their names. */
+/** Describes the actors of a host, and their names. */
 function describeHost(host: string, url: string) {
   const asked = new URL(url, `https://${host}`)
   const own = [...actors.values()].filter(({ id }) => new URL(String(id)).host === host)
   const resource = asked.searchParams.get('resource')
-  const named = own.find(actor => resource === `acct:${actor.preferredUsername}@${host}`)
-  const links = named && [{ rel: 'self', type: 'application/activity+json', href: named.id }]
+  const actor = own.find(actor => resource === `acct:${actor.preferredUsername}@${host}`)
+  const links = actor && [{ rel: 'self', type: 'application/activity+json', href: actor.id }]
   const pages = own
     .filter(({ id }) => new URL(String(id)).search === asked.search)
     .map(actor => {
@@ -56,8 +56,11 @@ function describeHost(host: string, url: string) {
 }
 
 async function postActivity(activity: FixtureDocument): Promise<number> {
-  const [named] = [activity.actor].flat()
-  const id = typeof named === 'object' && named !== null ? String((named as FixtureDocument).id) : String(named)
+  const [actorValue] = [activity.actor].flat()
+  const id =
+    typeof actorValue === 'object' && actorValue !== null
+      ? String((actorValue as FixtureDocument).id)
+      : String(actorValue)
   const keyId = String((actors.get(id)?.publicKey as FixtureDocument | undefined)?.id)
   const body = JSON.stringify(activity)
   const fields = {
@@ -80,20 +83,20 @@ async function postSeed({ method, path, headers = {}, json }: SeedRequest, token
   await (await fetch(`${gateway.url()}${path}`, init)).text()
 }
 
-/** What is admitted of each channel, and how its replay ends. */
+/** Replays every message of a channel, and sorts the reports by their outcome. */
 async function replay(channel: string) {
   const reports = await replayAll(gateway, { channel })
-  const others = reports.filter(({ outcome }) => outcome !== 'same' && outcome !== 'skipped')
+  const changed = reports.filter(({ outcome }) => outcome !== 'same' && outcome !== 'skipped')
   const skipped = reports.filter(({ outcome }) => outcome === 'skipped').map(({ reason }) => reason)
-  return { same: reports.filter(({ outcome }) => outcome === 'same').length, others, skipped }
+  return { same: reports.filter(({ outcome }) => outcome === 'same').length, changed, skipped }
 }
 
 test('a replay of unchanged code shows no difference over every activity of the fixtures', async () => {
   for (const activity of readActivities()) await postActivity(activity)
-  const { same, others, skipped } = await replay('activitypub')
-  expect(others).toEqual([])
-  // Some are taken back, and some are changed so soon that the first words were never answered.
-  const gone = /^(?:its bytes were forgotten|its author changed it before it was answered, .*)$/
+  const { same, changed, skipped } = await replay('activitypub')
+  expect(changed).toEqual([])
+  // Some messages are deleted, and some are edited so soon that the first version was never answered.
+  const gone = /^(?:its bytes were deleted|its author edited it before the answer, .*)$/
   expect(skipped.filter(reason => !gone.test(reason ?? ''))).toEqual([])
   expect(same).toBeGreaterThan(60)
 })
@@ -104,8 +107,8 @@ test('a replay of unchanged code shows no difference over every mail of the fixt
     const mail = { octets, messageId: '', envelope, ip: '127.0.0.1', helo: 'mx.alice.test' }
     await gateway.simulation.mail.postIntake(mail)
   }
-  const { same, others, skipped } = await replay('email')
-  expect(others).toEqual([])
+  const { same, changed, skipped } = await replay('email')
+  expect(changed).toEqual([])
   expect(skipped).toEqual([])
   expect(same).toBeGreaterThan(150)
 })
@@ -115,16 +118,16 @@ test('a replay of unchanged code shows no difference over every A2A call of the 
   const headers = { 'a2a-version': '1.0', 'content-type': 'application/json' }
   const calls = readCalls().map(text => ({ method: 'POST', path: '/a2a', headers, json: JSON.parse(text) as unknown }))
   for (const seed of [...calls, ...readSeedRequests('a2a'), ...readSeedRequests('a2a-0.3')]) await postSeed(seed, token)
-  const { same, others, skipped } = await replay('a2a')
-  expect(others).toEqual([])
+  const { same, changed, skipped } = await replay('a2a')
+  expect(changed).toEqual([])
   expect(skipped).toEqual([])
   expect(same).toBeGreaterThan(7)
 })
 
 test('a replay of unchanged code shows no difference over every chat run of the fixtures', async () => {
   for (const seed of readSeedRequests('web')) await postSeed(seed, 'token-of-ann-for-the-tests')
-  const { same, others, skipped } = await replay('web')
-  expect(others).toEqual([])
+  const { same, changed, skipped } = await replay('web')
+  expect(changed).toEqual([])
   expect(skipped).toEqual([])
   expect(same).toBeGreaterThan(4)
 })

@@ -1,4 +1,4 @@
-import type { ReplayPage, ReplayReport } from '../../src/replay/report.ts'
+import type { ReplayPage, ReplayReport } from '@postern/operator'
 import type { TestGateway } from '../setup/gateway.ts'
 import { eventually, operatorToken } from '../setup/gateway.ts'
 
@@ -16,7 +16,7 @@ export async function replayOne(
   return post(gateway, `/messages/${encodeURIComponent(typeof id === 'number' ? `#${id}` : id)}/replay`, body)
 }
 
-/** Replays all that came, page by page. */
+/** Replays all messages, page by page. */
 export async function replayAll(gateway: TestGateway, body: object = {}): Promise<readonly ReplayReport[]> {
   await eventually(async () => {
     const messages = await gateway.messages()

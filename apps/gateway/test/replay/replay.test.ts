@@ -3,25 +3,26 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { ReplayReport } from '@postern/operator'
+import { openRemoteClient } from '@postern/operator/client'
+import type { ApiOutput } from '@postern/operator/commands'
+import { printReplay, printReplays } from '@postern/operator/views'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import type { ApiOutput } from '../../src/commands/context.ts'
-import { printReplay, printReplays } from '../../src/commands/replay/view.ts'
-import type { ReplayReport } from '../../src/replay/report.ts'
-import { openRemoteClient } from '../../src/running/remote-client.ts'
 import type { TestGateway } from '../setup/gateway.ts'
-import { eventually, operatorToken } from '../setup/gateway.ts'
+import { eventually, gatewayOrigin, operatorToken } from '../setup/gateway.ts'
 import type { WebGateway } from '../setup/web-gateway.ts'
 import { openWebGateway } from '../setup/web-gateway.ts'
 import { post, replayAll, replayOne } from './replay-gateway.ts'
 
 const plain = { use: '../agents/replayed/plain.ts' }
 const changed = '../agents/replayed/changed.ts'
+const courier = { use: '../agents/calling/courier.ts' }
 
 let web: WebGateway
 let gateway: TestGateway
 
 beforeAll(async () => {
-  web = await openWebGateway({}, { agents: { desk: plain, chat: plain }, default_agent: 'chat' })
+  web = await openWebGateway({}, { agents: { desk: plain, chat: plain, courier }, default_agent: 'chat' })
   gateway = web.gateway
 })
 afterAll(() => web.close())
@@ -29,7 +30,7 @@ afterAll(() => web.close())
 const send = (via: 'activitypub' | 'a2a' | 'email', text: string, thread?: string) =>
   gateway.simulation.send({ via, to: 'desk', text, ...(thread && { thread }) })
 
-/** What there is of messages and deliveries, and what has reached peers. */
+/** Returns all messages and deliveries, and the number of posts and mails that have reached peers, once every delivery is sent. */
 async function takeStock() {
   const deliveries = await eventually(async () => {
     const all = await gateway.deliveries()
@@ -86,17 +87,48 @@ describe('a replay with the code that ran', () => {
     }
   })
 
+  test('takes a Message-ID with its angle brackets, as it stands in the header, and without them', async () => {
+    const { id } = await send('email', 'named in two ways')
+    const bare = id.replace(/^<|>$/g, '')
+    for (const reference of [bare, `<${bare}>`]) {
+      expect((await replayOne(gateway, reference)).json).toMatchObject({ outcome: 'same' })
+    }
+  })
+
+  test('has the addresses and words of a chat as they came, with the tokens that the stored request leaves out', async () => {
+    const image = (value: string) => ({ type: 'image', source: { type: 'url', value, mimeType: 'image/png' } })
+    const text = 'see https://files.example/list?token=first'
+    const content = [
+      { type: 'text', text },
+      image('https://files.example/get?id=7&token=first'),
+      image('https://files.example/get?id=7&token=second'),
+      image('https://xxx.supabase.co/storage/v1/object/sign/agent-files/a/img.jpg?token=third'),
+      image(`${gatewayOrigin}/storage/v1/object/sign/attachments/a/img.jpg?token=of.another.one`),
+    ]
+    await web.say(content, { id: 'with-tokens' })
+    const { json } = await replayOne(gateway, 'with-tokens')
+    expect(json).toMatchObject({ outcome: 'same', normalized: [] })
+    const { message } = (await gateway.show('with-tokens')) as unknown as { message: { parts: readonly object[] } }
+    expect(message.parts).toMatchObject([
+      { kind: 'text', content: text },
+      { kind: 'file', bytes_ref: { url: 'https://files.example/get?id=7&token=first' } },
+      { kind: 'file', bytes_ref: { url: 'https://files.example/get?id=7&token=second' } },
+      { kind: 'file', bytes_ref: { url: expect.stringMatching(/^https:\/\/xxx\.supabase\.co\/.*\?token=third$/) } },
+      { kind: 'link', url: `${gatewayOrigin}/storage/v1/object/sign/attachments/a/img.jpg` },
+    ])
+  })
+
   test('at the time of today a signature of then is too old', async () => {
     const { id } = await send('activitypub', 'will be old')
-    const { platform } = gateway.gateway()
-    const { now } = platform
-    Object.assign(platform, { now: () => now() + 3 * 86_400_000 })
+    const { system } = gateway.gateway()
+    const { now } = system
+    Object.assign(system, { now: () => now() + 3 * 86_400_000 })
     try {
       const { json } = await replayOne(gateway, id, { clock: 'now' })
       expect(json).toMatchObject({ outcome: 'refused', reason: expect.stringMatching(/^expired: /) })
       expect((await replayOne(gateway, id)).json.outcome).toBe('same')
     } finally {
-      Object.assign(platform, { now })
+      Object.assign(system, { now })
     }
   })
 
@@ -150,7 +182,7 @@ describe('a replay with a changed agent', () => {
     const { id } = await send('a2a', 'said is said')
     const before = await gateway.show(id)
     const { json } = await replayOne(gateway, id, { use: changed, commit: true })
-    expect(json.queued).toEqual({ kind: 'nothing', reason: 'an answer by a2a cannot be changed once it is given' })
+    expect(json.queued).toEqual({ kind: 'nothing', reason: 'an answer by a2a cannot be changed once it is sent' })
     expect((await gateway.show(id)).response).toEqual(before.response)
   })
 
@@ -164,7 +196,7 @@ describe('a replay with a changed agent', () => {
     const { activity } = await gateway.simulation.fediverse.awaitReply(objectId, 30_000)
     expect(JSON.stringify(activity)).toContain('In other words')
     const second = await replayOne(gateway, id, { use: changed, commit: true })
-    expect(second.json.queued).toEqual({ kind: 'nothing', reason: 'an earlier replay has answered it' })
+    expect(second.json.queued).toEqual({ kind: 'nothing', reason: 'an earlier replay has answered the message' })
   })
 
   test('loads its file anew each time', async () => {
@@ -227,8 +259,8 @@ describe('a range', () => {
       limit: 2,
     })
     expect(page.json.items.map(({ id }) => id)).toEqual(expected.slice(0, 2))
-    const rest = await replayAll(gateway, { since, channel: 'a2a', limit: 1 })
-    expect(rest.map(({ id }) => id)).toEqual(expected)
+    const reports = await replayAll(gateway, { since, channel: 'a2a', limit: 1 })
+    expect(reports.map(({ id }) => id)).toEqual(expected)
     expect(await replayAll(gateway, { since, agent: 'chat' })).toEqual([])
     expect(await replayAll(gateway, { until: since, since })).toEqual([])
   })
@@ -249,7 +281,7 @@ describe('a range', () => {
     await gateway.simulation.fediverse.send({ to: '@desk@agents.test', type: 'Delete', object: objectId })
     await eventually(async () => (await gateway.show(`${objectId}/activity`)).flags.includes('deleted'))
     const { json } = await replayOne(gateway, `${objectId}/activity`)
-    expect(json).toMatchObject({ outcome: 'skipped', reason: 'its bytes were forgotten' })
+    expect(json).toMatchObject({ outcome: 'skipped', reason: 'its bytes were deleted' })
     const { store } = gateway.gateway()
     expect((await store.findArrival(json.message))?.arrival).toBeUndefined()
   })
@@ -286,6 +318,28 @@ describe('postern replay', () => {
   test('does not commit a range', async () => {
     const committing = run(output => printReplays(output, { commit: true }))
     await expect(committing).rejects.toThrow('--commit is for one message')
+  })
+})
+
+describe('a replay of a turn that called a sibling', () => {
+  test('says what it left out, and does not take it for another answer', async () => {
+    const { id } = await gateway.simulation.send({ via: 'a2a', to: 'courier', text: 'call:@desk@agents.test hello' })
+    expect(JSON.stringify((await gateway.show(id)).response)).toContain('5 characters')
+    const before = await takeStock()
+    const { json } = await replayOne(gateway, id)
+    expect(json).toMatchObject({ outcome: 'same', response: [] })
+    expect(json.not_called).toBe('it calls @desk@agents.test, who would get the call again; --call makes such calls')
+    expect(json.answer).toBeUndefined()
+    expect((await takeStock()).messages).toHaveLength(before.messages.length)
+  })
+
+  test('calls it anew with --call', async () => {
+    const { id } = await gateway.simulation.send({ via: 'a2a', to: 'courier', text: 'call:@desk@agents.test again' })
+    const before = await takeStock()
+    const { json } = await replayOne(gateway, id, { call: true })
+    expect(json).toMatchObject({ outcome: 'same', response: [] })
+    expect(json.not_called).toBeUndefined()
+    expect((await takeStock()).messages).toHaveLength(before.messages.length + 1)
   })
 })
 

@@ -5,7 +5,8 @@ import { decide, findActionPath, insist } from '../setup/requirement-steps.ts'
 import type { TillGateway } from '../setup/till-gateway.ts'
 import { openTillGateway } from '../setup/till-gateway.ts'
 
-// kill -9 between a yes and the end of the tool that it allowed: the tool has begun once at most, and the model is told what is known.
+// These tests run kill -9 between an approval and the end of the approved tool: the tool begins at most once, and the model learns only what is
+// known.
 
 const delays = drawDelays({ quick: 2, long: 8, lastMs: 84 })
 let setup: TillGateway
@@ -15,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => setup.close())
 
-test('E-39: a gateway that dies while an allowed tool begins or runs has run it once at most, and says so', {
+test('E-39: a gateway that dies while an approved tool starts or runs has run it at most once, and admits an unknown result', {
   timeout: 240_000,
 }, async () => {
   const { simulation, gateway, url } = setup
@@ -26,7 +27,7 @@ test('E-39: a gateway that dies while an allowed tool begins or runs has run it 
     const { activity } = await simulation.fediverse.awaitReply(objectId, 30_000)
     const path = findActionPath(JSON.stringify(activity.object))
     const decided = decide({ url: () => url }, path, 'grant').catch(() => undefined)
-    // From before the decision is durable to after the tool has ended.
+    // The delays range from before the decision is durable to after the tool has ended.
     await new Promise(resolve => setTimeout(resolve, delayMs))
     await gateway.kill()
     await decided

@@ -10,7 +10,7 @@ import type { SwarmGateway } from '../setup/swarm-gateway.ts'
 import { annsToken, call, describeSwarm, openSwarmGateway, replyWith } from '../setup/swarm-gateway.ts'
 import { listTraces } from '../setup/traces.ts'
 
-// Tools that wait to be allowed, by a swarm (`desk`) and by a single model (`shop`): the tool itself writes down when it runs.
+// These tests cover tools that wait for permission, called by a swarm (`desk`) and by a single model (`shop`); the tool itself records its runs.
 
 let swarm: SwarmGateway
 const till = join(mkdtempSync(join(tmpdir(), 'postern-till-')), 'till')
@@ -29,7 +29,7 @@ beforeAll(async () => {
   const overrides: Record<string, unknown> = { email: { listen: { port: 0, protocol: 'smtp' } } }
   swarm = await openSwarmGateway((member, last, { body }) => {
     const { role } = body.messages.at(-1) ?? {}
-    // Braces would look like the insides of a call.
+    // Braces would look like the arguments of a call.
     const plain = (text: string) => text.replace(/[{}"]/g, '')
     if (role === 'tool') return replyWith(`The till says ${plain(last)}`)
     if (member === 'triage') return call('navigate_to_refunds', {})
@@ -63,7 +63,7 @@ function openChat(agent: string): HttpAgent {
   })
 }
 
-/** A run by the real client, which refuses a stream that breaks a rule. */
+/** Runs the chat with the real client, which rejects a stream that breaks a rule. */
 async function run(chat: HttpAgent, input: string | { readonly interrupt: string; readonly payload: unknown }) {
   const events: BaseEvent[] = []
   const resume =
@@ -103,7 +103,7 @@ async function askForRefund(chat: HttpAgent, text = 'refund order 17, please') {
 
 const agents = ['shop', 'desk'] as const
 
-/** A chat with an agent whose till is at hand. */
+/** Opens a chat with an agent that has a till. */
 async function openTill(agent: (typeof agents)[number]): Promise<HttpAgent> {
   const chat = openChat(agent)
   if (agent === 'desk') await run(chat, 'I want my money back')
@@ -134,6 +134,13 @@ test.each(agents)(
     expect(newRings()).toEqual(['begun 17', 'done 17'])
   },
 )
+
+test.each(agents)('the file of a call that waited is in the answer of %s', async agent => {
+  const chat = await openTill(agent)
+  const { interrupt } = await askForRefund(chat, 'refund order receipt, please')
+  const { text } = await run(chat, { interrupt: interrupt.id, payload: { approved: true } })
+  expect(text).toMatch(/^\[receipt\.txt\]\(https:.*\)\n\nThe till says refunded:receipt$/)
+})
 
 test.each(agents)('C-24, E-39: a no never runs the tool of %s, and its model learns of it', async agent => {
   const chat = await openTill(agent)
@@ -234,7 +241,7 @@ test('W-31: a chat shows the speaker and each change of speaker; messages have t
   expect(find(events, 'TEXT_MESSAGE_START')).toMatchObject([{ name: 'refunds' }])
   expect(chat.state).toEqual({ activeAgent: 'refunds', navigationStack: ['refunds'] })
 
-  // Whoever comes back without anything is told all of it.
+  // A client that rejoins without any messages receives all of them.
   const late = new HttpAgent({ url: chat.url, headers: chat.headers, threadId: chat.threadId })
   const seen: BaseEvent[] = []
   await late.runAgent({ runId: name('run') }, { onEvent: ({ event }) => void seen.push(event) })

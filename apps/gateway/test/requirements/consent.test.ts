@@ -3,7 +3,7 @@ import type { TestGateway } from '../setup/gateway.ts'
 import { eventually, openTestGateway } from '../setup/gateway.ts'
 import { decide, findActionPath, shopkeeper } from '../setup/requirement-steps.ts'
 
-// Consent over email: mail in, mail with a link out, the page, the agent's second turn, its answer.
+// These tests cover consent over email: the mail, the reply with a link, the page, the agent's second turn and its answer.
 
 let gateway: TestGateway
 
@@ -15,14 +15,14 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-/** The mail that asks for consent, and where its link leads. */
+/** Sends a mail that makes the agent ask for consent. Returns the agent's mail and the target of its link. */
 async function askByMail(plan: Partial<Parameters<TestGateway['simulation']['mail']['deliver']>[0]> = {}) {
   const { mail } = await gateway.simulation.mail.deliver({ to: 'shop@agents.test', text: 'consent please', ...plan })
   const reply = await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
   return { mail, reply, path: findActionPath(reply.text ?? '') }
 }
 
-/** What the shop mailed after the decision. */
+/** Waits for the text that the shop mails after the decision. */
 function awaitDecision(words: string): Promise<string> {
   return eventually(async () => gateway.simulation.mail.received.find(({ text }) => text?.includes(words))?.text)
 }

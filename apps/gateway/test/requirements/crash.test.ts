@@ -7,7 +7,7 @@ import type { KilledGateway } from '../setup/killed-gateway.ts'
 import { openKilledGateway } from '../setup/killed-gateway.ts'
 import { decide, findActionPath, insist, shopkeeper } from '../setup/requirement-steps.ts'
 
-// kill -9 between a decision and what follows from it: nothing is lost, and nothing happens twice.
+// These tests run kill -9 between a decision and its consequences: nothing is lost, and nothing happens twice.
 
 const delays = drawDelays({ quick: 2, long: 8, lastMs: 42 })
 
@@ -49,7 +49,7 @@ test('a gateway that dies during a decision decides it once, and the agent learn
     const path = findActionPath(JSON.stringify(activity.object))
     asked.push(objectId)
     const decided = decide({ url: () => url }, path, 'grant').catch(() => undefined)
-    // From before the request is read to after the agent has answered.
+    // The delays range from before the request is read to after the agent has answered.
     await new Promise(resolve => setTimeout(resolve, delayMs))
     await gateway.kill()
     await decided

@@ -4,7 +4,7 @@ import type { OperatorGateway, Waiting } from '../setup/operator-gateway.ts'
 import { evesToken, newName, openChat, openOperatorGateway, runChat, tillAgents } from '../setup/operator-gateway.ts'
 import { annsToken } from '../setup/swarm-gateway.ts'
 
-// A decision opens a turn of the person who asked, but is not their word: every view says who has decided.
+// These tests check that a decision opens a turn of the person who asked, but does not count as their text: every view names the person who decided.
 
 let setup: OperatorGateway
 beforeAll(async () => {
@@ -20,8 +20,8 @@ async function exportAs(format: string, waiting: Waiting): Promise<readonly Row[
   return (await setup.swarm.operate<{ messages: readonly Row[] }>(`/transcript?${query}`)).messages
 }
 
-/** Where each dialect says who has decided what a message says. */
-const places: Readonly<Record<string, (message: Row) => unknown>> = {
+/** Readers that find, in each dialect, the author of the decision that a message reports. */
+const readersByFormat: Readonly<Record<string, (message: Row) => unknown>> = {
   envelope: ({ metadata }) => (metadata as Row).decided_by,
   agui: ({ metadata }) => (metadata as Row | undefined)?.decided_by,
   store: ({ decided_by }) => decided_by,
@@ -37,10 +37,10 @@ test.each(tillAgents)(
     await runChat(chat)
     await runChat(chat, [{ interruptId: waiting.id, status: 'resolved', payload: { approved: true } }])
     await eventually(async () => setup.answersTo(objectId).some(each => each.includes('refunded')))
-    for (const [format, decidedBy] of Object.entries(places)) {
+    for (const [format, decidedBy] of Object.entries(readersByFormat)) {
       const messages = await exportAs(format, waiting)
-      const named = messages.map(decidedBy).filter(Boolean)
-      expect([format, named]).toEqual([format, [expect.objectContaining({ method: 'operator', subject: 'eve' })]])
+      const deciders = messages.map(decidedBy).filter(Boolean)
+      expect([format, deciders]).toEqual([format, [expect.objectContaining({ method: 'operator', subject: 'eve' })]])
       expect(JSON.stringify(messages.find(decidedBy))).toContain('An operator agreed')
       const query = new URLSearchParams({ format, thread: `urn:postern:resolution:${waiting.id}` })
       const answer = await fetch(`${gateway().url()}/operator/api/transcript?${query}`, {

@@ -1,12 +1,12 @@
+import { requirementViews } from '@postern/operator/views'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { decideListedRequirement, printRequirements } from '../../src/commands/requirements/view.ts'
-import { writeRunFile } from '../../src/platform/run-file.ts'
 import { openOperatorClient } from '../../src/running/operator-client.ts'
+import { writeRunFile } from '../../src/system/run/run-file.ts'
 import type { TestGateway } from '../setup/gateway.ts'
 import { describeTestConfig, eventually, openTestGateway } from '../setup/gateway.ts'
 import { askShop, callShop, decide, findActionPath, policyOf, shopkeeper, wordsOf } from '../setup/requirement-steps.ts'
 
-// Refusals and requirements of every kind, each where it is said.
+// These tests cover refusals and requirements of every kind, each in the form of its channel.
 
 let gateway: TestGateway
 
@@ -71,7 +71,7 @@ test.each(['public', 'direct'] as const)(
     }, 30_000)
     const { content } = activity.object as unknown as Note
     expect(content.includes('/actions/')).toBe(visibility === 'direct')
-    expect(content.includes('Write to me again, in a direct message.')).toBe(visibility === 'public')
+    expect(content.includes('Please write to me again in a direct message.')).toBe(visibility === 'public')
   },
 )
 
@@ -114,19 +114,19 @@ test('the operator lets somebody in from the terminal, and consents for nobody',
   const openClient = () => openOperatorClient({ tree, baseDir: gateway.dataDir, missing: [], path: undefined })
   const printed: string[] = []
   const output = { openClient, json: false, print: (text: string) => void printed.push(text) }
-  await printRequirements(output, { state: 'open' })
+  await requirementViews.list(output, { state: 'open' })
   expect(printed.join()).toContain(id)
-  await decideListedRequirement(output, { id, outcome: 'granted' })
+  await requirementViews.grant(output, { id })
   const done = async () => {
     const { task } = await callShop(gateway, 'GetTask', { id: asked.task?.id })
     return task?.status.state === 'TASK_STATE_COMPLETED' && wordsOf({ status: 200, task })
   }
   expect(await eventually(done)).toContain('decided: unauthorized granted by operator, my state')
-  const again = decideListedRequirement(output, { id, outcome: 'granted' })
+  const again = requirementViews.grant(output, { id })
   await expect(again).rejects.toThrow('Cannot decide: This has been used already.')
   const consent = await askShop(gateway, 'consent please')
-  const other = { id: String(policyOf(consent).requirement), outcome: 'granted' } as const
-  await expect(decideListedRequirement(output, other)).rejects.toThrow(
+  const other = { id: String(policyOf(consent).requirement) }
+  await expect(requirementViews.grant(output, other)).rejects.toThrow(
     'Cannot decide: "consent_required" is not granted this way',
   )
 })

@@ -15,7 +15,8 @@ import {
 import { askShop, callShop } from '../setup/requirement-steps.ts'
 import { annsToken } from '../setup/swarm-gateway.ts'
 
-// Waits that no operator decides: whoever asked is told when their time is over, where they asked; they are closed everywhere, and nothing has run.
+// These tests cover requirements that no operator decides in time: the person is informed where they asked, the requirements are closed everywhere,
+// and no tool has run.
 
 let setup: OperatorGateway
 const seconds = (count: number) => ({ requirements: { expires_after_hours: count / 3_600 } })
@@ -59,7 +60,7 @@ test.each(tillAgents)(
   },
 )
 
-// These ask for one thing each and wait side by side.
+// Each of these tests asks for something else, and they wait concurrently.
 test.concurrent('a person who asked by mail hears it by mail', async () => {
   const { mail } = gateway().simulation
   const sent = await mail.deliver({ from: eve, to: 'shop@agents.test', text: 'My money back, please' })
@@ -72,8 +73,8 @@ test.concurrent('the task of a caller over A2A goes on to its end', async () => 
   const asked = await askShop(gateway(), 'My money, please')
   expect(asked.task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
   const task = await eventually(async () => {
-    const found = (await callShop(gateway(), 'GetTask', { id: asked.task?.id })).task
-    return found?.status.state === 'TASK_STATE_COMPLETED' && found
+    const task = (await callShop(gateway(), 'GetTask', { id: asked.task?.id })).task
+    return task?.status.state === 'TASK_STATE_COMPLETED' && task
   })
   expect(JSON.stringify(task)).toContain(late)
 })
@@ -88,7 +89,7 @@ test.concurrent.each(tillAgents)(
     const id = String(interrupt?.id)
     await eventually(async () => (await listOpen()).length === 0)
     expect(Date.parse(String(interrupt?.expiresAt))).toBeLessThanOrEqual(Date.now())
-    // AG-UI: what has expired is cancelled, not resolved.
+    // AG-UI: an expired interrupt is cancelled, not resolved.
     const events = await runChat(chat, [{ interruptId: id, status: 'cancelled' }])
     expect(outcomeOf(events).type).toBe('success')
     expect(String(chat.messages.at(-1)?.content)).toContain(late)

@@ -6,7 +6,7 @@ import { askShop, callShop, decide, policyOf, shopkeeper, wordsOf } from '../set
 import type { JwsKey } from '../setup/sign-jws.ts'
 import { makeJwsKey, signJws } from '../setup/sign-jws.ts'
 
-// Payment over A2A, with receipts of a provider elsewhere, true and false ones.
+// These tests cover payment over A2A, with genuine and false receipts of an external provider.
 
 const issuer = 'https://pay.test'
 const providerKey = makeJwsKey()
@@ -29,7 +29,7 @@ afterAll(() => gateway.close())
 
 let receipts = 0
 
-/** A receipt for what this policy requires, but for what the changes say; signed by the provider unless told otherwise. */
+/** Signs a receipt for what the policy requires, with some claims changed. The provider's key signs, unless another one is given. */
 function signReceipt(
   policy: Readonly<Record<string, unknown>>,
   changes: Readonly<Record<string, unknown>> = {},
@@ -56,11 +56,11 @@ function askToPay(sub = 'carol'): Promise<RpcAnswer> {
   return askShop(gateway, 'pay please', { sub })
 }
 
-/** Goes on with the task of `asked`, saying that it is paid. */
-function payTask(asked: RpcAnswer, receipt: string | undefined, more: object = {}): Promise<RpcAnswer> {
+/** Continues the task of `asked` with a message that resolves its payment requirement. */
+function payTask(asked: RpcAnswer, receipt: string | undefined, overrides: object = {}): Promise<RpcAnswer> {
   const { state } = policyOf(asked)
   const resolution = { in_reply_to_state: state, kind: 'payment_required', ...(receipt && { receipt }) }
-  return askShop(gateway, 'here you are', { taskId: asked.task?.id ?? '', resolution, ...more })
+  return askShop(gateway, 'here you are', { taskId: asked.task?.id ?? '', resolution, ...overrides })
 }
 
 const field = (name: string) => `message.metadata.mentionable.policy_resolution.${name}`
@@ -69,7 +69,7 @@ async function countMessages(): Promise<number> {
   return (await gateway.messages()).length
 }
 
-test('MN-7.1: a payment is required as input-required, with all it takes to pay', async () => {
+test('MN-7.1: a required payment makes a task input-required, with everything that the caller needs to pay', async () => {
   const asked = await askToPay()
   expect(asked.task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
   const policy = policyOf(asked)
@@ -85,7 +85,7 @@ test('MN-7.1: a payment is required as input-required, with all it takes to pay'
   expect(wordsOf(asked)).toContain('A cake is not for nothing.')
 })
 
-test('MN-7.2: a receipt goes on with the task; it counts once, and a retry of it is the same call', async () => {
+test('MN-7.2: a receipt continues the task and counts once; a retry of the call gets the same answer', async () => {
   const asked = await askToPay()
   const receipt = signReceipt(policyOf(asked), { reference: 'invoice 12' })
   const paid = await payTask(asked, receipt, { messageId: 'paying-1' })

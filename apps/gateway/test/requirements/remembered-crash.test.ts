@@ -1,4 +1,4 @@
-import type { ListedDecision, MessageRecord } from '@postern/core'
+import type { ListedDecision, MessageRecord } from '@postern/pipeline'
 import { drawDelays } from '@postern/testing/scale'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually, operatorToken } from '../setup/gateway.ts'
@@ -6,7 +6,7 @@ import { findActionPath, insist } from '../setup/requirement-steps.ts'
 import type { TillGateway } from '../setup/till-gateway.ts'
 import { openTillGateway } from '../setup/till-gateway.ts'
 
-// kill -9 around a decision that is remembered, and around the calls that it allows: both or neither, and no tool runs twice.
+// These tests run kill -9 around a remembered decision, and around the calls that it allows: both survive or neither does, and no tool runs twice.
 
 const scale = { quick: 2, long: 8 }
 let setup: TillGateway
@@ -25,7 +25,7 @@ const listKept = async () => (await operate<{ items: readonly ListedDecision[] }
 const allow = (path: string) =>
   fetch(setup.url + path, { method: 'POST', body: new URLSearchParams({ decision: 'grant', remember: 'always' }) })
 
-/** Where a refund that somebody asks for can be allowed. */
+/** Asks for a refund, and returns the post and the path at which somebody can allow the refund. */
 async function askFor(order: number) {
   const { objectId } = await setup.post(`please refund ${order}`)
   const { activity } = await setup.simulation.fediverse.awaitReply(objectId, 30_000)
@@ -43,7 +43,7 @@ test('E-39: a decision and its memory become durable together, or neither does',
     await gateway.kill()
     await decided
     await gateway.start()
-    // Where it was not durable, it is decided now, for this once.
+    // A decision that was not durable is made again here, for this call only.
     await insist(url, path)
     await eventually(async () => setup.answersTo(objectId).length > 0, 30_000)
     setup.expectOneRing(String(100 + round), setup.answersTo(objectId)[0] ?? '')
@@ -66,7 +66,7 @@ test('E-39: a remembered permission runs a tool once at most, though the gateway
   for (const [round, delayMs] of drawDelays({ ...scale, lastMs: 105 }).entries()) {
     const order = 201 + round
     const asked = await setup.post(`please refund ${order}`)
-    // From before the model is asked to after the tool has ended.
+    // The delays range from before the request to the model to after the tool has ended.
     await new Promise(resolve => setTimeout(resolve, delayMs))
     await gateway.kill()
     await gateway.start()

@@ -2,11 +2,11 @@ import { hash } from 'node:crypto'
 import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { ListedDecision } from '@postern/core'
+import { approvalViews } from '@postern/operator/views'
+import type { ListedDecision } from '@postern/pipeline'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { printRemembered, revokeRemembered } from '../../src/commands/approvals/view.ts'
-import { writeRunFile } from '../../src/platform/run-file.ts'
 import { openOperatorClient } from '../../src/running/operator-client.ts'
+import { writeRunFile } from '../../src/system/run/run-file.ts'
 import { describeTestConfig, eventually, operatorToken } from '../setup/gateway.ts'
 import { findEvents, newName, openChat, outcomeOf, runChat } from '../setup/operator-gateway.ts'
 import { askShop, findActionPath, policyOf, wordsOf } from '../setup/requirement-steps.ts'
@@ -14,7 +14,8 @@ import type { SwarmGateway } from '../setup/swarm-gateway.ts'
 import { annsToken, call, describeSwarm, openSwarmGateway, replyWith } from '../setup/swarm-gateway.ts'
 import { listTraces } from '../setup/traces.ts'
 
-// A decision on a call that counts for later calls, too: given by the person who is asked, on every channel, kept, applied without asking, listed, taken back.
+// These tests cover a decision on a call that also counts for later calls: made by the person who is asked, on every channel, stored, applied without
+// a question, listed and revoked.
 
 const bobsToken = 'token-of-bob-for-the-tests'
 const till = join(mkdtempSync(join(tmpdir(), 'postern-till-')), 'till')
@@ -63,7 +64,7 @@ afterAll(async () => {
 })
 beforeEach(() => void takeRings())
 
-/** What the till has written down since it was last asked. */
+/** Returns the lines that the till has recorded since the last call. */
 function takeRings(): readonly string[] {
   try {
     const rings = readFileSync(till, 'utf8').trim().split('\n')
@@ -82,7 +83,7 @@ interface ChatPlan {
   readonly token?: string
 }
 
-/** A chat in which one can ask for a refund, and decide on it. */
+/** Opens a chat in which a person can ask for a refund, and decide on it. */
 async function openTill({ agent, token = annsToken }: ChatPlan) {
   const chat = openChat(urlOf(agent, 'runs'), token)
   const run = async (text: string) => {
@@ -243,9 +244,12 @@ test('E-39: by the page that a mail leads to; the same page takes it back', asyn
   expect(takeRings()).toEqual([])
 })
 
+const openTo = ['from', 'subject', 'date', 'message-id']
+
 test.each([
   ['no more than its domain', { from: 'ada@nodmarc.test' }],
-  ['who wrote it, not to whom', { from: 'ada@alice.test', signedFields: ['from', 'subject', 'date', 'message-id'] }],
+  // On a mail directly from the author's own server, To counts as the author's; this mail comes from another server.
+  ['who wrote it, not to whom', { from: 'ada@alice.test', signedFields: openTo, envelopeFrom: 'mallory@evil.test' }],
   ['nothing', { from: 'ada@nodmarc.test', sign: false, envelopeFrom: 'mallory@evil.test' }],
 ] as const)('the gateway does not remember a decision on mail that proves %s', async (_, plan) => {
   const { mail } = swarm.gateway.simulation
@@ -349,7 +353,7 @@ test('E-39: an operator’s word counts for later calls of the same tool, but no
   expect((await bob.run('refund order o3, please')).outcome.type).toBe('interrupt')
   expect(takeRings()).toEqual(['begun o2', 'done o2'])
 
-  // It is the operator's: whom it is about neither sees it nor ends it.
+  // The decision is the operator's: the person it concerns can neither see nor end it.
   const [kept] = await listAll('vault')
   expect(kept).toMatchObject({ approver: 'operator', resolver: 'operator', tool: 'refund', policy: 'direct' })
   expect(await listOwn('vault')).toEqual([])
@@ -366,13 +370,15 @@ test('E-39: an operator’s word counts for later calls of the same tool, but no
     })
   const printed: string[] = []
   const output = { openClient, json: false, print: (text: string) => void printed.push(text) }
-  await printRemembered(output, 'vault')
+  await approvalViews.list(output, { agent: 'vault' })
   expect(printed.join()).toMatch(/refund .*direct .*operator .*everywhere/)
-  const named = { agent: 'vault', id: kept?.id ?? '' }
-  await revokeRemembered(output, named)
+  const decision = { agent: 'vault', id: kept?.id ?? '' }
+  await approvalViews.revoke(output, decision)
   expect(printed.at(-1)).toBe(`${kept?.id}: revoked`)
   expect((await later.run('refund order o4, please')).outcome.type).toBe('interrupt')
-  await expect(revokeRemembered(output, named)).rejects.toThrow('Cannot revoke approval: there is none with this id')
+  await expect(approvalViews.revoke(output, decision)).rejects.toThrow(
+    'Cannot revoke approval: there is no decision with this id',
+  )
 })
 
 test('a person with a linked mailbox finds decisions by mail in their chat, and ends them; without the link they do not', async () => {
@@ -389,7 +395,7 @@ test('a person with a linked mailbox finds decisions by mail in their chat, and 
   const [kept] = await listOwn('shop')
   expect(kept).toMatchObject({ address: '@ann@alice.test', scope: 'always' })
   expect(await listOwn('shop', bobsToken)).toEqual([])
-  // It counts for mail alone: what was allowed there is not allowed elsewhere.
+  // The decision counts for mail alone; the same call on another channel is not allowed.
   expect((await till.run('refund order l2, please')).outcome.type).toBe('interrupt')
   const other = await openTill({ agent: 'shop' })
   await other.run(`unlink ${from}`)

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -6,13 +7,13 @@ import { join } from 'node:path'
 import { createMemoryState } from '@chat-adapter/state-memory'
 import { getRequestListener } from '@hono/node-server'
 import { createPosternAdapter } from '@postern/chat-adapter-postern'
-import type { Message, Thread } from 'chat'
+import type { Attachment, Message, Thread } from 'chat'
 import { Chat } from 'chat'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { StartedGateway } from '../../src/testing/index.ts'
 import { startGateway } from '../../src/testing/index.ts'
 
-// A bot of the real Chat SDK behind a gateway that runs, reached by signed messages.
+// These tests run a bot of the real Chat SDK behind a running gateway, which sends it signed messages.
 
 const secret = 'whsec_c2hhcmVkIHNlY3JldCBvZiBib3RoIHNpZGVz'
 const folder = mkdtempSync(join(tmpdir(), 'postern-chat-'))
@@ -33,6 +34,9 @@ async function answer(thread: Thread, message: Message): Promise<void> {
       markdown: 'here',
       files: [{ data: Buffer.from('hi'), filename: 'a.txt', mimeType: 'text/plain' }],
     })
+  } else if (word === 'read') {
+    const read = ({ url, fetchData }: Attachment) => (fetchData ? fetchData() : url)
+    await thread.post((await Promise.all(message.attachments.map(read))).join(' '))
   } else if (word === 'nothing') return
   else if (word === 'fail') {
     failures += 1
@@ -49,7 +53,8 @@ beforeAll(async () => {
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
   const delivery = { retry_after: 0.2 }
-  const settings = { agents: { bot: { use: 'webhook', url, secret } }, delivery } as const
+  const a2a = { auth: { anonymous: true } }
+  const settings = { agents: { bot: { use: 'webhook', url, secret } }, delivery, a2a } as const
   gateway = await startGateway({ folder, settings, log: 'silent' })
   const operator = { url: gateway.url, token: gateway.token }
   const adapters = { postern: createPosternAdapter({ secret, operator }) }
@@ -104,11 +109,22 @@ describe('a bot of Chat SDK', () => {
   })
 
   test('that says nothing gives no answer', async () => {
-    expect(await ask('nothing')).toBe('')
+    expect(await ask('nothing')).toBeUndefined()
   })
 
   test('gets the message again when its handler fails', async () => {
     expect(await ask('fail')).toMatch(/^at the second try/)
+  })
+
+  test('reads a file from the gateway, and not from the address that a peer names', async () => {
+    const parts = [{ text: 'read' }, { raw: 'aGk=', filename: 'a.txt' }, { url: 'https://127.0.0.1:9/' }]
+    const message = { messageId: 'read-1', role: 'ROLE_USER', parts }
+    const answer = await fetch(`${gateway.url}/agents/bot/a2a/rest/message:send`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'a2a-version': '1.0' },
+      body: JSON.stringify({ message }),
+    })
+    expect(await answer.text()).toContain('hi https://127.0.0.1:9/')
   })
 
   test('writes to a person later, beside any answer', async () => {
@@ -119,8 +135,40 @@ describe('a bot of Chat SDK', () => {
       const headers = { authorization: `Bearer ${gateway.token}` }
       return (await fetch(`${gateway.url}/operator/api/deliveries?limit=5`, { headers })).text()
     }
-    await vi.waitFor(async () => expect(await list()).toContain('one more thing'), { timeout: 20_000 })
+    await vi.waitFor(async () => expect(await list()).toContain('one more thing'))
   })
+})
+
+test.each([' ', 'whsec_', 'whsec_%%%'])('the adapter does not start with the secret %j', empty => {
+  expect(() => createPosternAdapter({ secret: empty })).toThrow(
+    'The secret of the webhook agent must be some text, or "whsec_" followed by base64',
+  )
+})
+
+test.each([
+  [-310, true],
+  [-290, false],
+  [290, false],
+  [310, true],
+])('the adapter takes a right signature within five minutes alone: at %i s', async (shift, isRefused) => {
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const [at, body] = [String(Math.trunc(Date.now() / 1000) + shift), '{}']
+  const key = Buffer.from(secret.slice('whsec_'.length), 'base64')
+  const octets = createHmac('sha256', key).update(`1.${at}.${body}`).digest('base64')
+  const headers = { 'webhook-id': '1', 'webhook-timestamp': at, 'webhook-signature': `v1,${octets}` }
+  const { status } = await fetch(url, { method: 'POST', headers, body })
+  expect(status === 401).toBe(isRefused)
+})
+
+test('the adapter takes the scheme v1 alone, however right the octets are', async () => {
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const [at, body] = [String(Math.trunc(Date.now() / 1000)), '{}']
+  const key = Buffer.from(secret.slice('whsec_'.length), 'base64')
+  const octets = createHmac('sha256', key).update(`1.${at}.${body}`).digest('base64')
+  for (const signature of [`v2,${octets}`, octets, `v1a,${octets}`]) {
+    const headers = { 'webhook-id': '1', 'webhook-timestamp': at, 'webhook-signature': signature }
+    expect((await fetch(url, { method: 'POST', headers, body })).status).toBe(401)
+  }
 })
 
 test.each([

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -9,18 +9,23 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { StartedGateway } from '../../src/testing/index.ts'
 import { startGateway } from '../../src/testing/index.ts'
 
-// The official client, and the program as a coding agent starts it: it knows the address and the token, and has no configuration.
+// These tests use the official client, and the program as a coding agent starts it: with the address and the token, and without a configuration.
 
 const program = fileURLToPath(new URL('../../bin/postern.mjs', import.meta.url))
 const elsewhere = mkdtempSync(join(tmpdir(), 'postern-mcp-'))
 let gateway: StartedGateway
 let client: Client
 
-async function connect(url: string): Promise<Client> {
+function connect(url: string): Promise<Client> {
+  return connectIn(elsewhere, { POSTERN_URL: url, POSTERN_OPERATOR_TOKEN: gateway.token })
+}
+
+async function connectIn(cwd: string, environment: Readonly<Record<string, string>> = {}): Promise<Client> {
   const connecting = new Client({ name: 'coding-agent', version: '1.0.0' })
-  const env = { PATH: process.env.PATH ?? '', POSTERN_URL: url, POSTERN_OPERATOR_TOKEN: gateway.token }
-  const transport = new StdioClientTransport({ command: process.execPath, args: [program, 'mcp'], cwd: elsewhere, env })
-  await connecting.connect(transport, { timeout: 60_000 })
+  const env = { PATH: process.env.PATH ?? '', ...environment }
+  await connecting.connect(new StdioClientTransport({ command: process.execPath, args: [program, 'mcp'], cwd, env }), {
+    timeout: 60_000,
+  })
   return connecting
 }
 
@@ -44,7 +49,7 @@ function textOf({ content }: CallToolResult): string {
   return first?.type === 'text' ? first.text : ''
 }
 
-/** What the tool answers, as JSON. */
+/** Returns the answer of the tool, as JSON. */
 async function ask(name: string, given: object = {}) {
   const answer = await call(name, given)
   expect(answer.isError, textOf(answer)).not.toBe(true)
@@ -60,11 +65,35 @@ test('every tool says what it does and what it takes', async () => {
     expect(description).toMatch(/^[A-Z].*\.$/)
     expect(inputSchema).toMatchObject({ type: 'object', additionalProperties: false })
   }
+  const annotations = Object.fromEntries(tools.map(tool => [tool.name, tool.annotations]))
+  const sendsAgain = { readOnlyHint: false, destructiveHint: true, openWorldHint: true }
+  expect(annotations).toMatchObject({
+    replay_message: sendsAgain,
+    change_delivery: sendsAgain,
+    send_test_message: { readOnlyHint: false, destructiveHint: false, openWorldHint: true },
+    list_messages: { readOnlyHint: true, destructiveHint: false, openWorldHint: false },
+    run_doctor: { readOnlyHint: true, openWorldHint: true },
+  })
+  for (const hints of Object.values(annotations)) {
+    expect(Object.keys(hints ?? {}).toSorted()).toEqual(['destructiveHint', 'openWorldHint', 'readOnlyHint'])
+  }
   const send = tools.find(({ name }) => name === 'send_test_message')
   expect(send).toMatchObject({
-    annotations: { readOnlyHint: false },
-    inputSchema: { required: expect.arrayContaining(['via', 'to', 'text']) },
+    inputSchema: {
+      required: expect.arrayContaining(['via', 'to']),
+      properties: { files: { items: { type: 'string' } } },
+    },
   })
+})
+
+test('a model of the operator gets no character of a peer that nobody sees', { timeout: 60_000 }, async () => {
+  const text = 'Look \u{e0050}\u{e0041} \u202egpj \u001b[2J here'
+  await ask('send_test_message', { via: 'a2a', to: 'echo', text })
+  const listed = textOf(await call('list_messages', { limit: 1 }))
+  const [{ message }] = JSON.parse(listed).items
+  const shown = textOf(await call('show_message', { id: `#${message}` }))
+  expect(listed + shown).not.toMatch(/(?!\n)\p{Cc}|\p{Cf}/u)
+  expect(shown).toContain('\\udb40\\udc50')
 })
 
 test('the server lists and shows a sent message, and why names its outcome', { timeout: 60_000 }, async () => {
@@ -83,8 +112,17 @@ test('the server lists and shows a sent message, and why names its outcome', { t
   expect(JSON.stringify(await ask('show_message', { id }))).toContain('hello by mail')
   const { explanations } = await ask('why', { id })
   expect(explanations[0]).toMatchObject({ kind: 'message', agent: 'echo' })
-  await vi.waitFor(async () => expect((await ask('replay_message', { id })).outcome).toBe('same'), { timeout: 20_000 })
+  await vi.waitFor(async () => expect((await ask('replay_message', { id })).outcome).toBe('same'))
   expect((await ask('list_deliveries')).items.length).toBeGreaterThan(0)
+})
+
+test('a coding agent sends files by their paths', { timeout: 60_000 }, async () => {
+  const path = join(elsewhere, 'plan.csv')
+  writeFileSync(path, 'day,hour')
+  const { reply } = await ask('send_test_message', { via: 'a2a', to: 'echo', text: 'See there.', files: [path] })
+  expect(reply.text).toContain('plan.csv, text/csv')
+  const lost = await call('send_test_message', { via: 'a2a', to: 'echo', files: [join(elsewhere, 'none.csv')] })
+  expect(textOf(lost)).toMatch(/cannot read the file ".*none\.csv": it does not exist/)
 })
 
 test('the server lists refused traffic with its reason', async () => {
@@ -101,10 +139,10 @@ test('the doctor and the status come as the API has them', async () => {
 })
 
 test.each([
-  ['list_messages', { limit: 0 }, /^Cannot list messages: limit: .*>=1/],
+  ['list_messages', { limit: 0 }, /^Cannot list messages: "limit" \(0\) must be at least 1/],
   ['list_messages', { colour: 'red' }, /^Cannot list messages: .*"colour"/],
-  ['show_message', {}, /^Cannot show message: id: /],
-  ['show_message', { id: '999' }, /^Cannot show message: there is none/],
+  ['show_message', {}, /^Cannot show message: "id" is missing/],
+  ['show_message', { id: '999' }, /^Cannot show message: there is no message/],
   ['nothing', {}, /there is no such tool/],
 ])('%s with %j fails in words that say what is wrong', async (name, given, words) => {
   const answer = await call(name, given)
@@ -116,4 +154,26 @@ test('a gateway that does not answer is an answer of the tool, and the server go
   const lost = await connect('http://127.0.0.1:9')
   for (const _ of [1, 2]) expect(textOf(await call('status', {}, lost))).toContain('127.0.0.1:9')
   await lost.close()
+})
+
+test('beside data that no gateway serves, tools that read and tools that write open no agent', {
+  timeout: 60_000,
+}, async () => {
+  const folder = join(elsewhere, 'stopped')
+  const opened = join(folder, 'opened')
+  mkdirSync(folder)
+  const agent = `import { writeFileSync } from 'node:fs'
+    writeFileSync(${JSON.stringify(opened)}, '')
+    export const handle = () => 'hello'`
+  writeFileSync(join(folder, 'agent.mjs'), agent)
+  const config = { dev: true, origin: 'https://agents.test', data: 'data', agents: { echo: { use: './agent.mjs' } } }
+  writeFileSync(join(folder, 'postern.config.json'), JSON.stringify(config))
+  const stopped = await connectIn(folder)
+  for (const [name, given] of [
+    ['status', {}],
+    ['change_delivery', { id: '1', action: 'retry' }],
+  ] as const)
+    expect(textOf(await call(name, given, stopped))).toMatch(/^No gateway runs here/)
+  expect([existsSync(opened), existsSync(join(folder, 'data'))]).toEqual([false, false])
+  await stopped.close()
 })

@@ -2,21 +2,22 @@ import type { ChildProcessByStdio } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import { hash, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 
-// A process of its own: the test runner loads modules in its own way, and keeps them.
+// The test uses a process of its own, because the test runner loads modules in its own way, and caches them.
 
 const program = fileURLToPath(new URL('../../bin/postern.mjs', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'postern-reload-'))
 const write = (name: string, text: string) => writeFileSync(join(folder, name), text)
-/** A file beside the modules by which the slow agent tells that it has begun, and another by which it may end. */
+/** A file next to the modules by which the slow agent reports that it has begun, and another one that lets it end. */
 const [begun, released, closed] = ['begun', 'released', 'closed'].map(name => join(folder, `${name}.txt`)) as [
   string,
   string,
@@ -47,11 +48,11 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-function configure(agents: object = {}, more: object = {}): string {
-  return JSON.stringify({ agents: { desk: { use: './agent.ts' }, ...agents }, ...more })
+function configure(agents: object = {}, overrides: object = {}): string {
+  return JSON.stringify({ agents: { desk: { use: './agent.ts' }, ...agents }, ...overrides })
 }
 
-/** Where the gateway listens, and the operator's token: as they were printed. */
+/** Finds the gateway's address and the operator's token in what the command has printed. */
 function findGateway(): { readonly url: string; readonly token: string } {
   const [, url = ''] = /listens on (\S+)/.exec(printed) ?? []
   const [, token = ''] = /^ {2}token\s+(\S+)$/m.exec(printed) ?? []
@@ -68,7 +69,7 @@ async function ask(to = 'desk', via = 'a2a'): Promise<string | undefined> {
   return ((await answer.json()) as { reply?: { text: string } }).reply?.text
 }
 
-/** A run of the chat, whose events come as they happen. */
+/** Starts a run of the chat, whose events arrive as they happen. */
 function openChat(token = findGateway().token): Promise<Response> {
   const messages = [{ id: randomUUID(), role: 'user', content: 'hello' }]
   return fetch(`${findGateway().url}/api/v1/agent/runs`, {
@@ -78,7 +79,7 @@ function openChat(token = findGateway().token): Promise<Response> {
   })
 }
 
-/** Writes a module and waits for what the gateway makes of it. */
+/** Writes a module, and waits until the gateway logs the result. */
 async function change(name: string, text: string, words: RegExp): Promise<void> {
   const before = printed.length
   write(name, text)
@@ -91,9 +92,20 @@ test('postern dev opens an agent anew when a module that it imports changes', as
   expect(await ask()).toBe('second')
 })
 
+test('postern dev follows every save of an editor that writes a new file and renames it over the old one', async () => {
+  for (const words of ['renamed once', 'renamed twice', 'renamed three times']) {
+    const before = printed.length
+    write('words.ts.tmp', `export const words: string = '${words}'\n`)
+    renameSync(join(folder, 'words.ts.tmp'), join(folder, 'words.ts'))
+    await vi.waitFor(() => expect(printed.slice(before)).toMatch(/agents reloaded/), { timeout: 50_000, interval: 50 })
+    expect(await ask()).toBe(words)
+  }
+  await change('words.ts', "export const words: string = 'second'\n", /agents reloaded/)
+})
+
 test('postern dev keeps the agent when a module does not load, and says file, line and column', async () => {
   const broken = "export const words: string = 'third'\nexport const = 3\n"
-  await change('words.ts', broken, /agents cannot be reloaded; the former ones go on/)
+  await change('words.ts', broken, /agents cannot be reloaded; the former ones stay in use/)
   expect(printed).toMatch(/agents\.desk\.use: [^\n]*words\.ts:2:\d+ has a syntax error/)
   expect(await ask()).toBe('second')
   await change('words.ts', "export const words: string = 'fourth'\n", /agents reloaded/)
@@ -117,8 +129,12 @@ test('postern dev follows changes of the configuration, and ends running work by
   await change('agent.ts', slowAgent, /agents reloaded/)
   const [answer, stream] = [ask(), await openChat()]
   await vi.waitFor(() => expect(existsSync(begun)).toBe(true), { timeout: 50_000 })
-  const more = { limits: { per_identity: 40 } }
-  await change('postern.config.json', configure({ other: { use: 'builtin:echo' } }, more), /configuration reloaded/)
+  const overrides = { limits: { per_identity: 40 } }
+  await change(
+    'postern.config.json',
+    configure({ other: { use: 'builtin:echo' } }, overrides),
+    /configuration reloaded/,
+  )
   expect(await ask('other')).toContain('hello')
   expect(existsSync(closed)).toBe(false)
   writeFileSync(released, '')
@@ -130,7 +146,7 @@ test('postern dev follows changes of the configuration, and ends running work by
 
 test('a configuration that is wrong changes nothing, and the log says what is wrong with it', async () => {
   const wrong = configure({ other: { use: 'builtin:echo' } }, { limits: { per_identity: -1 }, colour: 'red' })
-  const kept = /configuration cannot be reloaded; the former one goes on/
+  const kept = /configuration cannot be reloaded; the former one stays in use/
   await change('postern.config.json', wrong, kept)
   expect(printed).toMatch(/limits\.per_identity: [^\n]*colour: is not a known key/)
   expect(await ask('other')).toContain('hello')
@@ -145,7 +161,7 @@ test('a port in use leaves the former sockets open', async () => {
   await new Promise<void>(resolve => taken.listen(0, '127.0.0.1', resolve))
   const { port } = taken.address() as AddressInfo
   const agents = { other: { use: 'builtin:echo' } }
-  const kept = /configuration cannot be reloaded; the former one goes on/
+  const kept = /configuration cannot be reloaded; the former one stays in use/
   const grpc = { host: '127.0.0.1', port }
   await change('postern.config.json', configure(agents, { a2a: { grpc } }), kept)
   await new Promise(resolve => taken.close(resolve))
@@ -171,6 +187,36 @@ test('a file that the configuration names counts as part of it', async () => {
   expect((await openChat('first')).status).toBe(401)
   expect((await openChat('second')).status).toBe(200)
 })
+
+test('an agent keeps to its concurrency while a turn of the former configuration still runs', async () => {
+  const [runs, ended] = [join(folder, 'runs.txt'), join(folder, 'ended.txt')]
+  const agents = { busy: { use: './busy.ts', concurrency: 1 } }
+  write('busy.ts', describeBusy(runs, ended))
+  await change('postern.config.json', configure(agents), /configuration reloaded/)
+  const first = ask('busy')
+  await vi.waitFor(() => expect(readFileSync(runs, 'utf8')).toBe('begin '), { timeout: 50_000 })
+  await change('postern.config.json', configure(agents, { limits: { per_identity: 41 } }), /configuration reloaded/)
+  const second = ask('busy')
+  await sleep(3_000)
+  expect(readFileSync(runs, 'utf8')).toBe('begin ')
+  writeFileSync(ended, '')
+  expect([await first, await second]).toEqual(['done', 'done'])
+  expect(readFileSync(runs, 'utf8')).toBe('begin end begin end ')
+})
+
+/** Describes an agent that reports when each of its runs begins and ends. */
+function describeBusy(runs: string, ended: string): string {
+  return `import { appendFileSync, existsSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+export async function handle() {
+  appendFileSync(${JSON.stringify(runs)}, 'begin ')
+  while (!existsSync(${JSON.stringify(ended)})) await sleep(20)
+  appendFileSync(${JSON.stringify(runs)}, 'end ')
+  return 'done'
+}
+`
+}
 
 const slowAgent = `import { existsSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { Hono } from 'hono'
 import { describe, expect, test } from 'vitest'
-import { z } from 'zod'
-import { createSchemaRoutes } from '../../src/discovery/extensions.ts'
+import { createSchemaRoutes } from '../../src/discovery/schema-routes.ts'
 import { defineConfig } from '../../src/index.ts'
 
 const app = new Hono().route('/', createSchemaRoutes())
@@ -27,8 +27,16 @@ test.each(['nothing.json', 'toString', '__proto__', '..%2fpackage.json'])(
   },
 )
 
+/** Returns the faults that a validator of JSON Schema finds in a configuration. */
+async function listFaults(settings: unknown) {
+  const validate = new Ajv2020({ strict: false, allErrors: true, validateFormats: false }).compile(
+    await read('config.json'),
+  )
+  return validate(settings) ? [] : (validate.errors ?? [])
+}
+
 describe('config.json', () => {
-  const check = async (settings: unknown) => z.fromJSONSchema(await read('config.json')).safeParse(settings).success
+  const check = async (settings: unknown) => (await listFaults(settings)).length === 0
 
   test('admits what defineConfig() admits, with references in place of texts', async () => {
     const settings = defineConfig({
@@ -54,19 +62,25 @@ describe('config.json', () => {
       { agents: { desk: { use: './agents/desk.ts', base_url: 'https://x.example' } } },
     ],
   ])('refuses %s', async (_, settings) => {
-    const whole = { origin: 'https://agents.example', agents: { a: { use: 'builtin:echo' } }, ...settings }
-    expect(await check(whole)).toBe(false)
+    const config = { origin: 'https://agents.example', agents: { a: { use: 'builtin:echo' } }, ...settings }
+    expect(await check(config)).toBe(false)
+  })
+
+  test('names the fault of an agent by its kind alone, as an editor shows it', async () => {
+    const desk = { use: 'openai', base_url: 'https://model.example/v1', model: 'm', modle: 'm' }
+    const faults = await listFaults({ origin: 'https://agents.example', agents: { desk } })
+    const unexpected = faults.filter(({ keyword }) => keyword !== 'if')
+    expect(unexpected).toMatchObject([{ keyword: 'additionalProperties', params: { additionalProperty: 'modle' } }])
   })
 
   test('explains its keys', async () => {
     const { properties } = await read('config.json')
     expect(properties.origin.description).toMatch(/^Public address of the gateway/)
     expect(properties.limits.properties.loop.properties.max_hops.description).toMatch(/\w+/)
-    const kinds = properties.agents.additionalProperties.anyOf as {
-      properties: Record<string, { description?: string }>
+    const kinds = properties.agents.additionalProperties.allOf as {
+      then: { properties: Record<string, { description?: string }> }
     }[]
-    expect(kinds.find(each => 'base_url' in each.properties)?.properties.base_url?.description).toMatch(
-      /^Address before/,
-    )
+    const model = kinds.find(({ then }) => 'base_url' in then.properties)
+    expect(model?.then.properties.base_url?.description).toMatch(/^Address before/)
   })
 })

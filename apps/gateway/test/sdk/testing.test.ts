@@ -4,7 +4,14 @@ import type { StartedGateway } from '../../src/testing/index.ts'
 import { startGateway } from '../../src/testing/index.ts'
 
 const folder = import.meta.dirname
-const settings = { agents: { desk: { use: './agents/library.ts' }, other: { use: 'builtin:echo' } } } as const
+const settings = {
+  agents: {
+    desk: { use: './agents/library.ts' },
+    other: { use: 'builtin:echo' },
+    lister: { use: './agents/lister.ts' },
+  },
+} as const
+const note = { kind: 'file', name: 'note.txt', mime: 'text/plain', bytes: Buffer.from('buy milk') } as const
 
 describe('startGateway() of postern/testing', () => {
   let gateway: StartedGateway
@@ -30,6 +37,55 @@ describe('startGateway() of postern/testing', () => {
     const next = await gateway.chat({ text: 'and now?', thread: first.thread })
     expect(next).toMatchObject({ text: 'By web you said: and now?', thread: first.thread })
     expect((await gateway.chat({ to: 'other', text: 'hello other' })).text).toContain('> hello other')
+  })
+
+  test.each([
+    ['activitypub', '@bob@mastodon.test'],
+    ['a2a', 'peer'],
+    ['email', 'bob@nodmarc.test'],
+    ['web', 'bob'],
+  ] as const)(
+    'sends files by %s as %s, and gives the number of the message and the parts of the answer',
+    async (via, from) => {
+      const { number, parts, status } = await gateway.send({ via, from, to: 'lister', text: 'look', parts: [note] })
+      expect(number).toBeGreaterThan(0)
+      expect(['answered', 'completed']).toContain(status)
+      const [said, list] = parts
+      expect(said).toMatchObject({ kind: 'text' })
+      const lines = said?.kind === 'text' ? said.content.split('\n') : []
+      expect(lines[0]).toContain(from.replace(/^@/, '').split('@')[0])
+      expect(lines.slice(1, 3)).toEqual([expect.stringContaining('look'), 'file note.txt text/plain buy milk'])
+      const data_base64 = Buffer.from(lines.join('\n')).toString('base64')
+      expect(list).toMatchObject({ kind: 'file', name: 'list.txt', bytes_ref: { kind: 'inline', data_base64 } })
+      const record = await gateway.record({ number })
+      expect(record).toMatchObject({ number, state: 'answered', message: { received_via: via } })
+      expect(await gateway.record(record.message.id)).toMatchObject({ number })
+      expect(record.deliveries.every(({ state }) => state === 'sent')).toBe(true)
+    },
+  )
+
+  test('sends a value by A2A, and refuses to send one elsewhere', async () => {
+    const value = { kind: 'artifact', data: { size: [1, 2] } } as const
+    const { parts } = await gateway.send({ via: 'a2a', to: 'lister', parts: [value] })
+    expect(parts[0]).toMatchObject({ content: expect.stringMatching(/\ndata {"size":\[1,2\]}$/) })
+    await expect(gateway.send({ via: 'email', to: 'lister', parts: [value] })).rejects.toThrow('goes by A2A alone')
+  })
+
+  test('chats as the operator or as somebody with a token, with files', async () => {
+    const own = await gateway.chat({ to: 'lister', text: 'hello' })
+    const bobs = await gateway.chat({ to: 'lister', from: 'bob', text: 'hello', parts: [note] })
+    expect(bobs.number).toBeGreaterThan(own.number ?? Number.NaN)
+    expect(bobs.text).toContain('file note.txt text/plain buy milk')
+    expect(bobs.text.split('\n')[0]).toContain('bob')
+    expect(own.text).not.toContain('bob')
+    expect(bobs.parts).toMatchObject([
+      { kind: 'text', content: expect.stringContaining('buy milk') },
+      { kind: 'file', name: 'list.txt' },
+    ])
+  })
+
+  test('names a message that there is not', async () => {
+    await expect(gateway.record(9_999)).rejects.toThrow('There is no message "#9999"')
   })
 
   test('says what the gateway answered to a chat that it refuses', async () => {

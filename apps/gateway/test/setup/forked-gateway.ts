@@ -16,14 +16,14 @@ const program = fileURLToPath(new URL('../../bin/postern.mjs', import.meta.url))
 /** `postern start` in a process of its own, with a module loaded before it; its peers are in this process. */
 interface ForkedGateway {
   readonly simulation: Simulation
-  /** Where its data and its configuration are. */
+  /** The folder of its data and its configuration. */
   readonly directory: string
   readonly port: number
   readonly child: ChildProcess
   close(): Promise<void>
 }
 
-/** `preload`: URL of the module. `settings`: beside those of the tests. */
+/** Opens the gateway. `preload` is the URL of the module, and `settings` are added to those of the tests. */
 export async function openForkedGateway(preload: string, settings: object): Promise<ForkedGateway> {
   const simulation = await openSimulation()
   const directory = mkdtempSync(join(tmpdir(), 'postern-forked-'))

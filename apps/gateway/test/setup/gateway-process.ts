@@ -7,19 +7,30 @@ const program = fileURLToPath(new URL('../../bin/postern.mjs', import.meta.url))
 
 /** `postern start` as a process of its own, which can be killed. */
 export interface GatewayProcess {
-  /** Resolves once it listens. */
+  /** Starts the process, and resolves once it listens. */
   start(): Promise<void>
-  /** SIGKILL: no warning, no cleaning up. */
+  /** Kills the process with SIGKILL: no warning, no cleaning up. */
   kill(): Promise<void>
   stop(): Promise<number | null>
-  /** SIGSTOP: it lives, and does nothing. */
+  /** Pauses the process with SIGSTOP: it lives, and does nothing. */
   pause(): void
   resume(): void
-  /** How it ended by itself, and what it has printed. */
+  /** Resolves once the process has ended by itself, with its exit code and all that it printed. */
   ended(): Promise<{ readonly code: number | null; readonly printed: string }>
 }
 
-export function createGatewayProcess(configPath: string): GatewayProcess {
+interface ProcessOptions {
+  /** The URL of a module that the process loads first; absent for none. */
+  readonly preload?: string
+  /** The command and its arguments. Default: `start`. */
+  readonly command?: readonly string[]
+}
+
+export function createGatewayProcess(
+  configPath: string,
+  { preload, command = ['start'] }: ProcessOptions = {},
+): GatewayProcess {
+  const words = [...(preload === undefined ? [] : ['--import', preload]), program, ...command, '--config', configPath]
   let child: ChildProcess | undefined
   let printed = ''
   const end = async (signal: NodeJS.Signals): Promise<number | null> => {
@@ -32,7 +43,7 @@ export function createGatewayProcess(configPath: string): GatewayProcess {
   }
   return {
     async start() {
-      child = spawn(process.execPath, [program, 'start', '--config', configPath], { stdio: ['ignore', 'pipe', 'pipe'] })
+      child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'pipe'] })
       printed = ''
       for (const stream of [child.stdout, child.stderr]) stream?.on('data', chunk => (printed += String(chunk)))
       await untilListening(child)
@@ -42,13 +53,13 @@ export function createGatewayProcess(configPath: string): GatewayProcess {
     pause: () => void child?.kill('SIGSTOP'),
     resume: () => void child?.kill('SIGCONT'),
     async ended() {
-      if (child && child.exitCode === null) await once(child, 'exit')
+      if (child && child.exitCode === null && child.signalCode === null) await once(child, 'exit')
       return { code: child?.exitCode ?? null, printed }
     },
   }
 }
 
-/** Resolves once it says so; its output must be piped. */
+/** Resolves once a gateway prints that it listens; its output must be piped. */
 export function untilListening(child: ChildProcess): Promise<void> {
   return new Promise((resolve, reject) => {
     let printed = ''

@@ -1,7 +1,7 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { DeliveryRecord, MessageRecord, MessageSummary } from '@postern/core'
+import type { DeliveryRecord, MessageRecord, MessageSummary } from '@postern/pipeline'
 import type { Simulation } from '@postern/simulation'
 import { openSimulation } from '@postern/simulation'
 import { channelModules } from '../../src/channels.ts'
@@ -20,21 +20,21 @@ export const testIntakeSecret = 'intake-secret-of-the-tests'
 
 export interface TestGateway {
   readonly simulation: Simulation
-  /** The one that runs now. */
+  /** Returns the gateway that is running now. */
   gateway(): Gateway
   readonly url: () => string
   readonly dataDir: string
-  /** What the operator API answers. */
+  /** Returns the answer of the operator's API. */
   ask<Answer>(path: string): Promise<Answer>
   messages(): Promise<readonly MessageSummary[]>
   show(id: string): Promise<MessageRecord>
   deliveries(): Promise<readonly DeliveryRecord[]>
-  /** Stops the gateway and starts another on the same data, with these settings over the first ones. */
+  /** Stops the gateway and starts another one on the same data, with these settings over the first ones. */
   restart(changes?: Readonly<Record<string, unknown>>): Promise<void>
   close(): Promise<void>
 }
 
-/** The configuration of a gateway that lives in the simulation, as a file would have it. */
+/** Describes the configuration of a gateway in the simulation, as a file would have it. */
 export function describeTestConfig(
   simulation: Simulation,
   dataDir: string,
@@ -42,7 +42,7 @@ export function describeTestConfig(
 ): Record<string, unknown> {
   const { dns, loopback } = simulation.network
   const servers = { submit: simulation.mail.submit, issuers: [simulation.a2a.issuerConfig] }
-  const places = { dns, loopback, origin: gatewayOrigin, ...servers, secret: testIntakeSecret }
+  const access = { dns, loopback, origin: gatewayOrigin, ...servers, secret: testIntakeSecret }
   const own = {
     listen: { port: 0 },
     data: dataDir,
@@ -52,16 +52,27 @@ export function describeTestConfig(
     delivery: { retry_after: 0.2 },
     ...overrides,
   }
-  return fillAll(fillAll(own, devDefaults), simulatedDefaults(places))
+  return fillAll(fillAll(own, devDefaults), simulatedDefaults(access))
 }
 
-/** A whole gateway in this process and a world around it, on loopback sockets. */
+/** Opens a whole gateway in this process, and a simulated world around it, on loopback sockets. */
 export async function openTestGateway(
   override: (simulation: Simulation) => Record<string, unknown> = () => ({}),
   modules: readonly AnyChannelModule[] = channelModules,
 ): Promise<TestGateway> {
-  const schema = createConfigSchema(modules)
   const simulation = await openSimulation()
+  return openGatewayIn(simulation, override, modules).catch(async error => {
+    await simulation.close()
+    throw error
+  })
+}
+
+async function openGatewayIn(
+  simulation: Simulation,
+  override: (simulation: Simulation) => Record<string, unknown>,
+  modules: readonly AnyChannelModule[],
+): Promise<TestGateway> {
+  const schema = createConfigSchema(modules)
   const dataDir = mkdtempSync(join(tmpdir(), 'postern-'))
   let tree = describeTestConfig(simulation, dataDir, override(simulation))
   let config = parseConfig(tree, schema)
@@ -118,7 +129,7 @@ export async function openTestGateway(
   }
 }
 
-/** Polls until `probe` gives something. @throws Error after `timeoutMs` */
+/** Polls until `probe` returns a value. @throws Error after `timeoutMs` */
 export async function eventually<Value>(
   probe: () => Promise<Value | undefined | false>,
   timeoutMs = 30_000,

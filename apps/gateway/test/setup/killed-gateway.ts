@@ -8,7 +8,7 @@ import { describeTestConfig, gatewayOrigin, testIntakeSecret } from './gateway.t
 import type { GatewayProcess } from './gateway-process.ts'
 import { createGatewayProcess } from './gateway-process.ts'
 
-/** A gateway in a process of its own, to be killed and started again at the same ports, and the world around it. */
+/** A gateway in a process of its own that tests kill and restart at the same ports, and the world around it. */
 export interface KilledGateway {
   readonly simulation: Simulation
   readonly gateway: GatewayProcess
@@ -18,15 +18,18 @@ export interface KilledGateway {
 }
 
 interface KilledGatewayPlan {
-  /** Of the configuration; ports and log are set here. */
+  /** Settings of the configuration, except for ports and log, which are set here. */
   readonly overrides?: Readonly<Record<string, unknown>>
-  /** Where data and configuration lie; default: a new one. */
+  /** The folder of data and configuration. Absent for a new one. */
   readonly directory?: string
+  /** The URL of a module that the process loads first; absent for none. */
+  readonly preload?: string
 }
 
 export async function openKilledGateway({
   overrides,
   directory = mkdtempSync(join(tmpdir(), 'postern-killed-')),
+  preload,
 }: KilledGatewayPlan = {}): Promise<KilledGateway> {
   const simulation = await openSimulation()
   const [port, smtpPort] = [await findFreePort(), await findFreePort()]
@@ -39,7 +42,7 @@ export async function openKilledGateway({
   })
   const configPath = join(directory, 'postern.config.json')
   writeFileSync(configPath, JSON.stringify(config))
-  const gateway = createGatewayProcess(configPath)
+  const gateway = createGatewayProcess(configPath, preload === undefined ? {} : { preload })
   await gateway.start()
   simulation.connectGateway({ origin: gatewayOrigin, port, smtpPort, intakeSecret: testIntakeSecret })
   return {

@@ -12,7 +12,7 @@ export interface FakeAnswer {
 
 type Pages = Record<string, FakeAnswer>
 
-/** A host whose every page may be broken. Paths without a query; `https://host` goes to `port` of 127.0.0.1. */
+/** Opens a host each of whose pages may be broken. Its paths have no query; `https://host` leads to `port` of 127.0.0.1. */
 export async function openFakeHost(pages: (host: string, request: IncomingMessage) => Pages) {
   const server = createServer((request, answer) => {
     const { pathname } = new URL(request.url ?? '/', 'https://x.invalid')
@@ -35,7 +35,7 @@ export const weakKeyPem = weak.export({ type: 'spki', format: 'pem' })
 
 const cardRel = 'https://mentionable.dev/ns/rel/agent-card'
 
-/** An agent elsewhere with nothing wrong but what is changed: other software than ours. */
+/** Describes an agent on other software than ours, right in everything except what a test changes. */
 export function describeFakeAgent(origin = 'https://peer.test') {
   const host = new URL(origin).hostname
   const actor = `${origin}/u/bot`

@@ -10,7 +10,7 @@ import type { SwarmGateway } from './swarm-gateway.ts'
 import { annsToken, call, describeSwarm, openSwarmGateway, replyWith } from './swarm-gateway.ts'
 import { withoutWarnings } from './web-gateway.ts'
 
-/** Whose mailbox is told of what waits. */
+/** The mailbox that is notified of everything that waits for an operator. */
 export const eve = 'eve@alice.test'
 export const evesToken = 'token-of-eve-for-the-tests'
 
@@ -31,14 +31,14 @@ export interface Waiting {
 
 export interface OperatorGateway {
   readonly swarm: SwarmGateway
-  /** What the till has written down since it was last asked. */
+  /** Returns the lines that the till has recorded since the last call. */
   takeRings(): readonly string[]
-  /** Somebody of the fediverse asks for their money; what waits for an operator then. */
-  askForRefund(agent: TillAgent, how?: 'direct' | 'public'): Promise<Asked>
+  /** Asks for a refund from the fediverse. Returns the requirement that then waits for an operator. */
+  askForRefund(agent: TillAgent, how?: 'direct' | 'public', order?: string): Promise<Asked>
   findWaiting(agent: TillAgent): Promise<Waiting>
-  /** The operator's word, by the API. */
+  /** Decides a requirement as the operator, through the API. */
   decide(id: string, body: object): Promise<{ readonly status: number; readonly body: Waiting & { detail?: string } }>
-  /** What of the fediverse answers a post. */
+  /** Returns the answers to a post, as the fediverse received them. */
   answersTo(objectId: string): readonly string[]
   readAction(agent: TillAgent): Promise<PendingAction>
   close(): Promise<void>
@@ -53,21 +53,21 @@ export interface Asked {
 const tool_policies = { refund: { policy: 'preview', approve: 'operator', notify: eve } }
 const tools = { tools: '../agents/asking/till.ts', tool_policies }
 
-/** The single model, as its gateway has it. */
+/** Describes the single model, as its gateway has it. */
 export function describeShop({ swarm }: Pick<OperatorGateway, 'swarm'>): Record<string, unknown> {
   return { use: 'openai', base_url: swarm.model.baseUrl, model: 'test-model', prompt: 'I am shop.', ...tools }
 }
 
 interface OperatorGatewayOptions {
-  /** Pages that may call the chat. */
+  /** The origins of pages that may call the chat. */
   readonly origins?: readonly string[]
   /** Further settings of the gateway. */
   readonly settings?: Readonly<Record<string, unknown>>
-  /** Further agents, which may be like the single model. */
+  /** Returns further agents, which may be like the single model. */
   agents?(shop: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>
 }
 
-/** A swarm (`desk`) and a single model (`shop`), each with a till whose refunds wait for an operator. */
+/** Opens a gateway with a swarm (`desk`) and a single model (`shop`), each with a till whose refunds wait for an operator. */
 export async function openOperatorGateway({
   origins = [],
   settings = {},
@@ -77,10 +77,11 @@ export async function openOperatorGateway({
   process.env.TILL = till
   const swarm = await openSwarmGateway(
     (member, last, { body }) => {
-      // Braces would look like the insides of a call.
+      // Braces would look like the arguments of a call.
       if (body.messages.at(-1)?.role === 'tool') return replyWith(`The till says ${last.replace(/[{}"]/g, '')}`)
       if (member === 'triage') return call(last.includes('somebody') ? 'navigate_to_human' : 'navigate_to_refunds', {})
-      return last.includes('please') ? call('refund', { order: '17' }) : replyWith('How can I help?')
+      const [, order = '17'] = /order (\w+)/.exec(last) ?? []
+      return last.includes('please') ? call('refund', { order }) : replyWith('How can I help?')
     },
     { email: { listen: { port: 0, protocol: 'smtp' }, write_to: [eve] }, ...settings },
   )
@@ -121,9 +122,9 @@ export async function openOperatorGateway({
       rung = rings.length
       return news
     },
-    async askForRefund(agent, how = 'direct') {
+    async askForRefund(agent, how = 'direct', order = '17') {
       const { fediverse } = swarm.gateway.simulation
-      const text = 'My money back, please'
+      const text = `My money back for order ${order}, please`
       const { objectId } = await fediverse.deliver({ to: `@${agent}@agents.test`, text, visibility: how })
       const { activity } = await fediverse.awaitReply(objectId, 30_000)
       return { objectId, told: JSON.stringify(activity), waiting: await findWaiting(agent) }
@@ -172,12 +173,12 @@ interface Resume {
   readonly payload?: unknown
 }
 
-/** A chat by the real client, which refuses a stream that breaks a rule. */
+/** Opens a chat with the real client, which rejects a stream that breaks a rule. */
 export function openChat(url: string, token: string, threadId = newName('thread')): HttpAgent {
   return new HttpAgent({ url, headers: { authorization: `Bearer ${token}` }, threadId })
 }
 
-/** One run: all of its events, and what the client made of them. */
+/** Runs the chat once. Returns all events of the run, and checks the client's view of them. */
 export async function runChat(chat: HttpAgent, resume: readonly Resume[] = []): Promise<readonly BaseEvent[]> {
   const events: BaseEvent[] = []
   await withoutWarnings(() =>
@@ -201,7 +202,7 @@ export interface Interrupted {
   readonly interrupts?: readonly { readonly id: string; readonly [member: string]: unknown }[]
 }
 
-/** How a run ended. */
+/** Returns the outcome of a run, or the type of its last event. */
 export function outcomeOf(events: readonly BaseEvent[]): Interrupted {
   const { type, outcome } = events.at(-1) as unknown as { readonly type: string; readonly outcome?: Interrupted }
   return outcome ?? { type }

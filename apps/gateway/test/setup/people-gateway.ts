@@ -12,7 +12,7 @@ const confidant = join(import.meta.dirname, '../agents/people/confidant.ts')
 
 export type PeopleTestGateway = Awaited<ReturnType<typeof openPeopleGateway>>
 
-/** A gateway with an agent that shares all, one that shares nothing, one that links nobody; and ways to write to them alone. */
+/** Opens a gateway with an agent that shares everything, one that shares nothing and one that links nobody, with helpers to write to them. */
 export async function openPeopleGateway(overrides: Record<string, unknown> = {}) {
   const gateway: TestGateway = await openTestGateway(() => ({
     agents: {
@@ -45,23 +45,23 @@ export async function openPeopleGateway(overrides: Record<string, unknown> = {})
     gateway,
     dm,
     write,
-    /** The newest code that was mailed to somebody. */
+    /** Waits for `count` codes in mails to a person, and returns the newest one. */
     mailedCode: async (to: string, count = 1) =>
       eventually(async () => {
-        const found = gateway.simulation.mail.received.filter(
+        const mails = gateway.simulation.mail.received.filter(
           ({ envelope, text }) => envelope.to.includes(to) && codeOf(text ?? ''),
         )
-        return found.length >= count && codeOf(found.at(-1)?.text ?? '')
+        return mails.length >= count && codeOf(mails.at(-1)?.text ?? '')
       }),
-    /** The newest code that somebody was sent as a direct message. */
+    /** Waits for `count` codes in posts to a person, and returns the newest one. */
     postedCode: async (to: string, count = 1) =>
       eventually(async () => {
-        const found = fediverse.received.filter(({ activity, verified }) => {
+        const activities = fediverse.received.filter(({ activity, verified }) => {
           const note = activity.object as { content?: string; to?: string[] } | undefined
           return verified && note?.to?.includes(to) && codeOf(toText(note.content ?? ''))
         })
-        const last = found.at(-1)?.activity.object as { content: string } | undefined
-        return found.length >= count && last && codeOf(toText(last.content))
+        const last = activities.at(-1)?.activity.object as { content: string } | undefined
+        return activities.length >= count && last && codeOf(toText(last.content))
       }),
     codesTo: (to: string) =>
       gateway.simulation.mail.received.filter(({ envelope, text }) => envelope.to.includes(to) && codeOf(text ?? ''))
@@ -87,6 +87,7 @@ interface Options {
   readonly headers?: Readonly<Record<string, string>>
   readonly subject?: string
   readonly signedFields?: readonly string[]
+  readonly envelopeFrom?: string
   readonly date?: Date
 }
 

@@ -10,7 +10,7 @@ export const shopkeeper = {
   use: fileURLToPath(new URL('../agents/asking/shopkeeper.ts', import.meta.url)),
 }
 
-/** Where a text leads a person to decide. @throws Error when it does not */
+/** Returns the path at which a text lets a person decide. @throws Error when it has no such link */
 export function findActionPath(text: string): string {
   const [, path] = /https:\/\/agents\.test(\/actions\/[\w-]{43})(?![\w-])/.exec(text) ?? []
   if (path === undefined) throw new Error(`no action link in: ${text}`)
@@ -21,7 +21,7 @@ export function decide(gateway: Pick<TestGateway, 'url'>, path: string, decision
   return fetch(gateway.url() + path, { method: 'POST', body: new URLSearchParams({ decision }), redirect: 'manual' })
 }
 
-/** A person whose browser got no answer tries again until it is decided. */
+/** Retries a decision until it is made, like a person whose browser got no answer. */
 export function insist(url: string, path: string): Promise<number> {
   return eventually(async () => {
     const answer = await decide({ url: () => url }, path, 'grant').catch(() => undefined)
@@ -52,11 +52,11 @@ export interface Asking {
   readonly contextId?: string
   readonly messageId?: string
   readonly resolution?: object
-  /** Who calls; `null`: without saying so. */
+  /** The subject of the caller's token; `null` for a call without a token. */
   readonly sub?: string | null
 }
 
-/** One message to the shop over A2A, by hand, and the task it leads to. */
+/** Sends one message to the shop over A2A, by hand. Returns the task that it leads to. */
 export async function askShop(gateway: TestGateway, text: string, asking: Asking = {}): Promise<RpcAnswer> {
   const { taskId, contextId, messageId = randomUUID(), resolution, sub = 'carol' } = asking
   const metadata = resolution && { mentionable: { policy_resolution: resolution } }
@@ -97,15 +97,15 @@ interface RpcBody {
   }
 }
 
-/** The policy in a task's status message. @throws Error when there is none */
+/** Returns the policy in a task's status message. @throws Error when there is none */
 export function policyOf({ task }: RpcAnswer): Readonly<Record<string, unknown>> {
   const policy = task?.status.message?.parts.find(({ data }) => data?.kind === 'policy')?.data?.policy
   if (!policy) throw new Error(`no policy in ${JSON.stringify(task)}`)
   return policy
 }
 
-/** All that a task says. */
+/** Returns all texts of a task: its results, and its question or refusal. */
 export function wordsOf({ task }: RpcAnswer): string {
-  const said = [...(task?.status.message?.parts ?? [])]
+  const said = [...(task?.artifacts ?? []).flatMap(({ parts }) => parts), ...(task?.status.message?.parts ?? [])]
   return said.map(({ text }) => text ?? '').join('\n')
 }

@@ -5,7 +5,7 @@ const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('b
 
 export interface JwsKey {
   readonly privateKey: KeyObject
-  /** As it is published. */
+  /** The public key, as its owner publishes it. */
   readonly jwk: object
 }
 
@@ -14,7 +14,7 @@ export function makeJwsKey(): JwsKey {
   return { privateKey, jwk: publicKey.export({ format: 'jwk' }) }
 }
 
-/** A compact JWS with ES256 (RFC 7515 §3.1, RFC 7518 §3.4). */
+/** Creates a compact JWS with ES256 (RFC 7515 §3.1, RFC 7518 §3.4). */
 export function signJws(header: object, claims: object, { privateKey: key }: JwsKey): string {
   const input = `${encode({ alg: 'ES256', ...header })}.${encode(claims)}`
   const signature = sign('sha256', Buffer.from(input), { key, dsaEncoding: 'ieee-p1363' })

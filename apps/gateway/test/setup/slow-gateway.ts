@@ -5,15 +5,15 @@ import type { TestGateway } from './gateway.ts'
 import { openTestGateway } from './gateway.ts'
 
 export interface SlowGateway extends TestGateway {
-  /** The next run that an agent begins, in the order in which they do. */
+  /** Returns the next run that an agent begins, in the order of their beginnings. */
   nextRun(): Promise<SlowRun>
-  /** How many runs have begun that nobody has asked for. */
+  /** Returns the number of runs that have begun and that no test has taken yet. */
   countRuns(): number
-  /** A post of Alice's to an agent, in one conversation per name; its object's id once it is accepted. */
+  /** Sends a post of Alice's to an agent, in one conversation per name. Returns its object's id once it is accepted. */
   post(agent: string, text: string, options?: PostOptions): Promise<string>
   edit(agent: string, object: string, text: string): Promise<number>
   remove(agent: string, object: string): Promise<number>
-  /** Every verified answer that an actor got, by its text. */
+  /** Returns the text of every verified answer that actors received. */
   answers(): readonly string[]
   awaitAnswer(text: string): Promise<ReceivedActivity>
 }
@@ -24,7 +24,7 @@ interface PostOptions {
   readonly visibility?: 'public' | 'unlisted' | 'followers' | 'direct'
 }
 
-/** A gateway whose agents (`module`: `slow.ts`) answer when the test says so. */
+/** Opens a gateway whose agents (`module`: `slow.ts`) answer when the test allows it. */
 export async function openSlowGateway(
   agents: Readonly<Record<string, Record<string, unknown>>>,
   settings: Record<string, unknown> = {},

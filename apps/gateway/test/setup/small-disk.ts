@@ -3,17 +3,17 @@ import { closeSync, mkdtempSync, openSync, rmSync, statSync, truncateSync, write
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A disk of its own, which can be filled for real. */
+/** A separate disk that can really be filled. */
 interface SmallDisk {
   readonly directory: string
-  /** Leaves so many bytes at most. */
+  /** Fills the disk so that at most this many bytes stay free. */
   fill(left?: number): void
-  /** Takes away what has filled it. */
+  /** Deletes the file that fills the disk. */
   clear(): void
   remove(): void
 }
 
-/** @returns nothing, and says so, where this process may not mount one */
+/** Mounts the disk. @returns undefined, with a message, if this process may not mount one */
 export function mountSmallDisk(megabytes: number): SmallDisk | undefined {
   const directory = mkdtempSync(join(tmpdir(), 'postern-disk-'))
   try {

@@ -9,13 +9,13 @@ export { call, replyWith }
 
 export const annsToken = 'token-of-ann-for-the-tests'
 
-/** Who of the swarm is asked, by the first line of its prompt. */
+/** Returns the name of the swarm's member whose prompt the request has; the prompt's first line tells it. */
 export function memberOf(request: Parameters<Complete>[0]): string {
   const system = request.body.messages[0]
   return /^I am (\w+)\./m.exec(String(system?.content))?.[1] ?? 'nobody'
 }
 
-/** The last thing the model is told, as text. */
+/** Returns the last message of the model's prompt as text. */
 export function lastOf(request: Parameters<Complete>[0]): string {
   return String(request.body.messages.at(-1)?.content)
 }
@@ -30,13 +30,13 @@ export interface SwarmGateway {
 /** A web chat with the swarm, as Ann. */
 interface SwarmChat {
   post(path: string, body: object): Promise<Response>
-  /** Everything that is told of a run, as one text. */
+  /** Runs the chat once. Returns everything that it sent of the run, as one text. */
   run(threadId: string, content: string, runId?: string): Promise<string>
   begin(threadId: string, content: string, runId?: string): Promise<Response>
 }
 
 let count = 0
-/** Unlike all others. */
+/** Returns a unique name. */
 export const nameOne = (what: string) => `${what}-${++count}`
 
 export function openSwarmChat(swarm: Pick<SwarmGateway, 'gateway'>, agent = 'desk'): SwarmChat {
@@ -57,12 +57,12 @@ export function openSwarmChat(swarm: Pick<SwarmGateway, 'gateway'>, agent = 'des
 
 type Script = (member: string, last: string, request: Parameters<Complete>[0]) => ModelReply | Promise<ModelReply>
 
-/** The swarm `desk`: triage hands over to refunds; whatever its members' models say is scripted. */
+/** Describes the swarm `desk`, in which triage hands over to refunds; the answers of its members' models are scripted. */
 export function describeSwarm(base_url: string, members: object = {}): Record<string, unknown> {
   return {
     use: 'swarm',
     default_agent: 'triage',
-    model: { base_url, model: 'test-model' },
+    model: { base_url, model: 'test-model', thoughts: 'none' },
     members: {
       triage: { prompt: 'I am triage.', navigates_to: ['refunds', 'human'], description: 'Finds out what it is about' },
       refunds: {

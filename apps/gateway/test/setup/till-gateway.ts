@@ -8,18 +8,18 @@ import type { KilledGateway } from './killed-gateway.ts'
 import { openKilledGateway } from './killed-gateway.ts'
 import { call, lastOf, replyWith } from './swarm-gateway.ts'
 
-/** A shop whose model calls a tool that has to be allowed first, and that writes down when it begins and when it is done. */
+/** A shop whose model calls a tool that needs permission, and that records when it begins and when it is done. */
 export interface TillGateway extends KilledGateway {
   post(text: string): Promise<{ readonly objectId: string }>
-  /** What was said of the till, to a post. */
+  /** Returns the answers to a post that repeat the till's result. */
   answersTo(objectId: string): readonly string[]
-  /** The tool has run for an order once at most, and the answer says no more than is known; what it says. */
+  /** Checks that the tool has run for an order at most once, and that the answer claims no more than is known. Returns the claim. */
   expectOneRing(order: string, answer: string): 'made' | 'unknown'
-  /** What the tool has written down, a line each. */
+  /** Returns the lines that the tool has recorded. */
   rings(): readonly string[]
 }
 
-/** `shop`: of the agent's configuration. */
+/** Opens the gateway. `shop` is added to the agent's configuration. */
 export async function openTillGateway(shop: Readonly<Record<string, unknown>>): Promise<TillGateway> {
   const model = await openModelServer(request => {
     const last = lastOf(request)

@@ -8,18 +8,18 @@ import { expect, vi } from 'vitest'
 import type { TestGateway } from './gateway.ts'
 import { gatewayOrigin, openTestGateway } from './gateway.ts'
 
-/** A gateway with its chat open for two people, who are known by their tokens. */
+/** A gateway whose chat is open to two people, whom it knows by their tokens. */
 export interface WebGateway {
   readonly gateway: TestGateway
   call(path: string, init?: RequestInit & { as?: ChatPerson }): Promise<Response>
-  /** With a JSON body; the answer's status and JSON. */
+  /** Sends a request with a JSON body. Returns the answer's status and JSON. */
   ask(method: string, path: string, body?: unknown, as?: ChatPerson): Promise<{ status: number; json: JsonAnswer }>
   postRun(body: object | string | Uint8Array, headers?: Record<string, string>, as?: ChatPerson): Promise<Response>
-  /** One message of a person's; where it is not said otherwise in a thread of its own. */
-  say(content: unknown, place?: RunIds): Promise<BaseEvent[]>
+  /** Sends one message of a person's, in a thread of its own unless `ids` names one. */
+  say(content: unknown, ids?: RunIds): Promise<BaseEvent[]>
   readHistory(threadId: string, query?: string): Promise<readonly HistoryRow[]>
   upload(bytes: Uint8Array, fields?: { fileName?: string; threadId?: string }): Promise<UploadedFile>
-  /** An address of the gateway's own as it is reached here. */
+  /** Returns the address at which a test can reach a URL of the gateway. */
   local(url: string): string
   close(): Promise<void>
 }
@@ -53,20 +53,20 @@ interface UploadedFile {
 }
 
 const tokenOf = (who: ChatPerson) => `token-of-${who}-for-the-tests`
-/** Of the configuration, beside the chat's own; in a world that may have further hosts. */
+/** Settings beside the chat's own, or a function that returns them and may add further hosts to the simulation. */
 export type Overrides = Record<string, unknown> | ((simulation: Simulation) => Record<string, unknown>)
 const chatter = { agents: { chat: { use: '../agents/chat/chatter.ts' } }, default_agent: 'chat' }
 
 let count = 0
-/** Of no form that a test writes itself, as in `thread-123`. */
+/** Returns a unique name, in a form that no test writes itself: tests write `thread-123`. */
 export const uniqueName = (what: string) => `${what}-no-${++count}`
 
 export async function openWebGateway(web: object = {}, overrides: Overrides = {}): Promise<WebGateway> {
   const people = ['ann', 'bob'] as const
   const tokens = people.map(who => ({ name: who, sha256: hash('sha256', tokenOf(who)) }))
   const gateway = await openTestGateway(simulation => {
-    const more = typeof overrides === 'function' ? overrides(simulation) : overrides
-    return { web: { enabled: true, auth: { tokens }, ...web }, ...chatter, ...more }
+    const settings = typeof overrides === 'function' ? overrides(simulation) : overrides
+    return { web: { enabled: true, auth: { tokens }, ...web }, ...chatter, ...settings }
   })
 
   const call: WebGateway['call'] = (path, { as = 'ann', ...init } = {}) => {
@@ -112,7 +112,7 @@ export async function openWebGateway(web: object = {}, overrides: Overrides = {}
   }
 }
 
-/** The events of a stream as they came, each checked by the schemas of AG-UI 1.0, and all of them by the real client. */
+/** Returns the events of a stream as they arrived, after a check of each with the schemas of AG-UI 1.0, and of all with the real client. */
 export async function readEvents(response: Response): Promise<BaseEvent[]> {
   expect(response.status).toBe(200)
   const text = await response.text()
@@ -121,7 +121,7 @@ export async function readEvents(response: Response): Promise<BaseEvent[]> {
   return events
 }
 
-/** C-13: the client refuses a stream that breaks a rule, and says what it has left out of one. */
+/** Checks a stream with the real client (C-13), which rejects one that breaks a rule, and warns about the parts that it has left out. */
 export async function judgeStream(text: string, events: readonly BaseEvent[]): Promise<void> {
   const { threadId, runId } = events[0] as unknown as { readonly threadId: string; readonly runId: string }
   const headers = { 'content-type': 'text/event-stream' }
@@ -135,7 +135,7 @@ export async function judgeStream(text: string, events: readonly BaseEvent[]): P
   expect(seen).toEqual(typesOf(events))
 }
 
-/** C-13: what the client has to say of a stream that it follows, such as what it has left out of it. */
+/** Runs a client (C-13), and expects no warnings about the stream that it follows, such as about parts that it has left out. */
 export async function withoutWarnings<Result>(run: () => Promise<Result>): Promise<Result> {
   const warnings = [vi.spyOn(console, 'warn'), vi.spyOn(console, 'error')]
   const result = await run()
@@ -150,7 +150,7 @@ export function parseEvents(text: string): BaseEvent[] {
 
 export const typesOf = (events: readonly BaseEvent[]) => events.map(({ type }) => type as string)
 
-/** The events of a run in which one piece of text is said, and its end. */
+/** Returns the event types of a run with one chunk of text, and its end. */
 export const typesOfSpokenRun = (end: 'RUN_FINISHED' | 'RUN_ERROR') => [
   'RUN_STARTED',
   'STEP_STARTED',

@@ -1,13 +1,14 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { MessageRecord } from '@postern/core'
+import type { ApiOutput } from '@postern/operator/commands'
+import { printCatalogue, sendSimulated } from '@postern/operator/views'
+import type { MessageRecord } from '@postern/pipeline'
 import type { CatalogueEntry } from '@postern/simulation'
 import { simulationCatalogue } from '@postern/simulation/catalogue'
 import { isLongRun } from '@postern/testing/scale'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { ApiOutput } from '../../src/commands/context.ts'
-import { printCatalogue, sendSimulated } from '../../src/commands/send/view.ts'
+import { resolveChannelAlias } from '../../src/channels.ts'
 import type { ConfigFile } from '../../src/config/read-config.ts'
 import { readConfigFile } from '../../src/config/read-config.ts'
 import { createLog } from '../../src/observe/log.ts'
@@ -51,15 +52,16 @@ const send = async (entry: Partial<CatalogueEntry>, text = 'hello there') => {
   return (await ask<Sent>('/simulation/send', { to: 'echo', text, ...request })).json
 }
 
-/** Codes as the peer sees them: a member of the problem, the reason of a JSON-RPC error, the words of an SMTP reply. */
+/** The refusal codes as the peer sees them: a member of the problem, the reason of a JSON-RPC error, the text of an SMTP reply. */
 const peerWords: Readonly<Record<string, RegExp>> = {
   unsigned: /"code":"unsigned"|credentials are missing/,
-  signature_invalid: /"code":"signature_invalid"|Cannot verify token|expected one Bearer token/,
+  signature_invalid: /"code":"signature_invalid"|Cannot verify token|is not a signed JWT/,
   signer_mismatch: /"code":"signer_mismatch"/,
   expired: /"code":"expired"|it is expired/,
   too_large: /"code":"too_large"|REQUEST_TOO_LARGE|^552 5\.3\.4/,
   malformed: /"code":"malformed"|INVALID_PARAMS|PARSE_ERROR|^554 5\.6\.0/,
   no_recipient: /"code":"no_recipient"|NOT_FOUND|^550 5\.1\.1/,
+  run_repeated: /"code":"run_repeated"/,
   forbidden: /^550 5\.7\.1/,
 }
 
@@ -82,7 +84,7 @@ async function check({ expected, ...entry }: CatalogueEntry): Promise<void> {
   }
 }
 
-/** In `npm test` those that have something new: an outcome of their sender, or of a fault or visibility of their channel. */
+/** Selects for `npm test` the entries with something new: an outcome of their sender, or of a fault or visibility of their channel. */
 function drawEntries(entries: readonly CatalogueEntry[]): readonly CatalogueEntry[] {
   if (isLongRun) return entries
   const seen = new Set<string>()
@@ -127,8 +129,8 @@ describe('the simulation refuses an unknown request with the list of known ones'
     [{ from: 'mallory@evil.test', fault: 'forged' }, /not "forged"/],
     [{ fault: 'unheard_of' }, /"fault" must be one of unsigned/],
     [{ visibility: 'secret' }, /"visibility" must be one of public/],
-    [{ colour: 'red' }, /there is no member "colour"; use via, to, text, from/],
-    [{ via: 'pigeon' }, /"via" must be one of activitypub, a2a, email/],
+    [{ colour: 'red' }, /there is no member "colour"; use via, to, text, files, from/],
+    [{ via: 'pigeon' }, /"via" must be one of activitypub, a2a, email, web/],
   ])('%j', async (members, detail) => {
     const request = { via: 'activitypub', to: 'echo', text: 'hello', ...members }
     const { status, json } = await ask<{ detail: string }>('/simulation/send', request)
@@ -150,7 +152,8 @@ describe('postern send', () => {
     process.exitCode = undefined
     return { text: printed.join('\n'), exitCode }
   }
-  const sending = (request: Parameters<typeof sendSimulated>[1]) => run(output => sendSimulated(output, request))
+  const sending = (request: Parameters<typeof sendSimulated>[1]) =>
+    run(output => sendSimulated(output, request, resolveChannelAlias))
 
   test('ends with 0 when the gateway refuses a fault as the catalogue says, and shows the answer', async () => {
     const request = { via: 'activitypub', to: 'echo', text: 'hello', from: 'bob@snac.test', fault: 'unsigned' }
@@ -173,7 +176,8 @@ describe('postern send', () => {
   })
 
   test('--list shows what there is, or the part that is named', async () => {
-    const list = (words: Parameters<typeof printCatalogue>[1]) => run(output => printCatalogue(output, words))
+    const list = (words: Parameters<typeof printCatalogue>[1]) =>
+      run(output => printCatalogue(output, words, resolveChannelAlias))
     const { text } = await list({ via: 'email', fault: 'forged' })
     expect(text).toMatch(/email +bob@quarantine\.test +forged +kept without an answer \(dmarc_quarantine\)/)
     expect(text).not.toMatch(/activitypub|unsigned/)

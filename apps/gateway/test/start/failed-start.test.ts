@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { createGatewayProcess } from '../setup/gateway-process.ts'
 import { mountSmallDisk } from '../setup/small-disk.ts'
 
-/** What a gateway with this configuration says when it cannot start. */
+/** Starts a gateway with these changes to its configuration, and returns the error when it cannot start. */
 async function failToStart(changed: object): Promise<string> {
   const directory = mkdtempSync(join(tmpdir(), 'postern-start-'))
   const config = join(directory, 'postern.config.json')
@@ -47,7 +47,7 @@ test('so does one with a used mail port', async () => {
 
 test('so does one that cannot make its data directory', async () => {
   expect(await failToStart({ data: '/dev/null' })).toContain(
-    'the gateway ended with 1: data: "/dev/null" cannot be made a directory. Name a directory that exists or can be made.\n',
+    'the gateway ended with 1: data: "/dev/null" cannot be made a directory. Name a directory that exists or that can be created.\n',
   )
 })
 
@@ -84,7 +84,7 @@ test('so does one whose disk is full', async () => {
   if (!disk) return
   onTestFinished(() => disk.remove())
   disk.fill()
-  // The database is the first thing written where the token is configured, and is kept there otherwise.
+  // The database is the first file written if the token is configured; otherwise the token is written first, and stored there.
   for (const token of [{}, { operator_token: 'of the tests' }]) await checkFullDisk({ data: disk.directory, ...token })
 }, 60_000)
 

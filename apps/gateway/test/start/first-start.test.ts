@@ -6,10 +6,10 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { createDocsFolder } from '../docs/folder.ts'
 import { createGatewayProcess } from '../setup/gateway-process.ts'
 
-// Each step is a process of its own, and a busy machine starts them slowly.
+// Each step is a process of its own, and a busy machine starts processes slowly.
 vi.setConfig({ testTimeout: 240_000 })
 
-// What people meet in their first minutes: their own folder, with or without files, and the program in it.
+// These tests go through the first minutes of a user: a folder of their own, with or without files, and the program in it.
 
 const program = fileURLToPath(new URL('../../bin/postern.mjs', import.meta.url))
 
@@ -143,7 +143,7 @@ test('"dev" names an agent file that does not load with file, line and column', 
 
 const loader = new URL('../../../../packages/agents/src/modules/import-module.ts', import.meta.url).href
 
-/** What Node says of each, outside of the tests' own module loader; one process for all. */
+/** Returns a script that loads each agent file outside of the tests' own module loader and prints the error; one process does for all. */
 const loadEach = (names: readonly string[]) => `
   import { importModule } from ${JSON.stringify(loader)}
   for (const name of ${JSON.stringify(names)}) {

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { PassThrough, Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { askForProject, describeProject, writeProject } from '../../src/commands/init/project.ts'
 import { configSchema } from '../../src/config/schema.ts'
 import { resolveSecrets } from '../../src/config/secrets.ts'
+import { askForProject, describeProject, writeProject } from '../../src/init/project.ts'
 
 let folder: string
 beforeEach(() => {
@@ -27,24 +27,24 @@ describe('the project that init writes', () => {
     expect(configSchema.parse(value)).toMatchObject({ origin: answers.origin, default_agent: 'till' })
   })
 
-  test('is of modules, keeps secrets and data out of git, and has a test', () => {
+  test('uses ES modules, keeps secrets and data out of git, and has a test', () => {
     expect(JSON.parse(read('package.json'))).toMatchObject({ type: 'module', private: true })
     expect(read('.gitignore').split('\n')).toEqual(expect.arrayContaining(['.env', '.postern/', 'node_modules/']))
     expect(read('.env.example')).toMatch(/^OPERATOR_TOKEN=$/m)
     expect(read('agents/till.test.ts')).toContain('postern/testing')
   })
 
-  test('names the versions of tools that the tests of this release used', () => {
+  test('depends on the same versions of tools as this repository', () => {
     const { devDependencies } = JSON.parse(read('package.json'))
     const root = JSON.parse(readFileSync(join(import.meta.dirname, '../../../../package.json'), 'utf8'))
     for (const [name, version] of Object.entries(devDependencies)) expect(root.devDependencies[name]).toBe(version)
   })
 })
 
-test('writeProject() writes nothing at all if one of the files is there, and names it', () => {
+test('writeProject() writes nothing if one of the files exists already, and names that file', () => {
   writeFileSync(join(folder, 'package.json'), '{}')
   expect(() => writeProject(folder, describeProject(answers))).toThrow(
-    /package\.json is there already\. Name an empty folder/,
+    /package\.json exists already\. Name an empty folder/,
   )
   expect(readdirSync(folder)).toEqual(['package.json'])
   expect(readFileSync(join(folder, 'package.json'), 'utf8')).toBe('{}')
@@ -53,15 +53,15 @@ test('writeProject() writes nothing at all if one of the files is there, and nam
 describe('askForProject()', () => {
   const sink = () => new Writable({ write: (_chunk, _encoding, done) => done() })
 
-  test('takes the defaults where nobody is at a terminal', async () => {
+  test('takes the defaults if the input is not a terminal', async () => {
     const given = await askForProject({}, { input: new PassThrough(), output: sink() })
     expect(given).toEqual({ agent: 'desk', origin: 'https://agents.example' })
   })
 
   test.each([
-    [{ agent: 'Desk!' }, /"Desk!" is no name of an agent/],
-    [{ origin: 'http://agents.example' }, /is no https origin/],
-    [{ origin: 'https://agents.example/x' }, /is no https origin/],
+    [{ agent: 'Desk!' }, /"Desk!" is not a name of an agent/],
+    [{ origin: 'http://agents.example' }, /is not an https origin/],
+    [{ origin: 'https://agents.example/x' }, /is not an https origin/],
   ])('refuses the options %o, and says what is wrong', async (options, words) => {
     await expect(askForProject(options, { input: new PassThrough(), output: sink() })).rejects.toThrow(words)
   })
@@ -70,8 +70,8 @@ describe('askForProject()', () => {
     const input = Object.assign(new PassThrough(), { isTTY: true })
     const output = new PassThrough()
     const asking = askForProject({}, { input, output })
-    // Readline loses lines that come before their question.
-    const prompts = ['Name of the first agent (desk): ', 'is no name', 'Where the gateway will be reached']
+    // Readline drops lines that arrive before their question, so each line waits for its prompt.
+    const prompts = ['Name of the first agent (desk): ', 'is not a name', 'Public address of the gateway']
     const typed = ['No Name\n', 'till\n', '\n']
     let shown = ''
     output.on('data', chunk => {

@@ -13,16 +13,18 @@ import { createGatewayProcess } from '../setup/gateway-process.ts'
 const program = fileURLToPath(new URL('../../bin/postern.mjs', import.meta.url))
 const apiKey = 'the-key-of-the-tests'
 
-interface Place extends GatewayProcess {
+interface BackupGateway extends GatewayProcess {
   readonly directory: string
+  /** Changes the configuration file. */
+  configure(changes: object): void
   postern(...words: readonly string[]): Promise<{ readonly status: number; readonly text: string }>
   ask(path: string): Promise<Record<string, unknown>>
-  /** The status of the task by which a file is sent to the agent. */
+  /** Sends a file to the agent. Returns the status of the task. */
   sendFile(id: string, bytes: Uint8Array): Promise<string>
 }
 
-/** A production gateway with one agent and a data folder of its own. */
-async function openPlace(more: object = {}): Promise<Place> {
+/** Opens a gateway in production mode with one agent and a data folder of its own. */
+async function openGateway(overrides: object = {}): Promise<BackupGateway> {
   const directory = mkdtempSync(join(tmpdir(), 'postern-backup-'))
   const port = await findFreePort()
   const path = join(directory, 'postern.config.json')
@@ -33,7 +35,7 @@ async function openPlace(more: object = {}): Promise<Place> {
     operator_token: operatorToken,
     agents: { echo: { use: 'builtin:echo' } },
     a2a: { auth: { api_keys: [{ name: 'tester', sha256: hash('sha256', apiKey) }] } },
-    ...more,
+    ...overrides,
   }
   writeFileSync(path, JSON.stringify(config))
   const gateway = createGatewayProcess(path)
@@ -45,6 +47,7 @@ async function openPlace(more: object = {}): Promise<Place> {
   return {
     ...gateway,
     directory,
+    configure: changes => writeFileSync(path, JSON.stringify({ ...config, ...changes })),
     postern: (...words) => tryCommand(process.execPath, [program, '--config', path, ...words]),
     async ask(route) {
       const answer = await fetch(`${url}${route}`, { headers: { authorization: `Bearer ${operatorToken}` } })
@@ -66,20 +69,21 @@ async function openPlace(more: object = {}): Promise<Place> {
 }
 
 test('a command backs up a running gateway, and another one goes on from there with its keys, messages and files', async () => {
-  const one = await openPlace()
+  const one = await openGateway()
   await one.start()
   const bytes = Buffer.from('a file\n'.repeat(60_000))
   expect(await one.sendFile('m1', bytes)).toMatch(/^200 .*TASK_STATE_COMPLETED/)
   const keys = await one.ask('/operator/api/keys')
   const folder = join(one.directory, 'backup')
+  // The backup has the database and the raw bytes, which contain the file.
   const taken = await one.postern('backup', folder)
-  expect(taken).toMatchObject({ status: 0, text: expect.stringMatching(/^Backed up to .*: 3 files, /) })
+  expect(taken).toMatchObject({ status: 0, text: expect.stringMatching(/^Backed up to .*: 2 files, /) })
   expect(await one.sendFile('m2', bytes)).toMatch(/^200 /)
   expect((await one.postern('restore', folder, '--replace')).text).toContain('another gateway is running')
-  expect((await one.postern('restore', folder, '--check')).text).toMatch(/ is whole: 3 files, /)
+  expect((await one.postern('restore', folder, '--check')).text).toMatch(/ is complete: 2 files, /)
   await one.stop()
 
-  const two = await openPlace()
+  const two = await openGateway()
   const restored = await two.postern('restore', folder, '--json')
   expect(restored.status, restored.text).toBe(0)
   expect(JSON.parse(restored.text)).toEqual(JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')))
@@ -91,22 +95,70 @@ test('a command backs up a running gateway, and another one goes on from there w
   expect((await two.postern('doctor')).text).toContain('its pages are sound')
 }, 120_000)
 
+/** Rotates the keys. Returns the published names of the newest ones. */
+async function rotateKeys(gateway: BackupGateway): Promise<readonly string[]> {
+  const { text } = await gateway.postern('keys', 'rotate', '--json')
+  return (JSON.parse(text) as { readonly keys: readonly { readonly id: string }[] }).keys.map(({ id }) => id)
+}
+
+test('after a restore new keys take no name of the time since the backup, also for an agent that the backup lacks', async () => {
+  const gateway = await openGateway()
+  const echo = { use: 'builtin:echo' }
+  await gateway.start()
+  const folder = join(gateway.directory, 'backup')
+  await gateway.postern('backup', folder)
+  await gateway.stop()
+  gateway.configure({ agents: { echo, desk: echo } })
+  await gateway.start()
+  const listed = (await gateway.ask('/operator/api/keys')).keys as readonly { readonly id: string }[]
+  const used = [...(await rotateKeys(gateway)), ...listed.map(({ id }) => id)]
+  expect(used.filter(id => id.includes('/agents/desk#main-key'))).toHaveLength(2)
+  await gateway.stop()
+  expect((await gateway.postern('restore', folder, '--replace')).status).toBe(0)
+  await gateway.start()
+  const after = (await gateway.ask('/operator/api/keys')).keys as readonly { readonly id: string }[]
+  const ownKeys = after.map(({ id }) => id).filter(id => id.includes('/agents/desk#'))
+  expect(ownKeys).toHaveLength(2)
+  expect([...ownKeys, ...(await rotateKeys(gateway))].filter(id => used.includes(id))).toEqual([])
+}, 120_000)
+
+test('a restored gateway forgets people again who left after the backup, and they may write again', async () => {
+  const gateway = await openGateway()
+  await gateway.start()
+  expect(await gateway.sendFile('m1', Buffer.from('words of the tester'))).toMatch(/^200 /)
+  const folder = join(gateway.directory, 'backup')
+  await gateway.postern('backup', folder)
+  const { items } = (await gateway.ask('/operator/api/messages')) as { readonly items: readonly { sender: string }[] }
+  const [{ sender = '' } = {}] = items
+  expect((await gateway.postern('forget', sender)).text).toContain('deleted 1 message')
+  const list = readFileSync(join(gateway.directory, 'data', 'forgotten'), 'utf8')
+  expect(list).not.toContain('tester')
+  await gateway.stop()
+  expect((await gateway.postern('restore', folder, '--replace')).status).toBe(0)
+  await gateway.start()
+  expect(await gateway.ask('/operator/api/messages')).toMatchObject({ items: [] })
+  expect(await gateway.sendFile('m2', Buffer.from('words of later'))).toMatch(/^200 /)
+  await gateway.stop()
+  await gateway.start()
+  expect(await gateway.ask('/operator/api/messages')).toMatchObject({ items: [{ id: 'm2' }] })
+}, 120_000)
+
 test('a backup without a database, and of a damaged one, ends with 1 and a sentence', async () => {
-  const place = await openPlace()
-  const folder = join(place.directory, 'backup')
-  const none = await place.postern('backup', folder)
+  const gateway = await openGateway()
+  const folder = join(gateway.directory, 'backup')
+  const none = await gateway.postern('backup', folder)
   expect(none).toMatchObject({ status: 1, text: expect.stringMatching(/^data: there is no database ".*postern.db"/) })
-  expect(existsSync(join(place.directory, 'data'))).toBe(false)
-  const unread = await place.postern('restore', folder)
+  expect(existsSync(join(gateway.directory, 'data'))).toBe(false)
+  const unread = await gateway.postern('restore', folder)
   expect(unread).toMatchObject({ status: 1, text: expect.stringMatching(/^backup: there is no backup in /) })
 })
 
 test('for PostgreSQL both say what to run instead, without the password', async () => {
-  const place = await openPlace({ store: 'postgres://postern:hunter2@db.test/postern' })
-  const backup = await place.postern('backup', 'x')
+  const gateway = await openGateway({ store: 'postgres://postern:hunter2@db.test/postern' })
+  const backup = await gateway.postern('backup', 'x')
   expect(backup.status).toBe(1)
   expect(backup.text).toContain('pg_dump --format=custom --schema=postern')
-  const restore = await place.postern('restore', 'x')
+  const restore = await gateway.postern('restore', 'x')
   expect(restore.text).toContain("--dbname='postgres://postern@db.test/postern'")
   expect(backup.text + restore.text).not.toContain('hunter2')
 })

@@ -2,16 +2,17 @@ import { createHmac } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { DoctorReport } from '@postern/operator'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { gatewayOrigin, operatorToken } from '../setup/gateway.ts'
 import type { WebGateway } from '../setup/web-gateway.ts'
 import { jpeg, openWebGateway, uniqueName } from '../setup/web-gateway.ts'
 
-// Files of people that lie elsewhere: in a project whose signed URLs count, and in a bucket that speaks S3.
+// These tests cover files of people on other hosts: in a project with accepted signed URLs, and in a bucket that speaks S3.
 
 const project = 'https://xxx.supabase.co'
 const jwtSecret = 'the secret of that project, long enough'
-const seedPlace = { bucket: 'agent-files', path: 'agent-inputs/u/t/r/img.jpg' }
+const seedLocation = { bucket: 'agent-files', path: 'agent-inputs/u/t/r/img.jpg' }
 
 interface Asked {
   readonly host: string
@@ -20,7 +21,7 @@ interface Asked {
   readonly body: Buffer
 }
 
-/** Whatever host it is taken for, it remembers what it was asked. */
+/** Opens a server that answers for any host name, and remembers every request. */
 async function openHost(answer: (asked: Asked) => { readonly status: number; readonly body?: Uint8Array | undefined }) {
   const asked: Asked[] = []
   const server = createServer(async (request, response) => {
@@ -42,16 +43,20 @@ async function readAll(request: IncomingMessage): Promise<Buffer> {
 
 const encodePath = (path: string) => path.split('/').map(encodeURIComponent).join('/')
 
-function signUrl(place: typeof seedPlace, { secret = jwtSecret, from = project, seconds = 60 } = {}) {
-  const claims = { url: `${place.bucket}/${place.path}`, exp: Math.floor(Date.now() / 1000) + seconds }
+function signUrl(
+  location: typeof seedLocation,
+  { secret = jwtSecret, from = project, seconds = 60, ends = true } = {},
+) {
+  const exp = Math.floor(Date.now() / 1000) + seconds
+  const claims = { url: `${location.bucket}/${location.path}`, ...(ends && { exp }) }
   const signed = [{ alg: 'HS256' }, claims]
     .map(part => Buffer.from(JSON.stringify(part)).toString('base64url'))
     .join('.')
   const token = `${signed}.${createHmac('sha256', secret).update(signed).digest('base64url')}`
-  return `${from}/storage/v1/object/sign/${place.bucket}/${encodePath(place.path)}?token=${token}`
+  return `${from}/storage/v1/object/sign/${location.bucket}/${encodePath(location.path)}?token=${token}`
 }
 
-/** The original format's example, with its address. */
+/** Returns the original format's example, with this address. */
 const seedBody = (url: string, part: object = { type: 'binary', mimeType: 'image/jpeg', url }) => ({
   threadId: 'thread-123',
   runId: uniqueName('run'),
@@ -81,7 +86,7 @@ describe('a project whose signed URLs count', () => {
   }
 
   test('C-02, C-03, C-04: the original example, word for word, stores what the original stores; so does a part of 1.0', async () => {
-    const url = signUrl(seedPlace)
+    const url = signUrl(seedLocation)
     const image = { type: 'image', source: { type: 'url', value: url, mimeType: 'image/jpeg' } }
     const bodies = [seedBody(url), { ...seedBody(url, image), threadId: 'thread-124' }]
     for (const body of bodies) {
@@ -92,18 +97,18 @@ describe('a project whose signed URLs count', () => {
         seq: 1,
         role: 'user',
         content: '帮我看看这张图',
-        metadata: { run_id: body.runId, user_message_attachments: { ...seedPlace, mime_type: 'image/jpeg' } },
+        metadata: { run_id: body.runId, user_message_attachments: { ...seedLocation, mime_type: 'image/jpeg' } },
         timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/),
       })
     }
-    // Fetched once, and kept: the project may forget it.
+    // The file is fetched once and stored, so the project may delete it.
     expect(host.asked).toHaveLength(1)
-    const { json } = await web.ask('GET', `/api/v1/agent/attachments/signed-url?${new URLSearchParams(seedPlace)}`)
-    expect(json).toMatchObject(seedPlace)
+    const { json } = await web.ask('GET', `/api/v1/agent/attachments/signed-url?${new URLSearchParams(seedLocation)}`)
+    expect(json).toMatchObject(seedLocation)
     expect(Buffer.from(await (await fetch(web.local(json.url))).arrayBuffer())).toEqual(jpeg)
     const other = await web.ask(
       'GET',
-      `/api/v1/agent/attachments/signed-url?${new URLSearchParams(seedPlace)}`,
+      `/api/v1/agent/attachments/signed-url?${new URLSearchParams(seedLocation)}`,
       undefined,
       'bob',
     )
@@ -122,24 +127,26 @@ describe('a project whose signed URLs count', () => {
     'C-08: the path %s survives, there and back',
     async path => {
       const threadId = uniqueName('thread')
-      const place = { bucket: 'agent-files', path }
-      await post({ ...seedBody(signUrl(place)), threadId })
+      const location = { bucket: 'agent-files', path }
+      await post({ ...seedBody(signUrl(location)), threadId })
       const [first] = await web.readHistory(threadId)
-      expect(first?.metadata.user_message_attachments).toEqual({ ...place, mime_type: 'image/jpeg' })
+      expect(first?.metadata.user_message_attachments).toEqual({ ...location, mime_type: 'image/jpeg' })
       expect(host.asked.at(-1)?.url.split('?')[0]).toBe(`/storage/v1/object/sign/agent-files/${encodePath(path)}`)
-      const { json } = await web.ask('GET', `/api/v1/agent/attachments/signed-url?${new URLSearchParams(place)}`)
-      expect([json.bucket, json.path]).toEqual([place.bucket, place.path])
+      const { json } = await web.ask('GET', `/api/v1/agent/attachments/signed-url?${new URLSearchParams(location)}`)
+      expect([json.bucket, json.path]).toEqual([location.bucket, location.path])
       expect((await fetch(web.local(json.url))).status).toBe(200)
     },
   )
 
-  test('C-09: the gateway never fetches an invalid URL: forged, expired, of another place or host, or leading elsewhere', async () => {
+  test('C-09: the gateway never fetches an invalid URL: forged, expired, endless, of another path or host, or leading elsewhere', async () => {
     const before = host.asked.length
-    const good = signUrl({ ...seedPlace, path: 'a/new.jpg' })
+    const good = signUrl({ ...seedLocation, path: 'a/new.jpg' })
     const bad = [
-      signUrl(seedPlace, { secret: 'another secret, which is just as long' }),
-      signUrl({ ...seedPlace, path: 'late.jpg' }, { seconds: -5 }),
-      signUrl({ ...seedPlace, path: 'b.jpg' }, { from: 'https://elsewhere.example' }),
+      signUrl(seedLocation, { secret: 'another secret, which is just as long' }),
+      signUrl({ ...seedLocation, path: 'late.jpg' }, { seconds: -5 }),
+      signUrl({ ...seedLocation, path: 'endless.jpg' }, { ends: false }),
+      good.replace('/sign/agent-files/', '/sign/other-files/'),
+      signUrl({ ...seedLocation, path: 'b.jpg' }, { from: 'https://elsewhere.example' }),
       good.replace('/new.jpg', '/other.jpg'),
       good.replace('a/new.jpg', 'a/../new.jpg'),
       good.replace('a/new.jpg', 'a/%2e%2e/new.jpg'),
@@ -155,10 +162,17 @@ describe('a project whose signed URLs count', () => {
   })
 
   test('C-07: nobody else can use the file of a person by the same URL', async () => {
-    const url = signUrl(seedPlace)
-    const answer = await web.postRun({ ...seedBody(url), threadId: uniqueName('thread') }, {}, 'bob')
+    const url = signUrl(seedLocation)
+    const threadId = uniqueName('thread')
+    const answer = await web.postRun({ ...seedBody(url), threadId }, {}, 'bob')
     expect(answer.status).toBe(200)
-    expect(await answer.text()).not.toContain('image/jpeg')
+    expect(await answer.text()).toContain('RUN_FINISHED')
+    const [newest] = await web.gateway.messages()
+    const { message } = await web.gateway.show(`#${newest?.message}`)
+    expect(message.parts).toEqual([
+      expect.objectContaining({ kind: 'text', content: '帮我看看这张图' }),
+      { kind: 'link', url: url.split('?')[0] },
+    ])
   })
 })
 
@@ -184,7 +198,7 @@ test('an S3 bucket keeps uploads, gives them by our signed URLs, and loses delet
     const query = new URLSearchParams({ bucket: name_, path })
     expect((await web.ask('DELETE', `/api/v1/agent/attachments?${query}`)).json).toEqual({ deleted: true })
     expect(kept.size).toBe(0)
-    // Also where the bucket still has it, or tells nobody what it does not have.
+    // The file is refused even if the bucket still has it, or does not reveal what it lacks.
     kept.set(`/files/${name_}/${encodePath(path)}`, jpeg)
     expect((await fetch(web.local(file.url))).status).toBe(404)
     down.add('GET')
@@ -229,6 +243,29 @@ test('a second request deletes a file that an unreachable bucket could not delet
   }
 })
 
+test('after a change of the storage the doctor fails for the files of before, until they are where the gateway looks', async () => {
+  const { web, kept, storage, close } = await openBucketGateway()
+  const readFiles = async () => {
+    const { findings } = await web.gateway.ask<DoctorReport>('/doctor?only=store')
+    return findings.filter(({ id }) => id === 'store.files').map(({ verdict, message }) => `${verdict}: ${message}`)
+  }
+  try {
+    const file = await web.upload(jpeg)
+    expect(await readFiles()).toEqual(['ok: a file can be written, read and deleted'])
+    const lost = `failure: 1 of 1 checked files are not in the present storage; the database lists 1 files of "s3 ${storage.endpoint}/files"`
+    for (const changed of [{}, { storage: { ...storage, bucket: 'others' } }]) {
+      await web.gateway.restart({ web: { enabled: true, ...changed } })
+      expect(await readFiles()).toEqual([lost])
+      expect((await fetch(web.local(file.url))).status).toBe(404)
+    }
+    for (const [path, bytes] of [...kept]) kept.set(path.replace('/files/', '/others/'), bytes)
+    expect(await readFiles()).toEqual(['ok: a file can be written, read and deleted'])
+    expect((await fetch(web.local(file.url))).status).toBe(200)
+  } finally {
+    await close()
+  }
+}, 60_000)
+
 async function openBucketGateway() {
   const kept = new Map<string, Buffer>()
   const down = new Set<string>()
@@ -240,10 +277,11 @@ async function openBucketGateway() {
   })
   const endpoint = `http://127.0.0.1:${bucket.port}`
   const storage = { kind: 's3', endpoint, region: 'eu-1', bucket: 'files', access_key: 'key', secret_key: 'secret' }
-  const web = await openWebGateway({ storage }, { network: { allow_private: [endpoint] } })
+  // The storage is at a loopback address that only its configuration names.
+  const web = await openWebGateway({ storage })
   const close = async () => {
     await web.close()
     bucket.close()
   }
-  return { web, kept, down, close }
+  return { web, kept, down, storage, close }
 }

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { TestGateway } from '../setup/gateway.ts'
 import { eventually, gatewayOrigin, openTestGateway } from '../setup/gateway.ts'
 import { listTraces } from '../setup/traces.ts'
@@ -8,8 +8,12 @@ const tokens = { ann: 'token-of-ann-for-the-tests', bob: 'token-of-bob-for-the-t
 const limits = { threads_per_owner: 4, entries_per_owner: 12, bytes_per_owner: 40_000 }
 
 let gateway: TestGateway
+/** The gateway's clock runs ahead of the machine's by this much, so that no test waits for the end of a period, or comes too late for it. */
+let aheadMs = 0
 
 beforeAll(async () => {
+  const { now } = Date
+  vi.spyOn(Date, 'now').mockImplementation(() => now() + aheadMs)
   const auth = { tokens: Object.entries(tokens).map(([name, token]) => ({ name, sha256: hash('sha256', token) })) }
   const agents = { chat: { use: '../agents/chat/chatter.ts' } }
   gateway = await openTestGateway(() => ({ web: { enabled: true, auth, limits }, agents, default_agent: 'chat' }))
@@ -110,11 +114,14 @@ describe('the quota of one owner', () => {
   })
 
   test('an ended session frees its quota when its owner looks or deletes it', async () => {
-    const expires_at = new Date(Date.now() + 10_000).toISOString()
+    const expires_at = new Date(Date.now() + 3_600_000).toISOString()
     const { json: session } = await call('POST', '/v1/sessions', { agent_slug: 'short', expires_at })
     const { json: other } = await call('POST', '/v1/sessions', { agent_slug: 'short 2', expires_at })
     const before = (await readUsage()).used.threads ?? 0
-    while (Date.now() <= Date.parse(expires_at)) await new Promise(resolve => setTimeout(resolve, 20))
+    aheadMs = 3_600_001
+    onTestFinished(() => {
+      aheadMs = 0
+    })
     await call('DELETE', `/v1/sessions/${session.session_id}`)
     expect((await readUsage()).used.threads).toBe(before - 1)
     const { json } = await call('GET', '/v1/sessions')
@@ -169,7 +176,7 @@ describe('a chat that its owner deletes', () => {
   })
 
   test('belongs to its owner alone: another’s does not exist, and one from elsewhere stays', async () => {
-    await run('t-7', 'r-7')
+    await run('t-7', 'r-17')
     const foreign = await call('DELETE', '/api/v1/agent/threads/t-7', undefined, 'bob')
     expect(foreign).toMatchObject({ status: 404, json: { code: 'no_recipient' } })
     expect(await call('DELETE', '/v1/store/t-7', undefined, 'bob')).toMatchObject({ status: 404 })
@@ -182,13 +189,13 @@ describe('a chat that its owner deletes', () => {
   })
 
   test('breaks off its running run, and leaves nothing of it', async () => {
-    const going = run('t-8', 'r-9', 'wait')
+    const going = run('t-8', 'r-19', 'wait')
     await eventually(async () => (await readUsage()).used.entries === 2)
     await call('DELETE', '/api/v1/agent/threads/t-8')
     expect((await going).status).toBe(200)
     expect((await call('GET', '/api/v1/agent/history?threadId=t-8')).status).toBe(404)
     expect((await readUsage()).used.entries).toBe(1)
-    expect(listTraces(gateway.dataDir, 'm-r-9')).toEqual([])
+    expect(listTraces(gateway.dataDir, 'm-r-19')).toEqual([])
   })
 
   test('may begin anew under the same name', async () => {

@@ -1,14 +1,14 @@
 import { drawDelays } from '@postern/testing/scale'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { eventually } from '../setup/gateway.ts'
+import { eventually, gatewayOrigin } from '../setup/gateway.ts'
 import type { OperatorGateway } from '../setup/operator-gateway.ts'
 import { evesToken, openChat, openOperatorGateway, runChat } from '../setup/operator-gateway.ts'
 import type { SwarmGateway } from '../setup/swarm-gateway.ts'
 import { call, describeSwarm, nameOne, openSwarmChat, openSwarmGateway, replyWith } from '../setup/swarm-gateway.ts'
 
-// What goes wrong with a swarm when everything is done at once, in circles, or cut off.
+// These tests let a swarm do everything at once, go in circles, or stop in the middle.
 
-/** At these words, of this member alone: what its model says. */
+/** The model's answers to these words, for this member alone. */
 const moves: readonly (readonly [
   word: string,
   member: string | undefined,
@@ -37,7 +37,7 @@ describe('hand-overs', () => {
     })
     const policies = { secrets: { refuse_output: ['sesame'], message: 'That I may not say.', bans: true } }
     const open = describeSwarm(swarm.model.baseUrl)
-    await swarm.gateway.restart({ agents: { desk: open, strict: { ...open, policies } } })
+    await swarm.gateway.restart({ agents: { desk: open, strict: { ...open, policies, people: { link: true } } } })
   })
   afterAll(() => swarm.close())
   beforeEach(() => {
@@ -124,6 +124,17 @@ describe('hand-overs', () => {
     }
     expect(asked).toEqual([])
   })
+
+  test('"forget me" leaves a ban in force, and the operator who forgets the person lifts it', async () => {
+    const strict = openChatWith('strict')
+    await strict.run(nameOne('thread'), 'hand the secret over')
+    expect(await strict.run(nameOne('thread'), 'forget me')).toContain('Done: what you wrote to me')
+    expect(await strict.run(nameOne('thread'), 'good morning')).toContain('That I may not say.')
+    const { items } = await swarm.operate<{ items: readonly { subject: string }[] }>('/agents/strict/bans')
+    expect(items.map(({ subject }) => subject)).toEqual([expect.stringMatching(/^hmac:/)])
+    await swarm.operate('/owners/forget', { owner: `web:${JSON.stringify([gatewayOrigin, 'ann'])}` })
+    expect(await strict.run(nameOne('thread'), 'good morning')).toContain('triage heard good morning')
+  })
 })
 
 describe('an operator’s word', () => {
@@ -152,7 +163,7 @@ describe('an operator’s word', () => {
   test('at the end of the time either counts or is too late, never both', async () => {
     const ms = 5_000
     await gateway.swarm.gateway.restart({ requirements: { expires_after_hours: ms / 3_600_000 } })
-    // From 30 ms before the end of the time to 30 ms after it.
+    // The delays range from 30 ms before the time limit to 30 ms after it.
     const delays = drawDelays({ quick: 2, long: 5, lastMs: 60 })
     for (const [at, delayMs] of delays.entries()) {
       const { objectId, waiting } = await gateway.askForRefund(at % 2 === 0 ? 'desk' : 'shop')

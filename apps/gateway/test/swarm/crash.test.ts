@@ -7,11 +7,11 @@ import type { KilledGateway } from '../setup/killed-gateway.ts'
 import { openKilledGateway } from '../setup/killed-gateway.ts'
 import { call, lastOf, memberOf, replyWith } from '../setup/swarm-gateway.ts'
 
-// kill -9 in the middle of a turn of a swarm, after a hand-over and a tool that keeps something.
+// These tests run kill -9 in the middle of a swarm's turn, after a hand-over and a tool that stores something.
 
 let setup: KilledGateway
 let model: ModelServer
-/** Reached when the tool has run; the model says nothing more until it is asked again. */
+/** Resolves once the tool has run; the model then answers nothing until it is asked again. */
 let ran = Promise.withResolvers<void>()
 let isHeld = false
 
@@ -72,12 +72,12 @@ test('W-22: a killed turn has handed nothing over and stored nothing; its next t
     await setup.gateway.kill()
     await setup.gateway.start()
     const answer = await wordsOf(bread)
-    // From the beginning: who had the conversation at first is asked again.
+    // The turn starts over: the member that had the conversation first is asked again.
     await eventually(async () => model.requests.length >= before + 3)
     const again = model.requests.slice(before).map(({ body }) => String(body.messages[0]?.content).slice(0, 12))
     expect(again).toEqual(['I am seller.', 'I am clerk.\n', 'I am clerk.\n'])
     expect(answer).toContain('clerk: ')
-    // The conversation has it once; what all share was there at once, both times.
+    // The conversation has the item once; the items that everybody shares were stored at once, both times.
     expect(answer).toMatch(new RegExp(`items.{1,9}:.{1,9}bread.{1,9},.{1,9}sold.{1,9}:${round * 2},`))
     expect(answer).toContain(`1 of ${round * 2}`)
   }

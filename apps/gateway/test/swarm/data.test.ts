@@ -1,19 +1,19 @@
 import { hash } from 'node:crypto'
+import { printSwarmUsage } from '@postern/operator/views'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { printSwarmUsage } from '../../src/commands/swarm-usage/view.ts'
-import { writeRunFile } from '../../src/platform/run-file.ts'
 import { openOperatorClient } from '../../src/running/operator-client.ts'
+import { writeRunFile } from '../../src/system/run/run-file.ts'
 import { describeTestConfig, operatorToken } from '../setup/gateway.ts'
 import type { SwarmGateway } from '../setup/swarm-gateway.ts'
 import { annsToken, call, nameOne, openSwarmChat, openSwarmGateway, replyWith } from '../setup/swarm-gateway.ts'
 import { listTraces } from '../setup/traces.ts'
 
-// What tools of a swarm keep is bounded, ages, and goes with whoever's it is; what is the gateway's stays.
+// These tests check that data which the tools of a swarm store is bounded, expires, and is deleted with its owner, while data of the gateway stays.
 
 let swarm: SwarmGateway
 
 const limits = { conversation_bytes: 2_048, shared_records: 6, shared_bytes: 4_096 }
-const describePantry = (more: object = {}) => ({
+const describePantry = (overrides: object = {}) => ({
   use: 'swarm',
   default_agent: 'keeper',
   model: { base_url: swarm.model.baseUrl, model: 'test-model' },
@@ -26,7 +26,7 @@ const describePantry = (more: object = {}) => ({
   },
   storages: { notes: {}, orders: { shared: true }, stock: { shared: true, forgets: false } },
   data_limits: limits,
-  ...more,
+  ...overrides,
 })
 
 beforeAll(async () => {
@@ -53,7 +53,7 @@ const { run, begin } = openSwarmChat(
   'pantry',
 )
 
-/** What a tool says, called in a conversation. */
+/** Has the agent call a tool in a conversation, and returns the tool's result. */
 async function use(thread: string, tool: string, args: object): Promise<string> {
   const told = await run(thread, `${tool}|${JSON.stringify(args)}`)
   const deltas = [...told.matchAll(/"type":"TEXT_MESSAGE_CONTENT".*?"delta":("(?:[^"\\]|\\.)*")/g)]
@@ -77,12 +77,14 @@ interface Usage {
   readonly used: { readonly threads: number; readonly entries: number; readonly bytes: number }
   readonly kept: { readonly conversations: number; readonly bytes: number }
 }
-interface Room {
+interface UsedQuota {
   readonly records: number
   readonly bytes: number
 }
 const readShared = () =>
-  swarm.operate<{ readonly agent: string; readonly used: Room; readonly most: Room }>('/agents/pantry/swarm-usage')
+  swarm.operate<{ readonly agent: string; readonly used: UsedQuota; readonly most: UsedQuota }>(
+    '/agents/pantry/swarm-usage',
+  )
 
 describe('a conversation', () => {
   test('keeps a bounded amount in its states, storages and words, and always takes a smaller value', async () => {
@@ -97,7 +99,7 @@ describe('a conversation', () => {
     expect(await use(thread, 'put_item', { name: 'notes', id: 'a', length: 900 })).toBe('kept')
   })
 
-  test('counts for its person in the chat, and its data ends with the chat', async () => {
+  test('counts towards the quota of its person in the chat, and loses its data when the chat ends', async () => {
     const thread = nameOne('thread')
     const before = await ask<Usage>('/v1/usage')
     await use(thread, 'put_item', { name: 'notes', id: 'a', words: 'durian', length: 100 })
@@ -111,7 +113,7 @@ describe('a conversation', () => {
     expect(listTraces(swarm.gateway.dataDir, 'duriandurian')).toEqual([])
   })
 
-  test('a person whose chats keep more than the quota chats no further', async () => {
+  test('the gateway refuses further chats of a person whose data exceeds the quota', async () => {
     const { used } = await ask<Usage>('/v1/usage')
     const web = { ...webOf(), limits: { bytes_per_owner: used.bytes } }
     await swarm.gateway.restart({ web })
@@ -151,10 +153,10 @@ describe('what all conversations share', () => {
     const printed: string[] = []
     const openClient = () => openOperatorClient({ tree, baseDir: gateway.dataDir, missing: [], path: undefined })
     const output = { openClient, json: false, print: (text: string) => void printed.push(text) }
-    await printSwarmUsage(output, 'pantry')
+    await printSwarmUsage(output, { agent: 'pantry' })
     expect(printed.join('\n')).toMatch(/records +2 +6\n.*bytes +\d+ +4096/)
     await expect(swarm.operate('/agents/nobody/swarm-usage')).rejects.toThrow(
-      /404 .*Cannot show what is shared: there is no swarm of this name/,
+      /404 .*Cannot show swarm usage: there is no agent \\"nobody\\"/,
     )
   })
 
@@ -188,7 +190,7 @@ describe('what all conversations share', () => {
     expect((await ask<Usage>('/v1/usage')).kept).toEqual({ conversations: 0, bytes: 0 })
   })
 
-  test('disappears when nobody has written it for its whole time', async () => {
+  test('expires when nobody has written to it for its whole retention time', async () => {
     const storages = { orders: { shared: true, keep_days: 1 / 86_400 }, stock: { shared: true, forgets: false } }
     await swarm.gateway.restart({ agents: { pantry: describePantry({ storages }) } })
     const thread = nameOne('thread')

@@ -1,13 +1,13 @@
+import { CommandError } from '@postern/operator/commands'
+import { questionViews } from '@postern/operator/views'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { CommandError } from '../../src/commands/client.ts'
-import { answerListedQuestion, printQuestions } from '../../src/commands/questions/view.ts'
-import { writeRunFile } from '../../src/platform/run-file.ts'
 import { openOperatorClient } from '../../src/running/operator-client.ts'
+import { writeRunFile } from '../../src/system/run/run-file.ts'
 import { eventually, operatorToken } from '../setup/gateway.ts'
 import type { SwarmGateway } from '../setup/swarm-gateway.ts'
 import { call, openSwarmGateway, replyWith } from '../setup/swarm-gateway.ts'
 
-// A swarm behind one address, whole line: real sockets, real signatures, a model that answers by script.
+// These tests run a swarm behind one address from end to end: real sockets, real signatures, and a model that answers by script.
 
 let swarm: SwarmGateway
 let asked: string[] = []
@@ -142,14 +142,14 @@ test('W-26: the human also sees and answers the question at a terminal', async (
   const output = { openClient, json: false, print: (text: string) => void printed.push(text) }
   const answered = mention('Is somebody there at all?')
   const { id } = await awaitQuestion()
-  await printQuestions(output)
+  await questionViews.list(output, {})
   expect(printed.join('\n')).toMatch(
     new RegExp(`${id} +desk +human +@alice@mastodon\\.test .*Is somebody there at all\\?`),
   )
-  await answerListedQuestion(output, { id, text: 'At your service.' })
+  await questionViews.answer(output, { id, text: 'At your service.' })
   expect(printed.at(-1)).toBe(`${id}: answered`)
   expect((await answered).content).toContain('At your service.')
-  await expect(answerListedQuestion(output, { id, text: 'And again' })).rejects.toThrow(
+  await expect(questionViews.answer(output, { id, text: 'And again' })).rejects.toThrow(
     new CommandError('Cannot answer: nobody waits for an answer to this question'),
   )
 })

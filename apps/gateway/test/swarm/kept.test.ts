@@ -3,7 +3,7 @@ import type { SwarmGateway } from '../setup/swarm-gateway.ts'
 import { call, nameOne, openSwarmChat, openSwarmGateway, replyWith } from '../setup/swarm-gateway.ts'
 import { picture } from './picture.ts'
 
-// What a swarm keeps, and what it does not, through a gateway that is stopped and started again.
+// These tests restart a gateway, to check what a swarm stores and what it does not.
 
 let swarm: SwarmGateway
 let prompts: string[] = []
@@ -14,10 +14,10 @@ const settings = {
   computes: '../agents/swarm/sums.ts',
 }
 
-/** What the model says to the last words of a user. */
+/** The model's answers, by the user's latest text. */
 const answers: readonly (readonly [
   RegExp,
-  (found: RegExpExecArray, member: string) => ReturnType<typeof replyWith>,
+  (match: RegExpExecArray, member: string) => ReturnType<typeof replyWith>,
 ])[] = [
   [/^put (\w+)/, ([, item]) => call('put', { item })],
   [/^show$/, () => call('show_basket', {})],
@@ -38,8 +38,8 @@ beforeAll(async () => {
     }
     const words = last.split('\n').at(-1) ?? ''
     for (const [pattern, answer] of answers) {
-      const found = pattern.exec(words)
-      if (found) return answer(found, member)
+      const match = pattern.exec(words)
+      if (match) return answer(match, member)
     }
     return replyWith(`${member} heard ${words}`)
   })
@@ -66,7 +66,7 @@ const chat = openSwarmChat({
   },
 })
 
-/** The words of the answer. */
+/** Returns the text of the answer. */
 async function ask(threadId: string, words: string): Promise<string> {
   const told = await chat.run(threadId, words)
   const deltas = [...told.matchAll(/"type":"TEXT_MESSAGE_CONTENT".*?"delta":("(?:[^"\\]|\\.)*")/g)]

@@ -11,7 +11,8 @@ import {
   replyWith,
 } from '../setup/swarm-gateway.ts'
 
-// Whatever a swarm says to a person passes its output policy: answers, questions, what came of calls, names of files.
+// These tests check that a swarm applies its output policy to everything that it sends to a person: answers, questions, results of calls, names of
+// files.
 
 let swarm: SwarmGateway
 let asked = 0
@@ -35,6 +36,8 @@ beforeAll(async () => {
     ...describeSwarm(swarm.model.baseUrl, members),
     default_agent: Object.keys(members)[0],
     policies: {
+      // Each policy counts, whatever the others allow.
+      hours: { refuse_output: ['midnight'], message: 'Not at night.' },
       secrets: { refuse_output: ['sesame', 'refunded', 'basket'], message: 'That I may not say.', ...policy },
     },
   })

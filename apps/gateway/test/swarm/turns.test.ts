@@ -3,11 +3,11 @@ import { eventually, operatorToken } from '../setup/gateway.ts'
 import type { SwarmGateway } from '../setup/swarm-gateway.ts'
 import { call, describeSwarm, nameOne, openSwarmChat, openSwarmGateway, replyWith } from '../setup/swarm-gateway.ts'
 
-// Rules of swarms that concern whole turns, through the gateway: humans, bans, cancelling, rescue.
+// These tests cover rules of swarms that concern whole turns, through the gateway: humans, bans, cancelling, rescue.
 
 let swarm: SwarmGateway
 let asked: string[] = []
-/** Words that hold the model until they are let go. */
+/** Words that hold the model until they are released. */
 const held = new Map<string, PromiseWithResolvers<void>>()
 
 beforeAll(async () => {
@@ -41,7 +41,7 @@ beforeEach(() => {
 async function write(text: string, { agent = 'desk', from = 'alice@alice.test' } = {}): Promise<string | undefined> {
   const { mail } = swarm.gateway.simulation
   const sent = await mail.deliver({ from, to: `${agent}@agents.test`, text })
-  return (await mail.awaitReply(sent.mail.messageId, 15_000)).text
+  return (await mail.awaitReply(sent.mail.messageId, 30_000)).text
 }
 
 async function mention(text: string, from: string): Promise<string> {
@@ -58,7 +58,7 @@ const { post, run } = openSwarmChat({
 })
 const name = nameOne
 
-/** Holds the model at these words; what it gives lets it go. */
+/** Holds the model at this word. Returns a function that releases it. */
 function hold(word: string): () => void {
   const semaphore = Promise.withResolvers<void>()
   held.set(word, semaphore)
@@ -148,7 +148,7 @@ test('W-28: two messages at once get answers one after the other', async () => {
   await eventually(async () => asked.length === 1)
   const second = run(threadId, 'second words')
   await eventually(async () => (await countMessages()) === before + 2)
-  // Turns are taken up oldest first: once this one is over, the second was passed over.
+  // Turns start oldest first: once this one has ended, the second one was skipped.
   expect(await run(name('thread'), 'words elsewhere')).toContain('triage heard words elsewhere')
   expect(asked).toEqual(['first words', 'words elsewhere'])
   letGo()

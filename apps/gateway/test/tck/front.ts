@@ -1,8 +1,8 @@
 import { createServer, request as forward } from 'node:http'
 
 /**
- * Stands before a gateway for clients that cannot have its https origin lead to this machine: passes everything on, and in cards puts
- * its own address in the place of the origin. `node front.ts <listen port> <gateway port> <origin>`
+ * Stands in front of a gateway for clients that cannot resolve its https origin to this machine. Passes everything on, and in cards replaces the
+ * origin with its own address. `node front.ts <listen port> <gateway port> <origin>`
  */
 const [listenPort = '9999', gatewayPort = '8787', origin = 'https://agents.example'] = process.argv.slice(2)
 const own = `http://127.0.0.1:${listenPort}`

@@ -32,7 +32,7 @@ test('a collector that never answers holds up the end for two seconds at most', 
   expect(performance.now() - begun).toBeLessThan(8_000)
 })
 
-/** Tells the parent which files of OpenTelemetry were loaded, when it asks. */
+/** Reports to the parent, on request, which files of OpenTelemetry were loaded. */
 const preload = `data:text/javascript,${encodeURIComponent(`
 import { registerHooks } from 'node:module'
 const loaded = []

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders, Server } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** A span as OTLP/JSON has it (opentelemetry-proto, trace/v1). */
+/** A span in OTLP/JSON (opentelemetry-proto, trace/v1). */
 export interface ReceivedSpan {
   readonly traceId: string
   readonly spanId: string
@@ -25,18 +25,18 @@ interface ExportRequest {
 }
 
 export interface Collector {
-  /** For `telemetry.endpoint`. */
+  /** The value for `telemetry.endpoint`. */
   readonly endpoint: string
-  /** All bodies, as they came. */
+  /** All bodies, in the order of their arrival. */
   readonly bodies: readonly string[]
   readonly headers: readonly IncomingHttpHeaders[]
   spans(): readonly ReceivedSpan[]
-  /** Of the resources that sent spans. */
+  /** Returns the name of each resource that sent spans. */
   services(): readonly unknown[]
   close(): Promise<void>
 }
 
-/** An OTLP/HTTP receiver on a loopback socket. `answers`: default yes; else it takes the request and never says a word. */
+/** Opens an OTLP/HTTP receiver on a loopback socket. If `answers` is false, it accepts requests and never answers. Default: true. */
 export async function openCollector({ answers = true }: { readonly answers?: boolean } = {}): Promise<Collector> {
   const [bodies, headers]: [string[], IncomingHttpHeaders[]] = [[], []]
   const server: Server = createServer(async (request, response) => {

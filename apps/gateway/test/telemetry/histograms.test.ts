@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { eventually, openTestGateway } from '../setup/gateway.ts'
 
-/** Values of the samples of `/metrics`, by their names with labels. */
+/** Returns the samples of `/metrics`, by their names with labels. */
 async function readMetrics(url: string): Promise<ReadonlyMap<string, number>> {
   const text = await (await fetch(`${url}/metrics`)).text()
   const samples = text.split('\n').filter(line => line !== '' && !line.startsWith('#'))

@@ -1,101 +1,12 @@
-import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
-import type { IncomingHttpHeaders } from 'node:http'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { expect, onTestFinished, test } from 'vitest'
-import type { TestGateway } from '../setup/gateway.ts'
-import { eventually, openTestGateway } from '../setup/gateway.ts'
-import type { Collector, ReceivedSpan } from './collector.ts'
-import { attributeOf, openCollector } from './collector.ts'
-
-interface Hook {
-  readonly url: string
-  readonly headers: readonly IncomingHttpHeaders[]
-}
-
-/** A webhook agent that says "heard". */
-async function openHook(): Promise<Hook> {
-  const headers: IncomingHttpHeaders[] = []
-  const server = createServer((request, response) => {
-    headers.push(request.headers)
-    request.resume().on('end', () => {
-      response
-        .writeHead(200, { 'content-type': 'application/json' })
-        .end(JSON.stringify({ parts: [{ kind: 'text', mime: 'text/plain', content: 'heard' }] }))
-    })
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => void server.close())
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, headers }
-}
-
-interface Traced {
-  readonly gateway: TestGateway
-  readonly collector: Collector
-  readonly hook: Hook
-}
-
-async function openTraced(telemetry: object = {}, settings: object = {}): Promise<Traced> {
-  const [collector, hook] = [await openCollector(), await openHook()]
-  const gateway = await openTestGateway(() => ({
-    agents: {
-      hook: { use: 'webhook', url: hook.url, secret: 'a secret of the hook' },
-      relay: { use: '../agents/calling/relay.ts' },
-      echo: { use: 'builtin:echo' },
-    },
-    ...settings,
-    telemetry: { endpoint: collector.endpoint, headers: { authorization: 'Basic of-the-collector' }, ...telemetry },
-  }))
-  let isClosed = false
-  const close = async () => {
-    if (!isClosed) await gateway.close()
-    isClosed = true
-    await collector.close()
-  }
-  onTestFinished(close)
-  return { gateway, collector, hook }
-}
+import { expect, test } from 'vitest'
+import { eventually } from '../setup/gateway.ts'
+import type { ReceivedSpan } from './collector.ts'
+import { attributeOf } from './collector.ts'
+import { callTraced, endAndRead, openTraced, spansNamed } from './traced-gateway.ts'
 
 const traceId = '0af7651916cd43dd8448eb211c80319c'
 const callers = `00-${traceId}-b7ad6b7169203331-01`
 
-interface Call {
-  readonly to: string
-  readonly text?: string
-  /** Without a token otherwise. */
-  readonly isProven?: boolean
-  readonly traceparent?: string
-}
-
-async function call({ gateway }: Traced, { to, text = 'xyzzy', isProven = true, traceparent }: Call): Promise<number> {
-  const answer = await fetch(`${gateway.url()}/agents/${to}/a2a`, {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      'a2a-version': '1.0',
-      ...(isProven && { authorization: `Bearer ${await gateway.simulation.a2a.token({ sub: 'bob' })}` }),
-      ...(traceparent !== undefined && { traceparent }),
-    },
-    body: JSON.stringify({
-      jsonrpc: '2.0',
-      id: 1,
-      method: 'SendMessage',
-      params: { message: { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text }] } },
-    }),
-  })
-  await answer.text()
-  return answer.status
-}
-
-/** All spans, once the gateway has ended and sent what it had. */
-async function endAndRead({ gateway, collector }: Traced): Promise<readonly ReceivedSpan[]> {
-  await gateway.gateway().stop()
-  return collector.spans()
-}
-
-const named = (spans: readonly ReceivedSpan[], name: string) => spans.filter(span => span.name === name)
 const nanosOf = ({ startTimeUnixNano, endTimeUnixNano }: ReceivedSpan) => [
   BigInt(startTimeUnixNano),
   BigInt(endTimeUnixNano),
@@ -103,9 +14,9 @@ const nanosOf = ({ startTimeUnixNano, endTimeUnixNano }: ReceivedSpan) => [
 
 test('a message is one trace: a span for each stage, children of its receipt, with the agent’s call inside', async () => {
   const traced = await openTraced()
-  await call(traced, { to: 'hook' })
+  await callTraced(traced, { to: 'hook' })
   const spans = await endAndRead(traced)
-  const [receive] = named(spans, 'receive')
+  const [receive] = spansNamed(spans, 'receive')
   if (!receive) throw new Error('nothing was received')
   expect(spans.map(({ name }) => name).sort()).toEqual(
     expect.arrayContaining(['admit', 'commit', 'queue', 'receive', 'turn', 'verify jwt']),
@@ -121,9 +32,9 @@ test('a message is one trace: a span for each stage, children of its receipt, wi
     expect(attributeOf(span, 'postern.channel')).toBe('a2a')
   }
   expect(new Set(spans.map(({ spanId }) => spanId)).size).toBe(spans.length)
-  const [turn] = named(spans, 'turn')
+  const [turn] = spansNamed(spans, 'turn')
   expect(turn && attributeOf(turn, 'postern.outcome')).toBe('answered')
-  // What the hook does stands below the turn that called it.
+  // The request to the hook names the span of its turn as the parent.
   expect(traced.hook.headers.map(headers => headers.traceparent)).toEqual([`00-${receive.traceId}-${turn?.spanId}-01`])
 })
 
@@ -132,8 +43,8 @@ test('an answer by mail ends with a span for its delivery', async () => {
   await traced.gateway.simulation.send({ via: 'email', to: 'echo', text: 'xyzzy' })
   await eventually(async () => (await traced.gateway.deliveries()).some(({ state }) => state === 'sent'))
   const spans = await endAndRead(traced)
-  const [deliver] = named(spans, 'deliver')
-  expect(deliver).toMatchObject({ kind: 3, parentSpanId: named(spans, 'receive')[0]?.spanId })
+  const [deliver] = spansNamed(spans, 'deliver')
+  expect(deliver).toMatchObject({ kind: 3, parentSpanId: spansNamed(spans, 'receive')[0]?.spanId })
   expect(deliver && attributeOf(deliver, 'postern.outcome')).toBe('sent')
   expect(spans.filter(({ name }) => name.startsWith('verify ')).length).toBeGreaterThan(1)
 })
@@ -141,7 +52,7 @@ test('an answer by mail ends with a span for its delivery', async () => {
 test('no span has words, an address of a person or a secret in it; the collector’s own header goes to it alone', async () => {
   const traced = await openTraced({ service_name: 'front desk' })
   await traced.gateway.simulation.send({ via: 'email', to: 'echo', text: 'xyzzy' })
-  await call(traced, { to: 'hook' })
+  await callTraced(traced, { to: 'hook' })
   await eventually(async () => (await traced.gateway.deliveries()).some(({ state }) => state === 'sent'))
   await endAndRead(traced)
   const all = traced.collector.bodies.join('')
@@ -154,12 +65,12 @@ test('no span has words, an address of a person or a secret in it; the collector
 
 test('a trace links a proven caller, who joins or steers nothing, and not even links a stranger', async () => {
   const traced = await openTraced({}, { a2a: { auth: { anonymous: true } } })
-  await call(traced, { to: 'echo', traceparent: callers })
-  await call(traced, { to: 'echo', traceparent: `00-${'0'.repeat(32)}-b7ad6b7169203331-01` })
-  expect(await call(traced, { to: 'echo', traceparent: callers, isProven: false })).toBe(200)
+  await callTraced(traced, { to: 'echo', traceparent: callers })
+  await callTraced(traced, { to: 'echo', traceparent: `00-${'0'.repeat(32)}-b7ad6b7169203331-01` })
+  expect(await callTraced(traced, { to: 'echo', traceparent: callers, isProven: false })).toBe(200)
   const spans = await endAndRead(traced)
   expect(spans.filter(span => span.traceId === traceId)).toEqual([])
-  const received = named(spans, 'receive')
+  const received = spansNamed(spans, 'receive')
   const links = received.map(span => span.links?.map(link => [link.traceId, link.spanId]) ?? [])
   expect(links).toHaveLength(3)
   expect(links[0]).toEqual([[traceId, 'b7ad6b7169203331']])
@@ -168,7 +79,7 @@ test('a trace links a proven caller, who joins or steers nothing, and not even l
 
 test('with a share of 0 the gateway traces nothing, whatever the caller asks, and tells its own peers so', async () => {
   const traced = await openTraced({ sampling: 0 })
-  await call(traced, { to: 'hook', traceparent: callers })
+  await callTraced(traced, { to: 'hook', traceparent: callers })
   expect(await endAndRead(traced)).toEqual([])
   expect(traced.hook.headers.map(({ traceparent }) => traceparent)).toEqual([
     expect.stringMatching(/^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/),
@@ -178,12 +89,14 @@ test('with a share of 0 the gateway traces nothing, whatever the caller asks, an
 
 test('a call to another agent carries the trace; the message that it brings links back to it', async () => {
   const traced = await openTraced()
-  await call(traced, { to: 'relay', text: '@hook@agents.test' })
+  await callTraced(traced, { to: 'relay', text: '@hook@agents.test' })
   const spans = await endAndRead(traced)
-  const turns = named(spans, 'turn')
+  const turns = spansNamed(spans, 'turn')
   const relay = turns.find(span => attributeOf(span, 'postern.agent') === 'relay')
   const hook = turns.find(span => attributeOf(span, 'postern.agent') === 'hook')
-  const received = named(spans, 'receive').find(span => span.traceId === hook?.traceId)
+  const received = spansNamed(spans, 'receive').find(span => span.traceId === hook?.traceId)
   expect(hook?.traceId).not.toBe(relay?.traceId)
-  expect(received?.links).toMatchObject([{ traceId: relay?.traceId, spanId: relay?.spanId }])
+  const [calling] = spansNamed(spans, 'invoke_agent @hook@agents.test')
+  expect(calling).toMatchObject({ traceId: relay?.traceId, parentSpanId: relay?.spanId })
+  expect(received?.links).toMatchObject([{ traceId: relay?.traceId, spanId: calling?.spanId }])
 })

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { once } from 'node:events'
 import { connect } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { BaseEvent } from '@ag-ui/client'
 import { EventSchema } from '@ag-ui/core/schemas'
 import { drawCount } from '@postern/testing/scale'
@@ -8,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TestGateway } from '../setup/gateway.ts'
 import { eventually, gatewayOrigin, openTestGateway, operatorToken } from '../setup/gateway.ts'
 
-// What people with a token of their own may try: by real sockets.
+// These tests attack the chat through real sockets, as people who have a token of their own.
 
 const people = ['ann', 'bob', 'cem', 'dora', 'eve', 'flo'] as const
 type Person = (typeof people)[number]
@@ -47,12 +48,12 @@ function countListeners(): void {
   const { store } = setup.gateway()
   const listen = store.listen.bind(store)
   store.listen = (topic, listener) => {
-    const place = {}
+    const entry = {}
     // The worker listens to its turns, too.
-    if (new Error().stack?.includes('follow-turn')) listening.add(place)
+    if (new Error().stack?.includes('follow-turn')) listening.add(entry)
     const stop = listen(topic, listener)
     return () => {
-      listening.delete(place)
+      listening.delete(entry)
       stop()
     }
   }
@@ -253,7 +254,7 @@ describe('streams', () => {
       leaving.abort()
     })
     await Promise.all(waiting)
-    await eventually(async () => listening.size === 0, 20_000)
+    await eventually(async () => listening.size === 0)
     expect(listening.size).toBe(0)
   }, 180_000)
 
@@ -278,7 +279,7 @@ describe('streams', () => {
     })
     socket.destroy()
     await eventually(async () => listening.size === 0)
-    // Who comes anew, with nothing, gets it all, however long it is.
+    // A client that rejoins with nothing gets the whole answer, however long it is.
     const events = await eventsOf(await run(undefined, { as: 'bob', threadId }))
     expect(events.at(-1)?.type).toBe('RUN_FINISHED')
   })
@@ -303,24 +304,48 @@ describe('messages during the run', () => {
   const ask = (agent: string, content: string, threadId: string) => run(content, { agent, threadId, as: 'eve' })
   const untilWorking = () => eventually(async () => (await setup.messages()).some(({ state }) => state === 'working'))
 
-  // A run is a task of its own, and no two tasks are answered together, or end each other.
-  test.each(['merging', 'interrupting'])(
-    '%s: each run ends with an answer of its own',
-    async agent => {
-      const threadId = name('thread')
-      const first = ask(agent, 'one', threadId)
-      await untilWorking()
-      const second = ask(agent, 'two', threadId)
-      const third = ask(agent, 'three', threadId)
-      const ended = Promise.all([first, second, third].map(async each => eventsOf(await each)))
-      const poke = setInterval(() => void run('go', { agent, as: 'bob' }), 150)
-      const told = await ended.finally(() => clearInterval(poke))
-      const words = ['one', 'two', 'three'].map(word => `hm heard ${word} (1)`)
-      expect(told.map(wordsOf).sort()).toEqual(words.sort())
-      for (const events of told) expect(events.at(-1)).toMatchObject({ outcome: { type: 'success' } })
-    },
-    30_000,
-  )
+  async function askThree(agent: string) {
+    const threadId = name('thread')
+    const first = ask(agent, 'one', threadId)
+    await untilWorking()
+    const runs = [first, ask(agent, 'two', threadId), ask(agent, 'three', threadId)]
+    const ended = Promise.all(runs.map(async each => eventsOf(await each)))
+    await eventually(async () => (await setup.messages()).filter(message => message.agent === agent).length === 3)
+    let isOver = false
+    const poking = (async () => {
+      while (!isOver) {
+        await eventsOf(await run('go', { agent, as: 'bob' }))
+        await delay(100)
+      }
+    })()
+    const told = await ended.finally(() => {
+      isOver = true
+    })
+    await poking
+    return told.map(events => ({ words: wordsOf(events), end: events.at(-1) }))
+  }
+
+  const isSuccess = { outcome: { type: 'success' } }
+
+  test('merging: messages that come meanwhile have one answer, and each of their runs ends with it', async () => {
+    const [one, two, three] = await askThree('merging')
+    expect(one).toMatchObject({ words: 'hm heard one (1)', end: isSuccess })
+    expect(two).toMatchObject({
+      words: expect.stringMatching(/^hm heard (two\+\+three|three\+\+two) \(2\)$/),
+      end: isSuccess,
+    })
+    expect(three).toMatchObject({ words: two?.words, end: isSuccess })
+  })
+
+  test('interrupting: the newest message has the answer, and the runs before it end as cancelled', async () => {
+    const told = await askThree('interrupting')
+    const answered = told.find(({ end }) => end?.type === 'RUN_FINISHED')
+    expect(answered).toMatchObject({ words: expect.stringMatching(/^hm heard (two|three) \(1\)$/), end: isSuccess })
+    const otherAnswers = told.filter(each => each !== answered)
+    expect(otherAnswers.map(({ end }) => end)).toMatchObject(
+      otherAnswers.map(() => ({ type: 'RUN_ERROR', code: 'cancelled' })),
+    )
+  })
 })
 
 describe('bounds', () => {
@@ -354,7 +379,7 @@ test('a forgotten person in the chat leaves nothing, not even running work', asy
   await eventsOf(await run('my secret is 4711', { as: 'flo', threadId }))
   void run('my other secret is 0815', { as: 'flo', agent: 'loiterer' }).catch(() => undefined)
   await eventually(async () => JSON.stringify(await setup.messages()).includes('0815'))
-  // A decision is said by nobody in a run, and still belongs to the person.
+  // Nobody writes a decision as a message of a run, but it still belongs to the person.
   const asking = await eventsOf(await run('consent', { as: 'flo', threadId }))
   const { outcome } = asking.at(-1) as unknown as { outcome: { interrupts: { id: string }[] } }
   const resume = [{ interruptId: outcome.interrupts[0]?.id, status: 'resolved', payload: { approved: true } }]
@@ -370,7 +395,7 @@ test('a forgotten person in the chat leaves nothing, not even running work', asy
   const left = (await setup.messages()).filter(({ sender }) => sender === '@flo@web.agents.test')
   expect(left).toEqual([])
   expect(JSON.stringify(await setup.ask('/requirements'))).not.toContain('@flo@')
-  // Who comes back begins anew.
+  // A forgotten person who returns starts over.
   expect(wordsOf(await eventsOf(await run('hello', { as: 'flo', threadId })))).toBe('you said: hello; turns: 0')
 })
 
@@ -390,13 +415,13 @@ test('the link to decide by is the person’s alone', async () => {
   expect(await requirementsOf()).toMatchObject([{ kind: 'consent_required', url }])
   const operatorSees = JSON.stringify([await setup.messages(), await setup.ask('/requirements')])
   const [newest] = await setup.messages()
-  const whole = JSON.stringify(await setup.show(newest?.id ?? ''))
+  const message = JSON.stringify(await setup.show(newest?.id ?? ''))
   const exported = await setup.ask(
     `/transcript?format=agui&owner=${encodeURIComponent(`web:${JSON.stringify([gatewayOrigin, 'ann'])}`)}&thread=${encodeURIComponent(`web:${JSON.stringify(['chat', threadId])}`)}`,
   )
   const state = url.slice(-43)
-  for (const text of [operatorSees, whole, JSON.stringify(exported)]) expect(text).not.toContain(state)
-  // In another conversation it cannot be decided, and here once.
+  for (const text of [operatorSees, message, JSON.stringify(exported)]) expect(text).not.toContain(state)
+  // It cannot be decided in another conversation, and only once in this one.
   const [interruptId] = (await requirementsOf()).map(requirement => (requirement as { id: string }).id)
   const resume = [{ interruptId, status: 'resolved', payload: { approved: true } }]
   const elsewhere = await eventsOf(await run(undefined, { resume }))

@@ -3,7 +3,7 @@ import { eventually } from '../setup/gateway.ts'
 import type { WebGateway } from '../setup/web-gateway.ts'
 import { findEvent, judgeStream, openWebGateway, parseEvents, readEvents, uniqueName } from '../setup/web-gateway.ts'
 
-// What was heard of a run until it was cancelled.
+// These tests check what a client received of a run before its cancellation.
 
 let web: WebGateway
 
@@ -15,7 +15,7 @@ afterAll(() => web.close())
 
 const cancel = (runId: string) => web.ask('POST', `/api/v1/agent/runs/${runId}/cancel`)
 
-/** A run that is cancelled once this much of it was heard. */
+/** Starts a run, and cancels it once the client has received this text. */
 async function cancelAt(heard: string, threadId: string, messages: readonly object[]) {
   const runId = uniqueName('run')
   const { body } = await web.postRun({ threadId, runId, messages })
@@ -41,7 +41,7 @@ test('C-16, C-18: its words stay as one incomplete message with a mark, under th
   const [, kept] = await web.readHistory(threadId)
   expect(kept).toMatchObject({ id: messageId, seq: 2, role: 'assistant', content: 'begun' })
   expect(kept?.metadata).toMatchObject({ incomplete: true, run_id: runId })
-  // No agent remembers it: what was said before is all there is.
+  // No agent remembers the run: the history has only the earlier text.
   const later = await web.say('how many', { threadId })
   expect(findEvent(later, 'TEXT_MESSAGE_CONTENT').delta).toBe('you said: how many; turns: 1')
   expect((await web.readHistory(threadId)).map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant'])

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { WebGateway } from '../setup/web-gateway.ts'
 import { openWebGateway, uniqueName } from '../setup/web-gateway.ts'
 
-// What expires, and what is kept until its owner deletes it.
+// These tests check what expires, and what stays until its owner deletes it.
 
 let web: WebGateway
 beforeAll(async () => {
@@ -30,7 +30,7 @@ test('chats stay when all tasks over A2A expire', async () => {
   await web.say('ask', { threadId: question })
   const message = { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text: 'hello' }] }
   await callOverA2a('SendMessage', { message })
-  // The newest message of all stays in any case.
+  // The newest message of all always stays.
   await web.say('hello', { threadId })
   expect(await countTasks()).toBe(1)
   const { store } = web.gateway.gateway()

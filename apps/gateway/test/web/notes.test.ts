@@ -4,7 +4,7 @@ import { eventually } from '../setup/gateway.ts'
 import type { JsonAnswer, WebGateway } from '../setup/web-gateway.ts'
 import { findEvent, openWebGateway, readEvents, typesOf, typesOfSpokenRun, uniqueName } from '../setup/web-gateway.ts'
 
-// What an agent does and thinks while it works, as a chat hears it: only where traces are shown, and as they are read back.
+// These tests cover an agent's actions and thoughts while it works: only a chat with traces receives them, live and in the history.
 
 const foreman = { use: '../agents/calling/foreman.ts' }
 const agents = { manager: foreman, one: foreman, slow: { use: '../agents/waiting/hanging.ts' } }

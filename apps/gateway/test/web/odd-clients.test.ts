@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { WebGateway } from '../setup/web-gateway.ts'
 import { findEvent, openWebGateway, readEvents, typesOf, uniqueName } from '../setup/web-gateway.ts'
 
-// Clients that are older than AG-UI 1.0, sloppier, or bad.
+// These tests use clients that are older than AG-UI 1.0, careless, or malicious.
 
 let web: WebGateway
 
@@ -12,12 +12,17 @@ beforeAll(async () => {
 })
 afterAll(() => web.close())
 
-const user = (content: unknown, more: object = {}) => ({ id: uniqueName('msg'), role: 'user', content, ...more })
-const input = (more: object = {}) => ({
+const user = (content: unknown, overrides: object = {}) => ({
+  id: uniqueName('msg'),
+  role: 'user',
+  content,
+  ...overrides,
+})
+const input = (overrides: object = {}) => ({
   threadId: uniqueName('thread'),
   runId: uniqueName('run'),
   messages: [user('hello')],
-  ...more,
+  ...overrides,
 })
 const called = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }
 const deep = (levels: number) => JSON.parse('['.repeat(levels) + ']'.repeat(levels))
@@ -47,8 +52,8 @@ describe('the gateway answers like any other', () => {
         ],
       },
     ],
-  ])('%s', async (_, more, headers = {}) => {
-    const events = await readEvents(await web.postRun(input(more), headers))
+  ])('%s', async (_, overrides, headers = {}) => {
+    const events = await readEvents(await web.postRun(input(overrides), headers))
     expect(typesOf(events)).toContain('TEXT_MESSAGE_CONTENT')
     expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })
   })

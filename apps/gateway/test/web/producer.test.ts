@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { WebGateway } from '../setup/web-gateway.ts'
 import { findEvent, openWebGateway, typesOf, uniqueName, withoutWarnings } from '../setup/web-gateway.ts'
 
-// What an agent hands over beside its words, as the real client hears it, and as it is read back.
+// These tests cover the data that an agent attaches to its text: as the real client receives it, and as the history returns it.
 
 let web: WebGateway
 
@@ -38,7 +38,7 @@ describe('data that an agent keeps with a message of a chat', () => {
     expect(metadataOf(client.messages.at(-1))).toMatchObject(kept)
     const [, answer] = await web.readHistory(client.threadId)
     expect(answer?.metadata).toMatchObject(kept)
-    // What the gateway says of a message stands before what an agent claims of it.
+    // The gateway's own metadata of a message overrides an agent's claims.
     expect(answer?.metadata).toMatchObject({ stage: 'execution', run_id: expect.stringMatching(/^run-/) })
   })
 
@@ -69,9 +69,9 @@ describe('an interrupt', () => {
     const back = openClient(first.threadId)
     const events = await run(back, 'consent')
     const types = typesOf(events)
-    const places = ['MESSAGES_SNAPSHOT', 'STATE_SNAPSHOT', 'RUN_FINISHED'].map(type => types.indexOf(type))
-    expect(places).toEqual(places.toSorted((a, b) => a - b))
-    expect(places[0]).toBeGreaterThan(0)
+    const positions = ['MESSAGES_SNAPSHOT', 'STATE_SNAPSHOT', 'RUN_FINISHED'].map(type => types.indexOf(type))
+    expect(positions).toEqual(positions.toSorted((a, b) => a - b))
+    expect(positions[0]).toBeGreaterThan(0)
     expect(findEvent(events, 'STATE_SNAPSHOT').snapshot).toEqual({ mood: 'curious', open: ['17'] })
     const { outcome } = events.at(-1) as unknown as { outcome: { type: string; interrupts: readonly { id: string }[] } }
     expect(outcome).toMatchObject({ type: 'interrupt', interrupts: [{ reason: 'confirmation', message: 'May I?' }] })
@@ -82,7 +82,7 @@ describe('an interrupt', () => {
       ['assistant', 'May I?'],
     ])
     expect(back.state).toEqual({ mood: 'curious', open: ['17'] })
-    // C-24: and a client that has nothing of it goes on with it.
+    // C-24: even a client that has nothing of the conversation can continue it.
     const late = openClient(first.threadId)
     const interruptId = outcome.interrupts[0]?.id
     const decided = await run(late, { interruptId, status: 'resolved', payload: { approved: true } })

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { RunIds, WebGateway } from '../setup/web-gateway.ts'
 import { findEvent, openWebGateway, typesOf, uniqueName } from '../setup/web-gateway.ts'
 
-// What a chat is told where an agent refuses, or asks for a decision that its client cannot show.
+// These tests check what a chat receives when an agent refuses, or asks for a decision that its client cannot show.
 
 let web: WebGateway
 beforeAll(async () => {
@@ -14,7 +14,7 @@ afterAll(() => web.close())
 
 const textOf = (events: readonly BaseEvent[]) =>
   events.map(event => (event as unknown as { readonly delta?: unknown }).delta ?? '').join('')
-const say = (words: string, place: RunIds = {}) => web.say(words, place)
+const say = (words: string, ids: RunIds = {}) => web.say(words, ids)
 const interrupts = { protocolVersion: PROTOCOL_VERSION }
 const address = /https:\/\/agents\.test\/actions\/[\w-]{43}/
 
@@ -56,7 +56,7 @@ test.each([{ protocolVersion: undefined }, { protocolVersion: '0.9' }])(
     expect(textOf(events)).toContain(`[Yes, hand it on](${url})`)
     const again = await say('hello', { threadId, ...version })
     expect(JSON.stringify(findEvent(again, 'MESSAGES_SNAPSHOT').messages)).toContain(`(${url})`)
-    // What is stored bears no address.
+    // The stored answer contains no address.
     const [, stored] = await web.readHistory(threadId)
     expect(stored?.content).not.toMatch(address)
     expect((await fetch(web.local(url))).status).toBe(200)

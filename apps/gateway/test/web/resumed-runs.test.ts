@@ -4,7 +4,7 @@ import { eventually } from '../setup/gateway.ts'
 import type { WebGateway } from '../setup/web-gateway.ts'
 import { openWebGateway, readEvents, uniqueName } from '../setup/web-gateway.ts'
 
-// A run that goes on with what was decided is a run like any other.
+// These tests check that a run that continues after a decision is a run like any other.
 
 let web: WebGateway
 

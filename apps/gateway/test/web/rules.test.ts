@@ -16,7 +16,7 @@ import {
   uniqueName,
 } from '../setup/web-gateway.ts'
 
-// What the chat promises beside what its streams look like: what is stored, what is found again, and what never happens.
+// These tests cover the promises of the chat beyond the form of its streams: what is stored, what is found again, and what never happens.
 
 let web: WebGateway
 
@@ -30,7 +30,7 @@ const picture = (url: string, text = 'look at this') => [
   { type: 'binary', mimeType: 'image/jpeg', url },
 ]
 
-/** All that is on the disk of the gateway. */
+/** Returns everything that is on the gateway's disk. */
 function readDisk(): string {
   const files = readdirSync(web.gateway.dataDir, { recursive: true, withFileTypes: true }).filter(file => file.isFile())
   return files.map(file => readFileSync(join(file.parentPath, file.name), 'latin1')).join('\n')
@@ -71,13 +71,14 @@ describe('the stored parts', () => {
     expect(readDisk()).not.toContain('durian')
   })
 
-  // By a mistake of the agent's, and by its model that goes away.
+  // The answer fails by a mistake of the agent's, and by a model that disconnects.
   test.each(['boom', 'fade'])(
     'C-16, TR-07: keep the streamed words of a failed answer (%s), with a mark, and the reason follows',
     async word => {
       const threadId = uniqueName('thread')
       const events = await web.say(word, { threadId })
-      expect(typesOf(events)).toEqual(typesOfSpokenRun('RUN_ERROR'))
+      const message = ['TEXT_MESSAGE_START', 'TEXT_MESSAGE_CONTENT', 'TEXT_MESSAGE_END']
+      expect(typesOf(events)).toEqual(typesOfSpokenRun('RUN_ERROR').toSpliced(2, 0, ...message))
       const [, heard, why, ...rest] = await web.readHistory(threadId)
       expect(rest).toEqual([])
       expect(heard).toMatchObject({
@@ -103,8 +104,13 @@ describe('the stored parts', () => {
       'TOOL_CALL_START',
       'TOOL_CALL_ARGS',
       'TOOL_CALL_END',
+      // The history does not have the call.
       'STEP_FINISHED',
+      'TEXT_MESSAGE_START',
+      'TEXT_MESSAGE_CONTENT',
+      'TEXT_MESSAGE_END',
       'STEP_FINISHED',
+      'MESSAGES_SNAPSHOT',
       'RUN_ERROR',
     ])
     expect(events.flatMap(event => ('stepName' in event ? [event.stepName] : []))).toEqual([
@@ -193,7 +199,7 @@ describe('streams', () => {
       const [first, end] = [events[0]?.timestamp ?? 0, last?.timestamp ?? 0]
       expect(Date.parse(told[0]?.timestamp ?? '')).toBeLessThanOrEqual(first)
       expect(Date.parse(told.at(-1)?.timestamp ?? '')).toBeLessThanOrEqual(end)
-      // The same clock in both, in the same unit.
+      // Both times come from the same clock, in the same unit.
       const instants = [
         ...told.map(({ timestamp }) => Date.parse(timestamp)),
         ...events.map(each => each.timestamp ?? 0),
@@ -243,7 +249,7 @@ describe('streams', () => {
       leaving.abort()
       const types = typesOf(parseEvents(heard.slice(0, heard.lastIndexOf('\n\n') + 2)))
       expect(types).toEqual(typesOfSpokenRun('RUN_FINISHED').slice(0, 4))
-      // Whoever comes later is served by a gateway that has noticed.
+      // Five readings give the gateway time to notice that the client has left.
       for (let turn = 0; turn < 5; turn += 1) expect(await web.readHistory(threadId)).toHaveLength(1)
     } finally {
       delete process.env.LINGER
@@ -271,17 +277,17 @@ describe('streams', () => {
 })
 
 test('C-26, E-43: the second of two with one run id gets a refusal before the gateway does anything for it', async () => {
-  const place = { threadId: uniqueName('thread'), runId: uniqueName('run') }
-  await readEvents(await web.postRun({ ...place, messages: [{ id: 'm1', role: 'user', content: 'tool' }] }))
-  const before = await web.readHistory(place.threadId, '&include=trace')
-  const again = await web.postRun({ ...place, messages: [{ id: 'm2', role: 'user', content: 'tool' }] })
+  const ids = { threadId: uniqueName('thread'), runId: uniqueName('run') }
+  await readEvents(await web.postRun({ ...ids, messages: [{ id: 'm1', role: 'user', content: 'tool' }] }))
+  const before = await web.readHistory(ids.threadId, '&include=trace')
+  const again = await web.postRun({ ...ids, messages: [{ id: 'm2', role: 'user', content: 'tool' }] })
   expect([again.status, await again.json()]).toMatchObject([
     409,
     { code: 'run_repeated', detail: 'Cannot run: this run was started already' },
   ])
-  expect(await web.readHistory(place.threadId, '&include=trace')).toEqual(before)
-  // Another person's run may be called the same.
-  const other = await web.postRun({ ...place, messages: [{ id: 'm1', role: 'user', content: 'hi' }] }, {}, 'bob')
+  expect(await web.readHistory(ids.threadId, '&include=trace')).toEqual(before)
+  // Another person's run may have the same id.
+  const other = await web.postRun({ ...ids, messages: [{ id: 'm1', role: 'user', content: 'hi' }] }, {}, 'bob')
   expect((await readEvents(other)).at(-1)).toMatchObject({ type: 'RUN_FINISHED' })
 })
 
@@ -313,15 +319,17 @@ describe('a conversation that waits', () => {
     const threadId = uniqueName('thread')
     const [asked] = interruptsOf(await web.say('consent', { threadId }))
     const resume = [{ interruptId: asked?.id, status: 'resolved', payload: { approved: true } }]
-    const askAsBob = async (place: string, more: object) => {
-      const messages = 'resume' in more ? [] : [{ id: uniqueName('msg'), role: 'user', content: 'consent' }]
-      return readEvents(await web.postRun({ threadId: place, runId: uniqueName('run'), messages, ...more }, {}, 'bob'))
+    const askAsBob = async (toThread: string, overrides: object) => {
+      const messages = 'resume' in overrides ? [] : [{ id: uniqueName('msg'), role: 'user', content: 'consent' }]
+      return readEvents(
+        await web.postRun({ threadId: toThread, runId: uniqueName('run'), messages, ...overrides }, {}, 'bob'),
+      )
     }
     const own = uniqueName('thread')
     const [ofBob] = interruptsOf(await askAsBob(own, {}))
     expect(ofBob?.id).not.toBe(asked?.id)
-    for (const place of [threadId, uniqueName('thread'), own]) {
-      const events = await askAsBob(place, { resume })
+    for (const thread of [threadId, uniqueName('thread'), own]) {
+      const events = await askAsBob(thread, { resume })
       expect(JSON.stringify(events)).not.toContain('decided:')
       expect(events.at(-1)).toMatchObject({
         type: 'RUN_ERROR',
@@ -345,9 +353,9 @@ describe('a conversation that waits', () => {
   test('C-25: nobody can decide one whose time is over, and nothing runs', async () => {
     const threadId = uniqueName('thread')
     const [asked] = interruptsOf(await web.say('consent', { threadId }))
-    // So many are kept open in a conversation: one more, and the oldest expires.
+    // This is the largest number of open requirements in a conversation: with one more, the oldest expires.
     let open: readonly { id: string }[] = []
-    for (let more = 0; more < 20; more++) open = interruptsOf(await web.say('consent', { threadId }))
+    for (let count = 0; count < 20; count++) open = interruptsOf(await web.say('consent', { threadId }))
     expect(open).toHaveLength(20)
     expect(open).not.toContainEqual(expect.objectContaining({ id: asked?.id }))
     const resume = [{ interruptId: asked?.id, status: 'resolved', payload: { approved: true } }]
@@ -397,8 +405,8 @@ test('C-19: a running tool is a step with its name and duration; one that comes 
     const runId = uniqueName('run')
     const events = await web.say(word, { runId })
     const steps = events.flatMap(event => (event.type.startsWith('STEP') ? [event] : [])) as never[]
-    const named = steps.map(({ type, stepName }: { type: string; stepName: string }) => `${type} ${stepName}`)
-    expect(named).toEqual([
+    const stepNames = steps.map(({ type, stepName }: { type: string; stepName: string }) => `${type} ${stepName}`)
+    expect(stepNames).toEqual([
       'STEP_STARTED execution',
       'STEP_STARTED tool_execution',
       'STEP_FINISHED tool_execution',

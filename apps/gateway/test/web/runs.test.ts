@@ -51,7 +51,7 @@ interface Told {
   readonly agent: HttpAgent
 }
 
-/** A run by the real client, which refuses a stream that breaks a rule. */
+/** Runs the chat with the real client, which rejects a stream that breaks a rule. */
 async function chat(
   text: string,
   {
@@ -120,6 +120,21 @@ describe('a run', () => {
     expect(messages.at(-1)).toMatchObject({ role: 'assistant', content: 'one two three' })
   })
 
+  test('shows an HTML answer as Markdown, in the stream as in the history', async () => {
+    const { messages, agent } = await chat('html')
+    expect(messages.at(-1)).toMatchObject({ role: 'assistant', content: '## Hours\n\n- Mon: 9-5' })
+    expect((await readHistory(agent.threadId)).messages.at(-1)?.content).toBe(messages.at(-1)?.content)
+  })
+
+  test('shows HTML as Markdown in its words meanwhile and in a question, also when the client comes back', async () => {
+    const { events, agent } = await chat('marked')
+    expect(find(events, 'CUSTOM')).toMatchObject({ name: 'working', value: 'Looking **there**' })
+    const question = { outcome: { interrupts: [{ message: 'Which **one**?' }] } }
+    expect(events.at(-1)).toMatchObject(question)
+    const again = await postRun({ threadId: agent.threadId, runId: name('run'), messages: [] })
+    expect((await readEvents(again)).at(-1)).toMatchObject(question)
+  })
+
   test('C-21: tells a tool call once, with arguments as a string and one result, streamed or not', async () => {
     for (const word of ['tool', 'running']) {
       const { events } = await chat(word)
@@ -127,6 +142,13 @@ describe('a run', () => {
       expect(told).toEqual(['TOOL_CALL_START', 'TOOL_CALL_ARGS', 'TOOL_CALL_END', 'TOOL_CALL_RESULT'])
       expect(find(events, 'TOOL_CALL_ARGS')).toMatchObject({ delta: '{"q":"it"}' })
     }
+  })
+
+  test('each text of an answer around its tool calls has a latency in the history', async () => {
+    const { agent } = await chat('halves')
+    const answers = (await readHistory(agent.threadId)).messages.filter(({ role }) => role === 'assistant')
+    expect(answers.map(({ content }) => content)).toEqual(['looking', 'three hits'])
+    for (const { metadata } of answers) expect(metadata.latency_ms).toEqual(expect.any(Number))
   })
 
   test('C-16: an agent that fails in the middle ends the run with an error that says nothing about the cause', async () => {
@@ -258,8 +280,8 @@ describe('a run', () => {
     leaving.abort()
     await response.text().catch(() => '')
     const history = await eventually(async () => {
-      const found = await call(`/api/v1/agent/history?threadId=${threadId}`)
-      const read = found.ok ? ((await found.json()) as History) : undefined
+      const response = await call(`/api/v1/agent/history?threadId=${threadId}`)
+      const read = response.ok ? ((await response.json()) as History) : undefined
       return read?.messages.length === 2 && read
     })
     expect(history.messages[1]?.content).toBe('one two three')
@@ -319,6 +341,37 @@ describe('an interrupt', () => {
     expect(JSON.stringify(told)).toContain('you said: the red one')
   })
 
+  test('a yes with arguments that its schema does not offer decides nothing, and a plain yes still counts', async () => {
+    const threadId = name('thread')
+    const { events } = await chat('consent', { threadId })
+    const { outcome } = events.at(-1) as unknown as { outcome: { interrupts: { id: string }[] } }
+    const decideBy = async (payload: object) => {
+      const resume = [{ interruptId: outcome.interrupts[0]?.id, status: 'resolved', payload }]
+      return readEvents(await postRun({ threadId, runId: name('run'), messages: [], resume }))
+    }
+    const refused = await decideBy({ approved: true, editedArgs: { amount: 1 } })
+    expect(refused.at(-1)).toMatchObject({
+      type: 'RUN_ERROR',
+      code: 'not_decided',
+      message: expect.stringContaining('"editedArgs"'),
+    })
+    expect(JSON.stringify(await decideBy({ approved: true }))).toContain('decided: granted')
+  })
+
+  test('a person closes a question by cancelling it, once', async () => {
+    const threadId = name('thread')
+    const { events } = await chat('ask', { threadId })
+    const { outcome } = events.at(-1) as unknown as { outcome: { interrupts: { id: string }[] } }
+    const answer = async (entry: object) => {
+      const resume = [{ interruptId: outcome.interrupts[0]?.id, ...entry }]
+      return (await readEvents(await postRun({ threadId, runId: name('run'), messages: [], resume }))).at(-1)
+    }
+    const refused = { type: 'RUN_ERROR', code: 'not_decided' }
+    expect(await answer({ status: 'cancelled' })).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })
+    expect(await answer({ status: 'cancelled' })).toMatchObject(refused)
+    expect(await answer({ status: 'resolved', payload: 'red' })).toMatchObject(refused)
+  })
+
   test('C-25: an unknown one takes no decision, and the run is no success', async () => {
     const resume = [{ interruptId: 'a'.repeat(32), status: 'resolved', payload: { approved: true } }]
     const told = await readEvents(await postRun({ threadId: name('thread'), runId: name('run'), messages: [], resume }))
@@ -368,6 +421,28 @@ describe('an attachment', () => {
     expect((await fetch(local(url).replace(/token=.*/, 'token=a.b.c'))).status).toBe(403)
   })
 
+  test('C-06: the token of a signed URL opens its own bucket and path, and no other', async () => {
+    const [one, other] = [await upload(name('thread')), await upload(name('thread'))]
+    const tokenOf = ({ url }: { readonly url: string }) => new URL(url).searchParams.get('token') ?? ''
+    const read = (path: string, token: string) =>
+      fetch(local(`${gatewayOrigin}/storage/v1/object/sign/${path}?token=${token}`))
+    expect((await read(`agent-inputs/${one.path}`, tokenOf(one))).status).toBe(200)
+    for (const path of [
+      `agent-inputs/${other.path}`,
+      `agent-inputs/${one.path}/x`,
+      `agent-inputs/x/${one.path}`,
+      `other/${one.path}`,
+      `supabase.agent-inputs/${one.path}`,
+      `x/agent-inputs/${one.path}`,
+      one.path,
+    ])
+      expect(await (await read(path, tokenOf(one))).json()).toMatchObject({
+        code: 'forbidden',
+        detail: 'Cannot read attachment: the URL does not hold',
+      })
+    expect((await read(`agent-inputs/${one.path}`, tokenOf(other))).status).toBe(403)
+  })
+
   test('C-02, C-03, C-04, C-05: the original format’s own body runs, and the store keeps only bucket, path and type', async () => {
     for (const type of ['binary', 'image']) {
       const threadId = name('thread')
@@ -391,14 +466,10 @@ describe('an attachment', () => {
     expect(token).toBeNull()
   })
 
-  test('C-09: a foreign or invalid URL is a link or nothing, and the gateway never fetches it', async () => {
+  test('C-09: an invalid URL is a link or nothing, and the gateway never fetches it', async () => {
     const threadId = name('thread')
     const { url } = await upload(threadId)
-    const bad = [
-      url.replace(gatewayOrigin, 'https://elsewhere.example'),
-      url.replace(/token=.*/, 'token=a.b.c'),
-      `${gatewayOrigin}/storage/v1/object/sign/b/../x?token=a.b.c`,
-    ]
+    const bad = [url.replace(/token=.*/, 'token=a.b.c'), `${gatewayOrigin}/storage/v1/object/sign/b/../x?token=a.b.c`]
     const content = [
       { type: 'text', text: 'look' },
       ...bad.map(each => ({ type: 'binary', mimeType: 'image/jpeg', url: each })),
@@ -407,7 +478,7 @@ describe('an attachment', () => {
       await postRun({ threadId, runId: name('run'), messages: [{ id: name('msg'), role: 'user', content }] }),
     )
     const told = JSON.stringify(events)
-    expect(told).toContain('link https://elsewhere.example/storage')
+    expect(told).toContain(`link ${gatewayOrigin}/storage`)
     expect(told).not.toContain('image/jpeg')
     expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED' })
   })
@@ -459,6 +530,11 @@ describe('who may', () => {
     const threadId = name('thread')
     await chat('mine', { threadId })
     const foreign = await call(`/api/v1/agent/history?threadId=${threadId}`, { as: 'bob' })
+    const unnamed = await call('/api/v1/agent/history')
+    expect([unnamed.status, await unnamed.json()]).toMatchObject([
+      400,
+      { code: 'malformed', detail: 'Cannot read history: threadId is missing' },
+    ])
     const missing = await call('/api/v1/agent/history?threadId=never', { as: 'bob' })
     expect(foreign.status).toBe(404)
     expect(await foreign.text()).toBe(await missing.text())
@@ -484,8 +560,8 @@ test('C-04: history comes in pages, by positions without gaps, also over entries
   const threadId = name('thread')
   let agent: HttpAgent | undefined
   for (const text of ['one', 'tool', 'three']) agent = (await chat(text, { threadId, agent: agent as never })).agent
-  const whole = await readHistory(threadId)
-  expect(whole.messages.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6])
+  const history = await readHistory(threadId)
+  expect(history.messages.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6])
   const last = await readHistory(threadId, '&limit=2')
   expect([last.messages.map(({ seq }) => seq), last.next_before_seq]).toEqual([[5, 6], 5])
   const before = await readHistory(threadId, '&limit=2&before_seq=5')

@@ -5,7 +5,7 @@ import { eventually, operatorToken } from '../setup/gateway.ts'
 import type { JsonAnswer, WebGateway } from '../setup/web-gateway.ts'
 import { findEvent, openWebGateway, readEvents, uniqueName } from '../setup/web-gateway.ts'
 
-// Stages that an agent names, as steps of a run and in its history.
+// These tests cover the stages that an agent names, as steps of a run and in its history.
 
 let web: WebGateway
 
@@ -104,9 +104,12 @@ describe('C-19: a stage that an agent names', () => {
     const threadId = uniqueName('thread')
     await web.say('intent', { threadId })
     const before = await web.readHistory(threadId, '&include=trace')
-    const place = { owner: 'web:["https://agents.test","ann"]', thread: `web:${JSON.stringify(['chat', threadId])}` }
+    const conversation = {
+      owner: 'web:["https://agents.test","ann"]',
+      thread: `web:${JSON.stringify(['chat', threadId])}`,
+    }
     for (const format of exchangeFormats) {
-      const query = new URLSearchParams({ ...place, format })
+      const query = new URLSearchParams({ ...conversation, format })
       const { messages } = await web.gateway.ask<{ messages: readonly object[] }>(`/transcript?${query}`)
       const answer = await fetch(`${web.gateway.url()}/operator/api/transcript?${query}`, {
         method: 'POST',

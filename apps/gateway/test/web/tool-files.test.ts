@@ -3,7 +3,7 @@ import { operatorToken } from '../setup/gateway.ts'
 import type { JsonAnswer, WebGateway } from '../setup/web-gateway.ts'
 import { openWebGateway, uniqueName } from '../setup/web-gateway.ts'
 
-// Files that a tool returns are parts of its result: live, in the history, in exports, and back in again.
+// These tests check that files returned by a tool are parts of its result: live, in the history, in exports and in imports.
 
 let web: WebGateway
 beforeAll(async () => {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { WebGateway } from '../setup/web-gateway.ts'
 import { findEvent, openWebGateway, readEvents } from '../setup/web-gateway.ts'
 
-// A client gives back what a call came to that was left to it, and of no other call.
+// These tests check that a client returns the result of a call that was left to it, and of no other call.
 
 let web: WebGateway
 beforeAll(async () => {
@@ -14,7 +14,7 @@ afterAll(() => web.close())
 const tool = (name: string) => ({ name, description: name, parameters: { type: 'object' } })
 const tools = ['pick', 'refund', 'search', 'count'].map(tool)
 
-/** What the agent hears of the results that a client claims for all calls there were, whatever it was left. */
+/** Has a client claim results for all calls. Returns the calls that were left to the client, and the results that the agent receives. */
 async function claimResults(words: string): Promise<{ readonly left: readonly string[]; readonly heard: string }> {
   const threadId = randomUUID()
   const asked = await web.say(words, { threadId, tools })

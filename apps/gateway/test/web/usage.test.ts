@@ -2,8 +2,8 @@ import type { BaseEvent, Message } from '@ag-ui/client'
 import { HttpAgent } from '@ag-ui/client'
 import type { ModelReply, ModelServer } from '@postern/agents/test-model-server'
 import { call, openModelServer, replyWith } from '@postern/agents/test-model-server'
+import { formatRecord } from '@postern/operator/views'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { formatRecord } from '../../src/commands/messages/show.ts'
 import { eventually, gatewayOrigin, operatorToken } from '../setup/gateway.ts'
 import { lastOf } from '../setup/swarm-gateway.ts'
 import type { JsonAnswer, WebGateway } from '../setup/web-gateway.ts'
@@ -16,7 +16,7 @@ import {
   withoutWarnings,
 } from '../setup/web-gateway.ts'
 
-// What answers cost, on the whole line: model servers on loopback, the real client, every channel.
+// These tests follow the costs of an answer from end to end: model servers on loopback, the real client, every channel.
 
 const cost = {
   prompt_tokens: 100,
@@ -97,7 +97,7 @@ describe('what a run cost', () => {
     expect(client.messages.map(message => metadataOf(message)?.usage)).toEqual([undefined, [twice]])
     client.addMessage({ id: uniqueName('msg'), role: 'user', content: 'plainly' })
     await withoutWarnings(() => client.runAgent({ runId: uniqueName('run') }, { onEvent }))
-    // Its server told nothing.
+    // The model's server reported no costs.
     expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })
     expect(events.at(-1)).not.toHaveProperty('usage')
   })
@@ -169,7 +169,9 @@ describe('what an answer cost', () => {
     const [newest] = await web.gateway.messages()
     const record = await web.gateway.show(newest?.id ?? '')
     expect(record.response?.usage).toEqual([kept])
-    expect(formatRecord(record)).toContain('cost\n  blend-7: 200 in, 128 of it cached, 40 out, 240 in all (tokens)\n')
+    expect(formatRecord(record)).toContain(
+      'cost\n  blend-7: 200 in, 128 read from a cache, 40 out, 240 in all (tokens)\n',
+    )
   })
 
   const tellTale = /usage|tokens|blend-7/

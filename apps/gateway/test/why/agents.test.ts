@@ -11,11 +11,14 @@ const secret = 'whsec_b3BlbnNlc2FtZW9wZW5zZXNhbWVvcGVuc2VzYW1l'
 let gateway: SlowGateway
 let downPort = 0
 const brokenStatus = 503
-const broken = createServer((_, response) => response.writeHead(brokenStatus).end())
+const broken = createServer(({ url }, response) => {
+  if (url === '/moved') response.writeHead(307, { location: 'https://login.test/sign-in?next=hidden' }).end()
+  else response.writeHead(brokenStatus).end()
+})
 
 beforeAll(async () => {
   await new Promise<void>(resolve => broken.listen(0, '127.0.0.1', resolve))
-  // A port that nobody listens at.
+  // The server closes again, which leaves a port that nobody listens at.
   const probe = createServer()
   await new Promise<void>(resolve => probe.listen(0, '127.0.0.1', resolve))
   downPort = (probe.address() as AddressInfo).port
@@ -30,6 +33,8 @@ beforeAll(async () => {
       deaf: { use: join(agents, 'counted/silent.ts'), receives: ['follow'] },
       hook: { use: 'webhook', url: `http://127.0.0.1:${downPort}/in?token=hidden-token`, secret },
       busy: { use: 'webhook', url: `http://127.0.0.1:${(broken.address() as AddressInfo).port}/in`, secret },
+      moved: { use: 'webhook', url: `http://127.0.0.1:${(broken.address() as AddressInfo).port}/moved`, secret },
+      invalid: { use: join(agents, 'failing/invalid-answer.ts') },
       shop: { use: join(agents, 'asking/shopkeeper.ts') },
     },
     { delivery: { retry_after: 600 } },
@@ -46,58 +51,79 @@ const post = (agent: string, text = 'hello', thread: string = crypto.randomUUID(
 describe('why, of a message whose agent', () => {
   test('threw: which agent, where, and what', async () => {
     const id = await post('thrower', 'seventeen')
-    const found = await awaitReason(gateway, id, 'agent_threw')
-    expect(found.sentence).toMatch(
+    const reason = await awaitReason(gateway, id, 'agent_threw')
+    expect(reason.sentence).toMatch(
       /^Failed at [\d :-]+ UTC: agent "thrower" threw an error at \S*failing\/thrower\.ts:8 \(TypeError: there is no order "seventeen"\)$/,
     )
-    expect(found.fix?.text).toMatch(/^Correct the agent at \S*failing\/thrower\.ts:8\./)
-    expect(factsOf(found)).toContain(
+    expect(reason.fix?.text).toMatch(/^Correct the agent at \S*failing\/thrower\.ts:8\./)
+    expect(factsOf(reason)).toContain(
       'received by activitypub from @alice@mastodon.test (proven) for @thrower@agents.test',
     )
-    expectWellFormed(found)
+    expectWellFormed(reason)
   })
 
-  test('took it and said nothing', async () => {
-    const found = await awaitReason(gateway, await post('silent'), 'agent_silent')
-    expect(found.sentence).toMatch(/^Not answered: agent "silent" took it and said nothing, at [\d :-]+ UTC$/)
-    expectWellFormed(found)
+  test('took the message and gave no answer', async () => {
+    const reason = await awaitReason(gateway, await post('silent'), 'agent_silent')
+    expect(reason.sentence).toMatch(
+      /^Not answered: agent "silent" took the message and gave no answer, at [\d :-]+ UTC$/,
+    )
+    expectWellFormed(reason)
   })
 
   test('does not get such messages', async () => {
-    const found = await awaitReason(gateway, await post('deaf'), 'not_received')
-    expect(found.fix?.text).toBe('Add "message" to agents.deaf.receives when the agent shall get it.')
-    expectWellFormed(found)
+    const reason = await awaitReason(gateway, await post('deaf'), 'not_received')
+    expect(reason.fix?.text).toBe('Add "message" to agents.deaf.receives if the agent should get it.')
+    expectWellFormed(reason)
   })
 
   test('outlasted its deadline', async () => {
-    const found = await awaitReason(gateway, await post('hanging'), 'deadline')
-    expect(found.sentence).toMatch(/: the agent took longer than agents\.hanging\.deadline \(1s\)$/)
-    expect(found.fix?.text).toContain('raise agents.hanging.deadline')
-    expectWellFormed(found)
+    const reason = await awaitReason(gateway, await post('hanging'), 'deadline')
+    expect(reason.sentence).toMatch(/: the agent took longer than agents\.hanging\.deadline \(1s\)$/)
+    expect(reason.fix?.text).toContain('raise agents.hanging.deadline')
+    expectWellFormed(reason)
   })
 
   test('is a webhook that is down: its URL without query, the cause, the tries, the next one', async () => {
-    const found = await awaitReason(gateway, await post('hook'), 'webhook_down')
+    const reason = await awaitReason(gateway, await post('hook'), 'webhook_down')
     const url = `http://127.0.0.1:${downPort}/in`
-    expect(found.sentence).toMatch(
+    expect(reason.sentence).toMatch(
       new RegExp(
         `^Not answered yet: the webhook of agent "hook" at ${url} cannot be reached \\(connection failed: ECONNREFUSED\\), 1 try since [\\d :-]+ UTC; next try at [\\d :-]+ UTC$`,
       ),
     )
-    expect(found.fix).toEqual({
+    expect(reason.fix).toEqual({
       text: `Start what listens at ${url}; the message is then answered by itself.`,
       command: `curl -i '${url}'`,
     })
-    expect(JSON.stringify(found)).not.toMatch(/hidden-token|whsec/)
-    expect(factsOf(found)).toMatch(
+    expect(JSON.stringify(reason)).not.toMatch(/hidden-token|whsec/)
+    expect(factsOf(reason)).toMatch(
       /attempt 1 ended: unavailable \(Unavailable: Cannot fetch: connection failed.*\), next try at 2/,
     )
-    expectWellFormed(found)
+    expectWellFormed(reason)
   })
 
   test('is a webhook that answers with an error', async () => {
-    const found = await awaitReason(gateway, await post('busy'), 'webhook_down')
-    expect(found.sentence).toContain('(The webhook answered 503)')
+    const reason = await awaitReason(gateway, await post('busy'), 'webhook_down')
+    expect(reason.sentence).toMatch(/\(The webhook answered 503 at http:\/\/127\.0\.0\.1:\d+\/in\)/)
+  })
+
+  test('is a webhook that answers with a redirect: its target, and no file of the gateway', async () => {
+    const reason = await awaitReason(gateway, await post('moved'), 'backend_failed')
+    expect(reason.sentence).toMatch(
+      /\(The webhook answered 307 at http:\/\/127\.0\.0\.1:\d+\/moved, a redirect to https:\/\/login\.test\/sign-in that is not followed; expected 200 or 204\)$/,
+    )
+    expect(reason.fix?.command).toMatch(/^curl -i 'http:/)
+    expect(JSON.stringify(reason)).not.toMatch(/\.ts\b|hidden/)
+    expectWellFormed(reason)
+  })
+
+  test('gave an answer that is not valid: the member, its value and the rule', async () => {
+    const reason = await awaitReason(gateway, await post('invalid'), 'answer_invalid')
+    expect(reason.sentence).toMatch(
+      /: agent "invalid" gave an answer that is not valid \("parts\.0\.bytes_ref\.data_base64" \("\$\$\$"\) must be base64\)$/,
+    )
+    expect(JSON.stringify(reason)).not.toMatch(/\.ts\b/)
+    expectWellFormed(reason)
   })
 
   test('is at work on it, or at an earlier one of the conversation', async () => {
@@ -112,7 +138,7 @@ describe('why, of a message whose agent', () => {
     const queued = await awaitReason(gateway, second, 'queued')
     expect(queued.sentence).toMatch(
       new RegExp(
-        `^Not answered yet: it waits since [\\d :-]+ UTC behind #${number} of the same conversation, which is being worked on$`,
+        `^Not answered yet: it has waited since [\\d :-]+ UTC behind #${number} of the same conversation, which is being worked on$`,
       ),
     )
     expect(queued.fix?.command).toBe(`npx postern why "#${number}"`)
@@ -135,9 +161,9 @@ describe('why, of a message whose agent', () => {
     const working = await awaitReason(gateway, second, 'working')
     expect(factsOf(working)).toContain(`answered together with #${number}`)
     both.finish()
-    const found = await awaitReason(gateway, second, 'answered')
-    expect(found.sentence).toMatch(/^Answered at [\d :-]+ UTC to https:\/\/mastodon\.test\/\S+$/)
-    for (const each of [working, found]) expectWellFormed(each)
+    const reason = await awaitReason(gateway, second, 'answered')
+    expect(reason.sentence).toMatch(/^Answered at [\d :-]+ UTC to https:\/\/mastodon\.test\/\S+$/)
+    for (const each of [working, reason]) expectWellFormed(each)
   })
 
   test('got the new words of an edit: the edit says which message it changed', async () => {
@@ -147,13 +173,13 @@ describe('why, of a message whose agent', () => {
     const run = await gateway.nextRun()
     const messages = await gateway.messages()
     const edit = messages.find(({ flags }) => flags.includes('edit_applied'))
-    const found = await awaitReason(gateway, edit?.id ?? '', 'edit_applied')
+    const reason = await awaitReason(gateway, edit?.id ?? '', 'edit_applied')
     const number = (await askWhy(gateway, first)).explanations[0]?.message
-    expect(found.sentence).toMatch(
+    expect(reason.sentence).toMatch(
       /^Not answered: it changed a message that was still open, so the agent got the new words/,
     )
-    expect(found.fix?.command).toBe(`npx postern why "#${number}"`)
-    expectWellFormed(found)
+    expect(reason.fix?.command).toBe(`npx postern why "#${number}"`)
+    expectWellFormed(reason)
     run.finish()
   })
 
@@ -166,7 +192,7 @@ describe('why, of a message whose agent', () => {
     const payment = await awaitReason(gateway, await post('shop', 'pay please'), 'waiting_for_payment')
     expect(payment.fix?.command).toMatch(/^npx postern requirements grant \S+$/)
     const { items } = await gateway.ask<{ items: { id: string }[] }>('/requirements')
-    // By the requirement's id, too.
+    // The requirement's id finds the same explanation.
     const byId = await askWhy(gateway, items.at(-1)?.id ?? '')
     expect(byId.explanations.map(({ code }) => code)).toEqual(['waiting_for_consent'])
     for (const each of [consent, payment]) expectWellFormed(each)

@@ -14,7 +14,7 @@ afterAll(() => gateway.close())
 
 const mastodon = 'mastodon.test'
 
-/** A direct post of Alice's to the echo agent; the id of the activity. */
+/** Sends a direct post of Alice's to the echo agent. Returns the id of the activity. */
 async function post(from = `alice@${mastodon}`): Promise<string> {
   const { fediverse } = gateway.simulation
   const sent = await fediverse.deliver({ to: '@echo@agents.test', text: 'hello', visibility: 'direct', from })
@@ -31,11 +31,11 @@ async function mail(from = 'alice@alice.test'): Promise<string> {
 describe('why, of an answer', () => {
   test('that arrived: when and where', async () => {
     const id = await mail()
-    const found = await awaitReason(gateway, id, 'answered')
-    expect(found.sentence).toMatch(/^Answered at [\d :-]+ UTC to \S*alice@alice\.test$/)
-    expect(found).not.toHaveProperty('fix')
-    expect(factsOf(found)).toContain('received by email from @alice@alice.test (proven) for @echo@agents.test')
-    expectWellFormed(found)
+    const reason = await awaitReason(gateway, id, 'answered')
+    expect(reason.sentence).toMatch(/^Answered at [\d :-]+ UTC to \S*alice@alice\.test$/)
+    expect(reason).not.toHaveProperty('fix')
+    expect(factsOf(reason)).toContain('received by email from @alice@alice.test (proven) for @echo@agents.test')
+    expectWellFormed(reason)
   })
 
   test('that an inbox refuses for good', async () => {
@@ -44,32 +44,32 @@ describe('why, of an answer', () => {
       answer: { status: 410 },
     })
     const id = await post()
-    const found = await awaitReason(gateway, id, 'delivery_refused')
+    const reason = await awaitReason(gateway, id, 'delivery_refused')
     restore()
-    expect(found.sentence).toMatch(
+    expect(reason.sentence).toMatch(
       /^The answer was not delivered: https:\/\/mastodon\.test\/\S+ refused it for good \(.*410.*\), at [\d :-]+ UTC$/,
     )
-    expect(found.fix?.command).toMatch(/^npx postern deliveries retry \d+$/)
-    // By the number of the delivery, too.
-    const number = found.fix?.command?.split(' ').at(-1)
-    expect((await askWhy(gateway, `d${number}`)).explanations[0]).toMatchObject({ message: found.message })
-    expectWellFormed(found)
+    expect(reason.fix?.command).toMatch(/^npx postern deliveries retry \d+$/)
+    // The number of the delivery finds the same explanation.
+    const number = reason.fix?.command?.split(' ').at(-1)
+    expect((await askWhy(gateway, `d${number}`)).explanations[0]).toMatchObject({ message: reason.message })
+    expectWellFormed(reason)
   })
 
   test('that waits until its next try', async () => {
     const restore = gateway.simulation.mail.refuse({ code: 451, message: 'try again later' })
     const id = await mail()
-    const found = await awaitReason(gateway, id, 'delivery_waiting')
+    const reason = await awaitReason(gateway, id, 'delivery_waiting')
     restore()
-    expect(found.sentence).toMatch(
+    expect(reason.sentence).toMatch(
       /^The answer is not delivered yet, since [\d :-]+ UTC: alice@alice\.test did not take it \(the mail server put it off: 451, 1 try\); next try at [\d :-]+ UTC$/,
     )
-    expect(found.fix?.command).toMatch(/^npx postern deliveries retry \d+$/)
-    // The next one of the conversation waits behind it.
+    expect(reason.fix?.command).toMatch(/^npx postern deliveries retry \d+$/)
+    // The next delivery of the conversation waits for the first one.
     const reply = await gateway.simulation.mail.deliver({ to: 'echo@agents.test', text: 'again', inReplyTo: id })
-    const behind = await awaitReason(gateway, reply.mail.messageId, 'delivery_queued')
-    expect(behind.sentence).toContain('it waits behind an earlier one of the same conversation to alice@alice.test')
-    for (const each of [found, behind]) expectWellFormed(each)
+    const queued = await awaitReason(gateway, reply.mail.messageId, 'delivery_queued')
+    expect(queued.sentence).toContain('it waits behind an earlier one of the same conversation to alice@alice.test')
+    for (const each of [reason, queued]) expectWellFormed(each)
   })
 
   test('whose host asked for time', async () => {
@@ -81,10 +81,10 @@ describe('why, of an answer', () => {
       (await gateway.deliveries()).some(({ to, state }) => to.includes(host) && state === 'later'),
     )
     const id = await post(`alice@${host}`)
-    const found = await awaitReason(gateway, id, 'host_asked_for_time')
+    const reason = await awaitReason(gateway, id, 'host_asked_for_time')
     restore()
-    expect(found.sentence).toMatch(/its host asked for time \(Retry-After\)\); next try at [\d :-]+ UTC$/)
-    expectWellFormed(found)
+    expect(reason.sentence).toMatch(/its host asked for time \(Retry-After\)\); next try at [\d :-]+ UTC$/)
+    expectWellFormed(reason)
   })
 
   test('whose host the breaker leaves alone after five failures', async () => {
@@ -97,11 +97,11 @@ describe('why, of an answer', () => {
       return all.some(each => each?.code === 'breaker_open') && all
     })
     restore()
-    const found = reasons.find(each => each?.code === 'breaker_open')
-    expect(found?.sentence).toMatch(
+    const reason = reasons.find(each => each?.code === 'breaker_open')
+    expect(reason?.sentence).toMatch(
       /^The answer is not delivered yet, since [\d :-]+ UTC: https:\/\/\S+ did not take it \(its host did not answer several times in a row and is left alone\); next try at [\d :-]+ UTC$/,
     )
-    expect(found?.fix?.command).toMatch(/^npx postern deliveries retry \d+$/)
+    expect(reason?.fix?.command).toMatch(/^npx postern deliveries retry \d+$/)
   })
 
   test('to a mailbox that is gone: refused, and suppressed from then on', async () => {
@@ -123,15 +123,15 @@ describe('why, of an answer', () => {
 
   test('that a server accepted and returned as a report', async () => {
     const id = await unprovenMail('moved@nodmarc.test')
-    const { envelope } = await gateway.simulation.mail.awaitReply(id, 20_000)
+    const { envelope } = await gateway.simulation.mail.awaitReply(id, 30_000)
     const report = await postReport(envelope.from)
-    const found = await awaitReason(gateway, id, 'bounced')
-    expect(found.sentence).toMatch(
+    const reason = await awaitReason(gateway, id, 'bounced')
+    expect(reason.sentence).toMatch(
       /^The answer was not delivered: it was taken and came back from moved@nodmarc\.test \(bounced: 5\.1\.1\), at [\d :-]+ UTC$/,
     )
     const event = await awaitReason(gateway, report, 'automatic')
     expect(event.sentence).toMatch(/^Not answered: .*, at [\d :-]+ UTC$/)
-    for (const each of [found, event]) expectWellFormed(each)
+    for (const each of [reason, event]) expectWellFormed(each)
   })
 
   test('that an operator dropped', async () => {
@@ -150,7 +150,7 @@ describe('why, of an answer', () => {
   })
 })
 
-/** Nothing proves its author, so it lifts no suppression. */
+/** Sends a mail whose author nothing proves, so that it lifts no suppression. */
 async function unprovenMail(from: string): Promise<string> {
   const sent = await gateway.simulation.mail.deliver({
     to: 'echo@agents.test',
@@ -162,7 +162,7 @@ async function unprovenMail(from: string): Promise<string> {
   return sent.mail.messageId
 }
 
-/** A report as a mail server writes it (RFC 3464); its Message-ID. */
+/** Sends a report as a mail server writes it (RFC 3464). Returns its Message-ID. */
 async function postReport(to: string): Promise<string> {
   const messageId = `${randomUUID()}@mx.nodmarc.test`
   const fields =

@@ -15,21 +15,21 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-test('an answer that came late because the gateway was down says from when to when', async () => {
+test('why explains a late answer by the downtime of the gateway, and says when it began and ended', async () => {
   const id = await gateway.post('slow', 'hello')
   await gateway.nextRun()
   await gateway.restart()
   ;(await gateway.nextRun()).finish()
-  const found = await awaitReason(gateway, id, 'gateway_was_down')
-  expect(found.sentence).toMatch(
+  const reason = await awaitReason(gateway, id, 'gateway_was_down')
+  expect(reason.sentence).toMatch(
     /^Answered late, at [\d :-]+ UTC to https:\/\/mastodon\.test\/\S+: the gateway was down from [\d :-]+ UTC to [\d :-]+ UTC \(\d+ \w+\)$/,
   )
-  expect(factsOf(found)).toContain('a gateway began')
-  expect(found.fix?.text).toContain('supervisor')
-  expectWellFormed(found)
+  expect(factsOf(reason)).toContain('a gateway began')
+  expect(reason.fix?.text).toContain('supervisor')
+  expectWellFormed(reason)
 })
 
-test('why tells of a mail during a downtime of the gateway', async () => {
+test('why explains the late answer to a mail that its peer sent while the gateway was down', async () => {
   await gateway.gateway().stop()
   // A mail's date has whole seconds.
   await delay(1_100)
@@ -39,19 +39,19 @@ test('why tells of a mail during a downtime of the gateway', async () => {
   const { mail } = gateway.simulation
   const sent = await mail.deliver({ to: 'echo@agents.test', text: 'hello', date })
   expect(sent.answer).toBe(250)
-  const found = await awaitReason(gateway, sent.mail.messageId, 'gateway_was_down')
-  expect(found.sentence).toMatch(
+  const reason = await awaitReason(gateway, sent.mail.messageId, 'gateway_was_down')
+  expect(reason.sentence).toMatch(
     /^Answered late, at [\d :-]+ UTC to alice@alice\.test: its peer sent it while the gateway was down from [\d :-]+ UTC to [\d :-]+ UTC \(\d+ \w+\)$/,
   )
-  expect(factsOf(found)).toContain('its peer sent it, as it claims')
-  expectWellFormed(found)
-  // Its date is a whole second: one of this second might be from before the start.
+  expect(factsOf(reason)).toContain('its peer sent it, as it claims')
+  expectWellFormed(reason)
+  // A mail's date has whole seconds, so a date within the second of the start might lie before it.
   await delay(1_100)
   const prompt = await mail.deliver({ to: 'echo@agents.test', text: 'hello again' })
   await awaitReason(gateway, prompt.mail.messageId, 'answered')
 })
 
-test('a killed gateway leaves its downtime behind, too', async () => {
+test('why also knows the downtime of a killed gateway', async () => {
   let calls = 0
   const hook = createServer((_, response) => {
     calls += 1
@@ -70,9 +70,9 @@ test('a killed gateway leaves its downtime behind, too', async () => {
     await eventually(async () => calls > 0)
     await killed.gateway.kill()
     await killed.gateway.start()
-    const found = await awaitReason({ ask }, sent.mail.messageId, 'gateway_was_down')
-    expect(found.sentence).toMatch(/: the gateway was down from [\d :-]+ UTC to [\d :-]+ UTC \(\d+ \w+\)$/)
-    expectWellFormed(found)
+    const reason = await awaitReason({ ask }, sent.mail.messageId, 'gateway_was_down')
+    expect(reason.sentence).toMatch(/: the gateway was down from [\d :-]+ UTC to [\d :-]+ UTC \(\d+ \w+\)$/)
+    expectWellFormed(reason)
   } finally {
     await killed.close()
     hook.closeAllConnections()

@@ -31,27 +31,31 @@ describe('why, of a message that the agent does not get', () => {
     const composed = await composer.compose({ to: 'somebody@elsewhere.test', text: 'hello' })
     const envelope = { ...composed.envelope, to: ['parrot@agents.test'] }
     expect((await composer.sendSmtp({ ...composed, envelope })).code).toBe(250)
-    const found = await awaitReason(gateway, composed.messageId, 'not_addressed')
-    expect(found.sentence).toMatch(/^Not answered: the agent stands neither in To nor in Cc, .*, at [\d :-]+ UTC$/)
-    expect(found.fix?.text).toContain('email.answer_bcc')
-    expectWellFormed(found)
+    const reason = await awaitReason(gateway, composed.messageId, 'not_addressed')
+    expect(reason.sentence).toMatch(/^Not answered: the agent stands neither in To nor in Cc, .*, at [\d :-]+ UTC$/)
+    expect(reason.fix?.text).toContain('email.answer_bcc')
+    expectWellFormed(reason)
   })
 
   test('because of its quarantine', async () => {
-    const found = await awaitReason(
+    const reason = await awaitReason(
       gateway,
       await mail({ from: 'x@quarantine.test', sign: false, envelopeFrom: 'x@evil.test' }),
       'quarantined',
     )
-    expect(found.sentence).toContain('the DMARC policy of the author')
-    expect(found.fix?.text).toContain('email.trust')
-    expectWellFormed(found)
+    expect(reason.sentence).toContain('the DMARC policy of the author')
+    expect(reason.fix?.text).toContain('email.trust')
+    expectWellFormed(reason)
   })
 
   test('because a program wrote it', async () => {
-    const found = await awaitReason(gateway, await mail({ headers: { 'auto-submitted': 'auto-replied' } }), 'automatic')
-    expect(found.sentence).toContain('it is an automatic reply')
-    expectWellFormed(found)
+    const reason = await awaitReason(
+      gateway,
+      await mail({ headers: { 'auto-submitted': 'auto-replied' } }),
+      'automatic',
+    )
+    expect(reason.sentence).toContain('it is an automatic reply')
+    expectWellFormed(reason)
   })
 
   test('because it goes round in a circle', async () => {
@@ -61,20 +65,20 @@ describe('why, of a message that the agent does not get', () => {
     const second = await mail({ text, inReplyTo: first })
     await awaitReason(gateway, second, 'answered')
     const third = await mail({ text, inReplyTo: second })
-    const found = await awaitReason(gateway, third, 'loop_guard')
-    expect(found.fix?.text).toContain('limits.loop.agent_turns_per_hour')
-    expect(factsOf(found)).toContain('flags: ')
-    expectWellFormed(found)
+    const reason = await awaitReason(gateway, third, 'loop_guard')
+    expect(reason.fix?.text).toContain('limits.loop.agent_turns_per_hour')
+    expect(factsOf(reason)).toContain('flags: ')
+    expectWellFormed(reason)
   })
 
   test('because its access list does not let the sender speak', async () => {
     const { fediverse } = gateway.simulation
     const sent = await fediverse.deliver({ to: '@guarded@agents.test', text: 'hello' })
-    const found = await awaitReason(gateway, sent.activityId, 'not_allowed')
-    expect(found.fix?.text).toContain('agents.guarded.deny')
-    // By the id of the post, too.
-    expect((await awaitReason(gateway, sent.objectId, 'not_allowed')).message).toBe(found.message)
-    expectWellFormed(found)
+    const reason = await awaitReason(gateway, sent.activityId, 'not_allowed')
+    expect(reason.fix?.text).toContain('agents.guarded.deny')
+    // The id of the post finds the same explanation.
+    expect((await awaitReason(gateway, sent.objectId, 'not_allowed')).message).toBe(reason.message)
+    expectWellFormed(reason)
   })
 
   test('because the sender blocks the agent', async () => {
@@ -83,9 +87,9 @@ describe('why, of a message that the agent does not get', () => {
     const object = `https://agents.test/agents/parrot`
     expect((await fediverse.send({ to: '@parrot@agents.test', from, type: 'Block', object })).status).toBe(202)
     const sent = await fediverse.deliver({ to: '@parrot@agents.test', from, text: 'hello' })
-    const found = await awaitReason(gateway, sent.activityId, 'blocked_by')
-    expect(found.fix?.text).toContain('they have to unblock the agent')
-    expectWellFormed(found)
+    const reason = await awaitReason(gateway, sent.activityId, 'blocked_by')
+    expect(reason.fix?.text).toContain('they have to unblock the agent')
+    expectWellFormed(reason)
   })
 
   test('because it mentions too many people', async () => {
@@ -105,9 +109,9 @@ describe('why, of a message that the agent does not get', () => {
     }
     const sent = await fediverse.send({ to: '@parrot@agents.test', type: 'Create', object })
     expect(sent.status).toBe(202)
-    const found = await awaitReason(gateway, object.id, 'mass_mention')
-    expect(found.fix?.text).toContain('activitypub.max_mentions')
-    expectWellFormed(found)
+    const reason = await awaitReason(gateway, object.id, 'mass_mention')
+    expect(reason.fix?.text).toContain('activitypub.max_mentions')
+    expectWellFormed(reason)
   })
 
   test('because its author took it back', async () => {
@@ -116,8 +120,8 @@ describe('why, of a message that the agent does not get', () => {
     await awaitReason(gateway, sent.activityId, 'answered')
     const object = { id: sent.objectId, type: 'Tombstone' }
     expect((await fediverse.send({ to: '@parrot@agents.test', type: 'Delete', object })).status).toBe(202)
-    const found = await awaitReason(gateway, sent.activityId, 'taken_back')
-    expect(found.sentence).toMatch(/^Not answered any more: its author took it back at [\d :-]+ UTC$/)
-    expectWellFormed(found)
+    const reason = await awaitReason(gateway, sent.activityId, 'taken_back')
+    expect(reason.sentence).toMatch(/^No longer answered: its author took it back at [\d :-]+ UTC$/)
+    expectWellFormed(reason)
   })
 })

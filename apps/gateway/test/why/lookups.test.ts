@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { printWhy } from '@postern/operator/views'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { printWhy } from '../../src/commands/why/view.ts'
 import type { TestGateway } from '../setup/gateway.ts'
 import { gatewayOrigin, openTestGateway, operatorToken } from '../setup/gateway.ts'
 import { askWhy, awaitReason, expectWellFormed, factsOf } from './ask-why.ts'
@@ -41,9 +41,9 @@ describe('why finds a message', () => {
     const url = `${gatewayOrigin}/agents/echo/a2a`
     const { messageId, result } = await gateway.simulation.a2a.deliver({ url, text: 'hello' })
     const { task } = result as { task: { id: string } }
-    const found = await awaitReason(gateway, messageId, 'answered')
-    expect(found.sentence).toMatch(/^Answered at [\d :-]+ UTC to task:\S+$/)
-    expect((await askWhy(gateway, task.id)).explanations[0]).toMatchObject({ message: found.message, via: 'a2a' })
+    const reason = await awaitReason(gateway, messageId, 'answered')
+    expect(reason.sentence).toMatch(/^Answered at [\d :-]+ UTC to task:\S+$/)
+    expect((await askWhy(gateway, task.id)).explanations[0]).toMatchObject({ message: reason.message, via: 'a2a' })
   })
 
   test('by the address of its sender or of its agent: the newest first', async () => {
@@ -89,12 +89,12 @@ describe('why', () => {
     const id = await mail({ messageId: `${randomUUID()}@alice.test` })
     const composed = await gateway.simulation.mail.compose({ to: 'echo@agents.test', text: 'twice' })
     for (const _ of [1, 2, 3]) expect((await gateway.simulation.mail.sendSmtp(composed)).code).toBe(250)
-    const found = await awaitReason(gateway, composed.messageId, 'duplicate')
-    expect(found.sentence).toMatch(
+    const reason = await awaitReason(gateway, composed.messageId, 'duplicate')
+    expect(reason.sentence).toMatch(
       /^Answered once at [\d :-]+ UTC to alice@alice\.test; its peer sent it 2 more times, and copies get no further answer$/,
     )
-    expect(factsOf(found)).toContain('its peer sent it 2 more times')
-    expectWellFormed(found)
+    expect(factsOf(reason)).toContain('its peer sent it 2 more times')
+    expectWellFormed(reason)
     expect((await askWhy(gateway, id)).explanations[0]?.code).toBe('answered')
   })
 
@@ -122,7 +122,7 @@ describe('why', () => {
     })
     expect(answer.status).toBe(400)
     expect(await answer.json()).toMatchObject({
-      detail: 'Cannot explain: name an id, a number or an address, of at most 2048 characters',
+      detail: 'Cannot explain: give an id, a number or an address of at most 2048 characters',
     })
   })
 
@@ -138,7 +138,7 @@ describe('the command "why"', () => {
       call: (_: unknown, { parameters }: { parameters: { id: string } }) => askWhy(gateway, parameters.id),
       close: async () => undefined,
     }
-    await printWhy({ openClient: async () => client as never, json, print: text => printed.push(text) }, asked)
+    await printWhy({ openClient: async () => client as never, json, print: text => printed.push(text) }, { id: asked })
     return printed.join('\n')
   }
 
@@ -164,7 +164,9 @@ describe('the command "why"', () => {
 
   test('ends with 1 when nothing is known', async () => {
     const before = process.exitCode
-    expect(await print('\u001b[2J@nowhere.test')).toMatch(/^Nothing is known of \\u\{1b\}\[2J@nowhere\.test: /)
+    expect(await print('\u001b[2J@nowhere.test')).toMatch(
+      /^The gateway has nothing about \\u\{1b\}\[2J@nowhere\.test: /,
+    )
     expect(process.exitCode).toBe(1)
     process.exitCode = before
   })

@@ -1,5 +1,5 @@
+import type { Explanation } from '@postern/operator'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Explanation } from '../../src/why/explanation.ts'
 import type { TestGateway } from '../setup/gateway.ts'
 import { gatewayOrigin, openTestGateway } from '../setup/gateway.ts'
 import { askWhy, awaitReason, expectWellFormed, factsOf } from './ask-why.ts'
@@ -29,7 +29,7 @@ async function mail(fault: Fault): Promise<string> {
   return (await gateway.simulation.mail.deliver({ to: 'echo@agents.test', text: 'hello', fault })).mail.messageId
 }
 
-/** What the newest refusal of somebody, or to an agent, is explained by. */
+/** Waits for the explanation of the newest refusal of a sender, or of a message to an agent. */
 function awaitNewest(asked: string, code: string): Promise<Explanation> {
   return awaitReason(gateway, asked, code)
 }
@@ -50,65 +50,65 @@ describe('why, of a refused post or mail', () => {
 
   test('because its proof is too old: by the address of the sender, as the key names it', async () => {
     await post('expired', 'bob@mastodon.test')
-    const found = await awaitNewest('@bob@mastodon.test', 'expired')
-    expect(found.sentence).toMatch(
+    const reason = await awaitNewest('@bob@mastodon.test', 'expired')
+    expect(reason.sentence).toMatch(
       /: its proof is too old, or of the future \(signed at "2\S+", before the accepted window\)$/,
     )
-    expect(found.fix?.text).toContain('clock')
+    expect(reason.fix?.text).toContain('clock')
     expect((await askWhy(gateway, '@carol@mastodon.test')).found).toBe('nothing')
-    expectWellFormed(found)
+    expectWellFormed(reason)
   })
 
   test('because nothing proves it: by the agent that it was for', async () => {
     await post('unsigned')
-    const found = await awaitNewest('@echo@agents.test', 'unsigned')
-    expect(found.sentence).toMatch(/^Refused with 401 at [\d :-]+ UTC: nothing proves who sent it \(.+\)$/)
-    expectWellFormed(found)
+    const reason = await awaitNewest('@echo@agents.test', 'unsigned')
+    expect(reason.sentence).toMatch(/^Refused with 401 at [\d :-]+ UTC: nothing proves who sent it \(.+\)$/)
+    expectWellFormed(reason)
   })
 
   test('because there is no such agent: by the address of its recipient', async () => {
     await post('unknown_recipient')
-    const found = await awaitNewest('@no-such-agent@agents.test', 'unknown_recipient')
-    expect(found.sentence).toMatch(/^Refused with 404 at /)
-    expect(found.fix?.text).toContain('Add agents.no-such-agent if you want it')
-    expectWellFormed(found)
+    const reason = await awaitNewest('@no-such-agent@agents.test', 'unknown_recipient')
+    expect(reason.sentence).toMatch(/^Refused with 404 at /)
+    expect(reason.fix?.text).toContain('Add agents.no-such-agent if you want it')
+    expectWellFormed(reason)
   })
 
   test('because of a block of its host', async () => {
-    const found = await awaitReason(gateway, await post(undefined, 'alice@snac.test'), 'blocked')
-    expect(found.sentence).toContain('an operator has blocked its host')
-    expect(found.fix?.text).toContain('activitypub.block')
+    const reason = await awaitReason(gateway, await post(undefined, 'alice@snac.test'), 'blocked')
+    expect(reason.sentence).toContain('an operator has blocked its host')
+    expect(reason.fix?.text).toContain('activitypub.block')
   })
 
   test('because the host of its key is down: the peer comes again by itself', async () => {
-    const found = await awaitReason(gateway, await post('key_host_down'), 'key_host_down')
-    expect(found.sentence).toMatch(
+    const reason = await awaitReason(gateway, await post('key_host_down'), 'key_host_down')
+    expect(reason.sentence).toMatch(
       /^Put off with 503 at [\d :-]+ UTC: the host that has the key did not answer, so the gateway could not check the proof/,
     )
-    expectWellFormed(found)
+    expectWellFormed(reason)
     const mailed = await awaitReason(gateway, await mail('key_host_down'), 'key_host_down')
     expect(mailed.sentence).toMatch(/^Put off with 451 at /)
   })
 
   test('because of DMARC', async () => {
-    const found = await awaitReason(gateway, await mail('tampered'), 'dmarc_rejected')
-    expect(found.sentence).toMatch(/^Refused with 550 at /)
-    expect(found.fix?.text).toContain('email.trust.dmarc_reject')
-    // With angles, as a header has it.
-    expect((await askWhy(gateway, `<${found.id}>`)).explanations[0]?.code).toBe('dmarc_rejected')
-    // By who it claims to be from, whatever name stands before the address, and by the agent.
+    const reason = await awaitReason(gateway, await mail('tampered'), 'dmarc_rejected')
+    expect(reason.sentence).toMatch(/^Refused with 550 at /)
+    expect(reason.fix?.text).toContain('email.trust.dmarc_reject')
+    // The id also works in angle brackets, as in a header.
+    expect((await askWhy(gateway, `<${reason.id}>`)).explanations[0]?.code).toBe('dmarc_rejected')
+    // The claimed sender also finds it, whatever name precedes the address, and so does the agent.
     for (const asked of ['@alice@alice.test', 'alice@alice.test', 'echo', 'echo@agents.test']) {
       const { explanations } = await askWhy(gateway, asked)
       expect(explanations.map(({ code }) => code)).toContain('dmarc_rejected')
     }
-    expect(found.fix?.command).toBe('npx postern resolve @alice@alice.test')
+    expect(reason.fix?.command).toBe('npx postern resolve @alice@alice.test')
   })
 
   test('because there is no such agent: by the address of a mail', async () => {
     await mail('unknown_recipient')
-    const found = await awaitNewest('no-such-agent@agents.test', 'unknown_recipient')
-    expect(found.agent).toBe('no-such-agent')
-    expect(found.fix?.text).toMatch(/Add agents\.no-such-agent /)
+    const reason = await awaitNewest('no-such-agent@agents.test', 'unknown_recipient')
+    expect(reason.agent).toBe('no-such-agent')
+    expect(reason.fix?.text).toMatch(/Add agents\.no-such-agent /)
   })
 
   test('the newest first, and every reason of it', async () => {
@@ -124,8 +124,8 @@ describe('why, of a refused post or mail', () => {
     const message = { to: '@echo@agents.test', text: 'hello', from: 'alice@gotosocial.test', id }
     expect((await fediverse.deliver({ ...message, fault: 'tampered' })).status).toBe(401)
     const { activityId } = await fediverse.deliver(message)
-    const found = await awaitReason(gateway, activityId, 'answered')
-    expect(factsOf(found)).toMatch(/Refused with 401 at [\d :-]+ UTC: its proof does not hold/)
+    const reason = await awaitReason(gateway, activityId, 'answered')
+    expect(factsOf(reason)).toMatch(/Refused with 401 at [\d :-]+ UTC: its proof does not hold/)
   })
 })
 
@@ -150,15 +150,15 @@ describe('why, of a refused call', () => {
     const url = `${gatewayOrigin}/agents/echo/a2a`
     const metadata = { mentionable: { agent_chain: { hop: 99, max_hops: 99 } } }
     const { messageId } = await gateway.simulation.a2a.deliver({ url, text: 'hello', metadata })
-    const found = await awaitReason(gateway, messageId, 'hop_limit')
-    expect(found.fix?.text).toContain('limits.loop.max_hops')
-    expectWellFormed(found)
+    const reason = await awaitReason(gateway, messageId, 'hop_limit')
+    expect(reason.fix?.text).toContain('limits.loop.max_hops')
+    expectWellFormed(reason)
   })
 
   test('because the sender may not speak to the agent', async () => {
-    const found = await awaitReason(gateway, await call('club'), 'not_allowed')
-    expect(found.fix?.text).toContain('agents.club.allow')
-    expectWellFormed(found)
+    const reason = await awaitReason(gateway, await call('club'), 'not_allowed')
+    expect(reason.fix?.text).toContain('agents.club.allow')
+    expectWellFormed(reason)
   })
 })
 
@@ -171,10 +171,10 @@ describe('why, at a limit', () => {
       const statuses = [await send(), await send(), await send()]
       expect(statuses.map(({ status }) => status)).toContain(429)
       const last = statuses.findLast(({ status }) => status === 429)
-      const found = await awaitReason(limited, last?.activityId ?? '', 'rate_limited')
-      expect(found.sentence).toMatch(/^Refused with 429 at [\d :-]+ UTC: it went over a limit \(.+\)$/)
-      expect(found.fix?.text).toContain('limits.per_address')
-      expectWellFormed(found)
+      const reason = await awaitReason(limited, last?.activityId ?? '', 'rate_limited')
+      expect(reason.sentence).toMatch(/^Refused with 429 at [\d :-]+ UTC: it went over a limit \(.+\)$/)
+      expect(reason.fix?.text).toContain('limits.per_address')
+      expectWellFormed(reason)
     } finally {
       await limited.close()
     }

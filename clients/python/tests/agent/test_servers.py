@@ -25,18 +25,39 @@ ANSWERS = {
     "nothing": None,
     "odd": 7,
     "no JSON": {"text": float("nan")},
+    "half": "ok \ud83d",
+    "half in a reply": {"parts": [{"kind": "text", "mime": "text/plain", "content": "\ude00"}]},
+    "no text": {"parts": [{"kind": "data", "data": b"bytes"}]},
+    "no name": {"parts": [{"kind": "data", "data": {(1, 2): 3}}]},
 }
+DEEP = {}
+DEEP["text"] = DEEP
+ANSWERS["without end"] = DEEP
 
 
 def answer(message, context):
     text = text_of(message)
     if text == "later":
         raise TryAgainLater("the database is away", after=1.5)
+    if text == "for ever":
+        raise TryAgainLater("never", after=float("inf"))
+    if text == "much later":
+        raise TryAgainLater("in a while", after=10**5000)
     if text == "failed":
         raise TurnFailed("there is no such order")
     if text == "broken":
         raise RuntimeError("hunter2")
     return context.id if text == "id" else ANSWERS[text]
+
+
+FORGOTTEN = {"kind": "forget", "person": "p1", "addresses": [{"via": "email", "address": "@a@b.test"}], "threads": ["t1"]}
+forgotten = []
+
+
+def forget(given, context):
+    if given["person"] == "locked":
+        raise TryAgainLater("the database is locked")
+    forgotten.append((given, context.id))
 
 
 def saying(text):
@@ -88,15 +109,31 @@ class ServerTests:
     def test_a_handler_says_when_to_call_again(self):
         status, headers, _ = call(self.port, saying("later"))
         self.assertEqual((status, headers["retry-after"]), (503, "2"))
+        self.assertEqual(call(self.port, saying("much later"))[1]["retry-after"], str(2**31 - 1))
 
     def test_a_turn_that_failed_for_good_is_no_reason_to_call_again(self):
         self.assertEqual(call(self.port, saying("failed"))[0], 422)
 
     def test_what_a_handler_raises_stays_in_the_log(self):
-        for text in ("broken", "odd", "no JSON"):
+        for text in ("broken", "for ever"):
             with self.assertLogs("postern_agent", logging.ERROR):
                 status, _, detail = call(self.port, saying(text))
             self.assertEqual((status, detail), (500, {"detail": "The agent failed"}))
+
+    def test_an_answer_that_cannot_be_sent_is_no_reason_to_call_again(self):
+        for text in ("odd", "no JSON", "half", "half in a reply", "no text", "no name", "without end"):
+            with self.assertLogs("postern_agent", logging.ERROR):
+                status, _, detail = call(self.port, saying(text))
+            self.assertEqual((text, status, detail), (text, 422, {"detail": "The answer cannot be sent as JSON"}))
+
+    def test_a_function_of_its_own_forgets_people(self):
+        self.assertEqual(call(self.port, FORGOTTEN, identifier="msg_7")[::2], (204, None))
+        self.assertEqual(forgotten.pop(), (FORGOTTEN, "msg_7"))
+        self.assertEqual(call(self.port, {**FORGOTTEN, "person": "locked"})[0], 503)
+        self.assertEqual(forgotten, [])
+
+    def test_a_half_of_a_character_in_a_message_does_not_stop_a_handler(self):
+        self.assertEqual(call(self.port, {**saying("text"), "id": "m\ud83d"})[0], 200)
 
 
 class WsgiServer(ServerTests, unittest.TestCase):
@@ -104,7 +141,7 @@ class WsgiServer(ServerTests, unittest.TestCase):
     def setUpClass(cls):
         # The validator of the standard library fails the call when the application breaks a rule of PEP 3333.
         cls.server = make_server(
-            "127.0.0.1", 0, validator(create_wsgi_app(answer, SECRET)), handler_class=Quiet
+            "127.0.0.1", 0, validator(create_wsgi_app(answer, SECRET, forget=forget)), handler_class=Quiet
         )
         cls.port = cls.server.server_port
         cls.thread = threading.Thread(target=cls.server.serve_forever)
@@ -122,12 +159,24 @@ class WsgiServer(ServerTests, unittest.TestCase):
             self.assertIn(b" 411 ", connection.recv(4096))
 
 
+class WithoutForget(unittest.TestCase):
+    def test_an_agent_that_forgets_nobody_says_so(self):
+        server = make_server("127.0.0.1", 0, validator(create_wsgi_app(answer, SECRET)), handler_class=Quiet)
+        thread = threading.Thread(target=server.handle_request)
+        thread.start()
+        status, _, detail = call(server.server_port, FORGOTTEN)
+        thread.join()
+        server.server_close()
+        self.assertEqual(status, 501)
+        self.assertIn("forget", detail["detail"])
+
+
 class AsgiTests(ServerTests):
     @classmethod
     def setUpClass(cls):
         cls.canceled = threading.Event()
         cls.begun = threading.Event()
-        config = uvicorn.Config(create_asgi_app(cls.handler(), SECRET), port=0, log_level="error")
+        config = uvicorn.Config(create_asgi_app(cls.handler(), SECRET, forget=forget), port=0, log_level="error")
         cls.server = uvicorn.Server(config)
         listening = socket.create_server(("127.0.0.1", 0))
         cls.port = listening.getsockname()[1]

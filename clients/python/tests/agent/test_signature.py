@@ -79,7 +79,7 @@ class RefusesOthers(unittest.TestCase):
             self.refuses({**sign(BODY), "webhook-signature": signature})
 
     def test_a_secret_that_is_none_is_an_error_of_the_program(self):
-        for secret in ("", "whsec_", "whsec_%%%", [], [""]):
+        for secret in ("", " ", "whsec_", "whsec_%%%", [], [""]):
             with self.assertRaises(ValueError):
                 verify_webhook(secret, sign(BODY), BODY)
 

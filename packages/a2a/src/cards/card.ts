@@ -1,40 +1,60 @@
-import type { AgentProfile } from '@postern/core'
-import { escapeHtml } from '@postern/core'
+// Renders the agent card that tells callers how to reach an agent and what it can do.
+import { escapeHtml } from '@postern/message'
+import type { AgentProfile, AgentSkill } from '@postern/pipeline'
+import { offeredSchemes, readScopeTable } from '../auth/schemes.ts'
 import type { A2aConfig } from '../config.ts'
-import type { Extension } from '../endpoint/call.ts'
-import { supportedExtensions } from '../endpoint/call.ts'
+import type { Extension } from '../endpoint/extensions.ts'
+import { supportedExtensions } from '../endpoint/extensions.ts'
 import type { ProtocolVersion } from '../format/wire.ts'
-import { offeredSchemes, readScopeTable } from '../verify.ts'
 
 export interface CardSource extends Endpoints {
   readonly agent: AgentProfile
-  /** Default: the extensions of this protocol. */
+  /** The extensions that the card lists. Default: the extensions of this protocol. */
   readonly extensions?: readonly Extension[] | undefined
 }
 
 /**
- * Agent card (A2A §4.4.1, §8). Implementations disagree on the defaults that a signed card drops. So this card has no `false` and no empty
- * string, array or object. Names keep their script, because the official verifiers canonicalize any text by RFC 8785.
+ * Renders the agent card (A2A §4.4.1, §8). Implementations disagree on the defaults that a signed card drops, so this card has no `false` and no
+ * empty string, array or object. Names keep their script, because the official verifiers canonicalize any text by RFC 8785.
  */
 export function renderAgentCard({ agent, extensions, ...endpoints }: CardSource, config: A2aConfig): object {
   const name = toLine(agent.displayName) || agent.name
   const description = toLine(agent.description) || `The agent ${name}`
-  const iconUrl = agent.iconUrl && URL.canParse(agent.iconUrl) ? new URL(agent.iconUrl).href : undefined
+  const { card = {} } = agent
+  const icon = card.iconUrl ?? agent.iconUrl
+  const iconUrl = icon && URL.canParse(icon) ? new URL(icon).href : undefined
   return {
     name,
     description,
     version: toLine(agent.version) || '1',
+    ...(card.provider && { provider: { ...card.provider } }),
+    ...(card.documentationUrl && { documentationUrl: card.documentationUrl }),
     supportedInterfaces: renderInterfaces(endpoints, config.versions),
     capabilities: renderCapabilities(config, extensions),
     ...renderSecurity(config),
     defaultInputModes: config.input_modes,
     defaultOutputModes: config.output_modes,
-    skills: [{ id: 'conversation', name: 'Conversation', description, tags: ['conversation'] }],
+    skills: card.skills?.map(renderSkill) ?? [
+      { id: 'conversation', name: 'Conversation', description, tags: ['conversation'] },
+    ],
     ...(iconUrl && { iconUrl }),
   }
 }
 
-/** The part for callers who may call: the public card and the limits. */
+/** Omits absent members, because a signed card must have no empty ones. */
+function renderSkill({ id, name, description, tags, examples, inputModes, outputModes }: AgentSkill): object {
+  return {
+    id,
+    name,
+    description,
+    tags,
+    ...(examples && { examples }),
+    ...(inputModes && { inputModes }),
+    ...(outputModes && { outputModes }),
+  }
+}
+
+/** Renders the extended card for callers who may call: the public card with the limits. */
 export function renderExtendedCard(source: CardSource, config: A2aConfig): object {
   const card = renderAgentCard(source, config) as { readonly capabilities: { readonly extensions: readonly object[] } }
   const { body_bytes, max_hops, streams_per_caller } = config.limits
@@ -49,12 +69,13 @@ export function renderExtendedCard(source: CardSource, config: A2aConfig): objec
 
 const limitsExtension = 'urn:postern:a2a:limits:v1'
 
-/** Whether callers can identify themselves, which the extended card needs. */
+/** Returns true if there is an extended card. There is one if callers can identify themselves, and by default only if all of them must. */
 export function hasExtendedCard({ auth, capabilities }: Pick<A2aConfig, 'auth' | 'capabilities'>): boolean {
-  return capabilities.extended_card && (auth.issuers.length > 0 || auth.api_keys.length > 0)
+  const isWanted = capabilities.extended_card ?? !auth.anonymous
+  return isWanted && (auth.issuers.length > 0 || auth.api_keys.length > 0)
 }
 
-/** The enabled capabilities. */
+/** Returns the enabled capabilities. */
 function renderCapabilities(config: A2aConfig, supported = supportedExtensions): object {
   const extensions = supported.map(({ uri, description, required }) => ({
     uri,
@@ -72,8 +93,8 @@ function renderCapabilities(config: A2aConfig, supported = supportedExtensions):
 type Schemes = Readonly<Record<string, object>>
 
 /**
- * Exactly what `verifyCaller` enforces. Each requirement lists all scopes, because tokens with scopes need them. An empty list would be
- * dropped by some readers before they verify.
+ * Renders the security schemes and requirements, exactly as `verifyCaller` enforces them. Each requirement lists all scopes, because tokens with
+ * scopes need them. An empty list would be dropped by some readers before they verify.
  */
 function renderSecurity(config: A2aConfig): object {
   const { auth } = config
@@ -96,13 +117,13 @@ const schemeRenderers: Readonly<Record<'Bearer' | 'DPoP' | 'ApiKey', (config: A2
 
 function renderHttpScheme(scheme: 'Bearer' | 'DPoP', { issuers }: A2aConfig['auth']): object {
   const meant = issuers.filter(({ require_dpop }) => require_dpop === (scheme === 'DPoP'))
-  const named = meant.map(({ issuer, audience }) => `${issuer} for audience ${toLine(audience)}`)
+  const issuerNames = meant.map(({ issuer, audience }) => `${issuer} for audience ${toLine(audience)}`)
   const kind = scheme === 'DPoP' ? 'Sender-constrained JWT access token' : 'JWT access token'
-  const description = named.length > 0 ? `${kind} from ${named.join(' or ')}` : kind
+  const description = issuerNames.length > 0 ? `${kind} from ${issuerNames.join(' or ')}` : kind
   return { httpAuthSecurityScheme: { scheme, bearerFormat: 'JWT', description: toLine(description) } }
 }
 
-/** Client credentials, for each issuer that says where (A2A §4.5.4). */
+/** Renders the client credentials flow of each issuer with a token endpoint (A2A §4.5.4). */
 function renderOauth(config: A2aConfig): Schemes {
   const issuers = config.auth.issuers.filter(({ token_endpoint }) => token_endpoint !== undefined)
   const scopes = Object.fromEntries(
@@ -115,7 +136,7 @@ function renderOauth(config: A2aConfig): Schemes {
   return Object.fromEntries(schemes)
 }
 
-/** One line of well-formed text in any script. */
+/** Returns one line of well-formed text in any script. */
 function toLine(text: string): string {
   return text
     .toWellFormed()
@@ -134,15 +155,15 @@ const bindings: Bindings = {
 }
 
 interface Endpoints {
-  /** JSON-RPC. */
+  /** The URL of the JSON-RPC endpoint. */
   readonly endpoint: string
-  /** Host and port of the gRPC service, if there is one. */
+  /** The host and port of the gRPC service. Undefined if there is none. */
   readonly grpcAddress?: string | undefined
-  /** The agent's tenant in the gRPC service; undefined for the default agent. */
+  /** The agent's tenant in the gRPC service. Undefined for the default agent. */
   readonly tenant?: string | undefined
 }
 
-/** The addresses of an agent, in order of preference (A2A §4.4.6). */
+/** Returns the addresses of an agent, in order of preference (A2A §4.4.6). */
 function renderInterfaces(
   { endpoint, grpcAddress, tenant }: Endpoints,
   versions: readonly ProtocolVersion[],
@@ -163,23 +184,25 @@ interface SectionOptions {
   readonly origin: string
   readonly config: Pick<A2aConfig, 'capabilities'>
   readonly extensions: readonly object[]
-  /** Callers need no credential. */
+  /** True if callers need no credential. */
   readonly isAnonymous: boolean
 }
 
-/** The member `a2a` of an agent's card (Mentionable, agent card v0.1): how to call it. */
+/** Renders the member `a2a` of an agent's card (Mentionable, agent card v0.1), which tells callers how to call it. */
 export function describeForCallers(
-  { name, displayName, description }: AgentProfile,
+  { name, displayName, description, card }: AgentProfile,
   { origin, config, extensions, isAnonymous }: SectionOptions,
 ): object {
   const { streaming, push_notifications } = config.capabilities
   return {
     endpoint: `${origin}/agents/${name}/a2a`,
-    // Ours: the signed A2A card, which holds what this one has no member for.
+    // Our own extension: the address of the signed A2A card, which has the details that this card has no member for.
     card_url: `${origin}/agents/${name}/.well-known/agent-card.json`,
     transport: 'https+jsonrpc',
     capabilities: { streaming, push_notifications, ...(extensions.length > 0 && { extensions }) },
-    skills: [{ id: 'conversation', name: displayName, description }],
+    skills: card?.skills?.map(({ id, name, description }) => ({ id, name, description })) ?? [
+      { id: 'conversation', name: displayName, description },
+    ],
     input_modes: [
       { kind: 'text', mime: 'text/plain' },
       { kind: 'text', mime: 'text/markdown' },
@@ -189,7 +212,7 @@ export function describeForCallers(
   }
 }
 
-/** How agents elsewhere reach one of ours, for its page. */
+/** Returns the HTML for an agent's page that tells agents elsewhere how to call it. */
 export function renderCallInvitation(agent: string, origin: string): string {
   const card = escapeHtml(`${origin}/agents/${agent}/.well-known/agent-card.json`)
   return `From another agent (A2A): <a href="${card}">agent card</a>`

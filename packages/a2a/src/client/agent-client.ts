@@ -1,95 +1,161 @@
+// Calls agents elsewhere over A2A.
 import { hash } from 'node:crypto'
-import type {
-  AgentCallAnswer,
-  AgentCallOptions,
-  AgentChain,
-  CallAgent,
-  LookupStore,
-  Part,
-  Platform,
-} from '@postern/core'
-import { nextHop, randomHex } from '@postern/core'
+import type { AgentChain, Part, System, Unavailable } from '@postern/message'
+import { canonicalizeJson, nextHop, randomHex, toConfigured, toWellFormed } from '@postern/message'
+import type { AgentCallAnswer, AgentCallOptions, CallAgent, LookupStore } from '@postern/pipeline'
 import type { A2aConfig } from '../config.ts'
-import { toCanonicalJson } from '../endpoint/call.ts'
+import type { WirePart } from '../format/wire.ts'
 import { createOwnKeyRing } from '../keys/own-keys.ts'
+import { renderHandedOver } from '../message/handed-over.ts'
 import { renderPhase } from '../message/mentionable.ts'
-import { writeParts } from '../render.ts'
+import { readKnownBytes, writeParts } from '../render.ts'
 import { createCardCache } from './cards/cache.ts'
+import { createClientTokens } from './client-credentials.ts'
+import type { AgentInterface } from './exchange/bindings.ts'
 import { CallerRefused } from './exchange/exchange.ts'
 import { openCallDeadline } from './exchange/fetch-document.ts'
 import type { FollowTaskDeps } from './follow-task.ts'
 import { followTask } from './follow-task.ts'
 import { createPeerCredentials, createTokenSigner } from './peer-credentials.ts'
+import { tryAgain, wasNotTaken } from './try-again.ts'
 
-/** Lets our agents call other agents: find and verify the card, authenticate, send, and follow the task to its end. */
+/**
+ * Creates the function by which our agents call other agents. It finds and verifies the card, authenticates, sends the message, and follows the
+ * task to its end.
+ */
 export function createAgentCaller(options: A2aClientDeps): CallAgent {
-  const { platform } = options
+  const { system: anySystem, store, origin } = options
   const { client, limits } = options.config
-  const findAgent = createCardCache(options)
-  const signToken = createTokenSigner(createOwnKeyRing(options), options, platform)
-  const credentialsFor = createPeerCredentials(client.peers, signToken)
-  const timeoutMs = client.call_seconds * 1000
+  const signToken = createTokenSigner(createOwnKeyRing(options), options, anySystem)
+  // The rules for configured addresses apply to configured peers only, because a peer may have chosen the address of any other call.
+  const [ways, configuredWays] = [anySystem, toConfigured(anySystem)].map(system =>
+    openWays({ ...options, system }, signToken),
+  ) as [CallWays, CallWays]
 
   async function callWithin(address: string, parts: readonly Part[], options: CallWithin): Promise<AgentCallAnswer> {
-    const { signal, taskId, as, traceparent } = options
+    const { signal, taskId, traceparent, timeoutMs, peer, onPiece, onSend } = options
+    const { system, findAgent, credentialsFor } = peer ? configuredWays : ways
     const { to, card, signedBy } = await findAgent(address, signal)
-    const message = renderCall(nameCall(address, parts, options) ?? randomHex(platform, 16), parts, options)
-    const { initial, full } = credentialsFor(to, as)
+    const files = parts.filter(part => takesBytes(part, to))
+    const bytesByDigest = files.length > 0 ? await readKnownBytes(store, files, maxSentBytes) : undefined
+    const message = renderCall(writeParts(parts, bytesByDigest), options, renderHandedOver(options, { card, origin }))
+    const { initial, second } = credentialsFor(to, options)
     const line: FollowTaskDeps = {
-      to,
-      platform,
+      to: peer?.streams === false ? { ...to, canStream: false } : to,
+      ...(onPiece && { onPiece }),
+      isOnlyCall: peer !== undefined,
+      system,
       signal,
       maxBytes: client.answer_bytes,
       timeoutMs,
       credentials: initial,
       ...(traceparent !== undefined && { traceparent }),
     }
+    onSend()
     const answer = await followTask(message, line, taskId).catch(error => {
-      // If the card asks for no credential but the agent refuses without one, the second call has one. The card may be outdated.
-      if (!(error instanceof CallerRefused) || initial === full) throw error
-      return followTask(message, { ...line, credentials: full }, taskId)
+      // If the card requires no credential but the agent rejects a call without one, the second call has one. The card may be outdated, and so may a
+      // token.
+      if (!(error instanceof CallerRefused) || !second) throw error
+      return followTask(message, { ...line, credentials: second }, taskId)
     })
-    return { ...answer, source: { address, card, ...(signedBy && { signedBy }) } }
+    const { rest, ...finished } = answer
+    return { ...finished, ...(onPiece && { rest }), source: { address, card, ...(signedBy && { signedBy }) } }
   }
 
   return async (address, parts, options) => {
     const chain = nextHop(options.chain, limits.max_hops)
-    const { signal, clear } = openCallDeadline(timeoutMs, options.signal, platform)
+    const timeoutMs = options.peer?.withinMs ?? client.call_seconds * 1000
+    const { signal, clear } = openCallDeadline(timeoutMs, options.signal, anySystem)
+    // The id is the same in every attempt, so that the peer answers only once.
+    const messageId = nameCall(address, parts, options) ?? randomHex(anySystem, 16)
+    const { begin, mayHaveActed, ...watch } = watchCall(options)
+    const within = { ...options, ...watch, chain, signal, timeoutMs, messageId }
+    const call = () => {
+      begin()
+      return callWithin(address, parts, within)
+    }
     try {
-      return await callWithin(address, parts, { ...options, chain, signal })
+      return await (options.peer ? tryAgain(call, { signal, system: anySystem, mayHaveActed }) : call())
     } finally {
       clear()
     }
   }
 }
 
-interface CallWithin extends AgentCallOptions {
-  readonly chain: AgentChain
-  readonly signal: AbortSignal
+type CallWays = ReturnType<typeof openWays>
+
+function openWays({ config, system, store }: A2aClientDeps, signToken: ReturnType<typeof createTokenSigner>) {
+  const tokens = createClientTokens(system)
+  const credentialsFor = createPeerCredentials(config.client.peers, { signToken, tokens })
+  return { system, findAgent: createCardCache({ config, system, store }), credentialsFor }
 }
 
-function renderCall(messageId: string, parts: readonly Part[], options: CallWithin): object {
-  const { contextId, taskId, chain } = options
+/** Records the progress of each attempt of a call. */
+function watchCall({ onPiece }: AgentCallOptions) {
+  let [hasSent, hasTold] = [false, false]
   return {
-    messageId,
-    role: 'ROLE_USER',
-    parts: writeParts(parts),
-    ...(contextId && { contextId }),
-    ...(taskId && { taskId }),
-    metadata: { mentionable: { agent_chain: chain, ...renderPhase(options) } },
+    begin(): void {
+      hasSent = false
+    },
+    onSend(): void {
+      hasSent = true
+    },
+    ...(onPiece && {
+      onPiece(piece: readonly Part[]): void {
+        hasTold = true
+        onPiece(piece)
+      },
+    }),
+    mayHaveActed: (error: Unavailable) => hasTold || (hasSent && !wasNotTaken(error)),
   }
 }
 
-/** A repeated turn sends the same content under the same id and gets no second answer. Other content is another call. */
+interface CallWithin extends AgentCallOptions {
+  readonly chain: AgentChain
+  readonly signal: AbortSignal
+  readonly timeoutMs: number
+  readonly messageId: string
+  /** Records that the message is about to be sent. */
+  onSend(): void
+}
+
+/** The most bytes of all files in one message. Many servers accept no more than 4 MiB, and base64 needs a third more. */
+const maxSentBytes = 2 * 1024 * 1024
+
+/** Returns true if the peer accepts a file of this type as bytes. Otherwise it gets the address. */
+function takesBytes(part: Part, { inputModes }: AgentInterface): boolean {
+  if (part.kind !== 'file' && part.kind !== 'artifact') return false
+  if (part.bytes_ref.kind !== 'content_addressed') return false
+  const type = part.mime?.toLowerCase().split(';')[0]?.trim() || 'application/octet-stream'
+  const modes = [type, `${type.split('/')[0]}/*`, '*/*', '*']
+  return inputModes.length === 0 || modes.some(mode => inputModes.includes(mode))
+}
+
+function renderCall(parts: readonly WirePart[], options: CallWithin, handedOver: object): object {
+  const { messageId, contextId, taskId, chain } = options
+  return {
+    messageId,
+    role: 'ROLE_USER',
+    parts,
+    ...(contextId && { contextId }),
+    ...(taskId && { taskId }),
+    metadata: { mentionable: { agent_chain: chain, ...renderPhase(options), ...handedOver } },
+  }
+}
+
+/**
+ * Returns the id of a message that is the same when the turn is repeated. The same content with the same id gets no second answer, and other
+ * content is another call.
+ */
 function nameCall(address: string, parts: readonly Part[], { as, retryKey }: AgentCallOptions): string | undefined {
   if (retryKey === undefined) return undefined
-  return hash('sha256', toCanonicalJson([retryKey, as, address, parts])).slice(0, 32)
+  return hash('sha256', canonicalizeJson(toWellFormed([retryKey, as, address, parts]))).slice(0, 32)
 }
 
 export interface A2aClientDeps {
   readonly config: A2aConfig
-  readonly platform: Pick<Platform, 'fetch' | 'openStream' | 'now' | 'randomBytes' | 'sleep' | 'log'>
-  readonly store: Pick<LookupStore, 'secret' | 'hasSecret'>
-  /** Our issuer: the https origin without a slash at the end. */
+  readonly system: Pick<System, 'fetch' | 'openStream' | 'configured' | 'now' | 'randomBytes' | 'sleep' | 'log'>
+  readonly store: Pick<LookupStore, 'secret' | 'hasSecret' | 'findBlob'>
+  /** The issuer of our tokens: the https origin of this gateway without a slash at the end. */
   readonly origin: string
 }

@@ -1,13 +1,16 @@
-import type { Part, ResponseStatus } from '@postern/core'
-import { isJsonObject } from '@postern/core'
-import type { WireArtifact, WireMessage, WirePart } from '../format/wire.ts'
-import { readParts } from '../normalize.ts'
-import { readToolEvent } from '../parts/parts.ts'
-import type { ValueCheck } from '../validate/params.ts'
-import { arrayOf, identifier, line, object, oneOf, optional, part, required, shapeOf } from '../validate/params.ts'
-import { refuseAnswer } from './exchange/fetch-document.ts'
+// Assembles an agent's answer from its messages, tasks and updates.
+import type { Part, ResponseStatus } from '@postern/message'
+import { isJsonObject } from '@postern/message'
+import type { z } from 'zod'
+import type { WireArtifact, WireMessage } from '../format/wire.ts'
+import { arrayOf, findWrongMembers, object, oneOf, optional, shapeOf } from '../validate/checks.ts'
+import { part } from '../validate/params.ts'
+import { anyText, identifier, line } from '../validate/texts.ts'
+import { refuseAnswer, UnreadableAnswer } from './exchange/fetch-document.ts'
+import type { ReceivedArtifacts } from './received-artifacts.ts'
+import { createReceivedArtifacts, joinWhole, nameArtifacts } from './received-artifacts.ts'
 
-/** Our state for a state of theirs. States without an end are absent. */
+/** The response status for each task state that ends the wait for an answer. States of work in progress are absent. */
 const endings: Readonly<Record<string, ResponseStatus>> = {
   TASK_STATE_COMPLETED: 'completed',
   TASK_STATE_FAILED: 'failed',
@@ -21,90 +24,102 @@ const states = [...Object.keys(endings), 'TASK_STATE_SUBMITTED', 'TASK_STATE_WOR
 const most = { parts: 1_000, artifacts: 200 } as const
 const parts = arrayOf(part, { max: most.parts })
 const message = shapeOf({
-  messageId: required(identifier(256)),
-  role: required(oneOf(['ROLE_AGENT'])),
-  parts: required(parts),
+  messageId: identifier(256),
+  role: oneOf(['ROLE_AGENT']),
+  parts,
   taskId: optional(line(256)),
   contextId: optional(line(256)),
   metadata: optional(object),
 })
-const status = shapeOf({ state: required(oneOf(states)), message: optional(message) })
-const artifact = shapeOf({ artifactId: required(identifier(256)), parts: required(parts) })
-const ids = { id: required(identifier(256)), contextId: optional(line(256)) }
-const eventIds = { taskId: required(identifier(256)), contextId: optional(line(256)) }
-const checks: Readonly<Record<string, ValueCheck>> = {
+const status = shapeOf({ state: oneOf(states), message: optional(message) })
+const artifact = shapeOf({ artifactId: identifier(256), name: optional(anyText), parts })
+const ids = { id: identifier(256), contextId: optional(line(256)) }
+const eventIds = { taskId: identifier(256), contextId: optional(line(256)) }
+const schemas: Readonly<Record<EventName, z.ZodType>> = {
   message,
-  task: shapeOf({ ...ids, status: required(status), artifacts: optional(arrayOf(artifact, { max: most.artifacts })) }),
-  statusUpdate: shapeOf({ ...eventIds, status: required(status) }),
-  artifactUpdate: shapeOf({ ...eventIds, artifact: required(artifact) }),
+  task: shapeOf({ ...ids, status, artifacts: optional(arrayOf(artifact, { max: most.artifacts })) }),
+  statusUpdate: shapeOf({ ...eventIds, status }),
+  artifactUpdate: shapeOf({ ...eventIds, artifact }),
 }
 
-/** The answer so far. */
+/** The state of an answer that is being received. */
 export type AnswerState = ReturnType<typeof createAnswerState>
 
 export interface ExpectedAnswer {
-  /** The task that the message continues. */
+  /** The id of the task that the message continues. Undefined for a new task. */
   readonly taskId: string | undefined
-  /** The task's status before the message. If it comes again, it is no answer. */
+  /** The task's status before the message. The same status is not an answer if it is received again. */
   readonly before?: StatusName | undefined
+  /** The task's artifacts before the message. They are not part of the answer as long as they stay the same. */
+  readonly artifactsBefore?: ReadonlyMap<string, string> | undefined
+  /** Receives the parts of artifacts as they arrive. */
+  onPiece?(parts: readonly Part[]): void
 }
 
 export interface FinishedAnswer {
   readonly parts: readonly Part[]
+  /** The parts that `onPiece` has not received. */
+  readonly rest: readonly Part[]
   readonly status: ResponseStatus
   readonly contextId: string | undefined
   readonly taskId: string | undefined
 }
 
-interface Heard {
+interface AnswerProgress {
   readonly task: { readonly id: string; readonly context: string | undefined } | undefined
   readonly status: ResponseStatus | undefined
   readonly statusName: StatusName | undefined
-  readonly said: readonly WirePart[]
-  readonly artifacts: ReadonlyMap<string, readonly WirePart[]>
+  /** The parts of the latest message. */
+  readonly said: readonly Part[]
   readonly context: string | undefined
 }
 
-/** Reads the answer to one call in each of its forms: a message, a task, or a task and its updates. */
+/** Creates the state of an answer to one call, which may be a message, a task, or a task and its updates. */
 export function createAnswerState(expected: ExpectedAnswer) {
   const nothing = { task: undefined, status: undefined, statusName: undefined, context: undefined }
-  let heard: Heard = { ...nothing, said: [], artifacts: new Map() }
+  let progress: AnswerProgress = { ...nothing, said: [] }
+  let artifactsSeen: ReadonlyMap<string, string> = new Map()
+  const artifacts = createReceivedArtifacts(expected.onPiece, expected.artifactsBefore)
   let { before: repeated } = expected
 
-  /** A repeated status ends nothing. */
-  const endOf = ({ status, statusName }: Heard) =>
+  /** Returns the response status, or undefined if the task only repeats the status from before the message. */
+  const endOf = ({ status, statusName }: AnswerProgress) =>
     repeated && statusName && isSameStatus(statusName, repeated) ? undefined : status
 
   return {
-    /** Reads one result or event of a stream. @throws Undeliverable when it is invalid, or names another task than the one before */
+    /** Reads one result or event of a stream. @throws Undeliverable if it is invalid, or names another task than the one before */
     take(event: unknown): void {
       const [name, value] = readEvent(event)
-      const before = heard.task?.id ?? expected.taskId
+      const before = progress.task?.id ?? expected.taskId
       const about = name === 'message' ? undefined : String(value.id ?? value.taskId)
       if (before !== undefined && about !== undefined && about !== before)
         throw refuseAnswer('it is about another task')
-      heard = readers[name](value, nameTask(value, name, heard))
-      if (countParts(heard) > most.parts) throw refuseAnswer('it has too many parts')
+      progress = readers[name](value, nameTask(value, name, progress), artifacts)
+      if (name === 'task') artifactsSeen = nameArtifacts(listArtifacts(value))
+      if (progress.said.length + artifacts.countParts() > most.parts) throw refuseAnswer('it has too many parts')
     },
-    /** The task, for later requests. */
-    taskId: () => heard.task?.id,
-    /** The parts that count so far. */
-    soFar: () => inlineParts([...heard.artifacts.values()].flat()),
-    /** Undefined while the agent works. */
+    /** Returns the id of the task, for later requests. */
+    taskId: () => progress.task?.id,
+    /** Returns the parts of the artifacts so far. */
+    soFar: () => artifacts.parts(),
+    /** Returns the finished answer, or undefined while the agent works. */
     finished(): FinishedAnswer | undefined {
-      const status = endOf(heard)
+      const status = endOf(progress)
       if (status === undefined) return undefined
-      const artifacts = [...heard.artifacts.values()].flat()
-      const isResult = status === 'completed' && artifacts.length > 0
+      // The message beside the results of a completed task is not a result of its own (A2A §3.7).
+      const said = status === 'completed' && artifacts.parts().length > 0 ? [] : progress.said
       return {
-        parts: inlineParts(isResult ? artifacts : [...heard.said, ...artifacts]),
+        parts: [...artifacts.parts(), ...said],
+        rest: [...artifacts.rest(), ...said],
         status,
-        contextId: heard.task?.context ?? heard.context,
-        taskId: heard.task?.id,
+        contextId: progress.task?.context ?? progress.context,
+        taskId: progress.task?.id,
       }
     },
-    /** The name of the latest status; undefined before the first. */
-    status: () => heard.statusName,
+    /** Returns the name of the latest status, or undefined before the first. */
+    status: () => progress.statusName,
+    /** Returns the artifacts of the last complete task, so that a later call can tell whether they have changed. */
+    artifactsSeen: () => artifactsSeen,
     /** Accepts the status from before the message as the answer, because no other came. */
     acceptRepeated(): void {
       repeated = undefined
@@ -113,94 +128,71 @@ export function createAnswerState(expected: ExpectedAnswer) {
 }
 
 /**
- * A stream may begin with an update, because updates name their task. For continued tasks a2a-python and a2a-go do so. a2a-go's template
- * always does, although A2A §3.1.2 wants a task first.
+ * Records the task that an event names. A stream may begin with an update, because updates name their task. For continued tasks, a2a-python and
+ * a2a-go do so. a2a-go's template always does, although A2A §3.1.2 requires a task first.
  */
-function nameTask({ taskId, contextId }: Member, name: EventName, heard: Heard): Heard {
-  if (heard.task !== undefined || (name !== 'statusUpdate' && name !== 'artifactUpdate')) return heard
-  return { ...heard, task: { id: String(taskId), context: readText(contextId) } }
+function nameTask({ taskId, contextId }: Member, name: EventName, progress: AnswerProgress): AnswerProgress {
+  if (progress.task !== undefined || (name !== 'statusUpdate' && name !== 'artifactUpdate')) return progress
+  return { ...progress, task: { id: String(taskId), context: readText(contextId) } }
 }
 
-type EventName = 'message' | 'task' | 'statusUpdate' | 'artifactUpdate'
+const eventNames = ['message', 'task', 'statusUpdate', 'artifactUpdate'] as const
+type EventName = (typeof eventNames)[number]
 type Member = Readonly<Record<string, unknown>>
 
-/** Exactly one of the four members, which is complete (A2A §3.2.3). */
+/** Reads the one member that an event must have (A2A §3.2.3). @throws UnreadableAnswer if it is missing, invalid or not the only one */
 function readEvent(event: unknown): readonly [EventName, Member] {
-  const names = isJsonObject(event) ? Object.keys(checks).filter(name => isJsonObject(event[name])) : []
+  const names = isJsonObject(event) ? eventNames.filter(name => isJsonObject(event[name])) : []
   const [name] = names
   if (!isJsonObject(event) || name === undefined || names.length > 1)
-    throw refuseAnswer('it is neither message nor task')
-  const [violation] = checks[name]?.(event[name]) ?? []
-  if (violation) throw refuseAnswer(`${name}.${violation.field} ${violation.description}`.slice(0, 200))
-  return [name as EventName, event[name] as Member]
+    throw new UnreadableAnswer('it is neither message nor task')
+  const [violation] = findWrongMembers(schemas[name], event[name])
+  if (violation) throw new UnreadableAnswer(`${name}.${violation.field} ${violation.description}`.slice(0, 200))
+  return [name, event[name] as Member]
 }
 
-const readers: Readonly<Record<EventName, (value: Member, heard: Heard) => Heard>> = {
-  message: (value, heard) => ({
-    ...heard,
+type EventReader = (value: Member, progress: AnswerProgress, artifacts: ReceivedArtifacts) => AnswerProgress
+
+const readers: Readonly<Record<EventName, EventReader>> = {
+  message: (value, progress) => ({
+    ...progress,
     status: 'completed',
-    said: (value as unknown as WireMessage).parts,
+    said: joinWhole((value as unknown as WireMessage).parts),
     context: readText(value.contextId),
   }),
-  task: (value, heard) => ({
-    ...readStatus(value.status as Member, heard),
-    task: { id: String(value.id), context: readText(value.contextId) },
-    artifacts: new Map(((value.artifacts ?? []) as readonly WireArtifact[]).map(item => [item.artifactId, item.parts])),
-  }),
-  statusUpdate: (value, heard) => readStatus(value.status as Member, heard),
-  artifactUpdate(value, heard) {
-    const { artifactId, parts: added } = value.artifact as WireArtifact
-    const before = value.append === true ? (heard.artifacts.get(artifactId) ?? []) : []
-    if (heard.artifacts.size >= most.artifacts && !heard.artifacts.has(artifactId)) {
+  task(value, progress, artifacts) {
+    artifacts.replaceAll(listArtifacts(value))
+    return {
+      ...readStatus(value.status as Member, progress),
+      task: { id: String(value.id), context: readText(value.contextId) },
+    }
+  },
+  statusUpdate: (value, progress) => readStatus(value.status as Member, progress),
+  artifactUpdate(value, progress, artifacts) {
+    const artifact = value.artifact as WireArtifact
+    if (artifacts.size() >= most.artifacts && !artifacts.has(artifact.artifactId)) {
       throw refuseAnswer('it has too many artifacts')
     }
-    return { ...heard, artifacts: new Map(heard.artifacts).set(artifactId, [...before, ...added]) }
+    artifacts.update(artifact, { append: value.append === true, isLast: value.lastChunk === true })
+    return progress
   },
 }
 
-function readStatus(status: Member, heard: Heard): Heard {
-  const { state, message: said } = status
-  const words = isJsonObject(said) ? (said as unknown as WireMessage).parts : []
-  return { ...heard, status: endings[String(state)], statusName: nameStatus(status), said: words }
+function listArtifacts({ artifacts }: Member): readonly WireArtifact[] {
+  return (artifacts ?? []) as readonly WireArtifact[]
 }
 
-function countParts({ said, artifacts }: Heard): number {
-  let count = said.length
-  for (const list of artifacts.values()) count += list.length
-  return count
+function readStatus(status: Member, progress: AnswerProgress): AnswerProgress {
+  const { state, message: said } = status
+  const words = isJsonObject(said) ? joinWhole((said as unknown as WireMessage).parts) : []
+  return { ...progress, status: endings[String(state)], statusName: nameStatus(status), said: words }
 }
 
 function readText(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-/** Joins streamed text in one part. Bytes stay in the answer, because they are not stored yet. */
-function inlineParts(wire: readonly WirePart[]): readonly Part[] {
-  return wire.flatMap(part => readToolEvent(part) ?? inlinePart(part)).reduce<Part[]>(joinParts, [])
-}
-
-function inlinePart(wire: WirePart): readonly Part[] {
-  const { parts: read, blobs } = readParts([wire])
-  const [{ bytes } = { bytes: new Uint8Array() }] = blobs
-  return read.map((item): Part => {
-    if ((item.kind !== 'file' && item.kind !== 'artifact') || item.bytes_ref.kind !== 'content_addressed') return item
-    return { ...item, bytes_ref: { kind: 'inline', data_base64: Buffer.from(bytes).toString('base64') } }
-  })
-}
-
-/** A tool call with a known id replaces its beginning. */
-function joinParts(before: Part[], next: Part): Part[] {
-  const begun =
-    next.kind === 'tool_call'
-      ? before.findIndex(({ kind, id }: Part & { id?: string }) => kind === next.kind && id === next.id)
-      : -1
-  if (begun >= 0) return before.with(begun, next)
-  const last = before.at(-1)
-  if (next.kind !== 'text' || last?.kind !== 'text' || last.mime !== next.mime) return [...before, next]
-  return before.with(-1, { ...last, content: last.content + next.content })
-}
-
-/** Identifies a status of a task, so that a repetition is recognized (A2A §4.1.2). */
+/** The name of a task's status, by which a repetition is recognized (A2A §4.1.2). */
 export type StatusName = ReturnType<typeof nameStatus>
 
 function nameStatus({ state, timestamp, message }: Readonly<Record<string, unknown>>) {
@@ -208,7 +200,7 @@ function nameStatus({ state, timestamp, message }: Readonly<Record<string, unkno
 }
 
 /**
- * Whether a status is the one from before the message. Servers repeat the old status before they continue; some first move its question
+ * Returns true if a status is the one from before the message. Servers repeat the old status before they continue; some first move its question
  * into the history.
  */
 function isSameStatus(now: StatusName, before: StatusName): boolean {

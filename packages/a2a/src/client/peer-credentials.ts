@@ -1,61 +1,79 @@
-import type { Platform } from '@postern/core'
-import { randomHex } from '@postern/core'
+// Chooses the credentials for each call to an agent elsewhere and signs its token.
 import { defaultScopes, loadJose } from '@postern/http/tokens'
+import type { System } from '@postern/message'
+import { randomHex } from '@postern/message'
+import type { AgentCallOptions, PeerCredentials } from '@postern/pipeline'
 import type { A2aConfig } from '../config.ts'
 import type { OwnKeyRing } from '../keys/own-keys.ts'
+import type { ClientTokens } from './client-credentials.ts'
 import type { AgentInterface } from './exchange/bindings.ts'
 import type { CredentialSource } from './exchange/exchange.ts'
+
+type Peer = A2aConfig['client']['peers'][number]
+
+type CallerCredentials = Pick<AgentCallOptions, 'as' | 'credentials'> & { readonly peer?: PeerCredentials | undefined }
 
 const none: CredentialSource = async () => ({})
 
 /**
- * How our agents authenticate to a peer. Only the called address and our configuration decide, never the peer's request, so that a token
- * reaches only its audience.
+ * Creates the choice of credentials by which our agents authenticate to a peer. Only the called address and our configuration decide, never the
+ * peer's request, so that a token reaches only its audience.
  */
-export function createPeerCredentials(peers: A2aConfig['client']['peers'], signToken: SignToken) {
-  const known = new Map(peers.map(peer => [peer.origin, peer]))
-  /** Credentials of our agent for one interface: the first choice, and the second if the first is refused. */
-  return (to: AgentInterface, agent: string) => {
+export function createPeerCredentials(
+  peers: A2aConfig['client']['peers'],
+  { signToken, tokens }: { readonly signToken: SignToken; readonly tokens: ClientTokens },
+) {
+  const peersByOrigin = new Map(peers.map(peer => [peer.origin, peer]))
+  /** Returns the credentials of our agent for one interface: the first choice, and the second if the first is rejected. */
+  return (to: AgentInterface, { as: agent, peer: own, credentials = 'asked' }: CallerCredentials) => {
     const { origin } = new URL(to.url)
-    const peer = known.get(origin)
+    const isOwn = own?.token !== undefined || own?.api_key !== undefined || own?.oauth2 !== undefined
+    const peer: Readonly<Partial<Peer>> | undefined = isOwn ? own : peersByOrigin.get(origin)
     const full: CredentialSource = async () => {
       if (peer?.api_key) return { [peer.api_key.header]: peer.api_key.key }
+      if (own?.oauth2) return { authorization: `Bearer ${await tokens.find(to, own.oauth2)}` }
       const audience = peer?.audience ?? [origin, to.url]
       return { authorization: `Bearer ${peer?.token ?? (await signToken({ agent, audience }))}` }
     }
-    return { full, initial: to.needsCredential || peer ? full : none }
+    const renew: CredentialSource = async () => {
+      if (own?.oauth2) tokens.forget(to, own.oauth2)
+      return full()
+    }
+    const initial = to.needsCredential || peer || credentials === 'always' ? full : none
+    return { initial, second: own?.oauth2 ? renew : initial === full ? undefined : full }
   }
 }
 
-/** Long enough for differing clocks, too short to be worth stealing. */
+/** The lifetime of a token, in seconds. It is long enough for clocks that differ, and too short to be worth stealing. */
 const lifeSeconds = 120
 const { SendMessage, SendStreamingMessage, GetTask, CancelTask } = defaultScopes
 const scope = [SendMessage, SendStreamingMessage, GetTask, CancelTask].join(' ')
 
-/** Makes a short-lived token for one audience. `agent` is the local name of our calling agent. */
+/** Creates a short-lived token for one audience. `agent` is the local name of our calling agent. */
 type SignToken = (claims: { readonly agent: string; readonly audience: string | readonly string[] }) => Promise<string>
 
-/** The gateway issues its agents' credentials (RFC 7519). Peers trust its origin and its published keys. */
+/** Creates the signer of tokens. The gateway issues its agents' credentials (RFC 7519), and peers trust its origin and its published keys. */
 export function createTokenSigner(
   keys: OwnKeyRing,
   { origin }: { readonly origin: string },
-  platform: Pick<Platform, 'now' | 'randomBytes'>,
+  system: Pick<System, 'now' | 'randomBytes'>,
 ): SignToken {
-  // At the issuer's host, which a peer can verify. `handle_host` may be another.
-  const host = new URL(origin).hostname
   return async ({ agent, audience }) => {
     const { SignJWT } = await loadJose()
     const { privateKey, kid } = await keys.current()
-    const seconds = Math.floor(platform.now() / 1000)
-    return new SignJWT({ scope })
-      .setProtectedHeader({ alg: 'ES256', kid, typ: 'JWT' })
-      .setIssuer(origin)
-      .setSubject(`${agent}@${host}`)
-      .setAudience(typeof audience === 'string' ? audience : [...audience])
-      .setIssuedAt(seconds)
-      .setNotBefore(seconds)
-      .setExpirationTime(seconds + lifeSeconds)
-      .setJti(randomHex(platform, 16))
-      .sign(privateKey)
+    const seconds = Math.floor(system.now() / 1000)
+    return (
+      new SignJWT({ scope })
+        .setProtectedHeader({ alg: 'ES256', kid, typ: 'JWT' })
+        .setIssuer(origin)
+        // The subject is the plain name. A peer makes the address `@agent@host` only of this spelling, at the host of the issuer.
+        .setSubject(agent)
+        .setAudience(typeof audience === 'string' ? audience : [...audience])
+        .setIssuedAt(seconds)
+        .setNotBefore(seconds)
+        .setExpirationTime(seconds + lifeSeconds)
+        .setJti(randomHex(system, 16))
+        .sign(privateKey)
+    )
   }
 }

@@ -1,5 +1,7 @@
-import type { GuardedFetch, Rehearsal, RehearsedCall } from '@postern/core'
-import { Rejection, randomHex, Unavailable, Undeliverable } from '@postern/core'
+// Tests an agent's public endpoint by calling it with a valid and with a forged token.
+import type { GuardedFetch } from '@postern/message'
+import { Rejection, randomHex, Unavailable, Undeliverable } from '@postern/message'
+import type { Rehearsal, RehearsalWays, RehearsedCall } from '@postern/pipeline'
 import { createOwnKeyRing } from '../keys/own-keys.ts'
 import type { A2aClientDeps } from './agent-client.ts'
 import { findCard, readInterface } from './cards/find.ts'
@@ -10,27 +12,27 @@ import { createTokenSigner } from './peer-credentials.ts'
 const timeoutMs = 8_000
 
 /**
- * Asks an agent of ours for a task that does not exist (`GetTask`), by its public card: with a token of ours, which is answered with TaskNotFound,
- * and with the same token and a spoilt signature, which is refused.
+ * Asks one of our agents for a task that does not exist (`GetTask`), by its public card. A call with a valid token must get TaskNotFound, and a
+ * call with the same token and an invalid signature must be rejected.
  */
-export async function rehearseCall(address: string, fetch: GuardedFetch, deps: A2aClientDeps): Promise<Rehearsal> {
-  const platform = { ...deps.platform, fetch }
+export async function rehearseCall(address: string, ways: RehearsalWays, deps: A2aClientDeps): Promise<Rehearsal> {
+  const system = { ...deps.system, fetch: ways.proven }
   const [agent = ''] = address.replace(/^@/, '').split('@')
   let endpoint = address
   try {
-    const to = readInterface(await findCard(address, platform), () => false)
+    const to = readInterface(await findCard(address, system), () => false)
     endpoint = to.url
-    const signToken = createTokenSigner(createOwnKeyRing({ ...deps, platform }), deps, platform)
+    const signToken = createTokenSigner(createOwnKeyRing({ ...deps, system }), deps, system)
     const token = await signToken({ agent, audience: [new URL(to.url).origin, to.url] })
-    const ask = (bearer: string) => {
+    const ask = (bearer: string, fetch: GuardedFetch) => {
       const credentials = async () => ({ authorization: `Bearer ${bearer}` })
       const signal = AbortSignal.timeout(timeoutMs)
-      const line = { to, platform, credentials, signal, maxBytes: 65_536, timeoutMs }
-      return exchangeUnary('GetTask', { id: `rehearsal-${randomHex(platform, 8)}` }, line)
+      const line = { to, system: { ...system, fetch }, credentials, signal, maxBytes: 65_536, timeoutMs }
+      return exchangeUnary('GetTask', { id: `rehearsal-${randomHex(system, 8)}` }, line)
     }
     const [proven, forged] = await Promise.all([
-      hear(ask(token), isTaskNotFound),
-      hear(ask(spoilToken(token)), error => error instanceof CallerRefused),
+      hear(ask(token, ways.proven), isTaskNotFound),
+      hear(ask(spoilToken(token), ways.forged), error => error instanceof CallerRefused),
     ])
     return { endpoint, proven, forged }
   } catch (error) {
@@ -39,7 +41,7 @@ export async function rehearseCall(address: string, fetch: GuardedFetch, deps: A
   }
 }
 
-/** Both calls are right only if they end with an error. */
+/** Makes one of the calls. Both are correct only if they end with an error. */
 async function hear(call: Promise<unknown>, isRight: (error: unknown) => boolean): Promise<RehearsedCall> {
   try {
     await call
@@ -49,14 +51,14 @@ async function hear(call: Promise<unknown>, isRight: (error: unknown) => boolean
   }
 }
 
-/** @throws whatever is no fault of the endpoint */
+/** Describes a fault of the endpoint. @throws any error that is not a fault of the endpoint */
 function describeFault(error: unknown): string {
   if (error instanceof Unavailable || error instanceof Undeliverable || error instanceof Rejection)
     return error.message.replace(/^Cannot call agent: /, '')
   throw error
 }
 
-/** Still base64url, and of the right length. */
+/** Returns the token with a wrong signature that is still base64url and of the right length. */
 function spoilToken(token: string): string {
   const at = token.lastIndexOf('.') + 1
   return `${token.slice(0, at)}${token[at] === 'A' ? 'B' : 'A'}${token.slice(at + 1)}`

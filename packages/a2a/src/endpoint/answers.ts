@@ -1,5 +1,6 @@
-import type { ChannelContext } from '@postern/core'
+// Answers requests with errors in the form of HTTP and limits the memory that large answers use.
 import { createByteBudget } from '@postern/limits'
+import type { ChannelContext } from '@postern/pipeline'
 import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { A2aFault } from '../format/errors.ts'
@@ -10,10 +11,10 @@ type Headers = Readonly<Record<string, string>>
 export const jsonHeaders: Headers = { 'content-type': 'application/json', 'cache-control': 'no-store' }
 
 /** Formats an error for a binding, and logs what an operator should know. */
-export function openFault(error: unknown, { platform }: ChannelContext): A2aFault {
+export function openFault(error: unknown, { system }: ChannelContext): A2aFault {
   const fault = toFault(error)
-  if (fault.row.http === 500) platform.log.error({ err: error, via: 'a2a' }, 'request failed')
-  if (fault.row.http === 503) platform.log.warn({ err: error, via: 'a2a' }, 'request answered as unavailable')
+  if (fault.row.http === 500) system.log.error({ err: error, via: 'a2a' }, 'request failed')
+  if (fault.row.http === 503) system.log.warn({ err: error, via: 'a2a' }, 'request answered as unavailable')
   return fault
 }
 
@@ -21,12 +22,12 @@ export function faultHeaders({ row: { http }, headers, retryAfter }: A2aFault): 
   return {
     ...headers,
     ...(retryAfter !== undefined && { 'retry-after': String(wholeSeconds(retryAfter)) }),
-    // The rest of the body is not worth reading.
+    // The rest of the body is not read.
     ...(http === 413 && { connection: 'close' }),
   }
 }
 
-/** google.rpc.Status in JSON, the error format of the HTTP+JSON binding (A2A §11.6). */
+/** Answers with google.rpc.Status in JSON, the error format of the HTTP+JSON binding (A2A §11.6). */
 export function answerStatus(c: Context, error: unknown, gateway: ChannelContext, extra: Headers = {}): Response {
   const fault = openFault(error, gateway)
   const { http, grpc } = fault.row
@@ -38,11 +39,11 @@ export function answerStatus(c: Context, error: unknown, gateway: ChannelContext
 export type LargeAnswers = ReturnType<typeof createLargeAnswers>
 
 interface AnswerBounds {
-  /** Shorter answers, in characters, are not counted. */
+  /** The length in characters below which answers are not counted. */
   readonly largeFrom: number
-  /** Bytes held for one caller. */
+  /** The most bytes of pending answers to one caller. */
   readonly perCaller: number
-  /** Bytes held in all. */
+  /** The most bytes of pending answers in total. */
   readonly all: number
 }
 
@@ -53,15 +54,15 @@ const noHeaders: Headers = {}
 const refusal = 'Cannot answer: earlier answers have not been taken yet'
 
 /**
- * Counts the bytes of large answers until the client has read them, which it may delay. There is one budget for each caller and one for all.
- * The first answer is always allowed, whatever its size; otherwise the caller could never get it.
+ * Creates the limit of large answers. It counts their bytes until the client has read them, which the client may delay. There is one budget for
+ * each caller and one for all. The first answer is always allowed, regardless of its size, because otherwise the caller could never get it.
  */
 export function createLargeAnswers({ largeFrom, perCaller, all }: AnswerBounds = usualBounds) {
   const budget = createByteBudget({ total: all, perOwner: perCaller, refusal })
 
   /**
-   * Counts bytes as held, and returns what releases them; calling it twice is safe. @throws Rejection `rate_limited` when the budget is
-   * used up
+   * Counts bytes as pending, and returns the function that releases them, which may be called twice.
+   * @throws Rejection `rate_limited` if the budget is used up
    */
   function hold(bytes: number, owner: string): () => void {
     if (bytes < largeFrom) return () => {}
@@ -76,10 +77,10 @@ export function createLargeAnswers({ largeFrom, perCaller, all }: AnswerBounds =
   }
 
   return {
-    /** Shorter answers, in characters, are not counted. */
+    /** The length in characters below which answers are not counted. */
     largeFrom,
     hold,
-    /** The body of an answer. A small answer stays as it is. @throws Rejection `rate_limited` when the budget is used up */
+    /** Returns the body of an answer. A small answer stays as it is. @throws Rejection `rate_limited` if the budget is used up */
     open(
       text: string,
       owner: string,
@@ -92,7 +93,7 @@ export function createLargeAnswers({ largeFrom, perCaller, all }: AnswerBounds =
   }
 }
 
-/** Sends the bytes piece by piece. Calls `finish` when all are read or the reader leaves. */
+/** Streams the bytes in chunks. It calls `finish` when all are read or the reader cancels. */
 function pour(bytes: Uint8Array, finish: () => void): ReadableStream<Uint8Array> {
   let at = 0
   const source: UnderlyingDefaultSource<Uint8Array> = {

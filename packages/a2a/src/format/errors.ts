@@ -1,16 +1,17 @@
-import type { FieldViolation, RejectionCode, RejectionOptions } from '@postern/core'
-import { Rejection, Unavailable } from '@postern/core'
+// Maps refusals and failures to the error codes of A2A in every binding.
 import { CredentialRejection } from '@postern/http/tokens'
+import type { FieldViolation, RejectionCode, RejectionOptions } from '@postern/message'
+import { Rejection, Unavailable } from '@postern/message'
 
 interface FaultRow {
-  /** JSON-RPC code (A2A §5.4, JSON-RPC 2.0 §5.1). We use -32000 if A2A has no code. */
+  /** The JSON-RPC code (A2A §5.4, JSON-RPC 2.0 §5.1). We use -32000 if A2A has no code. */
   readonly code: number
-  /** `google.rpc.ErrorInfo.reason`. */
+  /** The value of `google.rpc.ErrorInfo.reason`. */
   readonly reason: string
-  /** Status of the HTTP+JSON binding. */
+  /** The status of the HTTP+JSON binding. */
   readonly http: number
   readonly grpc: string
-  /** A fault of the transport keeps its HTTP status on JSON-RPC; an error of the protocol has 200. */
+  /** True for a fault of the transport, which keeps its HTTP status on JSON-RPC. An error of the protocol has 200. */
   readonly isTransport?: boolean
   /** The reason in the operator's list of refusals. */
   readonly refusal: RejectionCode
@@ -26,7 +27,7 @@ const row = (
 ): FaultRow => ({ code, reason, http, grpc, refusal, isTransport })
 
 /** All errors of A2A 1.0.1, for all bindings. */
-export const a2aFaults = {
+const a2aFaults = {
   parseError: row(-32700, 'PARSE_ERROR', 400, 'INVALID_ARGUMENT', 'malformed'),
   invalidRequest: row(-32600, 'INVALID_REQUEST', 400, 'INVALID_ARGUMENT', 'malformed'),
   methodNotFound: row(-32601, 'METHOD_NOT_FOUND', 404, 'UNIMPLEMENTED', 'unsupported'),
@@ -67,7 +68,7 @@ export class A2aRejection extends Rejection {
   }
 }
 
-/** The path takes other methods. */
+/** The refusal of a method if the path accepts other methods. */
 export class MethodNotAllowed extends A2aRejection {
   readonly headers: Readonly<Record<string, string>>
 
@@ -108,13 +109,13 @@ export interface A2aFault {
   readonly row: FaultRow
   readonly message: string
   readonly violations: readonly FieldViolation[]
-  /** Seconds. */
+  /** The time after which the client may retry, in seconds. Absent if unknown. */
   readonly retryAfter?: number | undefined
-  /** Headers of the answer in each binding: the challenge for a refused caller, or the methods of a path. */
+  /** The headers of the answer in each binding: the challenge for a rejected caller, or the methods of a path. */
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Seconds, if the dependency named none. */
+/** The time to retry, in seconds, if the failed dependency states none. */
 const defaultRetryAfter = 5
 
 export function toFault(error: unknown): A2aFault {
@@ -132,10 +133,10 @@ export function toFault(error: unknown): A2aFault {
   return { ...quiet, row: a2aFaults.internal, message: 'Internal error' }
 }
 
-/** `google.rpc.ErrorInfo.domain` (A2A §9.5). */
+/** The value of `google.rpc.ErrorInfo.domain` (A2A §9.5). */
 export const errorDomain = 'a2a-protocol.org'
 
-/** `details` of google.rpc.Status, the same in every binding (A2A §9.5, §11.6). */
+/** Returns the `details` of google.rpc.Status, the same in every binding (A2A §9.5, §11.6). */
 export function toErrorDetails({ row: { reason }, violations, retryAfter }: A2aFault): readonly object[] {
   const type = (name: string) => ({ '@type': `type.googleapis.com/google.rpc.${name}` })
   return [
@@ -145,7 +146,7 @@ export function toErrorDetails({ row: { reason }, violations, retryAfter }: A2aF
   ]
 }
 
-/** In the form of `Retry-After`. */
+/** Returns whole seconds, which `Retry-After` requires. */
 export function wholeSeconds(seconds: number): number {
   return Math.max(1, Math.ceil(seconds))
 }

@@ -1,11 +1,13 @@
-import type { Json, TaskState } from '@postern/core'
+// Defines the JSON messages, operations and task states of A2A 1.0.
+import type { Json } from '@postern/message'
+import type { TaskState } from '@postern/pipeline'
 
 type JsonObject = { readonly [name: string]: Json | undefined }
 
-/** ProtoJSON of the A2A 1.0 messages, as far as we use them (A2A §4.1). */
+/** The ProtoJSON of a part. The A2A 1.0 messages here have the members that the gateway uses (A2A §4.1). */
 export interface WirePart {
   readonly text?: string | undefined
-  /** base64 */
+  /** The bytes in base64. */
   readonly raw?: string | undefined
   readonly url?: string | undefined
   readonly data?: Json | undefined
@@ -32,6 +34,7 @@ export interface WireTaskStatus {
 
 export interface WireArtifact {
   readonly artifactId: string
+  readonly name?: string | undefined
   readonly parts: readonly WirePart[]
 }
 
@@ -41,42 +44,6 @@ export interface WireTask {
   readonly status: WireTaskStatus
   readonly artifacts?: readonly WireArtifact[] | undefined
   readonly history?: readonly WireMessage[] | undefined
-}
-
-export interface SendMessageParams {
-  readonly message: WireMessage
-  readonly configuration?: {
-    readonly acceptedOutputModes?: readonly string[] | null | undefined
-    readonly taskPushNotificationConfig?: WirePushConfig | null | undefined
-    readonly historyLength?: number | null | undefined
-    readonly returnImmediately?: boolean | null | undefined
-  } | null
-}
-
-export interface GetTaskParams {
-  readonly id: string
-  readonly historyLength?: number | null | undefined
-}
-
-export interface ListTasksParams {
-  readonly contextId?: string | null | undefined
-  readonly status?: string | null | undefined
-  readonly statusTimestampAfter?: string | null | undefined
-  readonly pageSize?: number | null | undefined
-  readonly pageToken?: string | null | undefined
-  readonly historyLength?: number | null | undefined
-  readonly includeArtifacts?: boolean | null | undefined
-}
-
-/** Where to push notifications of a task (A2A §4.3.1), in the client's form. */
-export interface WirePushConfig {
-  readonly id?: string | null | undefined
-  readonly url: string
-  readonly token?: string | null | undefined
-  readonly authentication?:
-    | { readonly scheme: string; readonly credentials?: string | null | undefined }
-    | null
-    | undefined
 }
 
 /** A StreamResponse of A2A §3.2.3 with exactly one of these members. */
@@ -96,17 +63,17 @@ interface WireArtifactUpdate {
   readonly taskId: string
   readonly contextId: string
   readonly artifact: WireArtifact
-  /** The parts continue those of earlier updates; otherwise they replace them. */
+  /** True if the parts continue those of earlier updates. Otherwise they replace them. */
   readonly append?: true | undefined
   readonly lastChunk?: true | undefined
 }
 
-/** The versions we speak, newest first. */
+/** The supported versions, newest first. */
 export const protocolVersions = ['1.0', '0.3'] as const
 
 export type ProtocolVersion = (typeof protocolVersions)[number]
 
-/** The operations of A2A §3.1, by the names they have in JSON-RPC and gRPC. */
+/** The operations of A2A §3.1, by their names in JSON-RPC and gRPC. */
 export const operationNames = [
   'SendMessage',
   'SendStreamingMessage',
@@ -129,7 +96,7 @@ export function isOperationName(name: string): name is OperationName {
   return names.has(name)
 }
 
-/** The names of our states on the wire (A2A §4.1.3). */
+/** The names of the gateway's task states on the wire (A2A §4.1.3). */
 export const wireStateOf: Readonly<Record<TaskState, string>> = {
   submitted: 'TASK_STATE_SUBMITTED',
   working: 'TASK_STATE_WORKING',
@@ -141,7 +108,7 @@ export const wireStateOf: Readonly<Record<TaskState, string>> = {
   auth_required: 'TASK_STATE_AUTH_REQUIRED',
 }
 
-/** Every state a client may ask for. */
+/** Every state that a client may request. */
 export const wireStates: readonly string[] = Object.values(wireStateOf)
 
 /** The unspecified state: by name, by number (as text in a query), or absent. */
@@ -149,10 +116,10 @@ export const zeroStates: readonly unknown[] = ['TASK_STATE_UNSPECIFIED', 0, '0',
 
 const terminal: ReadonlySet<TaskState> = new Set(['completed', 'failed', 'canceled', 'rejected'])
 
-/** Terminal or waiting for the client. A blocking call ends here (A2A §3.2.2). */
+/** The states in which a task has ended or waits for the client. A blocking call ends in these (A2A §3.2.2). */
 export const restStates: ReadonlySet<TaskState> = new Set([...terminal, 'input_required', 'auth_required'])
 
-/** The state of ours with this wire name, if there is one. */
+/** Returns our state with this wire name, if there is one. */
 export function fromWireState(name: string): TaskState | undefined {
   return (Object.keys(wireStateOf) as TaskState[]).find(state => wireStateOf[state] === name)
 }
@@ -161,13 +128,13 @@ export function isTerminal(state: TaskState): boolean {
   return terminal.has(state)
 }
 
-/** Whether a state with this wire name is at rest. */
+/** Returns true if the state with this wire name is at rest. */
 export function isWireStateAtRest(name: string): boolean {
   const state = fromWireState(name)
   return state !== undefined && restStates.has(state)
 }
 
-/** The approximate length of parts as JSON, without writing it. Texts and bytes determine it. */
+/** Returns the approximate length of parts as JSON, without writing it. Texts and bytes determine it. */
 export function countPartChars(parts: readonly WirePart[]): number {
   let count = 0
   for (const { text, raw, url, data, metadata } of parts) {
@@ -178,14 +145,14 @@ export function countPartChars(parts: readonly WirePart[]): number {
   return count
 }
 
-/** The approximate length of a task as JSON. */
+/** Returns the approximate length of a task as JSON. */
 export function countTaskChars({ status, artifacts = [], history = [] }: WireTask): number {
   const messages: readonly (WireMessage | undefined)[] = [status.message, ...history]
   const lists = [...messages.map(message => message?.parts ?? []), ...artifacts.map(({ parts }) => parts)]
   return lists.reduce((sum, parts) => sum + countPartChars(parts), 256)
 }
 
-/** The approximate length of a stream's event as JSON. */
+/** Returns the approximate length of a stream's event as JSON. */
 export function countEventChars(event: WireStreamEvent): number {
   if ('task' in event) return countTaskChars(event.task)
   if ('message' in event) return countPartChars(event.message.parts)

@@ -1,21 +1,22 @@
+// Checks the caller and the request of a gRPC call before its operation runs.
 import type { Metadata, ServerInterceptor } from '@grpc/grpc-js'
 import { ServerInterceptingCall } from '@grpc/grpc-js'
-import type { IntakeSteps } from '@postern/core'
-import { createIntakeSteps, isJsonObject, Rejection } from '@postern/core'
+import { networkOf } from '@postern/http'
 import { noteCaller } from '@postern/http/tokens'
+import { isJsonObject, Rejection } from '@postern/message'
+import type { ChannelContext, IntakeSteps } from '@postern/pipeline'
+import { createIntakeSteps, hasRefusal } from '@postern/pipeline'
+import type { Caller } from '../auth/caller.ts'
 import type { EndpointDeps, EnteredCall } from '../endpoint/call.ts'
-import {
-  claimCall,
-  findAddressee,
-  listOfferedExtensions,
-  negotiateExtensions,
-  negotiateVersion,
-  parseCallBody,
-  recordCall,
-  replayExtension,
-} from '../endpoint/call.ts'
-import type { Caller } from '../verify.ts'
+import { findAddressee, listenerKeyOf } from '../endpoint/call.ts'
+import { parseCallBody } from '../endpoint/call-body.ts'
+import { listOfferedExtensions, negotiateExtensions, replayExtension } from '../endpoint/extensions.ts'
+import { claimCall, recordCall } from '../endpoint/record-call.ts'
+import { negotiateVersion } from '../endpoint/version.ts'
+import type { ArrivingBody } from './body.ts'
+import { openBody } from './body.ts'
 import type { GrpcMethod } from './methods.ts'
+import { isOpenService } from './open-services.ts'
 import { readMetadata, readPeer, refuseMalformed, toGrpcError } from './status.ts'
 
 /** A call with its request still in bytes. */
@@ -26,11 +27,11 @@ interface IncomingGrpcCall {
   readonly from: string
   /** The admitted caller. */
   readonly caller: Caller
-  /** The checks so far. */
+  /** The record of the checks so far. */
   readonly steps: IntakeSteps
 }
 
-/** All checks between the caller and an operation, the cheap ones first: version, message, agent. @throws Rejection */
+/** Runs all checks between the caller and an operation, the cheap ones first: version, message, agent. @throws Rejection */
 export function enterGrpc(incoming: IncomingGrpcCall, deps: EndpointDeps): EnteredCall {
   try {
     return openGrpcCall(incoming, deps)
@@ -44,14 +45,14 @@ function openGrpcCall(incoming: IncomingGrpcCall, deps: EndpointDeps): EnteredCa
   const { method, metadata, request, from, caller, steps } = incoming
   const headers = readMetadata(metadata)
   const version = negotiateVersion({ header: headers.get('a2a-version'), query: undefined, offered })
-  const named = negotiateExtensions(headers.get('a2a-extensions'), listOfferedExtensions(deps.gateway))
-  const extensions = named.filter(uri => uri !== replayExtension)
   const bytes = Buffer.from(JSON.stringify(method.readParams(request)))
-  // The same bounds as in the other bindings.
+  // The limits are the same as in the other bindings.
   const document = parseCallBody(bytes)
   const { tenant, params } = takeTenant(document)
   steps.claim({ agent: tenant })
   const agent = findAddressee(tenant, deps.gateway)
+  const negotiated = negotiateExtensions(headers.get('a2a-extensions'), listOfferedExtensions(deps.gateway, agent))
+  const extensions = negotiated.filter(uri => uri !== replayExtension)
   const came = { caller, from, steps, request: metadata }
   // Events have no field for an id, so no stream can be continued.
   const replay = { lastEventId: undefined, canReplay: false }
@@ -59,10 +60,13 @@ function openGrpcCall(incoming: IncomingGrpcCall, deps: EndpointDeps): EnteredCa
   return { name: method.operation, extensions, call }
 }
 
-/** The package of the protobuf file is that of 1.0. */
+/** The offered versions. The package of the protobuf file is that of 1.0. */
 const offered = ['1.0'] as const
 
-/** One service has all agents. Each is a tenant that its card names; without one it is the default agent (A2A §8.3). */
+/**
+ * Reads the tenant of a request. One service serves all agents. Each agent is a tenant that its card names, and without a tenant the default
+ * agent is called (A2A §8.3).
+ */
 function takeTenant(document: unknown): { readonly tenant: string | undefined; readonly params: unknown } {
   if (!isJsonObject(document)) return { tenant: undefined, params: document }
   const { tenant, ...params } = document
@@ -83,50 +87,49 @@ interface AdmittedCaller {
 
 export type CallerCheck = ReturnType<typeof createCallerCheck>
 
-/** The message must arrive within this time, ms, because its beginning waits in memory. */
-const messageMs = 60_000
-
 /**
- * Verifies the caller before it reads the message (grpc-js reads nothing before it passes on the metadata). Otherwise strangers could fill
- * the memory.
+ * Creates the check that verifies the caller before the message is read (grpc-js reads nothing before it passes on the metadata). Otherwise
+ * strangers could fill the memory.
  */
 export function createCallerCheck(deps: CallerCheckDeps) {
   const { gateway } = deps
   const callers = new WeakMap<Metadata, AdmittedCaller>()
   const admitCaller = createCallerAdmission(deps)
-  const admit = async (metadata: Metadata, path: string, from: string) => {
-    callers.set(metadata, await admitCaller(metadata, path, from))
-  }
 
   const interceptor: ServerInterceptor = ({ path }, call) => {
-    const waiting = new AbortController()
+    const from = readPeer(call.getPeer())
+    if (isOpenService(path)) return checkOpenCall(call, from, deps)
     refuseMalformed(call, refusal => {
-      const [from, steps] = [readPeer(call.getPeer()), createIntakeSteps(gateway.platform)]
+      const steps = createIntakeSteps(gateway.system)
       recordCall(refusal, { from, binding: 'GRPC', steps, request: call }, gateway)
       return toGrpcError(refusal, gateway)
     })
-    const refuse = (error: unknown) => call.sendStatus(toGrpcError(error, gateway))
-    const giveUp = () => {
-      if (!waiting.signal.aborted) refuse(new Rejection('rate_limited', 'Cannot take request: it did not come in time'))
+    const admit = async (metadata: Metadata): Promise<ArrivingBody> => {
+      const admitted = await admitCaller(metadata, path, from)
+      callers.set(metadata, admitted)
+      return openCallerBody({ ...admitted, call, metadata, from }, gateway)
     }
+    let body: ArrivingBody | undefined
     return new ServerInterceptingCall(call, {
       start(next) {
         next({
           onReceiveMetadata(metadata, pass) {
-            void gateway.platform.sleep(messageMs, waiting.signal).then(giveUp)
-            admit(metadata, path, readPeer(call.getPeer())).then(
-              () => pass(metadata),
-              error => {
-                waiting.abort()
-                refuse(error)
+            admit(metadata).then(
+              opened => {
+                body = opened
+                opened.watchPace(gateway.system.sleep)
+                pass(metadata)
               },
+              error => call.sendStatus(toGrpcError(error, gateway)),
             )
           },
+          onReceiveMessage(message: Buffer, pass) {
+            if (body?.takeMessage(message.length)) pass(message)
+          },
           onReceiveHalfClose(pass) {
-            waiting.abort()
+            body?.end()
             pass()
           },
-          onCancel: () => waiting.abort(),
         })
       },
     })
@@ -134,7 +137,7 @@ export function createCallerCheck(deps: CallerCheckDeps) {
 
   return {
     interceptor,
-    /** The caller admitted with this metadata, and the checks so far. */
+    /** Returns the caller that was admitted with this metadata, and the checks so far. */
     callerOf(metadata: Metadata): AdmittedCaller {
       const caller = callers.get(metadata)
       if (!caller) throw new Error('a call came in without its caller')
@@ -143,10 +146,69 @@ export function createCallerCheck(deps: CallerCheckDeps) {
   }
 }
 
-/** What is refused is kept for the operator's list. */
+interface OpeningBody extends AdmittedCaller {
+  readonly call: InterceptedCall
+  readonly metadata: Metadata
+  readonly from: string
+}
+
+/** Opens the body of an admitted call, whose bytes count for its caller. */
+function openCallerBody({ call, caller, steps, metadata, from }: OpeningBody, gateway: ChannelContext): ArrivingBody {
+  return openBody(call, {
+    hold: gateway.bodies?.hold(listenerKeyOf({ caller, from })),
+    refuse(error) {
+      if (!hasRefusal(metadata)) recordCall(error, { from, binding: 'GRPC', steps, request: metadata }, gateway)
+      call.sendStatus(toGrpcError(error, gateway))
+    },
+  })
+}
+
+/** Checks a call of health or reflection, which require no credentials. They count as requests of their address, and end after a while. */
+function checkOpenCall(
+  call: InterceptedCall,
+  from: string,
+  { gateway, takeAddress }: CallerCheckDeps,
+): ServerInterceptingCall {
+  const ended = new AbortController()
+  const refuse = (error: unknown) => call.sendStatus(toGrpcError(error, gateway))
+  const body = openBody(call, { hold: gateway.bodies?.hold(networkOf(from)), refuse })
+  return new ServerInterceptingCall(call, {
+    start(next) {
+      next({
+        onReceiveMetadata(metadata, pass) {
+          try {
+            takeAddress(from)
+          } catch (error) {
+            return refuse(error)
+          }
+          const over = new Rejection('rate_limited', 'Cannot go on with call: it has lasted long enough')
+          void gateway.system.sleep(openCallMs, ended.signal).then(() => {
+            if (!ended.signal.aborted) refuse(over)
+          })
+          return pass(metadata)
+        },
+        onReceiveMessage(message, pass) {
+          if (body.takeMessage(JSON.stringify(message).length)) pass(message)
+        },
+        onCancel: () => ended.abort(),
+      })
+    },
+    sendStatus(status, next) {
+      ended.abort()
+      next(status)
+    },
+  })
+}
+
+type InterceptedCall = Parameters<ServerInterceptor>[1]
+
+/** The longest time of a call without credentials, ms. A client that watches the health calls again. */
+const openCallMs = 10 * 60_000
+
+/** Creates the admission of callers by their credentials. Refusals are recorded for the operator. */
 function createCallerAdmission({ gateway, verifyCaller, takeAddress }: CallerCheckDeps) {
   return async (metadata: Metadata, path: string, from: string): Promise<AdmittedCaller> => {
-    const steps = createIntakeSteps(gateway.platform)
+    const steps = createIntakeSteps(gateway.system)
     // A gRPC call is a POST to its method's path. Only a DPoP proof uses it.
     const visit = { headers: readMetadata(metadata), method: 'POST', url: `http://grpc${path}` }
     try {

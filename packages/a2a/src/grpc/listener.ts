@@ -1,22 +1,28 @@
+// Serves A2A over gRPC on a socket of its own.
 import { readFile } from 'node:fs/promises'
 import type { ServerWritableStream, UntypedServiceImplementation } from '@grpc/grpc-js'
 import { Metadata, Server, ServerCredentials } from '@grpc/grpc-js'
-import type { Listening } from '@postern/core'
-import { ConfigError, Rejection } from '@postern/core'
 import { networkOf } from '@postern/http'
 import { createRateLimit } from '@postern/limits'
+import { ConfigError, Rejection } from '@postern/message'
+import type { Listening } from '@postern/pipeline'
+import { createIntakeSteps } from '@postern/pipeline'
 import type { GrpcConfig } from '../config.ts'
 import type { LargeAnswers } from '../endpoint/answers.ts'
 import type { EndpointDeps, EnteredCall } from '../endpoint/call.ts'
-import { listenerKeyOf, recordFailure } from '../endpoint/call.ts'
+import { listenerKeyOf } from '../endpoint/call.ts'
+import { recordCall, recordFailure } from '../endpoint/record-call.ts'
 import type { WireStreamEvent } from '../format/wire.ts'
 import type { Operations } from '../operations/operation.ts'
 import { findOperation } from '../operations/operations.ts'
 import { EventStream, fewEvents, maxWaiting } from '../streams/sse.ts'
+import { guardConnections } from './connection-guard.ts'
 import type { CallerCheck, TakeAddress } from './enter.ts'
 import { createCallerCheck, enterGrpc } from './enter.ts'
 import type { GrpcMethod } from './methods.ts'
 import { grpcMethods } from './methods.ts'
+import { addOpenServices, isOpenService } from './open-services.ts'
+import { guardResets } from './reset-guard.ts'
 import { readPeer, toGrpcError } from './status.ts'
 
 interface GrpcDeps extends EndpointDeps {
@@ -28,21 +34,19 @@ interface ServiceDeps extends GrpcDeps {
   readonly endpoint: CallerCheck
 }
 
-/** Calls that one connection may have open at a time. */
+/** The most open calls of one connection. */
 const maxCalls = 200
 const keepaliveMs = 30_000
-/** A connection without calls ends after this time. */
+/** The time after which a connection without calls is closed, ms. */
 const idleMs = 5 * 60_000
 const usualPerAddress = 6_000
-/** How long open calls may go on when the listener closes, ms. */
+/** The time for which open calls may continue after the listener has begun to close, ms. */
 const closingMs = 2_000
 
-/**
- * The gRPC binding (A2A §10) on a socket of its own.
- * @throws ConfigError when the certificate cannot be used; the error of the socket
- */
+/** Opens the gRPC binding (A2A §10) on a socket of its own. @throws ConfigError if the certificate cannot be used; the error of the socket */
 export async function openGrpcListener(config: GrpcConfig, deps: GrpcDeps): Promise<Listening> {
-  const endpoint = createCallerCheck({ ...deps, takeAddress: createAddressLimit(config, deps) })
+  const takeAddress = createAddressLimit(config, deps)
+  const endpoint = createCallerCheck({ ...deps, takeAddress })
   const server = new Server({
     interceptors: [endpoint.interceptor],
     'grpc.max_receive_message_length': deps.config.limits.body_bytes,
@@ -52,13 +56,44 @@ export async function openGrpcListener(config: GrpcConfig, deps: GrpcDeps): Prom
     'grpc.max_connection_idle_ms': idleMs,
   })
   server.addService(defineService(), createHandlers({ ...deps, endpoint }))
+  const endServing = addOpenServices(server)
   const port = await bind(server, config)
+  // The connections and streams of a proxy are those of all its clients, so the proxy must limit connections and resets itself.
+  const endGuard = config.behind_proxy ? () => {} : guardListener(port, takeAddress, deps)
   return {
     label: 'a2a',
     description: `A2A gRPC ${config.host}:${port}`,
     port,
-    release: () => new Promise(resolve => server.tryShutdown(() => resolve())),
-    close: () => closeServer(server, deps),
+    release: () => {
+      endServing()
+      return new Promise(resolve => server.tryShutdown(() => resolve()))
+    },
+    async close() {
+      endServing()
+      await closeServer(server, deps)
+      endGuard()
+    },
+  }
+}
+
+const callPaths: ReadonlySet<string> = new Set(grpcMethods.map(({ path }) => path))
+
+function guardListener(port: number, takeAddress: TakeAddress, { gateway }: GrpcDeps): () => void {
+  const { system } = gateway
+  const record = (refusal: unknown, from: string) =>
+    recordCall(refusal, { from, binding: 'GRPC', steps: createIntakeSteps(system), request: {} }, gateway)
+  const endConnections = guardConnections({ port, onRefused: record })
+  const endResets = guardResets({
+    port,
+    now: () => system.now(),
+    takeAddress,
+    isCall: path => callPaths.has(path) || isOpenService(path),
+    onClosed: from =>
+      record(new Rejection('rate_limited', 'Cannot go on with connection: it resets most of its streams'), from),
+  })
+  return () => {
+    endConnections()
+    endResets()
   }
 }
 
@@ -86,24 +121,21 @@ async function readCredentials({ certificate, key }: NonNullable<GrpcConfig['tls
   }
 }
 
-async function closeServer(server: Server, { gateway: { platform } }: GrpcDeps): Promise<void> {
+async function closeServer(server: Server, { gateway: { system } }: GrpcDeps): Promise<void> {
   const closed = new AbortController()
   const closing = new Promise<void>(resolve => server.tryShutdown(() => resolve())).then(() => closed.abort())
-  await Promise.race([closing, platform.sleep(closingMs, closed.signal)])
+  await Promise.race([closing, system.sleep(closingMs, closed.signal)])
   server.forceShutdown()
 }
 
-/** Behind a proxy all callers share its address. */
-function createAddressLimit(
-  { per_address, behind_proxy }: GrpcConfig,
-  { gateway: { platform } }: GrpcDeps,
-): TakeAddress {
+/** Creates the limit of calls for each address. Behind a proxy, all callers share its address. */
+function createAddressLimit({ per_address, behind_proxy }: GrpcConfig, { gateway: { system } }: GrpcDeps): TakeAddress {
   const perMinute = per_address ?? (behind_proxy ? undefined : usualPerAddress)
-  const limit = perMinute === undefined ? undefined : createRateLimit({ perMinute }, () => platform.now())
+  const limit = perMinute === undefined ? undefined : createRateLimit({ perMinute }, () => system.now())
   return address => limit?.take(networkOf(address))
 }
 
-/** Requests stay bytes until the caller is verified. */
+/** Defines the service with requests as bytes, because they are not parsed until the caller is verified. */
 function defineService() {
   const keep = (bytes: Buffer) => bytes
   const same = { requestSerialize: keep, requestDeserialize: keep, responseSerialize: keep, responseDeserialize: keep }
@@ -118,7 +150,7 @@ function createHandlers(deps: ServiceDeps): UntypedServiceImplementation {
   return Object.fromEntries(grpcMethods.map(method => [method.operation, createHandler(method, deps)]))
 }
 
-/** gRPC sends a unary answer as a stream of one message. With this declaration its end is known. */
+/** Creates the handler of a method. gRPC sends a unary answer as a stream of one message, and this declaration makes its end known. */
 function createHandler(method: GrpcMethod, deps: ServiceDeps) {
   const writeError = (error: unknown) => toGrpcError(error, deps.gateway)
   const tellOne = (result: object, call: GrpcCall, owner: string) => {
@@ -130,16 +162,12 @@ function createHandler(method: GrpcMethod, deps: ServiceDeps) {
     call.end()
   }
   return async (call: GrpcCall): Promise<void> => {
-    const held = deps.gateway.bodies?.hold(networkOf(readPeer(call.getPeer())))
     try {
-      held?.add(call.request.length)
       const { result, owner } = await takeCall(call, method, deps)
       if (!(result instanceof EventStream)) tellOne(result, call, owner)
       else tellGrpcStream(result, call, { writeEvent: event => method.writeResult(event), writeError })
     } catch (error) {
       call.emit('error', writeError(error))
-    } finally {
-      held?.release()
     }
   }
 }
@@ -153,12 +181,12 @@ async function takeCall(
   const admitted = deps.endpoint.callerOf(metadata)
   const incoming = { method, metadata, request, from: readPeer(call.getPeer()), ...admitted }
   const entered = enterGrpc(incoming, deps)
-  const place = { ...incoming, binding: 'GRPC', request: metadata } as const
+  const origin = { ...incoming, binding: 'GRPC', request: metadata } as const
   const result = await findOperation(
     entered.name,
     deps.operations,
   )(entered.call).catch(error => {
-    recordFailure(error, place, deps.gateway)
+    recordFailure(error, origin, deps.gateway)
     throw error
   })
   sendExtensions(call, entered)
@@ -174,13 +202,13 @@ function sendExtensions(call: GrpcCall, { extensions }: EnteredCall): void {
 
 interface GrpcStreamFormat {
   writeEvent(event: WireStreamEvent): Buffer
-  /** @returns what ends the call */
+  /** Converts an error to the status with which the call ends. */
   writeError(error: unknown): object
 }
 
 type GrpcCall = ServerWritableStream<Buffer, Buffer>
 
-/** Sends a stream of events by a server-streaming call (A2A §10.4). HTTP/2 pings are its heartbeat. */
+/** Sends a stream of events by a server-streaming call (A2A §10.4). The HTTP/2 pings are its heartbeat. */
 function tellGrpcStream(stream: EventStream, call: GrpcCall, format: GrpcStreamFormat): void {
   let waiting = 0
   let events = 0

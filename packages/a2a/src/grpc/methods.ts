@@ -1,3 +1,4 @@
+// Converts the protobuf messages of each gRPC method to JSON and back.
 import * as sdk from '@a2a-js/sdk'
 import { A2AService } from '@a2a-js/sdk/server/grpc'
 import { BinaryReader } from '@bufbuild/protobuf/wire'
@@ -56,7 +57,7 @@ function openMethod(operation: OperationName, definition: Definition, { request,
   return {
     operation,
     path: definition.path,
-    /** @throws A2aRejection `parseError`; `invalidParams` beyond the bounds */
+    /** Reads the parameters of a call from its message. @throws A2aRejection `parseError`; `invalidParams` beyond the limits */
     readParams(bytes: Uint8Array): unknown {
       try {
         checkMessageBounds(bytes, isSend ? sendShape : undefined)
@@ -77,13 +78,13 @@ interface Shape {
 
 const leaf: Shape = {}
 
-/** google.protobuf.Value, which can contain itself: in a Struct (5) or in a ListValue (6). */
+/** The shape of google.protobuf.Value, which can contain itself: in a Struct (5) or in a ListValue (6). */
 const value = createValueShape()
 const struct: Shape = { 1: { 2: value } }
 const part: Shape = { 4: value, 5: struct }
 const message: Shape = { 5: part, 6: struct }
 
-/** SendMessageRequest; no other request contains anything that may grow. */
+/** The shape of SendMessageRequest. No other request contains anything of unlimited size. */
 const sendShape: Shape = { 2: message, 3: leaf, 4: struct }
 
 function createValueShape(): Shape {
@@ -93,14 +94,17 @@ function createValueShape(): Shape {
   return shape
 }
 
-/** Four fields are one member of a Struct. The bounds for JSON are exact; these only refuse absurd messages before reading. */
+/**
+ * The most fields of a message. Four fields are one member of a Struct. The limits for JSON are exact, and these only reject absurd messages
+ * before they are read.
+ */
 const maxFields = 200_000
-/** A Struct within a Struct is three deeper. */
+/** The greatest depth of a message. A Struct within a Struct is three deeper. */
 const maxDepth = 200
 
 /**
- * Checks a message's bytes before it is read: many tiny fields cost a reader far more than their bytes. @throws A2aRejection
- * `invalidParams` for too many or too deep fields; an error for an invalid message
+ * Checks the bytes of a message before it is read, because many tiny fields cost a reader far more than their bytes.
+ * @throws A2aRejection `invalidParams` for too many or too deep fields; an error for an invalid message
  */
 function checkMessageBounds(bytes: Uint8Array, shape: Shape = leaf): void {
   const reader = new BinaryReader(bytes)

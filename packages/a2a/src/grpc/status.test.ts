@@ -1,10 +1,10 @@
-import type { ChannelContext } from '@postern/core'
-import { Rejection } from '@postern/core'
+import { Rejection } from '@postern/message'
+import type { ChannelContext } from '@postern/pipeline'
 import { expect, test } from 'vitest'
 import { toGrpcError } from './status.ts'
 
 test('toGrpcError() says after how many seconds to try again, in the trailers and in the status', () => {
-  const gateway = { store: { refuse() {} }, platform: { log: { error() {}, warn() {}, info() {}, debug() {} } } }
+  const gateway = { store: { refuse() {} }, system: { log: { error() {}, warn() {}, info() {}, debug() {} } } }
   const refused = new Rejection('rate_limited', 'Cannot take message: too many', { retryAfter: 2.5 })
   const { code, details, metadata } = toGrpcError(refused, gateway as unknown as ChannelContext)
   expect([code, details, metadata.get('retry-after')]).toEqual([8, 'Cannot take message: too many', ['3']])

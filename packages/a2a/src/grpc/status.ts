@@ -1,7 +1,8 @@
+// Converts errors, headers and addresses between gRPC and the gateway.
 import { BinaryWriter } from '@bufbuild/protobuf/wire'
 import type { ServerInterceptingCall, ServiceError } from '@grpc/grpc-js'
 import { Metadata, status } from '@grpc/grpc-js'
-import type { ChannelContext } from '@postern/core'
+import type { ChannelContext } from '@postern/pipeline'
 import { faultHeaders, openFault } from '../endpoint/answers.ts'
 import type { A2aFault } from '../format/errors.ts'
 import { A2aRejection, errorDomain, wholeSeconds } from '../format/errors.ts'
@@ -9,7 +10,7 @@ import { A2aRejection, errorDomain, wholeSeconds } from '../format/errors.ts'
 /** A field of a protobuf message: text or another message. */
 type Field = readonly [number: number, value: string | Uint8Array]
 
-/** An error in gRPC: status, message, and `google.rpc.Status` with its details in the trailers (A2A §10.6). */
+/** Converts an error to gRPC: status, message, and `google.rpc.Status` with its details in the trailers (A2A §10.6). */
 export function toGrpcError(
   error: unknown,
   gateway: ChannelContext,
@@ -46,7 +47,7 @@ function writeStatus(code: number, { row: { reason }, message, violations, retry
   return new BinaryWriter().uint32(8).int32(code).raw(fields).finish()
 }
 
-/** google.protobuf.Duration, of whole seconds. */
+/** Writes a google.protobuf.Duration of whole seconds. */
 function writeDuration(seconds: number): Uint8Array {
   return new BinaryWriter().uint32(8).int64(wholeSeconds(seconds)).finish()
 }
@@ -73,7 +74,7 @@ function writeFields(fields: readonly Field[]): Uint8Array {
 type PartialStatusObject = Parameters<ServerInterceptingCall['sendStatus']>[0]
 type InnerCall = Pick<ServerInterceptingCall, 'sendStatus'>
 
-/** Texts of grpc-js for calls with wrong bytes or headers. It reports them as INTERNAL or as an unknown method. */
+/** The texts of grpc-js for calls with invalid bytes or headers. It reports them as INTERNAL or as an unknown method. */
 const told: readonly (readonly [details: RegExp, problem: string])[] = [
   [/^Invalid grpc-timeout /, 'its time-out is not valid'],
   [/^Failed to decompress /, 'its message is not compressed as it says'],
@@ -81,17 +82,14 @@ const told: readonly (readonly [details: RegExp, problem: string])[] = [
   [/^Received a second request message /, 'it has more than one message'],
 ]
 
-/** The refusal of a malformed call; undefined for every other status. */
+/** Returns the refusal of a malformed call, or undefined for every other status. */
 function findRefusal({ code, details }: PartialStatusObject): A2aRejection | undefined {
   if (code !== status.INTERNAL && code !== status.UNIMPLEMENTED) return undefined
   const [, problem] = told.find(([pattern]) => pattern.test(details ?? '')) ?? []
   return problem === undefined ? undefined : new A2aRejection('invalidRequest', `Cannot read request: ${problem}`)
 }
 
-/**
- * Ends a malformed call with the status of `refuse`. grpc-js ends such a call after all interceptors, so this must be set on the call
- * itself.
- */
+/** Ends a malformed call with the status of `refuse`. grpc-js ends such a call after all interceptors, so this must be set on the call itself. */
 export function refuseMalformed(call: InnerCall, refuse: (refusal: A2aRejection) => PartialStatusObject): void {
   const sendStatus = call.sendStatus.bind(call)
   call.sendStatus = given => {
@@ -100,7 +98,7 @@ export function refuseMalformed(call: InnerCall, refuse: (refusal: A2aRejection)
   }
 }
 
-/** The headers, as in the other bindings. */
+/** Returns the metadata as headers, as in the other bindings. */
 export function readMetadata(metadata: Metadata): Headers {
   const headers = new Headers()
   for (const name of Object.keys(metadata.getMap())) {
@@ -110,7 +108,7 @@ export function readMetadata(metadata: Metadata): Headers {
   return headers
 }
 
-/** `address:port`, also of IPv6 without brackets. */
+/** Reads the peer's `address:port`, which is without brackets for IPv6 too. */
 export function readPeer(peer: string): string {
   return /^(.+):\d+$/.exec(peer)?.[1] ?? peer
 }

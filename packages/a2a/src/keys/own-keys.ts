@@ -1,10 +1,11 @@
+// Creates, rotates and publishes the keys by which the gateway signs cards and tokens.
 import { createHash, createPrivateKey, generateKeyPair, hash } from 'node:crypto'
 import { promisify } from 'node:util'
-import type { ChannelContext, LookupStore, PublishedKey } from '@postern/core'
-import { isoTime, parseJsonText } from '@postern/core'
 import { matchesEtag } from '@postern/http'
 import type { IssuerKeys } from '@postern/http/tokens'
 import { loadJose } from '@postern/http/tokens'
+import { isoTime, parseJsonText } from '@postern/message'
+import type { ChannelContext, LookupStore, PublishedKey, RotateOptions } from '@postern/pipeline'
 import { Hono } from 'hono'
 import type { TrustedIssuerConfig } from '../config.ts'
 
@@ -13,33 +14,36 @@ const generateInThreadpool = promisify(generateKeyPair)
 /** The gateway's own A2A key. It signs its agents' cards and their tokens for calls. */
 export type OwnKey = ReturnType<typeof toOwnKey>
 
-/** How long a replaced key stays published: longer than any cache of cards or key sets. */
+/** The time for which a replaced key stays published, ms. It is longer than any peer caches cards or key sets. */
 export const retiredKeyMs = 7 * 86_400_000
 
 interface StoredKey {
   readonly made_at: string
+  /** True if the key revokes all keys before it. */
+  readonly revokes?: true
   readonly jwk: Readonly<Record<'kty' | 'crv' | 'x' | 'y' | 'd', string>>
 }
 
 type RingDeps = {
   readonly store: Pick<LookupStore, 'secret' | 'hasSecret'>
-  readonly platform: Pick<ChannelContext['platform'], 'now'>
+  readonly system: Pick<ChannelContext['system'], 'now'>
 }
 
 export type OwnKeyRing = ReturnType<typeof createOwnKeyRing>
 
-/** Generations are only added, so every process of the gateway finds the newest one. */
-export function createOwnKeyRing({ store, platform }: RingDeps) {
+/** Creates the access to the keys. Generations are only added, so every process of the gateway finds the newest one. */
+export function createOwnKeyRing({ store, system }: RingDeps) {
   const keys: OwnKey[] = []
 
-  async function read(generation: number): Promise<OwnKey> {
-    const make = async () => JSON.stringify(await makeStoredKey(platform.now()))
-    return toOwnKey(parseJsonText(await store.secret(nameOf(generation), make)) as StoredKey)
+  async function read(generation: number, stored?: StoredKey): Promise<OwnKey> {
+    const made = async () => stored ?? makeStoredKey(system.now())
+    const text = await store.secret(nameOf(generation), async () => JSON.stringify(await made()))
+    return toOwnKey(parseJsonText(text) as StoredKey)
   }
 
   async function list(): Promise<readonly OwnKey[]> {
     keys[0] ??= await read(1)
-    // Another process may make one at the same time. Each uses its own count, so that no reader makes a key.
+    // Another process may create a key at the same time. Each process counts the generations itself, so that a reader never creates a key.
     for (let generation = keys.length + 1; await store.hasSecret(nameOf(generation)); generation += 1) {
       keys[generation - 1] ??= await read(generation)
     }
@@ -51,21 +55,26 @@ export function createOwnKeyRing({ store, platform }: RingDeps) {
   async function listCounting(): Promise<readonly OwnKey[]> {
     const all = await list()
     const successorMadeAt = (index: number) => all[index + 1]?.madeAt ?? Number.POSITIVE_INFINITY
-    return all.filter((_, index) => successorMadeAt(index) + retiredKeyMs > platform.now()).reverse()
+    const oldest = all.findLastIndex(({ isRevoking }, index) => isRevoking || index === 0)
+    return all.filter((_, index) => index >= oldest && successorMadeAt(index) + retiredKeyMs > system.now()).reverse()
   }
 
   return {
-    /** The present signing key. If there is none, it makes a durable one. */
+    /** Returns the present signing key. If there is none, it creates and stores one. */
     current: async () => newest(await list()),
-    /** The keys that count: the present one first, then the recently replaced ones. */
+    /** Lists the valid keys: the present one first, then the recently replaced ones. */
     list: listCounting,
-    /** Their public halves, to verify by. */
+    /** Lists the public halves of the valid keys, for verification. */
     published: async () => (await listCounting()).map(({ publicJwk }) => publicJwk),
-    /** Makes a new signing key. */
-    async rotate(): Promise<OwnKey> {
-      const generation = (await list()).length + 1
-      await read(generation)
-      return newest(await list())
+    /** Creates a new signing key. With `isRevoking`, it revokes those before it. */
+    async rotate({ isRevoking }: RotateOptions = {}): Promise<OwnKey> {
+      const made = { ...(await makeStoredKey(system.now())), ...(isRevoking && { revokes: true as const }) }
+      const { kid } = toOwnKey(made)
+      // Another process may rotate at the same time. In that case, this key becomes the generation after its key.
+      for (;;) {
+        const key = await read((await list()).length + 1, made)
+        if (key.kid === kid) return newest(await list())
+      }
     },
   }
 }
@@ -79,21 +88,22 @@ async function makeStoredKey(now: number): Promise<StoredKey> {
   return { made_at: isoTime(now), jwk: privateKey.export({ format: 'jwk' }) as StoredKey['jwk'] }
 }
 
-function toOwnKey({ made_at, jwk }: StoredKey) {
+function toOwnKey({ made_at, revokes, jwk }: StoredKey) {
   const { kty, crv, x, y } = jwk
-  // RFC 7638 §3.2: the required members in the order of their names.
+  // The thumbprint has the required members in the order of their names (RFC 7638 §3.2).
   const kid = createHash('sha256').update(JSON.stringify({ crv, kty, x, y })).digest('base64url')
   return {
     kid,
     /** The published half (RFC 7517). */
     publicJwk: { kty, crv, x, y, kid, alg: 'ES256', use: 'sig' },
     privateKey: createPrivateKey({ key: { ...jwk }, format: 'jwk' }),
-    /** ms */
+    /** The time of creation, in ms since the epoch. */
     madeAt: Date.parse(made_at),
+    isRevoking: revokes === true,
   }
 }
 
-/** The text of `postern keys`. */
+/** Describes a key for `postern keys`. */
 export function describeKey({ publicJwk, madeAt }: OwnKey): PublishedKey {
   return {
     purpose: 'signs agent cards and our calls to other agents',
@@ -109,7 +119,7 @@ export const ownKeySetPath = '/.well-known/jwks.json'
 
 const cacheControl = 'public, max-age=300'
 
-/** The keys that our cards and tokens verify by (RFC 7517 §5). */
+/** Creates the route of the keys that verify our cards and tokens (RFC 7517 §5). */
 export function createKeySetRoute(keys: OwnKeyRing): Hono {
   return new Hono().get(ownKeySetPath, async c => {
     const text = JSON.stringify({ keys: await keys.published() })
@@ -120,7 +130,7 @@ export function createKeySetRoute(keys: OwnKeyRing): Hono {
   })
 }
 
-/** Our agents call each other like strangers: with tokens of this gateway for this gateway. */
+/** Creates the issuer that this gateway is for itself. Its agents call each other like strangers, with tokens of this gateway for this gateway. */
 export function createOwnIssuer(keys: OwnKeyRing, origin: string): OwnIssuer {
   return {
     config: {
@@ -144,7 +154,7 @@ export function createOwnIssuer(keys: OwnKeyRing, origin: string): OwnIssuer {
   }
 }
 
-/** The gateway itself is an issuer without configuration. */
+/** The gateway as an issuer that needs no configuration. */
 export interface OwnIssuer {
   readonly config: TrustedIssuerConfig
   readonly keys: IssuerKeys

@@ -1,4 +1,5 @@
-import { isJsonObject } from '@postern/core'
+// Renders the agent card for clients of A2A 0.3.
+import { isJsonObject } from '@postern/message'
 
 type JsonObject = Readonly<Record<string, unknown>>
 
@@ -9,7 +10,7 @@ interface NewCard extends JsonObject {
   readonly securityRequirements?: readonly { readonly schemes: Readonly<Record<string, JsonObject>> }[] | undefined
 }
 
-/** A card of 1.0 in the form of 0.3. It is unsigned, because the signature covers the other document. */
+/** Renders a card of 1.0 in the form of 0.3. The result is unsigned, because the signature covers the other document. */
 export function renderLegacyCard(card: object): JsonObject {
   const {
     supportedInterfaces,
@@ -35,8 +36,8 @@ export function renderLegacyCard(card: object): JsonObject {
 }
 
 /**
- * One card for both versions, for clients that name none: the complete card of 1.0 with the members of 0.3. Readers ignore the members they
- * do not know (A2A §5.7).
+ * Renders one card for both versions, for clients that name none: the complete card of 1.0 with the members of 0.3. Readers ignore the members
+ * that they do not know (A2A §5.7).
  */
 export function renderMixedCard(card: object): object {
   const { securitySchemes = {}, ...rest } = card as NewCard

@@ -1,9 +1,13 @@
-import { isJsonObject } from '@postern/core'
+// Converts requests of A2A 0.3 to those of 1.0.
+import { isJsonObject } from '@postern/message'
 import type { OperationName } from '../format/wire.ts'
 
 type JsonObject = Readonly<Record<string, unknown>>
 
-/** Converts a request of A2A 0.3 to 1.0. Invalid members stay unchanged, and the validator of 1.0 refuses them. */
+/**
+ * The operation of 1.0 and the conversion of the parameters for a method of A2A 0.3. Invalid members stay unchanged, and the validator of 1.0
+ * rejects them.
+ */
 interface LegacyMethod {
   readonly operation: OperationName
   readonly readParams: (params: JsonObject) => JsonObject
@@ -24,14 +28,14 @@ const methods: Readonly<Record<string, LegacyMethod>> = {
   'agent/getAuthenticatedExtendedCard': { operation: 'GetExtendedAgentCard', readParams: same },
 }
 
-/** The operation of 1.0 for a method of 0.3, with its parameters; undefined if 0.3 has no such method. */
+/** Returns the operation of 1.0 for a method of 0.3, with its parameters, or undefined if 0.3 has no such method. */
 export function readLegacyRequest(
   method: string,
   params: unknown,
 ): { readonly name: OperationName; readonly params: unknown } | undefined {
-  const found = Object.hasOwn(methods, method) ? methods[method] : undefined
-  if (!found) return undefined
-  return { name: found.operation, params: isJsonObject(params) ? found.readParams(params) : params }
+  const legacyMethod = Object.hasOwn(methods, method) ? methods[method] : undefined
+  if (!legacyMethod) return undefined
+  return { name: legacyMethod.operation, params: isJsonObject(params) ? legacyMethod.readParams(params) : params }
 }
 
 function readSendParams({ message, configuration, metadata }: JsonObject): JsonObject {
@@ -47,8 +51,8 @@ function readSendParams({ message, configuration, metadata }: JsonObject): JsonO
 const roles: Readonly<Record<string, string>> = { user: 'ROLE_USER', agent: 'ROLE_AGENT' }
 
 function readMessage({ kind: _, role, parts, ...rest }: JsonObject): JsonObject {
-  const named = typeof role === 'string' && Object.hasOwn(roles, role) ? roles[role] : role
-  return { ...rest, role: named, parts: Array.isArray(parts) ? parts.map(readPart) : parts }
+  const protocolRole = typeof role === 'string' && Object.hasOwn(roles, role) ? roles[role] : role
+  return { ...rest, role: protocolRole, parts: Array.isArray(parts) ? parts.map(readPart) : parts }
 }
 
 const partReaders: Readonly<Record<string, (part: JsonObject) => JsonObject>> = {
@@ -62,7 +66,7 @@ function readPart(part: unknown): unknown {
   return Object.hasOwn(partReaders, part.kind) ? partReaders[part.kind]?.(part) : {}
 }
 
-/** `bytes` and `uri` in JSON-RPC; the protobuf of 0.3 has longer names. */
+/** Reads a file, which has `bytes` or `uri` in JSON-RPC. The protobuf of 0.3 has longer names. */
 function readFile(file: unknown): JsonObject {
   if (!isJsonObject(file)) return {}
   const { fileWithBytes, fileWithUri, bytes = fileWithBytes, uri = fileWithUri, mimeType, name } = file
@@ -74,7 +78,7 @@ function readFile(file: unknown): JsonObject {
   }
 }
 
-/** 0.3 says when to wait, 1.0 when to return. */
+/** Converts the configuration of a call. 0.3 states whether to wait, and 1.0 whether to return immediately. */
 function readConfiguration({ blocking, pushNotificationConfig, ...rest }: JsonObject): JsonObject {
   return {
     ...rest,
@@ -95,12 +99,12 @@ function readPushConfig(config: unknown): unknown {
   return { ...config, authentication: { scheme, ...(credentials !== undefined && { credentials }) } }
 }
 
-/** In 0.3 `id` is the task's id. */
+/** Converts the key of a push configuration. In 0.3, `id` is the id of the task. */
 function readConfigKey({ id, pushNotificationConfigId }: JsonObject): JsonObject {
   return { taskId: id, ...(pushNotificationConfigId !== undefined && { id: pushNotificationConfigId }) }
 }
 
-/** The request without its delivery options, which are not stored with the message. */
+/** Returns the request without its delivery options, which are not stored with the message. */
 export function stripLegacyPush(document: unknown): unknown {
   if (!isJsonObject(document) || !isJsonObject(document.params) || !isJsonObject(document.params.configuration))
     return document
@@ -110,5 +114,5 @@ export function stripLegacyPush(document: unknown): unknown {
     : { ...document, params: { ...document.params, configuration } }
 }
 
-/** For answers of agents that speak 0.3. */
+/** These functions also read the answers of agents that use 0.3. */
 export { readMessage as readLegacyMessage, readPart as readLegacyPart }

@@ -1,4 +1,5 @@
-import { isJsonObject } from '@postern/core'
+// Converts results of A2A 1.0 to those of 0.3.
+import { isJsonObject } from '@postern/message'
 import type {
   OperationName,
   WireArtifact,
@@ -11,7 +12,7 @@ import type {
 import { isWireStateAtRest } from '../format/wire.ts'
 import { renderLegacyCard } from './card.ts'
 
-/** Converts results of 1.0 to 0.3. */
+/** The conversion of each operation's result. The other operations have the same result in both versions. */
 const writers: Readonly<Partial<Record<OperationName, (result: never) => unknown>>> = {
   SendMessage: writeLegacyEvent,
   GetTask: writeTask,
@@ -29,7 +30,7 @@ export function writeLegacyResult(name: OperationName, result: object): unknown 
   return write ? write(result as never) : result
 }
 
-/** An event of a stream, or the answer to a message: a task or a message. */
+/** Writes an event of a stream, or the answer to a message: a task or a message. */
 export function writeLegacyEvent(event: WireStreamEvent): object {
   if ('task' in event) return writeTask(event.task)
   if ('message' in event) return writeMessage(event.message)
@@ -58,14 +59,14 @@ function writeTask({ id, contextId, status, artifacts, history }: WireTask): obj
   }
 }
 
-/** `TASK_STATE_INPUT_REQUIRED` → `input-required`. */
+/** Writes a status in the form of 0.3: `TASK_STATE_INPUT_REQUIRED` → `input-required`. */
 function writeStatus({ state, timestamp, message }: WireTaskStatus): object {
   const name = state.replace('TASK_STATE_', '').toLowerCase().replace('_', '-')
   return { state: name, timestamp, ...(message && { message: writeMessage(message) }) }
 }
 
-function writeArtifact({ artifactId, parts }: WireArtifact): object {
-  return { artifactId, parts: parts.map(writePart) }
+function writeArtifact({ artifactId, name, parts }: WireArtifact): object {
+  return { artifactId, ...(name && { name }), parts: parts.map(writePart) }
 }
 
 function writeMessage({ role, parts, ...rest }: WireMessage): object {
@@ -95,5 +96,5 @@ function writePushConfig({ taskId, id, url, token, authentication }: PushConfig)
   return { taskId, pushNotificationConfig: { id, url, ...(token && { token }), ...schemes } }
 }
 
-/** For calls of ours to agents that speak 0.3. */
+/** This function also writes our calls to agents that use 0.3. */
 export { writeMessage as writeLegacyMessage }

@@ -1,44 +1,46 @@
-import type {
-  AgentCallOptions,
-  AgentChain,
-  ChannelContext,
-  EvidenceVerdict,
-  MentionRelay,
-  NormalizedMessage,
-  RequirementClaim,
-  RequirementClaims,
-} from '@postern/core'
+// Reads the metadata of a message that A2A has no members for, such as forwarded evidence.
+import type { AgentChain, MentionRelay, NormalizedMessage } from '@postern/message'
 import {
   clampAgentChain,
   formatAddress,
   isJsonObject,
   isoTime,
   mentionRelaySchema,
-  refuseResolution,
   rememberScopes,
-} from '@postern/core'
+} from '@postern/message'
+import type {
+  AgentCallOptions,
+  ChannelContext,
+  EvidenceVerdict,
+  RequirementClaim,
+  RequirementClaims,
+} from '@postern/pipeline'
+import { refuseResolution } from '@postern/pipeline'
+import { renderSender } from '../auth/sender.ts'
 import type { Call } from '../endpoint/call.ts'
 import type { A2aRejection } from '../format/errors.ts'
 import { refuseField } from '../format/errors.ts'
 import { a2aDescriptor } from '../speaker.ts'
-import { renderSender } from '../verify.ts'
 
-/** `metadata.mentionable` of a message, in the family's namespace: what A2A has no members for. Most messages have none. */
-type Mentionable = Readonly<Record<string, unknown>>
+/**
+ * The member `metadata.mentionable` of a message, in the namespace of Mentionable. It contains data that A2A has no members for. Most messages
+ * have none.
+ */
+export type Mentionable = Readonly<Record<string, unknown>>
 
-/** What `metadata.mentionable` proves about the sender. */
+/** The facts about the sender that `metadata.mentionable` proves. */
 export interface SenderEvidence extends Pick<EvidenceVerdict, 'accepted' | 'proofs'> {
   readonly mentionRelay: MentionRelay
 }
 
-/** Of a sender who brings none. */
+/** The evidence of a sender who provides none. */
 export const noSenderEvidence: SenderEvidence = { accepted: [], proofs: [], mentionRelay: a2aDescriptor.mentionRelay }
 
-type SenderEvidenceDeps = Pick<ChannelContext, 'identity' | 'agents' | 'platform'>
+type SenderEvidenceDeps = Pick<ChannelContext, 'identity' | 'agents' | 'system'>
 
 /**
- * Forwarded evidence (MN-6.4), and how mentions reach others if the sender speaks for a platform (MN-8.1). Invalid evidence is left out and
- * the message is still accepted. This check consumes the evidence, so it is the last one.
+ * Reads forwarded evidence (MN-6.4), and the way in which mentions reach others if the sender speaks for a platform (MN-8.1). Invalid evidence is
+ * left out and the message is still accepted. This check consumes the evidence, so it is the last one.
  */
 export async function readSenderEvidence(
   { identity_evidence, verifiable_credentials, mention_relay }: Mentionable,
@@ -60,42 +62,42 @@ function isPresent(value: unknown): boolean {
   return value !== undefined && value !== null
 }
 
-/** `metadata.mentionable.mention_relay` is our own member: the published text names none. */
-function readRelay(claimed: unknown, { caller }: Call, { identity, platform }: SenderEvidenceDeps): MentionRelay {
+/** Reads `metadata.mentionable.mention_relay`, which is our own member because the published text names none. */
+function readRelay(claimed: unknown, { caller }: Call, { identity, system }: SenderEvidenceDeps): MentionRelay {
   const relay = mentionRelaySchema.safeParse(claimed)
   const isBelieved = !caller.isAnonymous && identity?.isConnector(caller) === true
   if (relay.success && isBelieved) return relay.data
   const reason = isBelieved ? 'is none that is known' : 'comes from a caller who is no connector'
-  platform.log.info({ issuer: caller.issuer, subject: caller.subject, reason }, 'mention relay of a message ignored')
+  system.log.info({ issuer: caller.issuer, subject: caller.subject, reason }, 'mention relay of a message ignored')
   return a2aDescriptor.mentionRelay
 }
 
-/** A message's decision on its agent's requirement, checked as far as possible without the store. */
+/** The decision in a message on its agent's requirement, checked as far as possible without the store. */
 export type CheckedClaim = Awaited<ReturnType<RequirementClaims['check']>>
 
-interface ClaimDeps extends Pick<ChannelContext, 'platform' | 'agents' | 'requirementClaims'> {
-  /** Evidence of third parties for the sender, because many people can use one connector. */
+interface ClaimDeps extends Pick<ChannelContext, 'system' | 'agents' | 'requirementClaims'> {
+  /** The evidence of third parties for the sender, because many people can use one connector. */
   readonly accepted: SenderEvidence['accepted']
 }
 
 const maxReceipt = 8_192
-/** How long a decision counts. */
+/** The scopes that a decision may have. */
 const reaches = ['once', ...rememberScopes]
 
 /**
- * The decision in a message (MN-7.2). Its presence proves nothing. @throws A2aRejection `invalidParams` when it is malformed; Rejection
- * when it is invalid
+ * Reads the decision in a message (MN-7.2). Its presence proves nothing.
+ * @throws A2aRejection `invalidParams` if it is malformed; Rejection if it is invalid
  */
 export async function readPolicyClaim(
   { policy_resolution: claimed }: Mentionable,
   { caller, agent }: Call,
-  { platform, agents, requirementClaims, accepted }: ClaimDeps,
+  { system, agents, requirementClaims, accepted }: ClaimDeps,
 ): Promise<CheckedClaim | undefined> {
   if (!isPresent(claimed)) return undefined
   const claim = parseClaim(claimed)
   if (!requirementClaims) throw refuseResolution('unknown')
   const audience = `@${agent.name}@${agents.domain}`
-  const sender = renderSender(caller, accepted, { audience, issuedAt: isoTime(platform.now()) })
+  const sender = renderSender(caller, accepted, { audience, issuedAt: isoTime(system.now()) })
   return requirementClaims.check(claim, { agent: agent.name, sender })
 }
 
@@ -130,8 +132,8 @@ function refuseClaim(member: string, description: string): A2aRejection {
 }
 
 /**
- * The chain that a peer claims, limited by our own maximum; `is_final` is computed again. @throws A2aRejection `invalidParams` when it is
- * malformed; Rejection `forbidden` when it is too long
+ * Returns the chain of agents that a peer claims, limited by our own maximum. `is_final` is computed again.
+ * @throws A2aRejection `invalidParams` if it is malformed; Rejection `forbidden` if it is too long
  */
 export function clampChain({ agent_chain: claimed }: Mentionable, ceiling: number): AgentChain | undefined {
   if (!isPresent(claimed)) return undefined
@@ -147,7 +149,7 @@ function isCount(value: unknown): value is number {
 /** The phase of the caller's plan that a message belongs to. */
 export type Phase = Pick<NormalizedMessage, 'phase_id' | 'previous_phase_id'>
 
-/** @throws A2aRejection `invalidParams` */
+/** Reads the phase of a message. @throws A2aRejection `invalidParams` */
 export function readPhase(mentionable: Mentionable): Phase {
   const given = (['phase_id', 'previous_phase_id'] as const).filter(member => isPresent(mentionable[member]))
   return Object.fromEntries(given.map(member => [member, checkPhase(mentionable[member], member)]))

@@ -1,17 +1,23 @@
-import type { Admitted, Inbound, SettledTask, Store, TaskKey } from '@postern/core'
-import { createIntakeSteps, isJsonObject, Rejection, receive, recordRefusal } from '@postern/core'
+// Runs the operations of A2A 1.0, the same for every binding.
 import type { Challenger, ScopeTable } from '@postern/http/tokens'
 import { checkScope } from '@postern/http/tokens'
+import { isJsonObject, Rejection } from '@postern/message'
+import type { Admitted, Inbound, SettledTask, Store, TaskKey } from '@postern/pipeline'
+import { createIntakeSteps, receive, recordRefusal } from '@postern/pipeline'
 import { hasExtendedCard } from '../cards/card.ts'
 import type { Call } from '../endpoint/call.ts'
-import { claimMessage, listenerKeyOf, placeOf } from '../endpoint/call.ts'
+import { listenerKeyOf } from '../endpoint/call.ts'
+import { claimMessage, describeOrigin } from '../endpoint/record-call.ts'
 import type { FaultName } from '../format/errors.ts'
 import { A2aRejection, refuseField } from '../format/errors.ts'
-import type { OperationName, SendMessageParams, WireMessage } from '../format/wire.ts'
+import type { OperationName, WireMessage } from '../format/wire.ts'
+import { formMessage, formStream, formTask } from '../forms/output-form.ts'
+import { findPersonBehind } from '../message/person-behind.ts'
 import { normalizeMessage } from '../normalize.ts'
 import { showParts, showTask } from '../render.ts'
 import type { ResolvedMessage } from '../resolve.ts'
 import { resolveMessage } from '../resolve.ts'
+import type { SendMessageParams } from '../validate/params.ts'
 import type { A2aOperation, A2aOperationDeps, Operations } from './operation.ts'
 import { createPushOperations } from './push-configs.ts'
 import { createCancelTask, createGetTask, createListTasks, createSubscribeToTask } from './tasks.ts'
@@ -30,7 +36,7 @@ const pushAbsent = {
   DeleteTaskPushNotificationConfig: 'push',
 } as const
 
-/** All eleven operations of A2A 1.0 by name, for every binding. */
+/** Creates all eleven operations of A2A 1.0 by name, for every binding. */
 export function createOperations(deps: A2aOperationDeps): Operations {
   const admit = createAdmitMessage(deps)
   const { streaming, push_notifications } = deps.config.capabilities
@@ -56,7 +62,7 @@ function toOperation(name: string, entry: A2aOperation | keyof typeof absent): A
   }
 }
 
-/** Checks the scope before every operation, so that no binding can forget it. */
+/** Adds the check of the scope to every operation, so that no binding can omit it. */
 export function guardOperations(
   operations: ReadonlyMap<string, A2aOperation>,
   { table, challenger }: { readonly table: ScopeTable; readonly challenger: Challenger },
@@ -74,33 +80,34 @@ export function guardOperations(
   return new Map(guarded)
 }
 
-/** A message with a push configuration needs the scope of that operation, too. */
+/** Returns true if a message has a push configuration, which requires the scope of that operation too. */
 function setsPushConfig({ params }: Pick<Call, 'params'>): boolean {
   const configuration = isJsonObject(params) ? params.configuration : undefined
   return isJsonObject(configuration) && isJsonObject(configuration.taskPushNotificationConfig)
 }
 
-/** @throws A2aRejection `methodNotFound` */
+/** Returns the operation with this name. @throws A2aRejection `methodNotFound` */
 export function findOperation(name: string, operations: Operations): A2aOperation {
   const operation = operations.get(name)
   if (!operation) throw new A2aRejection('methodNotFound', 'Cannot take request: there is no such method')
   return operation
 }
 
-/** SendMessage (A2A §3.1.1): admits the message durably, then waits unless the caller wants the task at once. */
+/** Creates SendMessage (A2A §3.1.1), which stores the message, then waits unless the caller wants the task at once. */
 function createSendMessage(deps: A2aOperationDeps, admit: AdmitMessage): A2aOperation {
-  const { tasks } = deps
+  const { tasks, forms } = deps
   return async call => {
     const admitted = await admit(call)
-    const record = await findResult(admitted, deps)
+    const record = await findResult(call, admitted, deps)
     if (!record) throw new A2aRejection('taskNotFound', 'Task not found')
-    if (isBareMessage(record, admitted)) return { message: await showBareMessage(record, tasks) }
+    const form = forms.note(admitted.task, admitted.params.configuration?.acceptedOutputModes)
+    if (isBareMessage(record, admitted)) return { message: formMessage(await showBareMessage(record, tasks), form) }
     const historyLength = historyLengthOf(admitted)
-    return { task: await showTask(tasks, record, { historyLength, includeArtifacts: true }) }
+    return { task: formTask(await showTask(tasks, record, { historyLength, includeArtifacts: true }), form) }
   }
 }
 
-/** The agent wants a message as the only answer, without a task (A2A §3.1.1). */
+/** Returns true if the agent answers with a message only, without a task (A2A §3.1.1). */
 function isBareMessage({ state, response }: SettledTask, { params }: AdmittedMessage): boolean {
   return response?.as === 'message' && state === 'completed' && response.in_reply_to === params.message.messageId
 }
@@ -117,82 +124,108 @@ function historyLengthOf({ params }: AdmittedMessage): number {
   return params.configuration?.historyLength ?? 0
 }
 
+/** The time in addition to the agent's own in which a turn is started and its answer stored, ms. */
+const aroundTurnMs = 5_000
+
+/**
+ * Returns the result of a call. A blocking call waits until the task is at rest (A2A §3.2.2), at most as long as one turn of the agent may take.
+ * It does not wait for a paused agent.
+ */
 function findResult(
+  { agent: { name, deadlineMs = Number.POSITIVE_INFINITY } }: Call,
   admitted: AdmittedMessage,
   { tasks, waiter, config }: A2aOperationDeps,
 ): Promise<SettledTask | undefined> {
   const { task: key, message, outcome, params } = admitted
   if (params.configuration?.returnImmediately) return tasks.findTask(key)
-  const waitMs = config.limits.wait_seconds * 1000
+  const { wait_seconds: waitSeconds } = config.limits
+  const waitMs = waitSeconds === undefined ? deadlineMs + aroundTurnMs : waitSeconds * 1000
   return waiter.awaitTask({
     key,
     message,
     mayBeOver: outcome === 'duplicate',
     waitMs,
+    isPaused: () => tasks.isPaused?.(name) === true,
     needsEntries: historyLengthOf(admitted) > 0,
   })
 }
 
-/** A durable message, and how much of the answer its sender wants. */
+/** A stored message, and the part of the answer that its sender wants. */
 interface AdmittedMessage extends Admitted {
+  /** The person for whom a connector calls. */
+  readonly person: string | undefined
   readonly task: TaskKey
   readonly params: SendMessageParams
 }
 
-/** verify → normalize → admit. @throws A2aRejection, Rejection, Unavailable */
+/** The reasons to reject the id of a message, by the outcome of its admission. */
+const reuseOf: Readonly<Partial<Record<Admitted['outcome'], string>>> = {
+  conflict: 'was used for another message',
+  forgotten: 'was used for a message whose task is gone: send what is new under a new id',
+}
+
+/** Verifies, normalizes and admits a message. @throws A2aRejection, Rejection, Unavailable */
 type AdmitMessage = (call: Call) => Promise<AdmittedMessage>
 
 function createAdmitMessage(deps: A2aOperationDeps): AdmitMessage {
   const { gateway, feeds, expiry } = deps
-  const { admission, store, platform } = gateway
-  const inbound: Inbound<Call, ResolvedMessage> = {
+  const { admission, store, system } = gateway
+  const openInbound = (seen: { person?: string | undefined }): Inbound<Call, ResolvedMessage> => ({
     name: 'a2a',
     async verify(call, steps) {
       const since = steps.now()
       const resolved = await resolveMessage(call, deps)
+      seen.person = findPersonBehind(call, resolved.senderEvidence)
       for (const proof of resolved.senderEvidence.proofs) steps.note(proof, since)
       steps.note({ kind: 'resolve', verdict: 'pass' }, since)
       return resolved
     },
     normalize: proven => [normalizeMessage(proven, gateway.agents.domain)],
-  }
+  })
   return async call => {
-    const steps = call.steps ?? createIntakeSteps(platform)
+    const seen: { person?: string | undefined } = {}
+    const steps = call.steps ?? createIntakeSteps(system)
     claimMessage(steps, call.params)
-    const place = placeOf({ ...call, steps, request: call.request ?? call })
-    const reception = { admission, store, platform, steps, ...place }
-    const [admitted] = await receive(inbound, call, reception)
-    const task = admitted?.task
-    if (!admitted || !task) throw new Error('the store admitted a message without its task')
-    if (admitted.outcome === 'conflict') {
-      const conflict = refuseField('Cannot SendMessage', 'message.messageId', 'was used for another message')
+    const origin = describeOrigin({ ...call, steps, request: call.request ?? call })
+    const reception = { admission, store, system, steps, ...origin }
+    const [admitted] = await receive(openInbound(seen), call, reception)
+    const reused = admitted && reuseOf[admitted.outcome]
+    if (reused !== undefined) {
+      const conflict = refuseField('Cannot SendMessage', 'message.messageId', reused)
       recordRefusal(conflict, 'a2a', reception)
       throw conflict
     }
+    const task = admitted?.task
+    if (!admitted || !task) throw new Error('the store admitted a message without its task')
     const params = call.params as SendMessageParams
-    // Nobody listens to a new task yet.
+    // A new task has no listeners yet.
     if (params.message.taskId) feeds.track(task, admitted.message)
     expiry.note(task.owner, call.bytes.byteLength)
-    return { ...admitted, task, params }
+    return { ...admitted, task, params, person: seen.person }
   }
 }
 
-/** SendStreamingMessage (A2A §3.1.2): admits the message durably, then streams the task from its submission until it is at rest. */
-function createSendStreamingMessage({ feeds }: A2aOperationDeps, admit: AdmitMessage): A2aOperation {
+/** Creates SendStreamingMessage (A2A §3.1.2), which stores the message, then streams the task from its submission until it is at rest. */
+function createSendStreamingMessage({ feeds, forms }: A2aOperationDeps, admit: AdmitMessage): A2aOperation {
   return async call => {
-    const { message, task, params } = await admit(call)
-    return feeds.open({
+    const { message, task, params, person } = await admit(call)
+    const caller = listenerKeyOf(call)
+    const listener =
+      person === undefined ? { listenerKey: caller } : { listenerKey: `${caller} ${person}`, connectorKey: caller }
+    const { historyLength, acceptedOutputModes } = params.configuration ?? {}
+    const stream = feeds.open({
       key: task,
-      listenerKey: listenerKeyOf(call),
+      ...listener,
       canReplay: call.canReplay,
       messages: [message],
       isOwn: true,
-      view: { historyLength: params.configuration?.historyLength ?? 0, includeArtifacts: true },
+      view: { historyLength: historyLength ?? 0, includeArtifacts: true },
     })
+    return formStream(stream, forms.note(task, acceptedOutputModes))
   }
 }
 
-/** GetExtendedAgentCard (A2A §3.1.11), for all callers with credentials. */
+/** Creates GetExtendedAgentCard (A2A §3.1.11), for all callers with credentials. */
 function createGetExtendedCard({ cards, challenger }: A2aOperationDeps): A2aOperation {
   return async ({ caller, agent }) => {
     if (!caller.isAnonymous) return cards.renderExtended(agent)

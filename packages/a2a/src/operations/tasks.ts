@@ -1,56 +1,91 @@
-import type { TaskFilter, TaskRecord } from '@postern/core'
+// Answers callers who get, list, cancel or subscribe to their tasks.
+import { canonicalizeJson } from '@postern/message'
+import type { TaskFilter, TaskRecord } from '@postern/pipeline'
 import type { Call } from '../endpoint/call.ts'
-import { listenerKeyOf, toCanonicalJson } from '../endpoint/call.ts'
+import { listenerKeyOf } from '../endpoint/call.ts'
 import { A2aRejection } from '../format/errors.ts'
-import type { GetTaskParams, ListTasksParams, WireTask } from '../format/wire.ts'
+import type { WireTask } from '../format/wire.ts'
 import { countTaskChars, fromWireState, isTerminal, zeroStates } from '../format/wire.ts'
+import { formStream, formTask } from '../forms/output-form.ts'
 import { showTask } from '../render.ts'
-import { listOpenMessages } from '../tasks/lifetime.ts'
+import { expectLeaving } from '../tasks/leaving.ts'
+import type { WalkPosition } from '../tasks/own-tasks.ts'
 import { findOwnTask } from '../tasks/own-tasks.ts'
+import { listOpenMessages } from '../tasks/task-waiter.ts'
+import type { ParamsOf } from '../validate/params.ts'
 import { checkParams } from '../validate/params.ts'
+import { createCancelEvent } from './cancel-event.ts'
 import type { A2aOperation, A2aOperationDeps } from './operation.ts'
 
-/** How much history a caller gets by default; the server chooses it (A2A §3.2.4). */
+/** The number of history messages that a caller gets by default. The server chooses it (A2A §3.2.4). */
 const defaultHistoryLength = 100
 
-/** GetTask (A2A §3.1.3). */
-export function createGetTask({ tasks }: A2aOperationDeps): A2aOperation {
+/** Creates GetTask (A2A §3.1.3). */
+export function createGetTask({ tasks, forms }: A2aOperationDeps): A2aOperation {
   return async call => {
-    checkParams('GetTask', call.params)
-    const { id, historyLength } = call.params as GetTaskParams
+    const { id, historyLength } = checkParams('GetTask', call.params)
     const record = await findOwnTask(id, call, tasks)
-    return showTask(tasks, record, { historyLength: historyLength ?? defaultHistoryLength, includeArtifacts: true })
+    const view = { historyLength: historyLength ?? defaultHistoryLength, includeArtifacts: true }
+    return formTask(await showTask(tasks, record, view), forms.find(record))
   }
 }
 
 const defaultPageSize = 50
 
-/** ListTasks (A2A §3.1.4): the caller's own tasks with this agent, newest status first. */
-export function createListTasks({ tasks, cursors }: A2aOperationDeps): A2aOperation {
+/** Creates ListTasks (A2A §3.1.4), which lists the caller's own tasks with this agent, newest status first. */
+export function createListTasks({ tasks, cursors, forms }: A2aOperationDeps): A2aOperation {
   return async call => {
-    checkParams('ListTasks', call.params)
-    const params = call.params as ListTasksParams
+    const params = checkParams('ListTasks', call.params)
     const pageSize = params.pageSize || defaultPageSize
     const filter = toFilter(params, call)
-    const scope = toCanonicalJson(filter ?? null)
+    const scope = canonicalizeJson(filter ?? null)
     const after = params.pageToken ? await cursors.open(params.pageToken, scope) : undefined
-    const page = filter ? await tasks.listTasks({ ...filter, limit: pageSize + 1, after }) : { tasks: [], total: 0 }
+    const isRising = after !== undefined && after.newestAt === undefined
+    const read = async (from: Partial<TaskFilter>) =>
+      filter ? tasks.listTasks({ ...filter, limit: pageSize + 1, ...from }) : { tasks: [], total: 0 }
+    const page = await read({ after, ...(isRising && { order: 'rising' }) })
     const view = { historyLength: params.historyLength ?? 0, includeArtifacts: params.includeArtifacts ?? false }
-    const shown = await showMost(page.tasks.slice(0, pageSize), record => showTask(tasks, record, view))
-    const last = page.tasks[shown.length - 1]
+    const show = async (record: TaskRecord) => formTask(await showTask(tasks, record, view), forms.find(record))
+    const shown = await showMost(page.tasks.slice(0, pageSize), show)
+    const next = await findNext(page.tasks, { shown: shown.length, after, read })
     return {
-      tasks: shown,
-      nextPageToken: last && page.tasks.length > shown.length ? await cursors.seal(last, scope) : '',
+      tasks: isRising ? shown.toReversed() : shown,
+      nextPageToken: next ? await cursors.seal(next, scope) : '',
       pageSize,
       totalSize: page.total,
     }
   }
 }
 
+interface Walk {
+  /** The number of tasks of the page that fit the answer. */
+  readonly shown: number
+  readonly after: WalkPosition | undefined
+  read(from: Partial<TaskFilter>): Promise<{ readonly tasks: readonly TaskRecord[] }>
+}
+
+/**
+ * Finds the position from which a walk continues. A task that changes during the walk moves to the top of the list, above the position of the
+ * caller. Such tasks follow at the end of the walk, so that it lists every task at least once.
+ */
+async function findNext(
+  records: readonly TaskRecord[],
+  { shown, after, read }: Walk,
+): Promise<WalkPosition | undefined> {
+  const last = records[shown - 1]
+  const isRising = after !== undefined && after.newestAt === undefined
+  const newestAt = isRising ? undefined : (after?.newestAt ?? records[0]?.updatedAt)
+  if (last && records.length > shown) return { updatedAt: last.updatedAt, id: last.id, newestAt }
+  if (newestAt === undefined || after === undefined) return undefined
+  const changed = { updatedAt: newestAt + 1, id: '' }
+  const { tasks } = await read({ after: changed, order: 'rising', limit: 1 })
+  return tasks.length > 0 ? changed : undefined
+}
+
 type Filter = Omit<TaskFilter, 'limit' | 'after'>
 
-/** Undefined if nothing can match: callers without credentials see no list. */
-function toFilter(params: ListTasksParams, { caller, agent }: Call): Filter | undefined {
+/** Converts the parameters to a filter. Returns undefined if nothing can match, because callers without credentials see no list. */
+function toFilter(params: ParamsOf<'ListTasks'>, { caller, agent }: Call): Filter | undefined {
   const { contextId, statusTimestampAfter } = params
   const status = zeroStates.includes(params.status) ? undefined : params.status
   const state = status ? fromWireState(status) : undefined
@@ -64,10 +99,10 @@ function toFilter(params: ListTasksParams, { caller, agent }: Call): Filter | un
   }
 }
 
-/** Approximate characters of one page. A page has at least one task, whatever its size. */
+/** The approximate characters of one page. A page has at least one task, regardless of its size. */
 const pageChars = 16 * 1024 * 1024
 
-/** The tasks that fit one answer. A page may be smaller than requested (A2A §3.1.4), which bounds the memory. */
+/** Renders the tasks that fit one answer. A page may be smaller than requested (A2A §3.1.4), which limits the memory. */
 async function showMost(
   records: readonly TaskRecord[],
   show: (record: TaskRecord) => Promise<WireTask>,
@@ -83,30 +118,34 @@ async function showMost(
   return tasks
 }
 
-/** CancelTask (A2A §3.1.5). The store compares and sets, so exactly one of several concurrent calls succeeds. */
-export function createCancelTask({ gateway: { store }, tasks }: A2aOperationDeps): A2aOperation {
+/**
+ * Creates CancelTask (A2A §3.1.5). The store compares and sets, so exactly one of several concurrent calls succeeds. An agent that has asked a
+ * question is told of the cancellation.
+ */
+export function createCancelTask({ gateway, tasks }: A2aOperationDeps): A2aOperation {
+  const { store, system } = gateway
   return async call => {
-    checkParams('CancelTask', call.params)
-    const { id, owner } = await findOwnTask((call.params as GetTaskParams).id, call, tasks)
-    if (!(await store.cancelTask({ owner, id }))) {
-      throw new A2aRejection('taskNotCancelable', 'Cannot CancelTask: the task has ended')
-    }
+    const open = await findOwnTask(checkParams('CancelTask', call.params).id, call, tasks)
+    const { id, owner } = open
+    const leaving = expectLeaving(open, { tasks, system })
+    const isCanceled = await store.cancelTask({ owner, id }, createCancelEvent(call, open, gateway))
+    await leaving.end(isCanceled)
+    if (!isCanceled) throw new A2aRejection('taskNotCancelable', 'Cannot CancelTask: the task has ended')
     const canceled = await findOwnTask(id, call, tasks)
     return showTask(tasks, canceled, { historyLength: defaultHistoryLength, includeArtifacts: true })
   }
 }
 
-/** SubscribeToTask (A2A §3.1.6): the present task, then its updates until it has ended. */
-export function createSubscribeToTask({ tasks, feeds }: A2aOperationDeps): A2aOperation {
+/** Creates SubscribeToTask (A2A §3.1.6), which streams the present task, then its updates until it has ended. */
+export function createSubscribeToTask({ tasks, feeds, forms }: A2aOperationDeps): A2aOperation {
   return async call => {
-    checkParams('SubscribeToTask', call.params)
-    const record = await findOwnTask((call.params as GetTaskParams).id, call, tasks)
+    const record = await findOwnTask(checkParams('SubscribeToTask', call.params).id, call, tasks)
     const { owner, id } = record
     const canGoOn = call.canReplay && call.lastEventId !== undefined && feeds.knows({ owner, id }, call.lastEventId)
     if (isTerminal(record.state) && !canGoOn) {
       throw new A2aRejection('unsupportedOperation', 'Cannot SubscribeToTask: the task has ended')
     }
-    return feeds.open({
+    const stream = feeds.open({
       key: { owner, id },
       listenerKey: listenerKeyOf(call),
       canReplay: call.canReplay,
@@ -114,5 +153,6 @@ export function createSubscribeToTask({ tasks, feeds }: A2aOperationDeps): A2aOp
       after: call.canReplay ? call.lastEventId : undefined,
       view: { historyLength: defaultHistoryLength, includeArtifacts: true },
     })
+    return formStream(stream, forms.find(record))
   }
 }

@@ -1,4 +1,4 @@
-import type { Part } from '@postern/core'
+import type { Part } from '@postern/message'
 import { expect, test } from 'vitest'
 import { readParts } from '../normalize.ts'
 import { readKnownBytes, writeParts } from '../render.ts'
@@ -150,7 +150,13 @@ test('readKnownBytes() reads the bytes that fit one answer, each digest once, an
   const parts = digests.map(digest => {
     return { kind: 'file', bytes_ref: { kind: 'content_addressed', algo: 'sha256', digest } } as const
   })
-  const known = await readKnownBytes({ findBlob }, parts)
-  expect([...known.keys()]).toEqual(['first', 'last'])
+  const bytesByDigest = await readKnownBytes({ findBlob }, parts)
+  expect([...bytesByDigest.keys()]).toEqual(['first', 'last'])
   expect(asked).toEqual(['first', 'gone', 'large', 'last'])
+})
+
+test('writeParts() writes data of an agent as well-formed text', () => {
+  const data_base64 = Buffer.from(String.raw`{"\ud83d":["\ude00"]}`).toString('base64')
+  const [wire] = writeParts([{ kind: 'artifact', artifact_type: 'data', bytes_ref: { kind: 'inline', data_base64 } }])
+  expect(wire).toMatchObject({ data: { '\ufffd': ['\ufffd'] } })
 })

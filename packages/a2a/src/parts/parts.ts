@@ -1,14 +1,13 @@
+// Converts files, links, data and tool events between A2A parts and the gateway's parts.
 import { hash } from 'node:crypto'
-import type { ArtifactPart, Blob, FilePart, Json, Part, PolicyPart } from '@postern/core'
-import { isJsonObject, parseJsonText } from '@postern/core'
+import type { ArtifactPart, FilePart, Json, Part, PolicyPart } from '@postern/message'
+import { completeDataPart, dataArtifact, isJsonObject, parseJsonText, toWellFormed } from '@postern/message'
+import type { Blob } from '@postern/pipeline'
+import type { PartContent } from '../format/part-content.ts'
+import { mediaTypeOf } from '../format/part-content.ts'
 import type { WirePart } from '../format/wire.ts'
-import type { PartContent } from '../validate/params.ts'
-import { mediaTypeOf } from '../validate/params.ts'
 
-/** Marks an artifact whose bytes are one JSON value, so that it is sent as `data` again. */
-const dataArtifact = 'data'
-
-/** A part that is no text, with its writer's note. */
+/** A part that is not text, with its writer's note. */
 interface NotedPart {
   readonly part: WirePart
   readonly note: Partial<PartNote>
@@ -34,19 +33,13 @@ function readUrl({ part, note }: NotedPart): FilePart | ArtifactPart {
 }
 
 function readJson({ part, note }: NotedPart): ArtifactPart {
-  const data = part.data ?? null
-  const data_base64 = Buffer.from(JSON.stringify(data)).toString('base64')
-  return {
-    kind: 'artifact',
-    artifact_type: note.artifact_type ?? dataArtifact,
-    ...labelOf(part, note),
-    mime: mediaTypeOf(part),
-    data,
-    bytes_ref: { kind: 'inline', data_base64 },
-  }
+  // The data must be well-formed, because its bytes are made before the message is made well-formed.
+  const data = toWellFormed(part.data ?? null)
+  const { artifact_type } = note
+  return completeDataPart({ kind: 'artifact', artifact_type, ...labelOf(part, note), mime: mediaTypeOf(part), data })
 }
 
-/** The name is a label for people and never a path. */
+/** Returns the label of a part. The name is for people and is never used as a path. */
 function labelOf(
   { filename, mediaType }: WirePart,
   { description }: Partial<PartNote>,
@@ -67,7 +60,7 @@ function kindOf({
 
 type ToolCall = Extract<Part, { kind: 'tool_call' }>
 
-/** A tool call of an agent as data parts (Mentionable, A2A tool events v0.1). Its begin and end have the same id. */
+/** Writes a tool call of an agent as data parts (Mentionable, A2A tool events v0.1). Its begin and its end have the same id. */
 function writeToolEvent({ id, name, args, result, error }: ToolCall): WirePart {
   const call = { toolCallId: id, toolName: name, ...(args !== undefined && { input: args as Json }) }
   return {
@@ -90,7 +83,7 @@ const endings: Readonly<Record<string, (data: Readonly<Record<string, unknown>>)
   }),
 }
 
-/** Undefined if the part is no tool event. */
+/** Reads a tool event. Returns undefined if the part is not one. */
 export function readToolEvent({ data }: WirePart): ToolCall | undefined {
   if (!isJsonObject(data) || typeof data.type !== 'string' || typeof data.toolCallId !== 'string') return undefined
   const end = Object.hasOwn(endings, data.type) ? endings[data.type] : undefined
@@ -99,17 +92,17 @@ export function readToolEvent({ data }: WirePart): ToolCall | undefined {
   return end && { kind: 'tool_call', id: data.toolCallId, name, ...args, ...end(data) }
 }
 
-/** Known bytes, by digest, as base64. */
+/** The known bytes as base64, by digest. */
 export type KnownBytes = ReadonlyMap<string, string>
 
-/** Everything but text. */
-export function writeOtherPart(part: Part, known: KnownBytes): WirePart | readonly WirePart[] {
+/** Writes a part of any kind except text. */
+export function writeOtherPart(part: Part, bytesByDigest: KnownBytes): WirePart | readonly WirePart[] {
   const write = Object.hasOwn(writers, part.kind) ? (writers[part.kind as OtherKind] as PartWriter<Part>) : writeAsData
-  return write(part, known)
+  return write(part, bytesByDigest)
 }
 
 type OtherKind = Exclude<Part['kind'], 'text'>
-type PartWriter<P> = (part: P, known: KnownBytes) => WirePart | readonly WirePart[]
+type PartWriter<P> = (part: P, bytesByDigest: KnownBytes) => WirePart | readonly WirePart[]
 
 const writers: { readonly [Kind in OtherKind]: PartWriter<Extract<Part, { kind: Kind }>> } = {
   link: ({ url, title, description }) => ({
@@ -123,34 +116,36 @@ const writers: { readonly [Kind in OtherKind]: PartWriter<Extract<Part, { kind: 
   policy: writePolicy,
 }
 
-function writeFile(part: FilePart | ArtifactPart, known: KnownBytes): WirePart {
+function writeFile(part: FilePart | ArtifactPart, bytesByDigest: KnownBytes): WirePart {
   const { bytes_ref: ref, name, mime } = part
   const label = { ...(name && { filename: name }), ...(mime && { mediaType: mime }), ...noteFile(part) }
   if (part.kind === 'artifact' && part.data !== undefined) return { data: part.data, ...label }
   if (ref.kind === 'url') return { url: ref.url, ...label }
   if (ref.kind === 'inline') return { ...(readInlineData(part) ?? { raw: ref.data_base64 }), ...label }
-  const raw = known.get(ref.digest)
+  const raw = bytesByDigest.get(ref.digest)
   if (raw !== undefined) return { raw, ...label }
   return ref.url ? { url: ref.url, ...label } : writeAsData(part)
 }
 
 function noteFile(part: FilePart | ArtifactPart) {
-  const { kind, description } = part
+  const { kind, description, bytes_ref: ref } = part
   const type = kind === 'artifact' && part.artifact_type !== dataArtifact ? part.artifact_type : undefined
-  return type === undefined && !description ? {} : writePartNote({ kind, artifact_type: type, description })
+  const foreign = (ref.kind === 'url' && ref.foreign) || undefined
+  if (type === undefined && !description && !foreign) return {}
+  return writePartNote({ kind, artifact_type: type, description, foreign })
 }
 
 function readInlineData(part: FilePart | ArtifactPart): { data: Json } | undefined {
   if (part.kind !== 'artifact' || part.artifact_type !== dataArtifact) return undefined
   if (part.bytes_ref.kind !== 'inline') return undefined
   try {
-    return { data: parseJsonText(Buffer.from(part.bytes_ref.data_base64, 'base64').toString()) as Json }
+    return { data: toWellFormed(parseJsonText(Buffer.from(part.bytes_ref.data_base64, 'base64').toString()) as Json) }
   } catch {
     return undefined
   }
 }
 
-/** Text for clients without the extension: why the agent stops, and where a person can resolve it. */
+/** Writes a policy as text for clients without the extension: the reason why the agent stops, and the place where a person can resolve it. */
 function writePolicy(part: PolicyPart): readonly WirePart[] {
   const { title, message, url, action_label } = part.policy
   const link = url && (action_label ? `${action_label}: ${url}` : url)
@@ -166,13 +161,15 @@ function writeAsData(part: Part): WirePart {
   }
 }
 
-/** Members of our parts that A2A's parts lack. They are in the family's namespace. */
+/** The members of our parts that A2A's parts lack. They are in the namespace of Mentionable. */
 export interface PartNote {
   readonly kind: 'file' | 'artifact' | 'link'
   readonly artifact_type?: string | undefined
   readonly description?: string | undefined
   readonly url?: string | undefined
   readonly title?: string | undefined
+  /** True if a peer chose the file's address. */
+  readonly foreign?: boolean | undefined
 }
 
 function writePartNote(note: PartNote): Pick<WirePart, 'metadata'> {

@@ -1,10 +1,14 @@
-import type { Json, Platform, Store, TaskKey, TaskWatch } from '@postern/core'
-import { maxWatches, Undeliverable } from '@postern/core'
+// Checks and stores the receivers that callers name for push notifications.
 import { checkFetchUrl } from '@postern/http'
+import type { Json, System } from '@postern/message'
+import { Undeliverable } from '@postern/message'
+import type { Store, TaskKey, TaskWatch } from '@postern/pipeline'
+import { maxWatches } from '@postern/pipeline'
 import type { A2aRejection } from '../format/errors.ts'
 import { refuseField } from '../format/errors.ts'
-import type { ProtocolVersion, WirePushConfig } from '../format/wire.ts'
-import { makeTaskId } from '../tasks/lifetime.ts'
+import type { ProtocolVersion } from '../format/wire.ts'
+import { makeTaskId } from '../tasks/task-id.ts'
+import type { PushConfig } from '../validate/params.ts'
 
 /** The content of our push subscription. */
 export interface PushTarget {
@@ -12,13 +16,13 @@ export interface PushTarget {
   readonly token?: string
   readonly scheme?: string
   readonly credentials?: string
-  /** A client of 0.3 named the receiver, so it gets the form of 0.3. */
+  /** Set if a client of 0.3 named the receiver, which then gets the form of 0.3. */
   readonly version?: '0.3'
 }
 
-interface WatchPlace {
+interface WatchContext {
   readonly key: TaskKey
-  /** That the client speaks. */
+  /** The version of A2A that the client speaks. */
   readonly version: ProtocolVersion
   /** The names of the task and the address in the request. */
   readonly fields: { readonly task: string; readonly url: string }
@@ -26,21 +30,21 @@ interface WatchPlace {
 
 type WatchDeps = {
   readonly store: Pick<Store, 'listWatches'>
-  readonly platform: Pick<Platform, 'checkUrl' | 'now' | 'randomBytes'>
+  readonly system: Pick<System, 'push' | 'now' | 'randomBytes'>
 }
 
 /**
  * Converts a checked configuration to a subscription. The operator sees only the receiver's origin, because the rest may be a secret.
- * @throws A2aRejection `invalidParams` for a forbidden address, and when the task's other subscriptions leave no capacity
+ * @throws A2aRejection `invalidParams` for a forbidden address, and if the task has too many other subscriptions
  */
 export async function createWatch(
-  config: WirePushConfig,
-  { key, version, fields }: WatchPlace,
-  { store, platform }: WatchDeps,
+  config: PushConfig,
+  { key, version, fields }: WatchContext,
+  { store, system }: WatchDeps,
 ): Promise<TaskWatch> {
   const { url, token, authentication } = config
-  const { origin, href } = checkPushUrl(url, platform, fields.url)
-  const id = config.id || makeTaskId(platform)
+  const { origin, href } = checkPushUrl(url, system, fields.url)
+  const id = config.id || makeTaskId(system)
   const target: PushTarget = {
     url: href,
     ...(token && { token }),
@@ -54,24 +58,27 @@ export async function createWatch(
   return watch
 }
 
-/** The checks of an address that need no DNS. Networks that the operator opened are open here, too. */
-function checkPushUrl(url: string, { checkUrl = checkFetchUrl }: WatchDeps['platform'], field: string): URL {
+/** Checks the address as far as that needs no DNS. Only `network.allow_private_push` allows private addresses. */
+function checkPushUrl(url: string, { push }: WatchDeps['system'], field: string): URL {
   try {
-    return checkUrl(url)
+    return push ? push.checkUrl(url) : checkFetchUrl(url)
   } catch (cause) {
     if (!(cause instanceof Undeliverable)) throw cause
     throw refusePush(field, 'is not an address notifications are sent to', { cause })
   }
 }
 
-/** Configurations of one task at one origin. The receiver need not have asked for notifications, and each one goes to all of them. */
+/**
+ * The most configurations of one task at one origin, because each notification is sent to all of them and the receiver may not have asked for
+ * any.
+ */
 const mostAtOrigin = 3
 
-function checkQuota(watches: readonly TaskWatch[], watch: TaskWatch, fields: WatchPlace['fields']): void {
-  const others = watches.filter(({ id }) => id !== watch.id)
-  if (others.length >= maxWatches) throw refuseMore(fields.task)
+function checkQuota(watches: readonly TaskWatch[], watch: TaskWatch, fields: WatchContext['fields']): void {
+  const otherWatches = watches.filter(({ id }) => id !== watch.id)
+  if (otherWatches.length >= maxWatches) throw refuseMore(fields.task)
   const originOf = ({ to }: TaskWatch) => new URL(to).origin
-  if (others.filter(other => originOf(other) === originOf(watch)).length < mostAtOrigin) return
+  if (otherWatches.filter(other => originOf(other) === originOf(watch)).length < mostAtOrigin) return
   throw refusePush(
     fields.url,
     `is at an origin that has ${mostAtOrigin} push notification configs of this task already`,
@@ -86,7 +93,7 @@ function refusePush(field: string, description: string, options?: ErrorOptions):
   return refuseField('Cannot set push notification config', field, description, options)
 }
 
-/** The form for its owner: enough to tell subscriptions apart, without credentials. */
+/** Shows a subscription to its owner without credentials, but with enough to distinguish it from others. */
 export function showWatch({ id, target }: TaskWatch, taskId: string): object {
   const { url, token, scheme } = readPushTarget(target)
   return { id, taskId, url, ...(token && { token }), ...(scheme && { authentication: { scheme } }) }

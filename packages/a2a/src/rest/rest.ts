@@ -1,35 +1,28 @@
-import { createIntakeSteps, isJsonObject } from '@postern/core'
+// Answers calls over the HTTP+JSON binding of A2A.
 import { acceptsType, parseMediaType, peerAddress, sseHeaders } from '@postern/http'
 import { noteCaller } from '@postern/http/tokens'
+import { isJsonObject } from '@postern/message'
+import { createIntakeSteps } from '@postern/pipeline'
 import type { Context } from 'hono'
 import { answerStatus, jsonHeaders } from '../endpoint/answers.ts'
 import type { EndpointDeps, EnteredCall, IncomingCall } from '../endpoint/call.ts'
-import {
-  checkContentType,
-  claimCall,
-  findAddressee,
-  listenerKeyOf,
-  listOfferedExtensions,
-  negotiateExtensions,
-  negotiateVersion,
-  parseCallBody,
-  readCallBody,
-  readReplay,
-  recordCall,
-  recordFailure,
-} from '../endpoint/call.ts'
+import { findAddressee, listenerKeyOf } from '../endpoint/call.ts'
+import { checkContentType, parseCallBody, readCallBody } from '../endpoint/call-body.ts'
+import { listOfferedExtensions, negotiateExtensions, readReplay } from '../endpoint/extensions.ts'
+import { claimCall, recordCall, recordFailure } from '../endpoint/record-call.ts'
+import { negotiateVersion } from '../endpoint/version.ts'
 import { refuseField } from '../format/errors.ts'
 import type { BindingDeps } from '../operations/operation.ts'
 import { findOperation } from '../operations/operations.ts'
 import type { SseFormat } from '../streams/sse.ts'
 import { EventStream, renderSse, writePlainEvent } from '../streams/sse.ts'
-import { readProtoNames } from '../validate/params.ts'
+import { readProtoNames } from '../validate/proto-names.ts'
 import type { FoundRoute } from './routes.ts'
 import { findRestRoute } from './routes.ts'
 
 const endpoint = /^(?:\/agents\/[^/]+)?\/a2a\/rest/
 
-/** The HTTP+JSON binding (A2A §11) of one agent, at every path behind its endpoint. */
+/** Creates the HTTP+JSON binding (A2A §11) of one agent, at every path below its endpoint. */
 export function createRestAnswer(deps: BindingDeps) {
   return async (c: Context): Promise<Response> => {
     const url = new URL(c.req.url)
@@ -40,7 +33,7 @@ export function createRestAnswer(deps: BindingDeps) {
       query: url.searchParams,
       versionQuery: c.req.queries('A2A-Version')?.join(),
       from: peerAddress(c.env),
-      steps: createIntakeSteps(deps.gateway.platform),
+      steps: createIntakeSteps(deps.gateway.system),
     }
     let entered: EnteredCall | undefined
     try {
@@ -59,7 +52,7 @@ export function createRestAnswer(deps: BindingDeps) {
   }
 }
 
-/** Each event is a bare StreamResponse; what breaks a stream off is not told in it (A2A §11.7). */
+/** Returns the format of a stream. Each event is a plain StreamResponse, and an error that ends the stream has no event (A2A §11.7). */
 function formatFor({ call }: EnteredCall): SseFormat {
   return { writeEvent: writePlainEvent, frame: ['', ''], formatError: () => undefined, withIds: call.canReplay }
 }
@@ -68,26 +61,26 @@ function renderExtensions({ extensions }: EnteredCall): Record<string, string> {
   return extensions.length > 0 ? { 'a2a-extensions': extensions.join(', ') } : {}
 }
 
-/** What 1.0.1 names, and what everything before it did. */
+/** The media type of A2A 1.0.1, and the type of all versions before it. */
 const mediaTypes = ['application/a2a+json', 'application/json'] as const
 
 type RestType = (typeof mediaTypes)[number]
 
-/** The type to answer in: what `Accept` prefers; else, as the client said nothing of it, what it sent. */
+/** Chooses the media type of the answer: the one that `Accept` prefers, or else the type of the request. */
 function chooseRestType({ headers }: Request): RestType {
   const sent = parseMediaType(headers.get('content-type'))?.type
   const preferred = sent === 'application/json' ? mediaTypes.toReversed() : mediaTypes
   return (acceptsType(headers.get('accept'), preferred) ?? preferred[0]) as RestType
 }
 
-/** A call at the HTTP+JSON binding. `path` is what follows the endpoint. */
+/** A call at the HTTP+JSON binding. `path` is the part after the endpoint. */
 interface RestCall extends IncomingCall {
   readonly path: string
   readonly query: URLSearchParams
 }
 
 /**
- * Everything before an operation, the cheap first: agent, path and method, content type, caller, version, size, JSON.
+ * Runs all checks before an operation, the cheap ones first: agent, path and method, content type, caller, version, size, JSON.
  * @throws Rejection, Unavailable
  */
 async function enterRest(incoming: RestCall, deps: EndpointDeps): Promise<EnteredCall> {
@@ -96,8 +89,8 @@ async function enterRest(incoming: RestCall, deps: EndpointDeps): Promise<Entere
   const { headers } = request
   claimCall(steps, request, incoming.agent)
   const agent = findAddressee(incoming.agent, gateway)
-  const found = findRestRoute(request.method, incoming.path)
-  if (found.route.input === 'body') checkContentType(headers.get('content-type'), 'contentTypeNotSupported')
+  const match = findRestRoute(request.method, incoming.path)
+  if (match.route.input === 'body') checkContentType(headers.get('content-type'), 'contentTypeNotSupported')
   const since = steps.now()
   const caller = await verifyCaller(request)
   noteCaller(steps, since, caller)
@@ -107,10 +100,10 @@ async function enterRest(incoming: RestCall, deps: EndpointDeps): Promise<Entere
     query: incoming.versionQuery,
     offered: restVersions,
   })
-  const extensions = negotiateExtensions(headers.get('a2a-extensions'), listOfferedExtensions(gateway))
-  const bytes = found.route.input === 'query' ? noBytes : await readCallBody(request, deps)
-  const document = readInput(found, incoming.query, bytes)
-  const params = mergePath(readProtoNames(document), found)
+  const extensions = negotiateExtensions(headers.get('a2a-extensions'), listOfferedExtensions(gateway, agent))
+  const bytes = match.route.input === 'query' ? noBytes : await readCallBody(request, deps)
+  const document = readInput(match, incoming.query, bytes)
+  const params = mergePath(readProtoNames(document), match)
   const call = {
     caller,
     agent,
@@ -124,12 +117,12 @@ async function enterRest(incoming: RestCall, deps: EndpointDeps): Promise<Entere
     version,
     ...readReplay(headers, extensions),
   }
-  return { name: found.route.operation, extensions, call }
+  return { name: match.route.operation, extensions, call }
 }
 
 const noBytes = new Uint8Array()
 
-/** The paths of 0.3 are others. */
+/** The versions of this binding. 0.3 has other paths. */
 const restVersions = ['1.0'] as const
 
 function readInput({ route: { input } }: FoundRoute, query: URLSearchParams, bytes: Uint8Array): unknown {
@@ -138,7 +131,7 @@ function readInput({ route: { input } }: FoundRoute, query: URLSearchParams, byt
   return (bytes.length > 0 ? parseCallBody(bytes) : undefined) ?? {}
 }
 
-/** @throws A2aRejection `invalidParams` for a body that says something else than the path */
+/** Adds the parameters of the path to those of the body. @throws A2aRejection `invalidParams` for a body that contradicts the path */
 function mergePath(document: unknown, { path }: FoundRoute): unknown {
   if (!isJsonObject(document)) return document
   const odd = Object.entries(path).find(([name, value]) => (document[name] || value) !== value)
@@ -146,17 +139,17 @@ function mergePath(document: unknown, { path }: FoundRoute): unknown {
   return { ...document, ...path }
 }
 
-/** Parameters of a query that are not strings (A2A §11.5). */
+/** The parameters of a query that are not strings (A2A §11.5). */
 const readers: Readonly<Record<string, (text: string) => unknown>> = {
   historyLength: readInteger,
   pageSize: readInteger,
   includeArtifacts: text => ({ true: true, false: false })[text] ?? text,
 }
 
-/** Parameters of the path and the version are no parameters of an operation. */
+/** The parameter of a query that is not a parameter of an operation. */
 const passedOver = 'a2a-version'
 
-/** The query as parameters. Unreadable values stay strings, and the validator names them. If a name occurs twice, the last one counts. */
+/** Returns the query as parameters. Unreadable values stay strings, and the validator names them. If a name occurs twice, the last one counts. */
 function readQueryParams(query: URLSearchParams): Readonly<Record<string, unknown>> {
   const params: [string, unknown][] = []
   for (const [name, text] of query) {

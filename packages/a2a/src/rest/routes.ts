@@ -1,10 +1,11 @@
+// Finds the operation for the path and method of an HTTP+JSON request.
 import { A2aRejection, MethodNotAllowed } from '../format/errors.ts'
 import type { OperationName } from '../format/wire.ts'
 
 /** The path of an operation in the HTTP+JSON binding (A2A §11.3). */
 interface RestRoute {
   readonly methods: readonly string[]
-  /** `{id}` is one segment; its name is the member of the parameters. */
+  /** The path. `{id}` is one segment, and its name is the member of the parameters. */
   readonly path: string
   readonly operation: OperationName
   /** The source of the other parameters. `lenient` bodies may be empty or anything else, because older clients send `null` or nothing. */
@@ -19,7 +20,7 @@ const restRoutes: readonly RestRoute[] = [
   { methods: ['GET'], path: '/tasks', operation: 'ListTasks', input: 'query' },
   { methods: ['GET'], path: '/tasks/{id}', operation: 'GetTask', input: 'query' },
   { methods: ['POST'], path: '/tasks/{id}:cancel', operation: 'CancelTask', input: 'lenient' },
-  // The protobuf file says GET; the specification's text says POST.
+  // The protobuf file has GET, and the specification's text has POST.
   { methods: ['GET'], path: '/tasks/{id}:subscribe', operation: 'SubscribeToTask', input: 'query' },
   { methods: ['POST'], path: '/tasks/{id}:subscribe', operation: 'SubscribeToTask', input: 'lenient' },
   { methods: ['POST'], path: configs, operation: 'CreateTaskPushNotificationConfig', input: 'body' },
@@ -31,24 +32,24 @@ const restRoutes: readonly RestRoute[] = [
 
 export interface FoundRoute {
   readonly route: RestRoute
-  /** Parameters of the path, decoded. */
+  /** The decoded parameters of the path. */
   readonly path: Readonly<Record<string, string>>
 }
 
 const compiled = restRoutes.map(route => ({ route, pattern: compilePath(route.path) }))
 
 /**
- * Which operation a request is for. `path` is what follows the endpoint, still percent-encoded; every path is also known
- * under one leading segment, the tenant (A2A §8.3).
- * @throws A2aRejection `notFound`; MethodNotAllowed when the path takes other methods
+ * Finds the operation that a request is for. `path` is the part after the endpoint, still percent-encoded. Every path may also follow one leading
+ * segment, the tenant (A2A §8.3).
+ * @throws A2aRejection `notFound`; MethodNotAllowed if the path accepts other methods
  */
 export function findRestRoute(method: string, path: string): FoundRoute {
   const here = matchPath(path)
   const matches = here.length > 0 ? here : matchTenantPath(path)
   if (matches.length === 0) throw new A2aRejection('notFound', 'Cannot take request: there is no such path')
-  const found = matches.find(({ route }) => route.methods.includes(method))
-  if (!found) throw new MethodNotAllowed(matches.flatMap(({ route }) => route.methods))
-  return found
+  const match = matches.find(({ route }) => route.methods.includes(method))
+  if (!match) throw new MethodNotAllowed(matches.flatMap(({ route }) => route.methods))
+  return match
 }
 
 function matchPath(path: string, tenant: Readonly<Record<string, string>> = {}): readonly FoundRoute[] {
@@ -59,11 +60,11 @@ function matchPath(path: string, tenant: Readonly<Record<string, string>> = {}):
 }
 
 function matchTenantPath(path: string): readonly FoundRoute[] {
-  const [, tenant = '', rest = ''] = /^\/([^/]+)(\/.*)$/.exec(path) ?? []
-  return rest ? matchPath(rest, { tenant: decodeSegment(tenant) }) : []
+  const [, tenant = '', subpath = ''] = /^\/([^/]+)(\/.*)$/.exec(path) ?? []
+  return subpath ? matchPath(subpath, { tenant: decodeSegment(tenant) }) : []
 }
 
-/** An action (`:cancel`) is no part of an id. */
+/** Compiles a path to a pattern. An action (`:cancel`) is not part of an id. */
 function compilePath(path: string): RegExp {
   const source = path.replace(/\{(\w+)\}/g, '(?<$1>[^/]+?)')
   const isAction = /\}:\w+$/.test(path)
@@ -74,7 +75,7 @@ function decodeAll(groups: Readonly<Record<string, string>>): Readonly<Record<st
   return Object.fromEntries(Object.entries(groups).map(([name, value]) => [name, decodeSegment(value)]))
 }
 
-/** What is not well encoded stays as it is: it is the id of nothing. */
+/** Decodes a segment of a path. A segment with invalid encoding stays unchanged, because no id equals it. */
 function decodeSegment(text: string): string {
   try {
     return decodeURIComponent(text)

@@ -1,26 +1,19 @@
-import type { ChannelContext, Json } from '@postern/core'
-import { createIntakeSteps, isJsonObject } from '@postern/core'
+// Answers calls over the JSON-RPC binding of A2A.
 import { peerAddress, sseHeaders, toSseJson } from '@postern/http'
 import { noteCaller } from '@postern/http/tokens'
+import type { Json } from '@postern/message'
+import { isJsonObject } from '@postern/message'
+import type { ChannelContext } from '@postern/pipeline'
+import { createIntakeSteps } from '@postern/pipeline'
 import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { faultHeaders, jsonHeaders, openFault } from '../endpoint/answers.ts'
 import type { Call, EndpointDeps, EnteredCall, IncomingCall } from '../endpoint/call.ts'
-import {
-  checkContentType,
-  claimCall,
-  extensionHeaders,
-  findAddressee,
-  listenerKeyOf,
-  listOfferedExtensions,
-  negotiateExtensions,
-  negotiateVersion,
-  parseCallBody,
-  readCallBody,
-  readReplay,
-  recordCall,
-  recordFailure,
-} from '../endpoint/call.ts'
+import { findAddressee, listenerKeyOf } from '../endpoint/call.ts'
+import { checkContentType, parseCallBody, readCallBody } from '../endpoint/call-body.ts'
+import { extensionHeaders, listOfferedExtensions, negotiateExtensions, readReplay } from '../endpoint/extensions.ts'
+import { claimCall, recordCall, recordFailure } from '../endpoint/record-call.ts'
+import { negotiateVersion } from '../endpoint/version.ts'
 import type { A2aFault } from '../format/errors.ts'
 import { A2aRejection, toErrorDetails } from '../format/errors.ts'
 import type { OperationName, ProtocolVersion } from '../format/wire.ts'
@@ -31,9 +24,9 @@ import type { BindingDeps } from '../operations/operation.ts'
 import { findOperation } from '../operations/operations.ts'
 import type { EventWriter, SseFormat } from '../streams/sse.ts'
 import { createEventWriter, EventStream, renderSse, writePlainEvent } from '../streams/sse.ts'
-import { readProtoNames } from '../validate/params.ts'
+import { readProtoNames } from '../validate/proto-names.ts'
 
-/** The JSON-RPC binding (A2A §9) of one agent. */
+/** Creates the JSON-RPC binding (A2A §9) of one agent. */
 export function createRpcAnswer(deps: BindingDeps) {
   return async (c: Context): Promise<Response> => {
     const incoming: RpcCall = {
@@ -41,7 +34,7 @@ export function createRpcAnswer(deps: BindingDeps) {
       agent: c.req.param('agent'),
       versionQuery: c.req.queries('A2A-Version')?.join(),
       from: peerAddress(c.env),
-      steps: createIntakeSteps(deps.gateway.platform),
+      steps: createIntakeSteps(deps.gateway.system),
       id: null,
     }
     let entered: EnteredCall | undefined
@@ -55,7 +48,7 @@ export function createRpcAnswer(deps: BindingDeps) {
       const text = JSON.stringify({ jsonrpc: '2.0', id: incoming.id, result: inVersionOf(entered, result) })
       const isLarge = text.length >= deps.largeAnswers.largeFrom
       const large = isLarge ? deps.largeAnswers.open(text, listenerKeyOf(entered.call)) : undefined
-      // By itself: `c.body` copies headers into an object of `Headers`, to be taken out of it again.
+      // The response is created here, because `c.body` would copy the headers into a `Headers` object, from which they are read again.
       return new Response(large?.body ?? text, { headers: { ...headersFor(entered), ...large?.headers } })
     } catch (error) {
       const record = entered ? recordFailure : recordCall
@@ -70,7 +63,7 @@ const eventWriters: Readonly<Record<ProtocolVersion, EventWriter>> = {
   '0.3': createEventWriter(writeLegacyEvent),
 }
 
-/** Each event is a complete JSON-RPC response (A2A §9.4.2). */
+/** Returns the format of a stream. Each event is a complete JSON-RPC response (A2A §9.4.2). */
 function formatFor(id: RpcCall['id'], { call }: EnteredCall, gateway: ChannelContext): SseFormat {
   return {
     writeEvent: eventWriters[call.version],
@@ -99,13 +92,14 @@ export function answerRpcFault(c: Context, id: RpcCall['id'], error: unknown, ga
 
 /** A call at the JSON-RPC binding. */
 interface RpcCall extends IncomingCall {
-  /** The id of the answer, as soon as it is known. */
+  /** The id of the answer, once it is known. */
   id: RpcId
 }
 
 /**
- * All checks before an operation, the cheap ones first: agent, content type, caller, size, JSON, envelope, version. The operator's list
- * keeps what is refused here. @throws Rejection, Unavailable
+ * Runs all checks before an operation, the cheap ones first: agent, content type, caller, size, JSON, envelope, version. Calls that are rejected
+ * here are recorded for the operator.
+ * @throws Rejection, Unavailable
  */
 async function enterRpc(incoming: RpcCall, deps: EndpointDeps): Promise<EnteredCall> {
   const { config, gateway, verifyCaller } = deps
@@ -131,7 +125,7 @@ async function enterRpc(incoming: RpcCall, deps: EndpointDeps): Promise<EnteredC
     version === '0.3'
       ? readLegacyCall(envelope, document, bytes)
       : { method: envelope.method, params: readProtoNames(envelope.params), document, bytes }
-  const extensions = negotiateExtensions(headers.get(extensionHeaders[version]), listOfferedExtensions(gateway))
+  const extensions = negotiateExtensions(headers.get(extensionHeaders[version]), listOfferedExtensions(gateway, agent))
   const { method: name, ...rest } = asked
   const call = {
     caller,
@@ -149,7 +143,7 @@ async function enterRpc(incoming: RpcCall, deps: EndpointDeps): Promise<EnteredC
 
 type ReadCall = RpcRequest & Pick<Call, 'document' | 'bytes'>
 
-/** @throws A2aRejection `methodNotFound`, `versionNotSupported` for a method of 1.0 */
+/** Reads a call of 0.3. @throws A2aRejection `methodNotFound`, `versionNotSupported` for a method of 1.0 */
 function readLegacyCall({ method, params }: RpcRequest, document: unknown, bytes: Uint8Array): ReadCall {
   const legacy = readLegacyRequest(method, params)
   if (!legacy) {
@@ -164,7 +158,7 @@ function readLegacyCall({ method, params }: RpcRequest, document: unknown, bytes
 
 type RpcId = string | number | null
 
-/** A request object of JSON-RPC 2.0 §4; `params` is not checked yet. */
+/** A request object of JSON-RPC 2.0 §4. Its `params` is not checked yet. */
 interface RpcRequest {
   readonly method: string
   readonly params: unknown
@@ -172,14 +166,17 @@ interface RpcRequest {
 
 const maxIdLength = 1024
 
-/** The id of the answer: `null` unless the request has a valid one (JSON-RPC 2.0 §5). */
+/** Returns the id of the answer, which is `null` unless the request has a valid one (JSON-RPC 2.0 §5). */
 function readRpcId(document: unknown): RpcId {
   const id = isJsonObject(document) ? document.id : undefined
   if (typeof id === 'string') return id.length <= maxIdLength ? id : null
   return typeof id === 'number' && Number.isFinite(id) ? id : null
 }
 
-/** Refuses notifications: every A2A operation has an answer, so a client that wants none is mistaken. @throws A2aRejection `invalidRequest` */
+/**
+ * Reads a request. It rejects notifications, because every A2A operation has an answer and a client that wants none is mistaken.
+ * @throws A2aRejection `invalidRequest`
+ */
 export function readRpcRequest(document: unknown): RpcRequest {
   if (Array.isArray(document)) throw invalidRequest('batches are not supported')
   if (!isJsonObject(document)) throw invalidRequest('body must be an object')

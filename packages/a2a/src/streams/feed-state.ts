@@ -1,4 +1,6 @@
-import type { Part, PartialResponse, Platform, Store, TaskKey, TaskState } from '@postern/core'
+// Holds the state of one task's event stream: its listeners, recent events and answer in progress.
+import type { Part, PartialResponse, System } from '@postern/message'
+import type { Store, TaskKey, TaskState } from '@postern/pipeline'
 import type { WireStreamEvent, WireTaskStatus } from '../format/wire.ts'
 import { countEventChars } from '../format/wire.ts'
 import type { TaskView } from '../render.ts'
@@ -6,38 +8,43 @@ import type { Sink } from './sse.ts'
 
 export interface FeedDeps {
   readonly store: Pick<Store, 'listen' | 'findTask' | 'findBlob'>
-  readonly platform: Pick<Platform, 'now' | 'sleep' | 'log'>
+  readonly system: Pick<System, 'now' | 'sleep' | 'log'>
 }
 
 /** A client that follows a task. */
 export interface FeedListener {
   readonly sink: Sink
-  /** How much of the task its first event shows. */
+  /** The part of the task that its first event shows. */
   readonly view: TaskView
-  /** The stream of a message ends when the task is at rest, also when it waits for the client. A subscription ends with the task. */
+  /**
+   * True for the stream of a message, which ends once the task is at rest, even if the task waits for the client. A subscription ends with the
+   * task.
+   */
   readonly isOwn?: boolean | undefined
-  /** The last position that the listener received. Its stream continues there if the position is known. */
+  /** The last position that the listener received. Its stream continues there if the position is still known. Absent for a new stream. */
   readonly after?: string | undefined
 }
 
 export type FeedStep = () => Promise<void> | void
 
-/** What the operations on the feed of one task share. */
+/** The state that the operations on the feed of one task share. */
 export interface FeedState extends FeedDeps {
   readonly key: TaskKey
   readonly ring: Ring
-  /** Listeners that have received the task. */
+  /** The listeners that have received the task. */
   readonly listeners: Set<FeedListener>
-  /** Listeners that will receive the task next. */
+  /** The listeners that will receive the task next. */
   readonly waiting: Set<FeedListener>
-  /** Runs the steps one after the other, so that events keep their order and no listener joins in between. */
+  /** Queues a step. The steps run one after the other, so that events keep their order and no listener joins in between. */
   readonly queue: (step: FeedStep) => void
   readonly onIdle: () => void
   context: string
-  /** What the listeners know; undefined before the first. */
-  known: { state: TaskState; response: string | undefined } | undefined
+  /** The state and the answer that the listeners have received. Undefined before the first listener. */
+  last: { state: TaskState; response: string | undefined } | undefined
+  /** The ids of the answers that the listeners have received from the store. */
+  readonly answered: Set<string>
   live: LiveAnswer | undefined
-  /** The status of an answer in progress, which the store does not have. */
+  /** The status of an answer in progress, which the store does not contain. */
   liveStatus: WireTaskStatus | undefined
 }
 
@@ -56,7 +63,7 @@ export function checkIdle({ listeners, waiting, onIdle }: FeedState): void {
   if (listeners.size + waiting.size === 0) onIdle()
 }
 
-interface PlacedEvent {
+interface NumberedEvent {
   readonly id: string
   readonly event: WireStreamEvent
 }
@@ -64,21 +71,21 @@ interface PlacedEvent {
 type Ring = ReturnType<typeof createRing>
 
 const maxEvents = 256
-/** Approximate characters, because a thousand tasks may have a ring at once. The task itself has what is larger. */
+/** The most characters in a ring, approximately, because a thousand tasks may have a ring at once. Larger data can be read from the task itself. */
 const maxChars = 256 * 1024
 
 /**
- * The newest events of one task, for callers whose connection broke. `epoch` distinguishes the positions of different rings. Without `keeps`
- * events get positions but are not kept.
+ * Creates a ring of the newest events of one task, for callers whose connection broke. `epoch` distinguishes the positions of different rings.
+ * While `keeps` returns false, events get positions but are not stored.
  */
 export function createRing(epoch: string, keeps: () => boolean) {
   let count = 0
-  let kept: PlacedEvent[] = []
+  let kept: NumberedEvent[] = []
   let chars = 0
 
-  function keep(placed: PlacedEvent): void {
-    kept.push(placed)
-    chars += countEventChars(placed.event)
+  function keep(numbered: NumberedEvent): void {
+    kept.push(numbered)
+    chars += countEventChars(numbered.event)
     while (kept.length > maxEvents || chars > maxChars) {
       const oldest = kept.shift()
       if (!oldest) break
@@ -92,46 +99,46 @@ export function createRing(epoch: string, keeps: () => boolean) {
   }
 
   return {
-    put(event: WireStreamEvent): PlacedEvent {
+    put(event: WireStreamEvent): NumberedEvent {
       count += 1
-      const placed = { id: `${epoch}-${count}`, event }
-      if (keeps()) keep(placed)
+      const numbered = { id: `${epoch}-${count}`, event }
+      if (keeps()) keep(numbered)
       else forget()
-      return placed
+      return numbered
     },
-    /** The position after the newest event. */
+    /** Returns the position after the newest event. */
     here: () => `${epoch}-${count}`,
-    /** The events after this position; undefined when they are no longer known. */
-    after(id: string): readonly PlacedEvent[] | undefined {
-      const place = readPlace(id, epoch)
-      if (place === undefined || place > count) return undefined
-      return count - place <= kept.length ? kept.slice(kept.length - (count - place)) : undefined
+    /** Returns the events after this position, or undefined if they are no longer stored. */
+    after(id: string): readonly NumberedEvent[] | undefined {
+      const position = readPosition(id, epoch)
+      if (position === undefined || position > count) return undefined
+      return count - position <= kept.length ? kept.slice(kept.length - (count - position)) : undefined
     },
   }
 }
 
-function readPlace(id: string, epoch: string): number | undefined {
-  const [, named, count] = /^([0-9a-f]{1,32})-(\d{1,15})$/.exec(id) ?? []
-  return named === epoch ? Number(count) : undefined
+function readPosition(id: string, epoch: string): number | undefined {
+  const [, writer, count] = /^([0-9a-f]{1,32})-(\d{1,15})$/.exec(id) ?? []
+  return writer === epoch ? Number(count) : undefined
 }
 
-/** A piece of an answer in progress, as core's `call-agent.ts` announces it. */
+/** A notice of a piece of an answer in progress. */
 export interface ChunkNotice {
   readonly kind: 'part'
   readonly chunk: PartialResponse
-  /** The try of the turn that it belongs to. */
+  /** The number of the turn's attempt that the piece belongs to. */
   readonly run: number
-  /** From 0, without gaps. */
+  /** The number of the piece, from 0 without gaps. */
   readonly index: number
   /** The id of the coming answer. */
   readonly response: string
 }
 
-/** What a piece means for listeners. */
+/** The meaning of a piece for listeners. */
 type ChunkMeaning =
-  /** A message of progress; the answer replaces it. */
+  /** A message of progress, which the answer replaces. */
   | { readonly kind: 'interim'; readonly parts: readonly Part[]; readonly id: string }
-  /** The agent works and has sent no text yet. */
+  /** The agent is working and has sent no text yet. */
   | { readonly kind: 'working' }
   /** One more piece of the artifact. */
   | { readonly kind: 'piece'; readonly parts: readonly Part[] }
@@ -141,30 +148,44 @@ export interface LiveAnswer {
   readonly message: number
   readonly run: number
   readonly response: string
-  /** Pieces received so far. */
+  /** The number of pieces received so far. */
   count: number
-  /** The parts sent as an artifact so far. */
-  readonly told: Part[]
-  /** The newest piece waits a moment, in case it is the last. */
+  /** The pieces sent as artifacts so far. */
+  readonly told: (readonly Part[])[]
+  /** The ids of the artifacts that have begun. */
+  readonly begun: Set<string>
+  /** The newest piece, which is held for a moment, in case it is the last. Undefined if none is held. */
   held: readonly Part[] | undefined
-  /** The agent announced a question, a refusal or a failure, so there is no artifact. */
+  /** True if the agent announced a question, a refusal or a failure, so that there is no artifact. */
   isMessage: boolean
-  /** A piece was missed, so the artifact has to be sent whole at the end. */
+  /** True if a piece was missed, so that the complete artifact has to be sent at the end. */
   hasGap: boolean
 }
 
-/** The answer that a first piece begins. A later listener has missed pieces and waits for the end. */
+/** Begins an answer with its first piece. Returns undefined for any other piece: a later listener has missed pieces and waits for the end. */
 export function beginLiveAnswer(message: number, { run, index, response }: ChunkNotice): LiveAnswer | undefined {
   if (index !== 0) return undefined
-  return { message, run, response, count: 0, told: [], held: undefined, isMessage: false, hasGap: false }
+  return {
+    message,
+    run,
+    response,
+    count: 0,
+    told: [],
+    begun: new Set(),
+    held: undefined,
+    isMessage: false,
+    hasGap: false,
+  }
 }
 
-/** Adds a piece and returns its meaning; undefined after a missing piece, because the rest cannot be sent. */
+/** Adds a piece and returns its meaning, or undefined after a missing piece, because the rest cannot be sent. */
 export function takeChunk(live: LiveAnswer, { chunk, run, index, response }: ChunkNotice): ChunkMeaning | undefined {
   if (run === live.run && index > live.count) live.hasGap = true
   if (run !== live.run || index !== live.count) return undefined
   live.count += 1
-  const { status, parts = [] } = chunk
+  const { status, parts: given = [] } = chunk
+  // A part must have content, so a text without any is left out.
+  const parts = given.filter(part => part.kind !== 'text' || part.content !== '')
   if (status === 'working' && parts.length > 0) return { kind: 'interim', parts, id: `${response}-${index}` }
   live.isMessage = isNoResult(status, live.isMessage)
   if (parts.length === 0 || live.isMessage) return { kind: 'working' }
@@ -173,16 +194,4 @@ export function takeChunk(live: LiveAnswer, { chunk, run, index, response }: Chu
 
 function isNoResult(status: PartialResponse['status'], before: boolean): boolean {
   return status === undefined ? before : status !== 'completed' && status !== 'working'
-}
-
-/** Joins pieces of one text kind. */
-export function joinPieces(parts: readonly Part[]): readonly Part[] {
-  const joined: Part[] = []
-  for (const part of parts) {
-    const last = joined.at(-1)
-    if (part.kind === 'text' && last?.kind === 'text' && last.mime === part.mime) {
-      joined[joined.length - 1] = { ...last, content: last.content + part.content }
-    } else joined.push(part)
-  }
-  return joined
 }

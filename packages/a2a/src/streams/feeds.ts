@@ -1,38 +1,44 @@
-import type { Platform, TaskKey } from '@postern/core'
-import { Rejection, randomHex, Unavailable } from '@postern/core'
+// Opens an event stream for each caller who follows a task, within their quotas.
 import { createOpenCount } from '@postern/limits'
-import { isLookDue } from '../tasks/lifetime.ts'
+import type { System } from '@postern/message'
+import { Rejection, randomHex, Unavailable } from '@postern/message'
+import type { TaskKey } from '@postern/pipeline'
+import { isQueryDue } from '../tasks/task-waiter.ts'
 import type { FeedDeps, FeedListener } from './feed-state.ts'
 import { EventStream } from './sse.ts'
 import type { TaskFeed } from './task-feed.ts'
 import { createTaskFeed } from './task-feed.ts'
 
-/** A stream that a caller asks for. */
+/** A request for a stream. */
 interface FeedRequest extends Omit<FeedListener, 'sink'> {
   readonly key: TaskKey
-  /** The quota that the stream counts for. */
+  /** The key of the quota that the stream counts for. */
   readonly listenerKey: string
-  /** Keeps events for a while, so that the caller can come back after a broken connection. */
+  /** The key of the connector whose person listens. It has a separate quota for all its people together. Absent without a connector. */
+  readonly connectorKey?: string | undefined
+  /** True to store events for a while, so that the caller can continue after a broken connection. */
   readonly canReplay: boolean
-  /** Messages whose turns may be open. */
+  /** The numbers of messages whose turns may be open. */
   readonly messages: readonly number[]
 }
 
 export type Feeds = ReturnType<typeof createFeeds>
 
 interface FeedLimits {
-  /** Streams of one caller at a time. */
+  /** The most concurrent streams of one caller. */
   readonly perCaller: number
-  /** A stream without events for so long ends, ms. */
+  /** The most concurrent streams of all people of one connector. */
+  readonly perConnector: number
+  /** The time without events after which a stream ends, ms. */
   readonly idleMs: number
 }
 
-/** One timer serves all streams. */
+/** The period of the one timer that serves all streams, ms. */
 const tickMs = 250
 const heartbeatTicks = 15_000 / tickMs
-/** How long events are kept after the last listener has left, ms. */
+/** The time for which events are stored after the last listener has left, ms. */
 const replayMs = 60_000
-/** Tasks without listeners whose events are kept. */
+/** The most tasks without listeners whose events are stored. */
 const maxLingering = 1_000
 
 interface OpenFeed {
@@ -40,11 +46,11 @@ interface OpenFeed {
   readonly feed: TaskFeed
   canReplay: boolean
   ticks: number
-  /** ms; undefined while there are listeners. */
+  /** The time at which the last listener left, in ms since the epoch. Undefined while there are listeners. */
   idleSince: number | undefined
 }
 
-type FeedsDeps = FeedDeps & { readonly platform: Pick<Platform, 'randomBytes'> }
+type FeedsDeps = FeedDeps & { readonly system: Pick<System, 'randomBytes'> }
 
 interface FeedsState {
   readonly deps: FeedsDeps
@@ -55,27 +61,24 @@ interface FeedsState {
   isTicking: boolean
 }
 
-export function createFeeds(deps: FeedsDeps, { perCaller, idleMs }: FeedLimits) {
+export function createFeeds(deps: FeedsDeps, { perCaller, perConnector, idleMs }: FeedLimits) {
   const closing = new AbortController()
   const feeds = new Map<string, OpenFeed>()
-  const enterStream = createOpenCount(
-    perCaller,
-    () => new Rejection('rate_limited', 'Cannot open stream: the caller has too many open', { retryAfter: 10 }),
-  )
+  const enterStream = createStreamCount({ perCaller, perConnector })
   const all: FeedsState = { deps, feeds, closing: closing.signal, idleMs, lingering: 0, isTicking: false }
   return {
-    /** @throws Rejection `rate_limited`; Unavailable while the gateway shuts down */
+    /** Opens a stream. @throws Rejection `rate_limited`; Unavailable while the gateway shuts down */
     open(request: FeedRequest): EventStream {
       if (closing.signal.aborted)
         throw new Unavailable('Cannot open stream: the gateway is shutting down', { retryAfter: 5 })
-      const release = enterStream(request.listenerKey)
-      // The feed listens from now on, because the listener joins a moment later.
+      const release = enterStream(request)
+      // The feed must exist before the listener joins, so that it misses no event.
       enter(request, all)
       return new EventStream(sink => startStream({ ...request, sink }, release, all))
     },
-    /** A message was admitted: the listeners of its task get its events. */
+    /** Tracks a message that was admitted, so that the listeners of its task get its events. */
     track: (key: TaskKey, message: number) => feeds.get(nameOf(key))?.feed.track(message),
-    /** Whether the events after this one are still known. */
+    /** Returns true if the events after this one are still known. */
     knows: (key: TaskKey, eventId: string) => feeds.get(nameOf(key))?.feed.knows(eventId) ?? false,
     /** Ends every stream permanently. */
     close(): void {
@@ -85,21 +88,46 @@ export function createFeeds(deps: FeedsDeps, { perCaller, idleMs }: FeedLimits) 
   }
 }
 
-/** Joins the feed; returns what leaves it. */
+/** Creates the count of streams for their listeners, and for the connectors that the listeners use. @throws Rejection `rate_limited` */
+function createStreamCount({
+  perCaller,
+  perConnector,
+}: Pick<FeedLimits, 'perCaller' | 'perConnector'>): (request: FeedRequest) => () => void {
+  const refuse = (whose: string) => () =>
+    new Rejection('rate_limited', `Cannot open stream: the ${whose} has too many open`, { retryAfter: 10 })
+  const enterOwn = createOpenCount(perCaller, refuse('caller'))
+  const enterConnector = createOpenCount(perConnector, refuse('connector'))
+  return ({ listenerKey, connectorKey }) => {
+    const leave = enterOwn(listenerKey)
+    if (connectorKey === undefined) return leave
+    try {
+      const leaveConnector = enterConnector(connectorKey)
+      return () => {
+        leave()
+        leaveConnector()
+      }
+    } catch (error) {
+      leave()
+      throw error
+    }
+  }
+}
+
+/** Joins the feed. Returns the function that leaves it. */
 function startStream(request: FeedRequest & FeedListener, release: () => void, all: FeedsState): () => void {
   const { sink } = request
   const { idleMs, deps } = all
   const open = enter(request, all)
-  let busyAt = deps.platform.now()
+  let busyAt = deps.system.now()
   const listener: FeedListener = {
     ...request,
     sink: {
       send(event, id) {
-        busyAt = deps.platform.now()
+        busyAt = deps.system.now()
         sink.send(event, id)
       },
       beat() {
-        if (deps.platform.now() < busyAt + idleMs) return sink.beat()
+        if (deps.system.now() < busyAt + idleMs) return sink.beat()
         leave()
         sink.end()
       },
@@ -121,7 +149,7 @@ async function tick(all: FeedsState): Promise<void> {
   if (all.isTicking) return
   all.isTicking = true
   while (all.feeds.size > 0 && !all.closing.aborted) {
-    await all.deps.platform.sleep(tickMs, all.closing)
+    await all.deps.system.sleep(tickMs, all.closing)
     for (const open of all.feeds.values()) pass(open, all)
   }
   all.isTicking = false
@@ -129,11 +157,11 @@ async function tick(all: FeedsState): Promise<void> {
 
 function pass(open: OpenFeed, all: FeedsState): void {
   open.ticks += 1
-  if (open.idleSince !== undefined && all.deps.platform.now() >= open.idleSince + replayMs) dispose(open, all)
+  if (open.idleSince !== undefined && all.deps.system.now() >= open.idleSince + replayMs) dispose(open, all)
   if (open.ticks % heartbeatTicks === 0) open.feed.beat()
-  if (isLookDue(open.ticks)) open.feed.look()
-  // The expected listener never came.
-  if (open.ticks % heartbeatTicks === 0 && open.feed.isIdle()) rest(open, all)
+  if (isQueryDue(open.ticks)) open.feed.poll()
+  // A feed whose expected listener never joined is closed here.
+  if (open.ticks % heartbeatTicks === 0 && open.feed.isIdle()) closeIfIdle(open, all)
 }
 
 function dispose(open: OpenFeed, all: FeedsState): void {
@@ -145,13 +173,13 @@ function dispose(open: OpenFeed, all: FeedsState): void {
 
 function findFeed(key: TaskKey, all: FeedsState): OpenFeed {
   const name = nameOf(key)
-  const known = all.feeds.get(name)
-  if (known) return known
+  const openedFeed = all.feeds.get(name)
+  if (openedFeed) return openedFeed
   const feed = createTaskFeed(all.deps, {
     key,
-    epoch: randomHex(all.deps.platform, 6),
+    epoch: randomHex(all.deps.system, 6),
     keepsEvents: () => open.canReplay,
-    onIdle: () => rest(open, all),
+    onIdle: () => closeIfIdle(open, all),
   })
   const open: OpenFeed = { name, feed, canReplay: false, ticks: 0, idleSince: undefined }
   all.feeds.set(name, open)
@@ -170,18 +198,18 @@ function enter({ key, canReplay, messages }: FeedRequest, all: FeedsState): Open
   return open
 }
 
-/** Removes a feed without listeners at once, unless a caller may come back. */
-function rest(open: OpenFeed, all: FeedsState): void {
+/** Removes a feed without listeners at once, unless a caller may reconnect. */
+function closeIfIdle(open: OpenFeed, all: FeedsState): void {
   if (open.idleSince !== undefined) return
   if (!open.canReplay || all.lingering >= maxLingering || all.closing.aborted) {
     dispose(open, all)
     return
   }
-  open.idleSince = all.deps.platform.now()
+  open.idleSince = all.deps.system.now()
   all.lingering += 1
 }
 
-/** Neither an owner nor an id contains a line break. */
+/** Returns the name of a feed, which is unique because neither an owner nor an id contains a line break. */
 function nameOf({ owner, id }: TaskKey): string {
   return `${id}\n${owner}`
 }

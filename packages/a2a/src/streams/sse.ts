@@ -1,41 +1,45 @@
+// Writes the events of a task as server-sent events and ends streams of slow clients.
 import { toSseJson } from '@postern/http'
 import type { WireStreamEvent } from '../format/wire.ts'
 
 /** Writes an event into the `data` of a server-sent event. */
 export interface SseFormat {
-  /** The event as JSON; all listeners share the same bytes. */
+  /** Writes the event as JSON. All listeners share the same bytes. */
   readonly writeEvent: EventWriter
-  /** The JSON of one response before and after the event. */
+  /** The JSON of a response before and after the event. */
   readonly frame: readonly [before: string, after: string]
-  /** What the client gets when a stream breaks off; undefined: nothing. */
+  /** Returns the text that the client gets if an error ends the stream, or undefined for none. */
   formatError(error: unknown): string | undefined
-  /** Whether events have ids, for a client that returns with `Last-Event-ID`. */
+  /** True if events have ids, for a client that returns with `Last-Event-ID`. */
   readonly withIds: boolean
 }
 
 export type EventWriter = (event: WireStreamEvent) => Uint8Array
 
-/** Writes each event once for all listeners: a hundred slow readers hold one large artifact and not a hundred. */
+/**
+ * Creates a writer that writes each event once for all listeners, so that a hundred slow readers use the memory of one large artifact and not of
+ * a hundred.
+ */
 export function createEventWriter(toDocument: (event: WireStreamEvent) => object): EventWriter {
   const written = new WeakMap<WireStreamEvent, Uint8Array>()
   return event => {
-    const known = written.get(event)
-    if (known) return known
+    const encoded = written.get(event)
+    if (encoded) return encoded
     const bytes = Buffer.from(toSseJson(toDocument(event)))
     written.set(event, bytes)
     return bytes
   }
 }
 
-/** The events of 1.0, unchanged. */
+/** Writes the events of 1.0 unchanged. */
 export const writePlainEvent = createEventWriter(event => event)
 
-/** Bytes that may wait for a slow client. Beyond that the stream ends. */
+/** The most bytes that may wait for a slow client. Above it, the stream ends. */
 export const maxWaiting = 1024 * 1024
-/** This many events may wait whatever their size, because an answer comes twice: as an artifact and in the status after it. */
+/** The number of events that may wait regardless of their size: a large artifact, and the status after it. */
 export const fewEvents = 2
 
-/** Larger events are sent in pieces that share their bytes, smaller ones at once. */
+/** The size up to which events are copied and sent in one chunk. Larger events are sent in chunks that share their bytes. */
 const copiedBytes = 16 * 1024
 
 const encoder = new TextEncoder()
@@ -44,7 +48,7 @@ const heartbeat = encoder.encode(':\n\n')
 interface SseState {
   readonly waiting: (readonly Uint8Array[])[]
   waitingBytes: number
-  /** The reader has asked for the next event. */
+  /** True if the reader has asked for the next event. */
   isWanted: boolean
   isPassing: boolean
   isEnding: boolean
@@ -53,7 +57,7 @@ interface SseState {
   controller: ReadableStreamDefaultController<Uint8Array>
 }
 
-/** Server-sent events (WHATWG HTML §9.2): one `data` line is one event. */
+/** Renders a stream as server-sent events (WHATWG HTML §9.2): one `data` line is one event. */
 export function renderSse(stream: EventStream, format: SseFormat): ReadableStream<Uint8Array> {
   let open: SseState
   const source: UnderlyingDefaultSource<Uint8Array> = {
@@ -79,9 +83,9 @@ function createSink(open: SseState, format: SseFormat): Sink {
   const [before, after] = format.frame
   return {
     send(event, id) {
-      const place = format.withIds ? `id: ${id}\n` : ''
+      const idLine = format.withIds ? `id: ${id}\n` : ''
       const pieces = [
-        encoder.encode(`${place}data: ${before}`),
+        encoder.encode(`${idLine}data: ${before}`),
         format.writeEvent(event),
         encoder.encode(`${after}\n\n`),
       ]
@@ -111,9 +115,9 @@ function write(pieces: readonly Uint8Array[], open: SseState): void {
   pass(open)
 }
 
-/** Sends the next event to the reader; after the last one, ends the stream. */
+/** Sends the next event to the reader, or ends the stream after the last one. */
 function pass(open: SseState): void {
-  // A reader that asked twice asks again within `enqueue`. The pieces of one event must stay together.
+  // A reader that has asked twice asks again during `enqueue`, but the chunks of one event must stay together.
   if (open.isPassing) return
   open.isPassing = true
   for (let next = takeWanted(open); next; next = takeWanted(open)) {
@@ -145,11 +149,11 @@ function sizeOf(pieces: readonly Uint8Array[]): number {
   return pieces.reduce((sum, { length }) => sum + length, 0)
 }
 
-/** Receives the events of a task in order. */
+/** The receiver of a task's events, in order. */
 export interface Sink {
-  /** `id` names the position after this event, for a caller that comes back. */
+  /** Receives an event. `id` is the position after it, from which a caller can continue. */
   send(event: WireStreamEvent, id: string): void
-  /** A heartbeat. */
+  /** Receives a heartbeat. */
   beat(): void
   /** Ends the stream. An error is a reason outside of the task. */
   end(error?: unknown): void
@@ -157,7 +161,7 @@ export interface Sink {
 
 /** The result of a streaming operation, the same in every binding. */
 export class EventStream {
-  /** Starts the stream, and returns what ends it. */
+  /** Starts the stream, and returns the function that ends it. */
   readonly start: (sink: Sink) => () => void
 
   constructor(start: (sink: Sink) => () => void) {

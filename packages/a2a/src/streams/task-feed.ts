@@ -1,30 +1,31 @@
-import type { Platform, TaskKey } from '@postern/core'
-import { isTurnNews, readAbortKind } from '@postern/core'
+// Sends the events of one task to all its listeners in one order.
+import type { System } from '@postern/message'
+import type { TaskKey } from '@postern/pipeline'
+import { isTurnNews, readAbortKind } from '@postern/pipeline'
 import type { ChunkNotice, FeedDeps, FeedListener, FeedState, FeedStep } from './feed-state.ts'
 import { checkIdle, createRing } from './feed-state.ts'
-import { admitListener, sendChanges, sendNotice } from './task-updates.ts'
+import { admitListener, sendChanges, sendEnd, sendNotice } from './task-updates.ts'
 
 export type TaskFeed = ReturnType<typeof createTaskFeed>
 
 interface FeedOptions {
   readonly key: TaskKey
-  /** Distinguishes the positions of this feed from those of an earlier one. */
+  /** The name that distinguishes the positions of this feed from those of an earlier one. */
   readonly epoch: string
-  /** Whether a listener may come back for missed events. */
+  /** Returns true if a listener may reconnect and ask for missed events. */
   keepsEvents(): boolean
-  /** The last listener has left. */
+  /** Handles the departure of the last listener. */
   onIdle(): void
 }
 
-/** Sends the events of one task to all listeners in one order. */
-export function createTaskFeed({ store, platform }: FeedDeps, options: FeedOptions) {
+export function createTaskFeed({ store, system }: FeedDeps, options: FeedOptions) {
   const { key, epoch, keepsEvents, onIdle } = options
-  const steps = createStepQueue(platform)
+  const steps = createStepQueue(system)
   const ring = createRing(epoch, keepsEvents)
   const listeners = new Set<FeedListener>()
   const waiting = new Set<FeedListener>()
-  const nothing = { context: '', known: undefined, live: undefined, liveStatus: undefined }
-  const feed: FeedState = { store, platform, key, ring, listeners, waiting, queue: steps.add, onIdle, ...nothing }
+  const nothing = { context: '', last: undefined, answered: new Set<string>(), live: undefined, liveStatus: undefined }
+  const feed: FeedState = { store, system, key, ring, listeners, waiting, queue: steps.add, onIdle, ...nothing }
   const messages = createMessageTracker(feed)
   return {
     join(listener: FeedListener): void {
@@ -36,17 +37,17 @@ export function createTaskFeed({ store, platform }: FeedDeps, options: FeedOptio
       listeners.delete(listener)
       checkIdle(feed)
     },
-    /** A message was admitted to the task: the feed sends what its turn announces. */
+    /** Tracks a message that was admitted to the task, so that the feed sends the events of its turn. */
     track: messages.track,
     /** Reads the store for changes that no notice announced. */
-    look: () => steps.add(() => sendChanges(feed)),
+    poll: () => steps.add(() => sendChanges(feed)),
     beat(): void {
       for (const { sink } of listeners) sink.beat()
     },
     isIdle: () => listeners.size + waiting.size === 0,
-    /** Whether the events after this one are still known. */
+    /** Returns true if the events after this one are still known. */
     knows: (eventId: string) => ring.after(eventId) !== undefined,
-    /** Ends all streams; the task goes on. */
+    /** Ends all streams. The task continues. */
     close(): void {
       steps.close()
       messages.close()
@@ -57,7 +58,7 @@ export function createTaskFeed({ store, platform }: FeedDeps, options: FeedOptio
   }
 }
 
-/** Hears the notices of the task's messages. */
+/** Creates the tracker that listens to the notices of the task's messages. */
 function createMessageTracker(feed: FeedState) {
   const tracked = new Map<number, () => void>()
   let isClosed = false
@@ -70,9 +71,9 @@ function createMessageTracker(feed: FeedState) {
   function endTurn(message: number, notice: unknown): void {
     tracked.get(message)?.()
     tracked.delete(message)
-    // After an interruption the task goes on with a newer message, and so do its listeners.
-    if (readAbortKind(notice) === 'interrupted') return
-    feed.queue(() => sendChanges(feed))
+    // The task and its listeners continue with a newer message of the task after an interruption. Otherwise the turn has ended.
+    const isInterrupted = readAbortKind(notice) === 'interrupted'
+    feed.queue(() => (isInterrupted ? sendEnd(feed) : sendChanges(feed)))
   }
 
   return {
@@ -94,8 +95,11 @@ function isChunk(notice: unknown): notice is ChunkNotice {
   return (notice as { readonly kind?: unknown } | undefined)?.kind === 'part'
 }
 
-/** Runs steps one after the other. After a failed step the next ones run all the same: a later look finds what it left out. */
-function createStepQueue({ log }: Pick<Platform, 'log'>) {
+/**
+ * Creates a queue that runs steps one after the other. If a step fails, the next ones still run, because a later query finds the changes that it
+ * missed.
+ */
+function createStepQueue({ log }: Pick<System, 'log'>) {
   const steps: FeedStep[] = []
   let isRunning = false
   let isClosed = false

@@ -1,16 +1,29 @@
-import type { NormalizedResponse, Part, TaskRecord } from '@postern/core'
-import { isoTime } from '@postern/core'
-import type { WireMessage, WirePart, WireTask, WireTaskStatus } from '../format/wire.ts'
+// Finds what has changed in a task and sends it to the listeners.
+import type { NormalizedResponse, Part } from '@postern/message'
+import { isoTime } from '@postern/message'
+import type { TaskRecord } from '@postern/pipeline'
+import { appendParts } from '@postern/pipeline'
+import type { WireMessage, WireTask, WireTaskStatus } from '../format/wire.ts'
 import { isTerminal, wireStateOf } from '../format/wire.ts'
-import { partsMade, showParts, showTask, trimHistory } from '../render.ts'
-import { isSettled } from '../tasks/lifetime.ts'
+import type { Made } from '../render.ts'
+import {
+  knownBytes,
+  partsMade,
+  partsSaid,
+  renderArtifact,
+  showParts,
+  showTask,
+  splitSections,
+  trimHistory,
+} from '../render.ts'
+import { isSettled } from '../tasks/task-waiter.ts'
 import type { ChunkNotice, FeedListener, FeedState, LiveAnswer } from './feed-state.ts'
-import { beginLiveAnswer, checkIdle, endListener, joinPieces, sendToAll, takeChunk } from './feed-state.ts'
+import { beginLiveAnswer, checkIdle, endListener, sendToAll, takeChunk } from './feed-state.ts'
 
-/** Characters of history in the first event of a stream, because each of many listeners may hold one until it is read. */
+/** The most characters of history in the first event of a stream, because each of many listeners may store one until it is read. */
 const maxPastChars = 512 * 1024
 
-/** Sends a new listener the task, or what it has missed. */
+/** Sends a new listener the task, or the events that it has missed. */
 export async function admitListener(listener: FeedListener, feed: FeedState): Promise<void> {
   const { waiting } = feed
   try {
@@ -23,7 +36,7 @@ export async function admitListener(listener: FeedListener, feed: FeedState): Pr
   }
 }
 
-/** Reads the task from the store and sends what has changed. */
+/** Reads the task from the store and sends its changes. */
 export async function sendChanges(feed: FeedState): Promise<void> {
   const record = await feed.store.findTask(feed.key)
   if (!record) {
@@ -34,6 +47,12 @@ export async function sendChanges(feed: FeedState): Promise<void> {
   for (const listener of feed.listeners) {
     if (isOver(listener, record)) endListener(listener, feed)
   }
+}
+
+/** Sends the changes of a task if it has ended. */
+export async function sendEnd(feed: FeedState): Promise<void> {
+  const record = await feed.store.findTask(feed.key)
+  if (!record || isTerminal(record.state)) await sendChanges(feed)
 }
 
 async function sendFirst(listener: FeedListener, feed: FeedState): Promise<void> {
@@ -54,8 +73,9 @@ async function sendFirst(listener: FeedListener, feed: FeedState): Promise<void>
 }
 
 async function sendDifference({ state, response, updatedAt }: TaskRecord, feed: FeedState): Promise<void> {
-  const before = feed.known
-  feed.known = { state, response: response?.id }
+  const before = feed.last
+  feed.last = { state, response: response?.id }
+  if (response) feed.answered.add(response.id)
   if (!before) return
   const answer = response?.id === before.response ? undefined : response
   if (!answer && state === before.state) return
@@ -64,39 +84,40 @@ async function sendDifference({ state, response, updatedAt }: TaskRecord, feed: 
     feed.live = undefined
     feed.liveStatus = undefined
   }
-  const message = answer && (await showMessage(answer.id, answer.parts, feed))
+  const message = answer && (await showMessage(answer.id, partsSaid(answer), feed))
   sendStatus({ state: wireStateOf[state], timestamp: isoTime(updatedAt), ...(message && { message }) }, feed)
 }
 
-/** Ends a streamed artifact, or sends the artifact whole. */
+/**
+ * Sends the rest of a streamed artifact, or the complete artifact. Without a last piece, only the status ends it, because a part must have
+ * content.
+ */
 async function sendMade(answer: NormalizedResponse, feed: FeedState): Promise<void> {
   const parts = partsMade(answer)
   if (parts.length === 0) return
-  const { live, store } = feed
+  const { live } = feed
   const isStreamed = live?.response === answer.id && !live.hasGap && (live.held !== undefined || live.told.length > 0)
   const pieces = isStreamed ? live : undefined
-  const artifactId = answer.id
-  if (!pieces) sendArtifact({ artifactId, parts: await showParts(store, parts) }, { lastChunk: true }, feed)
-  else if (pieces.held) await sendHeldPiece(pieces, { lastChunk: true }, feed)
-  // All pieces were sent before, so an empty one says that the artifact is complete.
-  else sendArtifact({ artifactId, parts: [{ text: '' }] }, { append: true, lastChunk: true }, feed)
+  if (!pieces) for (const made of splitSections(answer.id, parts)) await sendArtifact(made, { lastChunk: true }, feed)
+  else await sendHeldPiece(pieces, { lastChunk: true }, feed)
 }
 
 function isOver({ isOwn }: FeedListener, record: TaskRecord): boolean {
   return isOwn ? isSettled(record) : isTerminal(record.state)
 }
 
-/** How long the newest piece waits for the next one, so that the last can be marked as such, ms. */
+/** The time for which the newest piece is held, so that the last one can be marked, ms. */
 const holdMs = 20
 
-/** `append`: continues the artifact. `lastChunk`: ends it. */
+/** The marks of a chunk. `append` continues the artifact, and `lastChunk` ends it. */
 interface ChunkMark {
   readonly append?: true
   readonly lastChunk?: true
 }
 
-/** Sends a piece of an answer in progress. */
+/** Sends a piece of an answer in progress. A piece of an answer that is stored already is too late, because the listeners have the answer. */
 export async function sendNotice(message: number, notice: ChunkNotice, feed: FeedState): Promise<void> {
+  if (feed.answered.has(notice.response)) return
   if (notice.index === 0) {
     feed.live = beginLiveAnswer(message, notice)
     feed.liveStatus = undefined
@@ -110,31 +131,32 @@ export async function sendNotice(message: number, notice: ChunkNotice, feed: Fee
 }
 
 /** Adds an answer in progress to the task that a new listener gets. */
-async function addLive(task: WireTask, { live, known, liveStatus, store }: FeedState): Promise<WireTask> {
-  if (!live || live.response === known?.response) return task
+async function addLive(task: WireTask, { live, last, liveStatus, store }: FeedState): Promise<WireTask> {
+  if (!live || live.response === last?.response) return task
   const { response, told } = live
-  const artifact = { artifactId: response, parts: await showParts(store, joinPieces(told)) }
+  const parts = told.reduce<readonly Part[]>((before, piece) => appendParts(before, piece), [])
+  const bytes = await knownBytes(store, parts)
+  const artifacts = splitSections(response, parts).map(made => renderArtifact(made, bytes))
   return {
     ...task,
     ...(liveStatus && { status: liveStatus }),
-    ...(told.length > 0 && { artifacts: [...(task.artifacts ?? []), artifact] }),
+    ...(told.length > 0 && { artifacts: [...(task.artifacts ?? []), ...artifacts] }),
   }
 }
 
 async function sendHeldPiece(live: LiveAnswer, mark: ChunkMark, feed: FeedState): Promise<void> {
-  const { held, told, response } = live
+  const { held, told, begun, response } = live
   if (!held) return
   live.held = undefined
-  const parts = await showParts(feed.store, held)
-  sendArtifact({ artifactId: response, parts }, { ...(told.length > 0 && { append: true }), ...mark }, feed)
-  told.push(...held)
+  for (const made of splitSections(response, held)) {
+    await sendArtifact(made, { ...(begun.has(made.id) && { append: true }), ...mark }, feed)
+    begun.add(made.id)
+  }
+  told.push(held)
 }
 
-function sendArtifact(
-  artifact: { readonly artifactId: string; readonly parts: readonly WirePart[] },
-  mark: ChunkMark,
-  feed: FeedState,
-): void {
+async function sendArtifact(made: Made, mark: ChunkMark, feed: FeedState): Promise<void> {
+  const artifact = renderArtifact(made, await knownBytes(feed.store, made.parts))
   sendToAll({ artifactUpdate: { taskId: feed.key.id, contextId: feed.context, artifact, ...mark } }, feed)
 }
 
@@ -153,12 +175,12 @@ async function showMessage(
 }
 
 function sendWorking(feed: FeedState, message?: WireMessage): void {
-  const { known, platform } = feed
-  if (known?.state === 'working' && !message) return
-  if (known) known.state = 'working'
-  const timestamp = isoTime(platform.now())
+  const { last, system } = feed
+  if (last?.state === 'working' && !message) return
+  if (last) last.state = 'working'
+  const timestamp = isoTime(system.now())
   feed.liveStatus = { state: wireStateOf.working, timestamp, ...(message && { message }) }
-  if (known) sendStatus(feed.liveStatus, feed)
+  if (last) sendStatus(feed.liveStatus, feed)
 }
 
 async function holdPiece(live: LiveAnswer, parts: readonly Part[], feed: FeedState): Promise<void> {
@@ -166,5 +188,5 @@ async function holdPiece(live: LiveAnswer, parts: readonly Part[], feed: FeedSta
   live.held = parts
   const { count } = live
   const sendIfNewest = () => (live === feed.live && live.count === count ? sendHeldPiece(live, {}, feed) : undefined)
-  void feed.platform.sleep(holdMs).then(() => feed.queue(sendIfNewest))
+  void feed.system.sleep(holdMs).then(() => feed.queue(sendIfNewest))
 }

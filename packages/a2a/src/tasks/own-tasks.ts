@@ -1,13 +1,14 @@
+// Finds a caller's own tasks and makes the page tokens of their lists.
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import type { Platform, Store, TaskFilter, TaskRecord } from '@postern/core'
-import { randomHex } from '@postern/core'
+import type { Store, TaskFilter, TaskRecord } from '@postern/pipeline'
 import type { Call } from '../endpoint/call.ts'
 import { A2aRejection, refuseField } from '../format/errors.ts'
-import { isTaskId } from './lifetime.ts'
+import { isTaskId } from './task-id.ts'
 
 /**
- * The caller's own task with this agent. Another caller's task is answered like an unknown one (A2A §13.1). Owner and id are one key.
- * Other forms of ids are not looked up: they have any length and any character, and PostgreSQL fails on U+0000. @throws A2aRejection `taskNotFound`
+ * Finds the caller's own task with this agent. Another caller's task is answered like an unknown one (A2A §13.1), because owner and id are one
+ * key. Ids of another form are not looked up, because they can have any length and any character, and PostgreSQL fails on U+0000.
+ * @throws A2aRejection `taskNotFound`
  */
 export async function findOwnTask(
   id: string,
@@ -19,37 +20,47 @@ export async function findOwnTask(
   return record
 }
 
-type TaskPosition = NonNullable<TaskFilter['after']>
+/** The position from which a walk through a list of tasks continues. */
+export interface WalkPosition extends NonNullable<TaskFilter['after']> {
+  /**
+   * The time of the last change of the newest task of the first page, in ms since the epoch. Tasks that change during the walk move above it, and
+   * follow at its end. If it is absent, the walk lists these tasks now, oldest first.
+   */
+  readonly newestAt?: number | undefined
+}
 
 export type Cursors = ReturnType<typeof createCursors>
 
-const tokenPattern = /^(\d{1,16})\.([0-9a-f-]{36})\.([A-Za-z0-9_-]{43})$/
+const tokenPattern = /^(\d{1,16})\.([0-9a-f-]{36}|)\.(\d{1,16}|)\.([A-Za-z0-9_-]{43})$/
 
-/** Page tokens for one owner and one set of filters. Only this gateway can make them. */
-export function createCursors(store: Pick<Store, 'secret'>, platform: Pick<Platform, 'randomBytes'>) {
-  let reading: Promise<string> | undefined
-
-  async function sign(place: string, scope: string): Promise<Buffer> {
-    reading ??= store.secret('a2a-page-token', async () => randomHex(platform, 32))
-    return createHmac('sha256', await reading)
-      .update(`${place}\n${scope}`)
-      .digest()
+/** Creates the writer and reader of page tokens for one owner and one set of filters. Only this gateway can create them. */
+export function createCursors(store: Pick<Store, 'openSecret'>) {
+  /** Signs the position with each valid key, the newest first. */
+  async function listSignatures(position: string, scope: string): Promise<readonly Buffer[]> {
+    const keys = (await store.openSecret('a2a-page-token')).list()
+    return keys.map(key => createHmac('sha256', key).update(`${position}\n${scope}`).digest())
   }
 
   return {
-    async seal({ updatedAt, id }: TaskPosition, scope: string): Promise<string> {
-      const place = `${updatedAt}.${id}`
-      return `${place}.${(await sign(place, scope)).toString('base64url')}`
+    async seal(position: WalkPosition, scope: string): Promise<string> {
+      const positionText = formatPosition(position)
+      const [signature] = await listSignatures(positionText, scope)
+      return `${positionText}.${signature?.toString('base64url')}`
     },
-    /** @throws A2aRejection `invalidParams` for a token of another origin or scope */
-    async open(token: string, scope: string): Promise<TaskPosition> {
-      const [, updatedAt = '', id = '', mac = ''] = tokenPattern.exec(token) ?? []
-      const expected = await sign(`${updatedAt}.${id}`, scope)
+    /** Reads a page token. @throws A2aRejection `invalidParams` for a token of another origin or scope */
+    async open(token: string, scope: string): Promise<WalkPosition> {
+      const [, updatedAt = '', id = '', newestAt = '', mac = ''] = tokenPattern.exec(token) ?? []
+      const position = { updatedAt: Number(updatedAt), id, ...(newestAt !== '' && { newestAt: Number(newestAt) }) }
+      const signatures = await listSignatures(formatPosition(position), scope)
       const given = Buffer.from(mac, 'base64url')
-      if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
+      if (!signatures.some(each => given.length === each.length && timingSafeEqual(given, each))) {
         throw refuseField('Cannot ListTasks', 'pageToken', 'does not belong to this list')
       }
-      return { updatedAt: Number(updatedAt), id }
+      return position
     },
   }
+}
+
+function formatPosition({ updatedAt, id, newestAt }: WalkPosition): string {
+  return `${updatedAt}.${id}.${newestAt ?? ''}`
 }

@@ -30,8 +30,8 @@ describe('callers without credentials, where they are allowed', () => {
     const { id } = (await gateway.say('hi', {}, nobody)).body.result.task
     expect((await gateway.rpc('GetTask', { id }, nobody)).body.result.id).toBe(id)
     expect((await gateway.rpc('ListTasks', {}, nobody)).body.result).toMatchObject({ tasks: [], totalSize: 0 })
-    const known = await gateway.rpc('ListTasks', { contextId: id }, nobody)
-    expect(known.body.result.tasks).toHaveLength(1)
+    const tasks = await gateway.rpc('ListTasks', { contextId: id }, nobody)
+    expect(tasks.body.result.tasks).toHaveLength(1)
   })
 
   test('A2A-M14 never meet each other by a message id', async () => {
@@ -76,7 +76,11 @@ test('A2A-T02 callers from one network that open all their tasks leave quota for
     const params = { message, configuration: { returnImmediately: true } }
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params })
     const headers = { 'content-type': 'application/json', 'a2a-version': '1.0' }
-    const answer = await crowded.channel.routes.request('/a2a', { method: 'POST', body, headers }, { clientAddress })
+    const answer = await crowded.channel.endpoint.routes.request(
+      '/a2a',
+      { method: 'POST', body, headers },
+      { clientAddress },
+    )
     return { status: answer.status, text: await answer.text() }
   }
   const statuses = async (...from: string[]) => {
@@ -87,7 +91,7 @@ test('A2A-T02 callers from one network that open all their tasks leave quota for
   expect(await statuses('2001:db8::1', '2001:db8::2', '2001:db8::ffff:3')).toEqual([200, 200, 429])
   expect((await openFrom('2001:db8::1')).text).toContain('Cannot open task: too many are open')
   expect(await statuses('2001:db8:0:1::1', '192.0.2.1', '192.0.2.1', '192.0.2.1')).toEqual([200, 200, 200, 429])
-  // The tasks of ten callers in all, whatever the number of addresses.
+  // The limit is the tasks of ten callers in total, regardless of the number of addresses.
   const many = await statuses(...Array.from({ length: 30 }, (_, at) => `198.51.100.${at}`))
   expect(many.filter(status => status === 200)).toHaveLength(20 - 5)
   // Callers with credentials have their own quota.

@@ -26,7 +26,7 @@ const refused = (problem: string) => ({
   message: `Cannot verify token: ${problem}`,
 })
 const accepted = { status: 200, challenge: null, message: undefined }
-const seconds = () => Math.floor(gateway.platform.now() / 1000)
+const seconds = () => Math.floor(gateway.system.now() / 1000)
 
 describe('A2A-A01 no credential', () => {
   test.each(['SendMessage', 'GetTask', 'ListTasks', 'CancelTask', 'SendStreamingMessage', 'NoSuchMethod'])(
@@ -58,14 +58,22 @@ describe('A2A-A02 the Authorization header', () => {
     expect(status).toBe(200)
   })
 
+  test.each<[string, (token: string) => string]>([
+    ['an opaque token', () => 'Bearer f3c91b7a'],
+    ['A2A-A16 with 100 dots', () => `Bearer ${'a.'.repeat(100)}a`],
+    ['A2A-A16 unencoded JSON', () => 'Bearer {"alg":"none"}.{"sub":"alice"}.'],
+    ['A2A-A03 empty signature', token => `Bearer ${token.slice(0, token.lastIndexOf('.') + 1)}`],
+  ])('%s: 401, which says that it is no JWT', async (_, authorization) => {
+    const { status, body } = await list({ token: null, headers: { authorization: authorization(gateway.token) } })
+    const problem = 'the Bearer token is not a signed JWT, which has three parts with dots between them'
+    expect([status, body.error?.message]).toEqual([401, `Cannot take request: ${problem}`])
+  })
+
   test.each([
     ['twice', (token: string) => `Bearer ${token}, Bearer ${token}`],
     ['Basic', () => 'Basic YTpi'],
     ['without token', () => 'Bearer'],
     ['A2A-A16 of 1 MB', () => `Bearer a.b.${'c'.repeat(1_000_000)}`],
-    ['A2A-A16 with 100 dots', () => `Bearer ${'a.'.repeat(100)}a`],
-    ['A2A-A16 unencoded JSON', () => 'Bearer {"alg":"none"}.{"sub":"alice"}.'],
-    ['A2A-A03 empty signature', (token: string) => `Bearer ${token.slice(0, token.lastIndexOf('.') + 1)}`],
   ])('%s: 401', async (_, authorization) => {
     const { status, body } = await list({ token: null, headers: { authorization: authorization(gateway.token) } })
     expect([status, body.error?.message]).toEqual([401, 'Cannot take request: expected one Bearer token'])
@@ -105,8 +113,8 @@ describe('the signature', () => {
     const attacker = await makeIssuerKey('key-1')
     const header = { jwk: attacker.publicJwk, jku: 'https://evil.test/keys', x5u: 'https://evil.test/cert' }
     const reached: string[] = []
-    const { fetch } = gateway.platform
-    Object.assign(gateway.platform, {
+    const { fetch } = gateway.system
+    Object.assign(gateway.system, {
       fetch: (url: string, request: object) => {
         reached.push(url)
         return fetch(url, request)
@@ -133,12 +141,12 @@ describe('the signature', () => {
 })
 
 describe('the claims', () => {
-  const others = ['https://other.test/a2a']
+  const origins = ['https://other.test/a2a']
   test.each<[string, () => Record<string, unknown>, string]>([
     ['A2A-A10 wrong iss', () => ({ iss: 'https://evil.test' }), 'issuer is not trusted'],
     ['A2A-A10 iss with a slash at the end', () => ({ iss: 'https://issuer.test/' }), 'issuer is not trusted'],
     ['A2A-A10 iss missing', () => ({ iss: undefined }), 'issuer is not trusted'],
-    ['A2A-A10 aud of another service', () => ({ aud: others[0] }), 'claim does not hold: aud'],
+    ['A2A-A10 aud of another service', () => ({ aud: origins[0] }), 'claim does not hold: aud'],
     ['A2A-A10 aud missing', () => ({ aud: undefined }), 'claim does not hold: aud'],
     ['A2A-A11 expired by an hour', () => ({ exp: seconds() - 3_600 }), 'it is expired'],
     ['A2A-A11 expired by more than the tolerance', () => ({ exp: seconds() - 32 }), 'it is expired'],
@@ -165,7 +173,7 @@ describe('the claims', () => {
   })
 
   test.each<[string, () => Record<string, unknown>]>([
-    ['A2A-A10 an audience array that holds ours', () => ({ aud: [...others, gateway.issuer.audience] })],
+    ['A2A-A10 an audience array that holds ours', () => ({ aud: [...origins, gateway.issuer.audience] })],
     ['A2A-A11 expired within the tolerance', () => ({ exp: seconds() - 20 })],
     ['client_id instead of sub', () => ({ sub: undefined, client_id: 'robot' })],
   ])('%s: accepted', async (_, claims) => {
@@ -229,7 +237,7 @@ describe('the principal', () => {
         subject: 'alice',
       },
     ])
-    expect(JSON.stringify([record, gateway.platform.logged])).not.toContain(gateway.token.split('.')[2])
+    expect(JSON.stringify([record, gateway.system.logged])).not.toContain(gateway.token.split('.')[2])
   })
 })
 
@@ -248,7 +256,7 @@ describe('the keys of an issuer', () => {
     )
     for (const token of tokens) expect(await verdict(token)).toEqual(refused('key is not one of its issuer'))
     expect(gateway.issuer.fetches).toBe(1)
-    gateway.platform.advance(issuerKeyTimes.cooldown)
+    gateway.system.advance(issuerKeyTimes.cooldown)
     const verdicts = await Promise.all(tokens.map(verdict))
     expect(verdicts.every(({ status }) => status === 401)).toBe(true)
     expect(gateway.issuer.fetches).toBe(2)
@@ -259,7 +267,7 @@ describe('the keys of an issuer', () => {
     const old = gateway.token
     gateway.issuer.key = await makeIssuerKey('key-2')
     gateway.issuer.keys = [gateway.issuer.key.publicJwk]
-    gateway.platform.advance(issuerKeyTimes.cooldown)
+    gateway.system.advance(issuerKeyTimes.cooldown)
     expect(await verdict(await gateway.issuer.sign())).toEqual(accepted)
     expect(gateway.issuer.fetches).toBe(2)
     expect(await verdict(old)).toEqual(refused('key is not one of its issuer'))
@@ -269,16 +277,16 @@ describe('the keys of an issuer', () => {
     const token = await gateway.issuer.sign({ exp: seconds() + 86_400 })
     expect(await verdict(token)).toEqual(accepted)
     gateway.issuer.keys = []
-    gateway.platform.advance(issuerKeyTimes.maxAge - 1_000)
+    gateway.system.advance(issuerKeyTimes.maxAge - 1_000)
     expect(await verdict(token)).toEqual(accepted)
-    gateway.platform.advance(1_000)
+    gateway.system.advance(1_000)
     expect(await verdict(token)).toEqual(refused('key is not one of its issuer'))
   })
 
   test('a known token stops working when it expires', async () => {
     const token = await gateway.issuer.sign({ exp: seconds() + 60 })
     expect(await verdict(token)).toEqual(accepted)
-    gateway.platform.advance(100_000)
+    gateway.system.advance(100_000)
     expect(await verdict(token)).toEqual(refused('it is expired'))
   })
 
@@ -297,7 +305,7 @@ describe('the keys of an issuer', () => {
       await list()
       expect(gateway.issuer.fetches).toBe(1)
       gateway.issuer.answer = 'keys'
-      gateway.platform.advance(issuerKeyTimes.pause)
+      gateway.system.advance(issuerKeyTimes.pause)
       expect((await list()).status).toBe(200)
     },
   )
@@ -306,11 +314,11 @@ describe('the keys of an issuer', () => {
     const token = await gateway.issuer.sign({ exp: seconds() + 86_400 })
     await list({ token })
     gateway.issuer.answer = 'down'
-    gateway.platform.advance(issuerKeyTimes.maxAge)
+    gateway.system.advance(issuerKeyTimes.maxAge)
     expect(await verdict(token)).toEqual(accepted)
     const stranger = await gateway.issuer.sign({}, {}, await makeIssuerKey('stranger'))
     expect((await verdict(stranger)).status).toBe(503)
-    gateway.platform.advance(issuerKeyTimes.staleLimit)
+    gateway.system.advance(issuerKeyTimes.staleLimit)
     expect((await verdict(token)).status).toBe(503)
   })
 })

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { createApiKeyCheck } from '../../src/auth/api-keys.ts'
 import { createTokenSigner } from '../../src/client/peer-credentials.ts'
 import { a2aConfigSchema } from '../../src/index.ts'
 import { createOwnKeyRing } from '../../src/keys/own-keys.ts'
-import { createApiKeyCheck } from '../../src/verify.ts'
 import type { A2aPostOptions, A2aTestGateway } from '../setup/gateway.ts'
 import { openA2aGateway } from '../setup/gateway.ts'
 
@@ -45,7 +45,7 @@ describe('A2A-A17 API keys', () => {
       verified: true,
       identities: [{ subject: 'ci', issuer: 'https://agents.test' }],
     })
-    expect(JSON.stringify([turn?.content, gateway.platform.logged])).not.toContain(key)
+    expect(JSON.stringify([turn?.content, gateway.system.logged])).not.toContain(key)
   })
 
   test.each([
@@ -137,16 +137,16 @@ describe('A2A-A13 scopes', () => {
 
   test('go by the names that are configured', async () => {
     const scopes = { ListTasks: 'read:tasks' }
-    const named = await openA2aGateway({
+    const scopedGateway = await openA2aGateway({
       works: false,
       issuer: { require_scopes: true },
       config: { auth: { scopes } },
     })
-    expect(await verdict({}, 'ListTasks', named)).toEqual(refused('read:tasks'))
-    const token = await named.issuer.sign({ scope: 'read:tasks' })
-    expect((await verdict({ token }, 'ListTasks', named)).status).toBe(200)
-    expect(await verdict({ token }, 'CancelTask', named)).toEqual(refused('a2a:task.cancel'))
-    await named.close()
+    expect(await verdict({}, 'ListTasks', scopedGateway)).toEqual(refused('read:tasks'))
+    const token = await scopedGateway.issuer.sign({ scope: 'read:tasks' })
+    expect((await verdict({ token }, 'ListTasks', scopedGateway)).status).toBe(200)
+    expect(await verdict({ token }, 'CancelTask', scopedGateway)).toEqual(refused('a2a:task.cancel'))
+    await scopedGateway.close()
   })
 })
 
@@ -173,7 +173,7 @@ describe('A2A-A18 a token for one use', () => {
     })
     const nameless = await verdict({ token: await once.issuer.sign() }, 'ListTasks', once)
     expect(nameless.message).toBe('Cannot verify token: it is for one use and has no jti')
-    const lasting = await once.issuer.sign({ jti: 'b', exp: Math.floor(once.platform.now() / 1000) + 7_200 })
+    const lasting = await once.issuer.sign({ jti: 'b', exp: Math.floor(once.system.now() / 1000) + 7_200 })
     expect((await verdict({ token: lasting }, 'ListTasks', once)).message).toBe(
       'Cannot verify token: it is for one use and lives too long',
     )
@@ -268,15 +268,15 @@ describe('A2A-A01 the HTTP+JSON binding', () => {
 })
 
 describe('tokens of this gateway, by which its agents call each other', () => {
-  const place = { origin: 'https://agents.test' }
+  const addresses = { origin: 'https://agents.test' }
   const ownToken = (audience: string) =>
-    createTokenSigner(createOwnKeyRing(gateway.gateway), place, gateway.platform)({ agent: 'echo', audience })
+    createTokenSigner(createOwnKeyRing(gateway.gateway), addresses, gateway.system)({ agent: 'echo', audience })
 
   test('count here, for what agents do, and for that alone', async () => {
     const token = await ownToken('https://agents.test')
     expect((await verdict({ token })).status).toBe(200)
     expect((await verdict({ token }, 'CreateTaskPushNotificationConfig')).status).toBe(403)
-    await gateway.channel.rotateKeys?.()
+    await gateway.channel.keys?.rotate?.()
     expect((await verdict({ token: await ownToken('https://agents.test') })).status).toBe(200)
   })
 

@@ -19,7 +19,7 @@ beforeEach(async () => {
 })
 afterEach(() => gateway.close())
 
-const seconds = (at = gateway) => Math.floor(at.platform.now() / 1000)
+const seconds = (at = gateway) => Math.floor(at.system.now() / 1000)
 
 interface ProofPlan {
   readonly claims?: Readonly<Record<string, unknown>>
@@ -197,7 +197,7 @@ test('D the gateway answers a stale or missing nonce with a fresh one, which the
   })
   const nonce = first.nonce ?? ''
   expect((await attempt(nonce)).status).toBe(200)
-  strict.platform.advance(11 * 60_000)
+  strict.system.advance(11 * 60_000)
   token = await strict.issuer.sign({ cnf: { jkt: await calculateJwkThumbprint(holder.publicJwk) } })
   const stale = await attempt(nonce)
   expect([stale.status, stale.nonce === nonce]).toEqual([401, false])
@@ -217,7 +217,7 @@ describe('createReplayMemory()', () => {
     const { clock, take } = start({ entries: 2, perOwner: 2 })
     expect([take('a', 5_000), take('b', 9_000), take('a', 5_000)]).toEqual([true, true, false])
     expect(() => take('c', 9_000, 'you')).toThrow(refusal)
-    // At its very end a proof still holds.
+    // A proof is still valid at the very end of its lifetime.
     clock.at = 5_000
     expect(take('a', 5_000)).toBe(false)
     clock.at = 5_001

@@ -1,10 +1,10 @@
-import type { Agent } from '@postern/core'
+import type { Agent } from '@postern/pipeline'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { A2aTestGateway } from '../setup/gateway.ts'
 import { joinTextParts, openA2aGateway } from '../setup/gateway.ts'
 import { openStream } from '../setup/sse.ts'
 
-// Credentials within a task (A2A §7.6): the agent asks, they come some other way, the same task goes on.
+// An agent may request credentials within a task (A2A §7.6). They arrive by another channel, and the same task continues.
 
 const explanation = 'Log in at https://login.test/start, then go on here.'
 
@@ -40,21 +40,21 @@ test('AUTH-INTASK-004, -006 the credentials come outside of the task, which then
   const { task } = (await gateway.say('login please')).body.result
   const { task: after } = (await gateway.say('it is me', { taskId: task.id })).body.result
   expect(after.id).toBe(task.id)
-  expect(after.status).toMatchObject({
-    state: 'TASK_STATE_COMPLETED',
-    message: { parts: [{ text: 'welcome, it is me' }] },
+  expect(after).toMatchObject({
+    status: { state: 'TASK_STATE_COMPLETED' },
+    artifacts: [{ parts: [{ text: 'welcome, it is me' }] }],
   })
 })
 
 test('AUTH-INTASK-005 a watcher of the task still sees the result, while the stream of the message itself ends', async () => {
   const message = { messageId: 'watched', role: 'ROLE_USER', parts: [{ text: 'login please' }] }
-  const sent = await (await openStream(gateway, 'SendStreamingMessage', { message })).rest()
+  const sent = await (await openStream(gateway, 'SendStreamingMessage', { message })).events()
   expect(sent.at(-1).statusUpdate.status.state).toBe('TASK_STATE_AUTH_REQUIRED')
   const { id } = sent[0].task
   const watching = await openStream(gateway, 'SubscribeToTask', { id })
   expect((await watching.next())?.data.task.status.state).toBe('TASK_STATE_AUTH_REQUIRED')
   await gateway.say('me again', { taskId: id })
-  expect((await watching.rest()).at(-1).statusUpdate.status.state).toBe('TASK_STATE_COMPLETED')
+  expect((await watching.events()).at(-1).statusUpdate.status.state).toBe('TASK_STATE_COMPLETED')
 })
 
 test('a task that waits for credentials is open, and its caller can cancel it', async () => {

@@ -1,4 +1,5 @@
-import type { EvidenceClaim, IdentityEvidence, IdentityVerifier } from '@postern/core'
+import type { IdentityEvidence } from '@postern/message'
+import type { EvidenceClaim, IdentityVerifier } from '@postern/pipeline'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { A2aTestGateway } from '../setup/gateway.ts'
 import { openA2aGateway } from '../setup/gateway.ts'
@@ -48,7 +49,7 @@ describe('MN-6.4: forwarded evidence', () => {
   })
 
   test('comes over gRPC, too', async () => {
-    const listening = await gateway.channel.listen?.()
+    const listening = await gateway.channel.endpoint.listen?.()
     const client = openGrpcClient(listening?.port ?? 0)
     const part = { content: { $case: 'text', value: 'hi' }, metadata: undefined, filename: '', mediaType: '' }
     const ids = { messageId: 'g-1', contextId: '', taskId: '', extensions: [], referenceTaskIds: [] }
@@ -58,8 +59,8 @@ describe('MN-6.4: forwarded evidence', () => {
       configuration: undefined,
       metadata: {},
     }
-    const named = { authorization: `Bearer ${gateway.token}`, 'a2a-version': '1.0' }
-    const { status } = await client.call('sendMessage', request, { metadata: named })
+    const credentials = { authorization: `Bearer ${gateway.token}`, 'a2a-version': '1.0' }
+    const { status } = await client.call('sendMessage', request, { metadata: credentials })
     client.close()
     await listening?.close()
     expect([status.code, claims]).toMatchObject([0, [{ audience: '@echo@agents.test', messageId: 'g-1', carriers }]])
@@ -110,6 +111,6 @@ describe('MN-8.1: mention_relay', () => {
 
   test('nobody else does, and the log says so', async () => {
     expect(await relayOf(null)).toEqual({ kind: 'none' })
-    expect(gateway.platform.logged.map(({ text }) => text)).toContain('mention relay of a message ignored')
+    expect(gateway.system.logged.map(({ text }) => text)).toContain('mention relay of a message ignored')
   })
 })

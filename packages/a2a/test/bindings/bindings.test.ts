@@ -3,7 +3,7 @@ import { AgentCard, Role, TaskState } from '@a2a-js/sdk'
 import type { Transport } from '@a2a-js/sdk/client'
 import { JsonRpcTransportFactory, RestTransportFactory } from '@a2a-js/sdk/client'
 import { GrpcTransportFactory } from '@a2a-js/sdk/client/grpc'
-import type { Agent, Listening } from '@postern/core'
+import type { Agent, Listening } from '@postern/pipeline'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { A2aTestGateway } from '../setup/gateway.ts'
 import { joinTextParts, openA2aGateway } from '../setup/gateway.ts'
@@ -35,8 +35,8 @@ beforeAll(async () => {
   receiver = await openReceiver()
   const config = { grpc: { port: 0 } }
   gateway = await openA2aGateway({ agents: { desk: agent }, config, loopback: { 'hook.test': receiver.port } })
-  server = await listenOnLoopback(gateway.channel.routes)
-  grpc = await gateway.channel.listen?.()
+  server = await listenOnLoopback(gateway.channel.endpoint.routes)
+  grpc = await gateway.channel.endpoint.listen?.()
 })
 afterAll(async () => {
   await grpc?.close()
@@ -53,12 +53,12 @@ const fetchImpl: typeof fetch = (input, init) => {
 }
 
 let unique = 0
-function send(value: string, more: { taskId?: string; returnImmediately?: boolean } = {}): SendMessageRequest {
+function send(value: string, overrides: { taskId?: string; returnImmediately?: boolean } = {}): SendMessageRequest {
   unique += 1
   return {
     tenant: '',
     metadata: undefined,
-    configuration: more.returnImmediately
+    configuration: overrides.returnImmediately
       ? {
           acceptedOutputModes: [],
           taskPushNotificationConfig: undefined,
@@ -69,7 +69,7 @@ function send(value: string, more: { taskId?: string; returnImmediately?: boolea
     message: {
       messageId: `sdk-${unique}`,
       contextId: '',
-      taskId: more.taskId ?? '',
+      taskId: overrides.taskId ?? '',
       role: Role.ROLE_USER,
       parts: [{ content: { $case: 'text', value }, metadata: undefined, filename: '', mediaType: '' }],
       metadata: undefined,
@@ -87,8 +87,8 @@ describe.each([
   ['gRPC', (): string => `127.0.0.1:${grpc?.port}`, grpcFactory],
 ] as const)('the official client over %s', (_, urlOf, factory) => {
   let client: Transport
-  const begin = async (text: string, more: Parameters<typeof send>[1] = {}) => {
-    const sent = await client.sendMessage(send(text, more))
+  const begin = async (text: string, overrides: Parameters<typeof send>[1] = {}) => {
+    const sent = await client.sendMessage(send(text, overrides))
     if (!('status' in sent)) throw new Error('expected a task')
     return sent
   }
@@ -101,8 +101,8 @@ describe.each([
     const task = await begin('hello')
     expect(task.status?.state).toBe(TaskState.TASK_STATE_COMPLETED)
     expect(task.artifacts[0]?.parts[0]?.content).toEqual({ $case: 'text', value: 'heard: hello' })
-    const found = await client.getTask({ tenant: '', id: task.id, historyLength: 1 })
-    expect(found.history).toHaveLength(1)
+    const foundTask = await client.getTask({ tenant: '', id: task.id, historyLength: 1 })
+    expect(foundTask.history).toHaveLength(1)
     const listed = await client.listTasks({
       tenant: '',
       contextId: task.contextId,

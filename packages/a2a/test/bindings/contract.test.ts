@@ -22,7 +22,7 @@ async function openDriver({ watchStore }: ProtocolSetup): Promise<ProtocolDriver
     watchStore,
   })
   const secrets = new Set<string>()
-  const server = await listenOnLoopback(gateway.channel.routes, authorization => {
+  const server = await listenOnLoopback(gateway.channel.endpoint.routes, authorization => {
     if (authorization) secrets.add(authorization.replace('Bearer ', ''))
   })
   simulation.connectGateway({ origin: 'https://agents.test', port: server.port })
@@ -40,7 +40,7 @@ async function openDriver({ watchStore }: ProtocolSetup): Promise<ProtocolDriver
       return deliverOnce(honest)
     },
     expected: { wrong_owner: 'signature_invalid' },
-    // An error of the protocol is told under 200 (JSON-RPC 2.0 §5).
+    // An error of the protocol is sent with the status 200 (JSON-RPC 2.0 §5).
     answers: { malformed: 200 },
     secrets: () => [...secrets],
     async close() {

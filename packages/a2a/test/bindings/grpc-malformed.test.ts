@@ -1,6 +1,6 @@
 import { connect } from 'node:http2'
 import { status } from '@grpc/grpc-js'
-import type { Listening } from '@postern/core'
+import type { Listening } from '@postern/pipeline'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { A2aTestGateway } from '../setup/gateway.ts'
 import { openA2aGateway } from '../setup/gateway.ts'
@@ -10,15 +10,15 @@ let listening: Listening | undefined
 
 beforeAll(async () => {
   gateway = await openA2aGateway({ config: { grpc: { port: 0 } } })
-  listening = await gateway.channel.listen?.()
+  listening = await gateway.channel.endpoint.listen?.()
 })
 afterAll(async () => {
   await listening?.close()
   await gateway.close()
 })
 
-/** One call, written by hand: the status in which it ends. */
-async function callRaw(bytes: Buffer, more: Readonly<Record<string, string>> = {}): Promise<string | undefined> {
+/** Sends the raw bytes of one call, and returns the status with which it ends. */
+async function callRaw(bytes: Buffer, overrides: Readonly<Record<string, string>> = {}): Promise<string | undefined> {
   const session = connect(`http://localhost:${listening?.port}`)
   const stream = session.request({
     ':method': 'POST',
@@ -27,7 +27,7 @@ async function callRaw(bytes: Buffer, more: Readonly<Record<string, string>> = {
     te: 'trailers',
     authorization: `Bearer ${gateway.token}`,
     'a2a-version': '1.0',
-    ...more,
+    ...overrides,
   })
   const ended = new Promise<unknown>(resolve => {
     stream.on('response', headers => headers['grpc-status'] !== undefined && resolve(headers['grpc-status']))
@@ -50,9 +50,9 @@ const frame = (message: Buffer, flag = 0) => {
 const request = Buffer.from([0x12, 1, 0x61])
 
 test.each<[string, Buffer, Readonly<Record<string, string>>]>([
-  ['bytes that are no such message', frame(Buffer.from([0x12, 0xff])), {}],
-  ['a message that says it is compressed and is not', frame(request, 1), { 'grpc-encoding': 'gzip' }],
-  ['a time-out that is none', frame(request), { 'grpc-timeout': 'soon' }],
+  ['bytes that are no protobuf message', frame(Buffer.from([0x12, 0xff])), {}],
+  ['a message that claims to be compressed but is not', frame(request, 1), { 'grpc-encoding': 'gzip' }],
+  ['an invalid timeout', frame(request), { 'grpc-timeout': 'soon' }],
   ['no message', Buffer.alloc(0), {}],
   ['two messages', Buffer.concat([frame(request), frame(request)]), {}],
   ['half a message', frame(request).subarray(0, 6), {}],

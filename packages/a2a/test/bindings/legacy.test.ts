@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { Role, TaskState } from '@a2a-js/sdk'
 import { LegacyJsonRpcTransport, parseLegacyAgentCard } from '@a2a-js/sdk/compat/v0_3/client'
-import type { Agent } from '@postern/core'
+import type { Agent } from '@postern/pipeline'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { replayExtension } from '../../src/endpoint/call.ts'
+import { replayExtension } from '../../src/endpoint/extensions.ts'
 import type { A2aAnswer, A2aPostOptions, A2aTestGateway } from '../setup/gateway.ts'
 import { joinTextParts, openA2aGateway } from '../setup/gateway.ts'
 import { listenOnLoopback } from '../setup/listen.ts'
@@ -33,14 +33,14 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-/** A request of 0.3: no version said. */
+/** Sends a request of 0.3, which names no version. */
 const rpc = (method: string, params: object, options: A2aPostOptions = {}): Promise<A2aAnswer> =>
   gateway.rpc(method, params, { ...options, headers: { 'a2a-version': '', ...options.headers } })
 
 let unique = 0
-function message(text: string, more: object = {}) {
+function message(text: string, overrides: object = {}) {
   unique += 1
-  return { kind: 'message', messageId: `l-${unique}`, role: 'user', parts: [{ kind: 'text', text }], ...more }
+  return { kind: 'message', messageId: `l-${unique}`, role: 'user', parts: [{ kind: 'text', text }], ...overrides }
 }
 
 describe('A2A 0.3 on the same endpoint', () => {
@@ -52,18 +52,7 @@ describe('A2A 0.3 on the same endpoint', () => {
       kind: 'task',
       id,
       contextId: id,
-      status: {
-        state: 'completed',
-        timestamp: expect.any(String),
-        message: {
-          kind: 'message',
-          messageId: expect.any(String),
-          role: 'agent',
-          contextId: id,
-          taskId: id,
-          parts: [{ kind: 'text', text: 'heard: hi' }],
-        },
-      },
+      status: { state: 'completed', timestamp: expect.any(String) },
       artifacts: [{ artifactId: expect.any(String), parts: [{ kind: 'text', text: 'heard: hi' }] }],
       history: [{ ...said, contextId: id, taskId: id }],
     })
@@ -83,29 +72,39 @@ describe('A2A 0.3 on the same endpoint', () => {
     expect(data.body.result.artifacts[0].parts).toEqual([{ kind: 'data', data: { value: [1, 2] } }])
   })
 
-  test('message/stream tells kinds, and which event is the final one', async () => {
-    const response = await gateway.channel.routes.request('/a2a', {
+  async function stream(text: string) {
+    const response = await gateway.channel.endpoint.routes.request('/a2a', {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: `Bearer ${gateway.token}` },
-      body: JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'message/stream', params: { message: message('hi') } }),
+      body: JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'message/stream', params: { message: message(text) } }),
     })
-    const events = (await readStream(response).rest()).map(({ id, result }) => {
+    const events = (await readStream(response).events()).map(({ id, result }) => {
       expect(id).toBe(7)
       return result
     })
     expect(events[0]).toMatchObject({ kind: 'task' })
-    const updates = events.slice(1).filter(({ status }) => status?.state !== 'working')
-    // The end of an artifact comes with its last piece, or apart where nothing more was said for a while.
-    const end = updates.findIndex(({ artifact }) => artifact?.parts[0].text === '')
-    if (end > 0) updates.splice(end - 1, 2, { ...updates[end - 1], lastChunk: updates[end].lastChunk })
-    expect(updates).toMatchObject([
+    return events.slice(1).filter(({ status }) => status?.state !== 'working')
+  }
+
+  test('message/stream tells kinds, and which event is the final one', async () => {
+    expect(await stream('hi')).toMatchObject([
       {
         kind: 'artifact-update',
         append: false,
         lastChunk: false,
         artifact: { parts: [{ kind: 'text', text: 'heard: ' }] },
       },
-      { kind: 'artifact-update', append: true, lastChunk: true, artifact: { parts: [{ kind: 'text', text: 'hi' }] } },
+      {
+        kind: 'artifact-update',
+        append: true,
+        // A piece that is held too long is sent without the mark, and then only the status ends the artifact.
+        lastChunk: expect.any(Boolean),
+        artifact: { parts: [{ kind: 'text', text: 'hi' }] },
+      },
+      { kind: 'status-update', final: true, status: { state: 'completed' } },
+    ])
+    expect(await stream('data')).toMatchObject([
+      { kind: 'artifact-update', append: false, lastChunk: true, artifact: { parts: [{ kind: 'data' }] } },
       { kind: 'status-update', final: true, status: { state: 'completed' } },
     ])
   })
@@ -125,8 +124,8 @@ describe('A2A 0.3 on the same endpoint', () => {
   test('an extension is named and echoed in the header of 0.3', async () => {
     const headers = { 'x-a2a-extensions': replayExtension }
     const answer = await rpc('message/send', { message: message('hi') }, { headers })
-    const named = ['x-a2a-extensions', 'a2a-extensions'].map(name => answer.headers.get(name))
-    expect(named).toEqual([replayExtension, null])
+    const extensionHeaders = ['x-a2a-extensions', 'a2a-extensions'].map(name => answer.headers.get(name))
+    expect(extensionHeaders).toEqual([replayExtension, null])
   })
 
   test('a question and its answer stay one task', async () => {
@@ -143,8 +142,8 @@ describe('A2A 0.3 on the same endpoint', () => {
     ['a part of unknown kind', { parts: [{ kind: '__proto__', text: 'x' }] }, 'message.parts[0]'],
     ['parts a string', { parts: 'x' }, 'message.parts'],
     ['messageId a number', { messageId: 5 }, 'message.messageId'],
-  ])('follows the same rules: %s', async (_, more, field) => {
-    const { body } = await rpc('message/send', { message: message('x', more) })
+  ])('follows the same rules: %s', async (_, overrides, field) => {
+    const { body } = await rpc('message/send', { message: message('x', overrides) })
     expect(body.error?.code).toBe(-32602)
     expect(body.error?.data[1].fieldViolations[0].field).toBe(field)
   })
@@ -159,7 +158,7 @@ describe('A2A 0.3 on the same endpoint', () => {
 
 describe('a client of 0.3', () => {
   test('finds the card of its version and sends, streams, gets and cancels over a real socket', async () => {
-    const { port, close } = await listenOnLoopback(gateway.channel.routes)
+    const { port, close } = await listenOnLoopback(gateway.channel.endpoint.routes)
     const fetchImpl: typeof fetch = (input, init) => {
       const headers = new Headers(init?.headers)
       headers.set('authorization', `Bearer ${gateway.token}`)
@@ -194,8 +193,8 @@ describe('a client of 0.3', () => {
     const sent = await client.sendMessage(params('legacy-1'))
     if (!('status' in sent)) throw new Error('expected a task')
     expect(sent.status?.state).toBe(TaskState.TASK_STATE_COMPLETED)
-    const found = await client.getTask({ tenant: '', id: sent.id, historyLength: undefined })
-    expect(found.artifacts[0]?.parts[0]?.content).toEqual({ $case: 'text', value: 'heard: hello' })
+    const task = await client.getTask({ tenant: '', id: sent.id, historyLength: undefined })
+    expect(task.artifacts[0]?.parts[0]?.content).toEqual({ $case: 'text', value: 'heard: hello' })
     const kinds: (string | undefined)[] = []
     for await (const event of client.sendMessageStream(params('legacy-2'))) kinds.push(event.payload?.$case)
     expect([kinds.at(0), kinds.at(-1)]).toEqual(['task', 'statusUpdate'])
@@ -205,7 +204,7 @@ describe('a client of 0.3', () => {
   })
 })
 
-/** What a client of 0.3 sent, as it was recorded: refused under 1.0, understood as what it is. */
+/** The recorded request of a client of 0.3 is refused under 1.0 and understood without a version. */
 test.each(['message-under-1.0', 'file-part-under-1.0'])(
   'takes fixtures/a2a/a2a-0.3/%s where the request names no version',
   async name => {

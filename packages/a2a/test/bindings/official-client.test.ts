@@ -8,9 +8,9 @@ import type { A2aTestGateway } from '../setup/gateway.ts'
 import { openA2aGateway } from '../setup/gateway.ts'
 import { listenOnLoopback } from '../setup/listen.ts'
 
-/** The official client over a real socket; `https://agents.test` is this machine. */
+/** Opens the official client over a real socket. `https://agents.test` is this machine. */
 async function openClient(gateway: A2aTestGateway, token: string | undefined) {
-  const { port, close } = await listenOnLoopback(gateway.channel.routes)
+  const { port, close } = await listenOnLoopback(gateway.channel.endpoint.routes)
   const fetchImpl: typeof fetch = (input, init) => {
     const url = String(input instanceof Request ? input.url : input).replace(
       'https://agents.test',
@@ -69,8 +69,8 @@ test('the official client resolves the card and gets its answer', async () => {
   expect(task.status?.state).toBe(TaskState.TASK_STATE_COMPLETED)
   expect(task.artifacts[0]?.parts[0]?.content).toEqual({ $case: 'text', value: 'heard: hello' })
 
-  const found = await opened.client.getTask({ tenant: '', id: task.id, historyLength: undefined })
-  expect(found.history[0]?.messageId).toBe('sdk-1')
+  const foundTask = await opened.client.getTask({ tenant: '', id: task.id, historyLength: undefined })
+  expect(foundTask.history[0]?.messageId).toBe('sdk-1')
   const listed = await opened.client.listTasks({
     tenant: '',
     contextId: task.contextId,
@@ -104,6 +104,6 @@ test('it finds a task again after a restart', async () => {
   await opened.close()
   gateway = await openA2aGateway({ path: join(directory, 'desk.sqlite') })
   opened = await openClient(gateway, gateway.token)
-  const found = await opened.client.getTask({ tenant: '', id, historyLength: undefined })
-  expect(found.status?.state).toBe(TaskState.TASK_STATE_COMPLETED)
+  const foundTask = await opened.client.getTask({ tenant: '', id, historyLength: undefined })
+  expect(foundTask.status?.state).toBe(TaskState.TASK_STATE_COMPLETED)
 })

@@ -1,4 +1,4 @@
-import type { Agent } from '@postern/core'
+import type { Agent } from '@postern/pipeline'
 import type { Message, Task } from 'a2a-sdk-03'
 import type { Client } from 'a2a-sdk-03/client'
 import {
@@ -34,11 +34,11 @@ let receiver: TestReceiver
 let client: Client
 const asked: string[] = []
 
-/** As the client is delivered: it knows nothing but the origin, and looks for the card where it always does. */
+/** The client runs unchanged: it knows only the origin and looks for the card at its usual path. */
 beforeAll(async () => {
   receiver = await openReceiver()
   gateway = await openA2aGateway({ agents: { desk: agent }, loopback: { 'hook.test': receiver.port } })
-  server = await listenOnLoopback(gateway.channel.routes)
+  server = await listenOnLoopback(gateway.channel.endpoint.routes)
   const fetchImpl: typeof fetch = (input, init) => {
     const url = String(input instanceof Request ? input.url : input)
     asked.push(new URL(url).pathname)
@@ -59,16 +59,16 @@ afterAll(async () => {
 })
 
 let unique = 0
-function message(text: string, more: Partial<Message> = {}): Message {
+function message(text: string, overrides: Partial<Message> = {}): Message {
   unique += 1
-  return { kind: 'message', messageId: `old-${unique}`, role: 'user', parts: [{ kind: 'text', text }], ...more }
+  return { kind: 'message', messageId: `old-${unique}`, role: 'user', parts: [{ kind: 'text', text }], ...overrides }
 }
 
 async function begin(
   text: string,
-  more: { readonly blocking?: boolean; readonly taskId?: string } = {},
+  overrides: { readonly blocking?: boolean; readonly taskId?: string } = {},
 ): Promise<Task> {
-  const { blocking, ...ids } = more
+  const { blocking, ...ids } = overrides
   const configuration = blocking === undefined ? {} : { configuration: { blocking } }
   const sent = await client.sendMessage({ message: message(text, ids), ...configuration })
   if (sent.kind !== 'task') throw new Error('expected a task')
@@ -77,7 +77,7 @@ async function begin(
 
 test('a client of 0.3.14 finds the card at its default path', async () => {
   expect(asked[0]).toBe('/.well-known/agent-card.json')
-  // It has asked for the extended card by now, in its own words.
+  // The client has requested the extended card by now, in its own form.
   const card = await client.getAgentCard()
   expect(card).toMatchObject({
     protocolVersion: '0.3.0',

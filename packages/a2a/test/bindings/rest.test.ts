@@ -38,7 +38,7 @@ const send = (text: string, message: object = {}) => {
   return { message: { messageId: `r-${unique}`, role: 'ROLE_USER', parts: [{ text }], ...message } }
 }
 
-/** What a google.rpc.Status tells. */
+/** Returns the details of a google.rpc.Status after it has checked their form. */
 // biome-ignore lint/suspicious/noExplicitAny: tests read what came over the wire
 function errorOf({ status, body }: A2aAnswer): any {
   const { error } = body as unknown as { error: { code: number; status: string; message: string; details: never[] } }
@@ -55,8 +55,8 @@ describe('HTTP_JSON-URL-001 every unary operation has its path', () => {
       expect(sent.status).toBe(200)
       const { task } = sent.body as unknown as { task: { id: string; contextId: string; artifacts: object[] } }
       expect(task.artifacts).toMatchObject([{ parts: [{ text: 'heard: hello' }] }])
-      const found = await rest('GET', `/tasks/${task.id}?historyLength=0`, { at })
-      expect(found.body).toEqual(task)
+      const foundTask = await rest('GET', `/tasks/${task.id}?historyLength=0`, { at })
+      expect(foundTask.body).toEqual(task)
       const listed = await rest('GET', `/tasks?contextId=${task.contextId}&pageSize=1&includeArtifacts=true`, { at })
       expect(listed.body).toMatchObject({ tasks: [{ id: task.id }], nextPageToken: '', pageSize: 1, totalSize: 1 })
     }

@@ -1,4 +1,4 @@
-import type { Store } from '@postern/core'
+import type { Store } from '@postern/pipeline'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { A2aTestGateway } from '../setup/gateway.ts'
 import { openA2aGateway } from '../setup/gateway.ts'
@@ -7,7 +7,7 @@ let gateway: A2aTestGateway
 let bob: string
 const steps: string[] = []
 
-/** The store, with every call written down by its name; answers that are looked into show in what is called next. */
+/** Returns the store with a log of its calls by name. The content of the results shows in the next calls. */
 function watchSteps(store: Store): Store {
   return new Proxy(store, {
     get(target, name: keyof Store) {
@@ -46,8 +46,8 @@ const operations = {
 } as const
 
 /**
- * Time itself is no test on a machine that others use, too. But both ways are the same steps: one look for a key that is
- * not there, owner and id together.
+ * Time cannot be tested on a machine that others use too. But both cases run the same steps: one look-up of a key that does not exist, of owner
+ * and id together.
  */
 test.each(Object.entries(operations))(
   'A2A-T02 %s takes the same steps for the task of another caller as for no task',

@@ -10,11 +10,11 @@ let gateway: A2aTestGateway
 let port: number
 let close: () => Promise<void>
 
-/** A server as the gateway has it, but less patient. */
+/** The server is configured like the gateway's, but with shorter timeouts. */
 beforeAll(async () => {
   gateway = await openA2aGateway()
   const options = { requestTimeout: 300, headersTimeout: 300, connectionsCheckingInterval: 50 }
-  const server = createServer(options, getRequestListener(gateway.channel.routes.fetch))
+  const server = createServer(options, getRequestListener(gateway.channel.endpoint.routes.fetch))
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   port = (server.address() as AddressInfo).port
   close = () =>
@@ -42,7 +42,7 @@ function head(length: number): string {
   return `${lines.join('\r\n')}\r\n\r\n`
 }
 
-/** Everything the server says until it closes the connection. */
+/** Returns all data that the server sends until it closes the connection. */
 function converse(speak: (socket: Socket) => void): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => speak(socket))

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { negotiateExtensions } from '../../src/endpoint/call.ts'
+import { negotiateExtensions } from '../../src/endpoint/extensions.ts'
 import type { A2aTestGateway } from '../setup/gateway.ts'
 import { openA2aGateway } from '../setup/gateway.ts'
 

@@ -1,8 +1,8 @@
 import { verifyAgentCardSignature } from '@a2a-js/sdk'
-import type { AgentProfile } from '@postern/core'
+import { canonicalizeJson } from '@postern/message'
+import type { AgentProfile } from '@postern/pipeline'
 import { createLocalJWKSet, flattenedVerify } from 'jose'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { toCanonicalJson } from '../../src/endpoint/call.ts'
 import { createOwnKeyRing, retiredKeyMs } from '../../src/keys/own-keys.ts'
 import type { A2aTestGateway } from '../setup/gateway.ts'
 import { openA2aGateway } from '../setup/gateway.ts'
@@ -21,7 +21,7 @@ async function readJson(path: string) {
   return JSON.parse((await gateway.request(path)).text)
 }
 
-/** By the book, with nothing of ours but the canonical form (RFC 7515 App. F, A2A §8.4.3). */
+/** Verifies a card as specified, with our canonical form as the only code of ours (RFC 7515 App. F, A2A §8.4.3). */
 async function verifyServed(
   card: { signatures: { protected: string; signature: string }[] },
   keys: { keys: object[] },
@@ -29,7 +29,7 @@ async function verifyServed(
   const { signatures, ...rest } = card
   const [signed] = signatures
   if (!signed) throw new Error('not signed')
-  const payload = Buffer.from(toCanonicalJson(rest)).toString('base64url')
+  const payload = Buffer.from(canonicalizeJson(rest)).toString('base64url')
   return flattenedVerify({ ...signed, payload }, createLocalJWKSet(keys as never))
 }
 
@@ -57,7 +57,7 @@ test.each([root, `${root}?A2A-Version=1.0`])('the official verifier takes %s', a
   expect(card.name).toBe('Büro 旅😀 ﬁ')
   expect(card.description.at(-1)).toBe('\ufffd')
   const verify = verifyAgentCardSignature(async () => keys[0])
-  // It reports what it refuses.
+  // The verifier logs the cards that it rejects.
   const told = vi.spyOn(console, 'debug').mockImplementation(() => undefined)
   await verify(card)
   await expect(verify({ ...card, name: 'Evil' })).rejects.toThrow()
@@ -82,16 +82,24 @@ test('published keys hold no secret', async () => {
 test('the gateway signs a card once, until its key changes, and publishes the old key for a while longer', async () => {
   const first = await gateway.request(root)
   expect((await gateway.request(root)).text).toBe(first.text)
-  const [rotated] = (await gateway.channel.rotateKeys?.()) ?? []
+  const [rotated] = (await gateway.channel.keys?.rotate?.()) ?? []
   const second = await gateway.request(root)
   expect(second.headers.get('etag')).not.toBe(first.headers.get('etag'))
   const kids = async () => (await readJson(keySet)).keys.map(({ kid }: { kid: string }) => kid)
   expect(await kids()).toEqual([rotated?.id, expect.any(String)])
   await verifyServed(JSON.parse(first.text), await readJson(keySet))
   await verifyServed(JSON.parse(second.text), await readJson(keySet))
-  expect((await gateway.channel.publishedKeys()).map(({ id }) => id)).toEqual(await kids())
-  gateway.platform.advance(retiredKeyMs)
+  expect((await gateway.channel.keys?.list())?.map(({ id }) => id)).toEqual(await kids())
+  gateway.system.advance(retiredKeyMs)
   expect(await kids()).toEqual([rotated?.id])
+})
+
+test('a rotation that revokes takes the old keys out of the key set at once, and the next one keeps its key', async () => {
+  const kids = async () => (await readJson(keySet)).keys.map(({ kid }: { kid: string }) => kid)
+  const [revoking] = (await gateway.channel.keys?.rotate?.(undefined, { isRevoking: true })) ?? []
+  expect(await kids()).toEqual([revoking?.id])
+  const [next] = (await gateway.channel.keys?.rotate?.()) ?? []
+  expect(await kids()).toEqual([next?.id, revoking?.id])
 })
 
 test('a card is signed anew when what it says of its agent changes', async () => {
@@ -107,7 +115,7 @@ test('a card is signed anew when what it says of its agent changes', async () =>
 
 test('a reader of the keys never makes one, however many read during its making', async () => {
   const readers = () => Array.from({ length: 5 }, () => gateway.request(keySet))
-  await Promise.all([...readers(), gateway.channel.rotateKeys?.(), ...readers()])
+  await Promise.all([...readers(), gateway.channel.keys?.rotate?.(), ...readers()])
   const other = createOwnKeyRing(gateway.gateway)
   await Promise.all([other.current(), other.published(), other.current()])
   expect(await other.published()).toHaveLength(2)
@@ -137,7 +145,8 @@ describe('A2A-A19 the extended card', () => {
   })
 
   test('is only for callers with a credential', async () => {
-    const open = await openA2aGateway({ works: false, config: { auth: { anonymous: true } } })
+    const config = { auth: { anonymous: true }, capabilities: { extended_card: true } }
+    const open = await openA2aGateway({ works: false, config })
     const { status, headers } = await open.rpc('GetExtendedAgentCard', {}, { token: null })
     expect([status, headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="agents.test"'])
     await open.close()

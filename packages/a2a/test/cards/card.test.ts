@@ -1,6 +1,6 @@
+import { canonicalizeJson } from '@postern/message'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { renderAgentCard } from '../../src/cards/card.ts'
-import { toCanonicalJson } from '../../src/endpoint/call.ts'
 import { a2aConfigSchema } from '../../src/index.ts'
 import type { A2aTestGateway } from '../setup/gateway.ts'
 import { echoAgent, openA2aGateway } from '../setup/gateway.ts'
@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-/** Everything in the card that one reading of the rules would drop or write otherwise. */
+/** Finds all members of the card that one reading of the rules would drop or write differently. */
 function findDroppable(value: unknown, at = ''): string[] {
   if (value === false || value === null || value === '') return [at]
   if (typeof value === 'string') return value.isWellFormed() && !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(value) ? [] : [at]
@@ -100,14 +100,14 @@ describe('every card reads the same by every rule of canonicalization', () => {
           ? undefined
           : value,
       )
-      expect(toCanonicalJson(dropped)).toBe(toCanonicalJson(JSON.parse(text)))
+      expect(canonicalizeJson(dropped)).toBe(canonicalizeJson(JSON.parse(text)))
     },
   )
 })
 
 describe('a caller that names no version, or 0.3, gets a card of both', () => {
   test.each([[{}], [{ 'a2a-version': '0.3' }], [{ 'a2a-version': '' }]])('%j', async (headers: object) => {
-    const of = async (named: object) => JSON.parse((await gateway.request(root, { headers: { ...named } })).text)
+    const of = async (headers: object) => JSON.parse((await gateway.request(root, { headers: { ...headers } })).text)
     const { signatures: _, ...own } = await of({ 'a2a-version': '1.0' })
     const { signatures, ...mixed } = await of(headers)
     expect(mixed).toMatchObject(own)
@@ -184,6 +184,16 @@ test('capabilities are the ones that are on', () => {
   const auth = { api_keys: [{ name: 'ci', sha256: '0'.repeat(64) }] }
   expect(cardOf({ auth })).toHaveProperty('capabilities.extendedAgentCard', true)
   expect(cardOf({ auth, capabilities: { extended_card: false } })).not.toHaveProperty('capabilities.extendedAgentCard')
+})
+
+test('a card that callers may use without a credential names no extended card, unless the operator wants one', () => {
+  const agent = { name: 'echo', displayName: 'Echo', description: 'x', version: '1' }
+  const auth = { anonymous: true, api_keys: [{ name: 'ci', sha256: '0'.repeat(64) }] }
+  const cardOf = (config: object) =>
+    renderAgentCard({ agent, endpoint: 'https://agents.test/a2a' }, a2aConfigSchema.parse({ auth, ...config }))
+  expect(cardOf({})).not.toHaveProperty('capabilities.extendedAgentCard')
+  const wanted = { capabilities: { extended_card: true } }
+  expect(cardOf(wanted)).toHaveProperty('capabilities.extendedAgentCard', true)
 })
 
 test('A2A-C01 a forged Host changes nothing', async () => {

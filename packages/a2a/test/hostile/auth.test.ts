@@ -1,12 +1,13 @@
 import { hash } from 'node:crypto'
-import { Unavailable } from '@postern/core'
+import { Unavailable } from '@postern/message'
 import { calculateJwkThumbprint, importJWK, SignJWT } from 'jose'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { openChallenger } from '../../src/auth/schemes.ts'
 import { a2aConfigSchema } from '../../src/config.ts'
 import { listenerKeyOf } from '../../src/endpoint/call.ts'
 import type { OwnIssuer } from '../../src/keys/own-keys.ts'
 import type { VerifyCaller } from '../../src/verify.ts'
-import { createVerifyCaller, openChallenger } from '../../src/verify.ts'
+import { createVerifyCaller } from '../../src/verify.ts'
 import type { A2aTestGateway } from '../setup/gateway.ts'
 import { openA2aGateway } from '../setup/gateway.ts'
 import { makeIssuerKey } from '../setup/issuer.ts'
@@ -17,12 +18,12 @@ beforeEach(async () => {
 })
 afterEach(() => gateway.close())
 
-const place = { domain: 'example.org', origin: 'https://gw.example.org' }
+const addresses = { domain: 'example.org', origin: 'https://gw.example.org' }
 
 function open(auth: object, own?: OwnIssuer, store = gateway.store): VerifyCaller {
   const config = a2aConfigSchema.parse({ auth })
-  const { platform } = gateway
-  return createVerifyCaller(config, { platform, store, agents: place }, openChallenger(config, place.domain), own)
+  const { system } = gateway
+  return createVerifyCaller(config, { system, store, agents: addresses }, openChallenger(config, addresses.domain), own)
 }
 
 const visit = (headers: Record<string, string>) => ({
@@ -31,17 +32,17 @@ const visit = (headers: Record<string, string>) => ({
   url: 'http://127.0.0.1/a2a',
 })
 
-/** The test's issuer under another name. */
-const named = (issuer: string, more: object = {}) => {
+/** Describes the test's issuer under another name. */
+const describeIssuer = (issuer: string, overrides: object = {}) => {
   const { jwks, audience } = gateway.issuer
-  return { issuer, jwks, audience, ...more }
+  return { issuer, jwks, audience, ...overrides }
 }
 
 describe('nobody gets the address of an agent of ours', () => {
   test.each(['https://example.org', 'https://example.org:8443/realm', 'http://EXAMPLE.org/realm'])(
     'from the issuer %s, which is at their domain',
     async issuer => {
-      const verifyCaller = open({ issuers: [named(issuer)] })
+      const verifyCaller = open({ issuers: [describeIssuer(issuer)] })
       const authorization = `Bearer ${await gateway.issuer.sign({ iss: issuer, sub: 'echo' })}`
       const { address } = await verifyCaller(visit({ authorization }))
       expect(address).toMatch(/^@echo~[0-9a-f]{12}@example\.org$/)
@@ -56,10 +57,23 @@ describe('nobody gets the address of an agent of ours', () => {
   })
 })
 
+test('two trusted issuers of one host never give two people the same address', async () => {
+  const [first, second, other] = ['https://id.test/one', 'https://id.test/two', 'https://alone.test']
+  const verifyCaller = open({ issuers: [describeIssuer(first), describeIssuer(second), describeIssuer(other)] })
+  const addressOf = async (iss: string) => {
+    const authorization = `Bearer ${await gateway.issuer.sign({ iss, sub: 'bob' })}`
+    return (await verifyCaller(visit({ authorization }))).address
+  }
+  const [one, two] = [await addressOf(first), await addressOf(second)]
+  for (const address of [one, two]) expect(address).toMatch(/^@bob~[0-9a-f]{12}@id\.test$/)
+  expect(one).not.toBe(two)
+  expect(await addressOf(other)).toBe('@bob@alone.test')
+})
+
 test('owners of one name differ by issuer, kind of claim and kind of credential', async () => {
   const [first, second] = ['https://a.test', 'https://a.test/x']
   const verifyCaller = open({
-    issuers: [named(first), named(second)],
+    issuers: [describeIssuer(first), describeIssuer(second)],
     api_keys: [{ name: 'echo', sha256: hash('sha256', 'key') }],
   })
   const ownerOf = async (claims: object) => {
@@ -93,7 +107,7 @@ test('when a key goes during the check of a token, the gateway checks the token 
       return key
     },
   }
-  const config = a2aConfigSchema.parse({ auth: { issuers: [named('https://own.test')] } }).auth.issuers[0]
+  const config = a2aConfigSchema.parse({ auth: { issuers: [describeIssuer('https://own.test')] } }).auth.issuers[0]
   const verifyCaller = open({}, { config: config as OwnIssuer['config'], keys })
   const token = await gateway.issuer.sign({ iss: 'https://own.test' }, {}, { kid, publicJwk, privateKey })
   await verifyCaller(visit({ authorization: `Bearer ${token}` }))
@@ -102,22 +116,22 @@ test('when a key goes during the check of a token, the gateway checks the token 
   expect(looked).toBe(2)
 })
 
-/** After so many microtasks: sooner than any signature is verified. */
+/** Waits for a number of microtasks, which is shorter than the verification of any signature. */
 async function later(count: number): Promise<void> {
   for (let at = 0; at < count; at += 1) await undefined
 }
 
 test('A2A-A18 a bound token for one use survives a proof that the caller has to make again', async () => {
   const issuer = 'https://id.test'
-  const verifyCaller = open({ issuers: [named(issuer, { single_use: true })], dpop_nonce: true })
+  const verifyCaller = open({ issuers: [describeIssuer(issuer, { single_use: true })], dpop_nonce: true })
   const holder = await makeIssuerKey('holder')
   const jkt = await calculateJwkThumbprint(holder.publicJwk)
   const token = await gateway.issuer.sign({ iss: issuer, jti: 'once', cnf: { jkt } })
   const { kid: _kid, alg: _alg, use: _use, ...jwk } = holder.publicJwk
   const attempt = async (nonce?: string) => {
-    const iat = Math.floor(gateway.platform.now() / 1000)
+    const iat = Math.floor(gateway.system.now() / 1000)
     const ath = hash('sha256', token, 'base64url')
-    const claims = { jti: `p-${nonce}-${Math.random()}`, htm: 'POST', htu: `${place.origin}/a2a`, iat, ath, nonce }
+    const claims = { jti: `p-${nonce}-${Math.random()}`, htm: 'POST', htu: `${addresses.origin}/a2a`, iat, ath, nonce }
     const dpop = await new SignJWT(claims)
       .setProtectedHeader({ typ: 'dpop+jwt', alg: 'ES256', jwk })
       .sign(holder.privateKey)
@@ -139,22 +153,28 @@ describe('A2A-A18 a single use counts once', () => {
       cnf: { jkt: await calculateJwkThumbprint(holder.publicJwk) },
     })
     const { kid: _kid, alg: _alg, use: _use, ...jwk } = holder.publicJwk
-    const iat = Math.floor(gateway.platform.now() / 1000)
-    const claims = { jti: 'p', htm: 'POST', htu: `${place.origin}/a2a`, iat, ath: hash('sha256', token, 'base64url') }
+    const iat = Math.floor(gateway.system.now() / 1000)
+    const claims = {
+      jti: 'p',
+      htm: 'POST',
+      htu: `${addresses.origin}/a2a`,
+      iat,
+      ath: hash('sha256', token, 'base64url'),
+    }
     const header = { typ: 'dpop+jwt', alg: 'ES256', jwk }
     const dpop = await new SignJWT(claims).setProtectedHeader(header).sign(holder.privateKey)
     return visit({ authorization: `DPoP ${token}`, dpop })
   }
 
   test('a proof in every process on the same data, and after a restart', async () => {
-    const [first, second] = [open({ issuers: [named(issuer)] }), open({ issuers: [named(issuer)] })]
+    const [first, second] = [open({ issuers: [describeIssuer(issuer)] }), open({ issuers: [describeIssuer(issuer)] })]
     const replayed = await proveOnce()
     expect((await first(replayed)).subject).toBe('alice')
     await expect(second(replayed)).rejects.toThrow('DPoP proof was used before')
   })
 
   test('a token works once in all processes, also when all check it at the same time', async () => {
-    const endpoints = [1, 2, 3].map(() => open({ issuers: [named(issuer, { single_use: true })] }))
+    const endpoints = [1, 2, 3].map(() => open({ issuers: [describeIssuer(issuer, { single_use: true })] }))
     const bearer = visit({ authorization: `Bearer ${await gateway.issuer.sign({ iss: issuer, jti: 'b' })}` })
     const entered = await Promise.allSettled(endpoints.map(async verifyCaller => verifyCaller(bearer)))
     expect(entered.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected', 'rejected'])
@@ -173,7 +193,7 @@ describe('A2A-A18 a single use counts once', () => {
         return gateway.store.consumeOnce(key, until)
       },
     }
-    const verifyCaller = open({ issuers: [named(issuer, { single_use: true })] }, undefined, store)
+    const verifyCaller = open({ issuers: [describeIssuer(issuer, { single_use: true })] }, undefined, store)
     const bearer = visit({ authorization: `Bearer ${await gateway.issuer.sign({ iss: issuer, jti: 'c' })}` })
     await expect(verifyCaller(bearer)).rejects.toThrow(Unavailable)
     isFull = false

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Agent } from '@postern/core'
+import type { Agent } from '@postern/pipeline'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { A2aTestGateway } from '../setup/gateway.ts'
 import { openA2aGateway } from '../setup/gateway.ts'
 import { openStream } from '../setup/sse.ts'
 
-/** Says two pieces, asks back once, and then answers. */
+/** An agent that sends two pieces, asks one question, and then answers. */
 const talker: Agent = {
   async *handle({ parts }, { signal }) {
     const text = parts.map(part => (part.kind === 'text' ? part.content : '')).join('')
@@ -29,9 +29,9 @@ const terminal = /COMPLETED|FAILED|CANCELED|REJECTED/
 const stateOf = (event: any): string | undefined => (event.task ?? event.statusUpdate)?.status.state
 
 let unique = 0
-const messageOf = (text: string, more: object = {}) => {
+const messageOf = (text: string, overrides: object = {}) => {
   unique += 1
-  return { message: { messageId: `race-${unique}`, role: 'ROLE_USER', parts: [{ text }], ...more } }
+  return { message: { messageId: `race-${unique}`, role: 'ROLE_USER', parts: [{ text }], ...overrides } }
 }
 
 test('cancels against answers: one end, which every stream, the cancel and the task agree on', async () => {
@@ -44,9 +44,9 @@ test('cancels against answers: one end, which every stream, the cancel and the t
     const other = await openStream(gateway, 'SubscribeToTask', { id })
     await delay(Math.random() * 20)
     const cancels = await Promise.all([gateway.rpc('CancelTask', { id }), gateway.rpc('CancelTask', { id })])
-    const events = [first, ...(await sender.rest())]
+    const events = [first, ...(await sender.events())]
     const seen =
-      other.status === 200 && other.headers.get('content-type') === 'text/event-stream' ? await other.rest() : []
+      other.status === 200 && other.headers.get('content-type') === 'text/event-stream' ? await other.events() : []
     const { state } = (await gateway.rpc('GetTask', { id })).body.result.status
     const ends = events.map(stateOf).filter(each => each && terminal.test(each))
     const won = cancels.filter(({ body }) => body.result).length

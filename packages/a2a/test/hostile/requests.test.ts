@@ -1,4 +1,5 @@
-import type { Agent, NormalizedMessage } from '@postern/core'
+import type { NormalizedMessage } from '@postern/message'
+import type { Agent } from '@postern/pipeline'
 import { afterEach, describe, expect, test } from 'vitest'
 import { createRing } from '../../src/streams/feed-state.ts'
 import type { A2aTestGateway, A2aTestGatewayOptions } from '../setup/gateway.ts'
@@ -146,7 +147,7 @@ test.each(['/a2a', '/a2a/rest'])(
         body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'GetTask', params: { id } }),
       }
       const init = path === '/a2a' ? rpc : { headers }
-      return gateway.channel.routes.request(path === '/a2a' ? path : `${path}/tasks/${id}`, init)
+      return gateway.channel.endpoint.routes.request(path === '/a2a' ? path : `${path}/tasks/${id}`, init)
     }
     const taken: Response[] = []
     for (let at = 0; at < 20; at += 1) taken.push(await ask())

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:http2'
 import { status } from '@grpc/grpc-js'
-import type { Agent } from '@postern/core'
+import type { Agent } from '@postern/pipeline'
 import { expect, test } from 'vitest'
 import { EventStream, renderSse, writePlainEvent } from '../../src/streams/sse.ts'
 import { openA2aGateway } from '../setup/gateway.ts'
@@ -13,12 +13,12 @@ const large: Agent = { handle: () => ({ parts: [says('x'.repeat(2 * 1024 * 1024)
 
 test('A2A-S04 one large event is no reason to drop a gRPC client that reads', async () => {
   const gateway = await openA2aGateway({ agents: { large }, config: { grpc: { port: 0 } } })
-  const listening = await gateway.channel.listen?.()
+  const listening = await gateway.channel.endpoint.listen?.()
   const client = openGrpcClient(listening?.port ?? 0)
   const metadata = { authorization: `Bearer ${gateway.token}`, 'a2a-version': '1.0' }
   const part = { content: { $case: 'text', value: 'x' }, metadata: undefined, filename: '', mediaType: '' }
-  const rest = { contextId: '', taskId: '', metadata: undefined, extensions: [], referenceTaskIds: [] }
-  const request = { tenant: '', message: { messageId: 'm', role: 1, parts: [part], ...rest } }
+  const emptyMembers = { contextId: '', taskId: '', metadata: undefined, extensions: [], referenceTaskIds: [] }
+  const request = { tenant: '', message: { messageId: 'm', role: 1, parts: [part], ...emptyMembers } }
   const { messages, status: ended } = await client.call('sendStreamingMessage', request, { metadata })
   expect(ended.code).toBe(status.OK)
   expect(messages.length).toBeGreaterThan(1)
@@ -31,7 +31,7 @@ test.each(['rpc', 'rest'] as const)('A2A-S04 nor one of %s', async binding => {
   const gateway = await openA2aGateway({ agents: { large } })
   const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }] }
   const stream = await openStream(gateway, 'SendStreamingMessage', { message }, { binding })
-  const events = await stream.rest()
+  const events = await stream.events()
   expect(events.at(-1).statusUpdate.status.state).toBe('TASK_STATE_COMPLETED')
   await gateway.close()
 })
@@ -56,13 +56,13 @@ test('A2A-S06 the pieces of a large event stay together, however eagerly the cli
   }
   const reader = renderSse(stream, format).getReader()
   const reads = await Promise.all(Array.from({ length: 40 }, () => reader.read()))
-  const whole = reads.map(({ value }) => Buffer.from(value ?? []).toString()).join('')
-  expect(whole).toBe(events.map(event => `data: <${JSON.stringify(event)}>\n\n`).join(''))
+  const joinedText = reads.map(({ value }) => Buffer.from(value ?? []).toString()).join('')
+  expect(joinedText).toBe(events.map(event => `data: <${JSON.stringify(event)}>\n\n`).join(''))
 })
 
 test('A2A-A01 over gRPC the gateway refuses a stranger before it reads the message', async () => {
   const gateway = await openA2aGateway({ config: { grpc: { port: 0 } } })
-  const listening = await gateway.channel.listen?.()
+  const listening = await gateway.channel.endpoint.listen?.()
   const session = connect(`http://127.0.0.1:${listening?.port}`)
   const request = session.request({
     ':method': 'POST',
@@ -77,7 +77,7 @@ test('A2A-A01 over gRPC the gateway refuses a stranger before it reads the messa
   request.write(Buffer.concat([length, Buffer.alloc(1_000_000)]))
   const [headers] = await once(request, 'response')
   expect(headers['grpc-status']).toBe(String(status.UNAUTHENTICATED))
-  // Flow control has let in one window, and no more.
+  // Flow control has admitted only one window.
   expect(request.writableLength).toBeGreaterThan(0)
   expect(gateway.refused.at(-1)?.code).toBe('unsigned')
   session.destroy()

@@ -1,4 +1,4 @@
-import type { Agent, AgentChunk } from '@postern/core'
+import type { Agent, AgentChunk } from '@postern/pipeline'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { A2aTestGateway } from '../setup/gateway.ts'
 import { joinTextParts, openA2aGateway } from '../setup/gateway.ts'
@@ -6,7 +6,7 @@ import { openStream } from '../setup/sse.ts'
 
 const say = (content: string) => ({ kind: 'text', mime: 'text/plain', content }) as const
 
-/** Two messages in one task: the first is answered when the second waits, the second when the test says so. */
+/** There are two messages in one task. The first is answered when the second waits, and the second when the test releases it. */
 let second: PromiseWithResolvers<void>
 let first: PromiseWithResolvers<void>
 
@@ -29,6 +29,18 @@ const scripts: Readonly<Record<string, (signal: AbortSignal) => AsyncIterable<Ag
     yield say('so far')
     yield { status: 'input_required', parts: [say('Go on?')] }
   },
+  async *sections() {
+    const kitchen = { id: 'x', name: 'kitchen' }
+    const travel = { id: 'y', name: 'travel' }
+    yield { parts: [{ ...say('Tea is '), section: kitchen }] }
+    yield {
+      parts: [
+        { ...say('ready.'), section: kitchen },
+        { ...say('The bus leaves at 9.'), section: travel },
+      ],
+    }
+    yield { parts: [say('Anything '), say('else?')] }
+  },
   async *hangs(signal) {
     yield say('half')
     await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
@@ -49,9 +61,9 @@ beforeEach(async () => {
 })
 afterEach(() => gateway.close())
 
-const stream = (text: string, more: object = {}) => {
+const stream = (text: string, overrides: object = {}) => {
   unique += 1
-  const message = { messageId: `a-${unique}`, role: 'ROLE_USER', parts: [{ text }], ...more }
+  const message = { messageId: `a-${unique}`, role: 'ROLE_USER', parts: [{ text }], ...overrides }
   return openStream(gateway, 'SendStreamingMessage', { message })
 }
 const readTask = async (id: string) => (await gateway.rpc('GetTask', { id, historyLength: 0 })).body.result
@@ -63,7 +75,7 @@ interface WireArtifact {
 const shown = (artifacts: readonly WireArtifact[] = []) =>
   artifacts.map(({ artifactId, parts }) => [artifactId, parts.map(({ text }) => text).join('')])
 
-/** What a client has put together of the artifacts it was told. */
+/** Joins the artifacts of a stream as a client does. */
 // biome-ignore lint/suspicious/noExplicitAny: tests read what came over the wire
 function gather(events: readonly any[]): readonly (readonly string[])[] {
   const told = new Map<string, string>(shown(events[0].task?.artifacts) as [string, string][])
@@ -117,8 +129,8 @@ describe('two messages that go on with one task', () => {
     first.resolve()
     const begun = [await one.next()]
     second.resolve()
-    const events = [...begun.map(event => event?.data), ...(await one.rest())]
-    await two.rest()
+    const events = [...begun.map(event => event?.data), ...(await one.events())]
+    await two.events()
     expect(events.at(-1).statusUpdate.status.state).toBe('TASK_STATE_COMPLETED')
     expect(gather(events)).toEqual(shown((await readTask(asked.id)).artifacts))
   })
@@ -129,13 +141,13 @@ describe('an artifact in a stream is one of the task', () => {
     ['throws', 'TASK_STATE_FAILED', 'half of it'],
     ['asks', 'TASK_STATE_INPUT_REQUIRED', 'so far'],
   ])('when the agent %s after it', async (script, state, text) => {
-    const events = await (await stream(script)).rest()
+    const events = await (await stream(script)).events()
     const told = gather(events)
     expect(told.map(([, words]) => words)).toEqual([text])
     const task = await readTask(events[0].task.id)
     expect(task.status.state).toBe(state)
     expect(shown(task.artifacts)).toEqual(told)
-    expect(events.filter(event => event.artifactUpdate?.lastChunk)).toHaveLength(1)
+    expect(events.filter(event => event.artifactUpdate?.lastChunk).length).toBeLessThan(2)
   })
 
   test('also when its caller cancels the task afterwards', async () => {
@@ -144,16 +156,62 @@ describe('an artifact in a stream is one of the task', () => {
     const { id } = began?.data.task ?? {}
     const events = [began?.data]
     while (!events.at(-1)?.artifactUpdate) events.push((await open.next())?.data)
-    await gateway.rpc('CancelTask', { id })
-    events.push(...(await open.rest()))
+    const canceled = (await gateway.rpc('CancelTask', { id })).body.result
+    events.push(...(await open.events()))
     const told = gather(events)
     expect(told.map(([, words]) => words)).toEqual(['half'])
-    await expect.poll(async () => shown((await readTask(id)).artifacts)).toEqual(told)
-    expect((await readTask(id)).status.state).toBe('TASK_STATE_CANCELED')
+    expect(canceled.status.state).toBe('TASK_STATE_CANCELED')
+    expect(shown(canceled.artifacts)).toEqual(told)
+    expect(shown((await readTask(id)).artifacts)).toEqual(told)
   })
 })
 
-test('a question keeps the words before it, and comes whole', async () => {
+test('the sections of an answer are artifacts with their names, streamed and in the task', async () => {
+  const namesOf = (artifacts: readonly { name?: string; parts: readonly { text: string }[] }[]) =>
+    artifacts.map(({ name, parts }) => [name, parts.map(({ text }) => text)])
+  const { task } = (await gateway.say('sections')).body.result
+  expect(namesOf(task.artifacts)).toEqual([
+    ['kitchen', ['Tea is ready.']],
+    ['travel', ['The bus leaves at 9.']],
+    [undefined, ['Anything ', 'else?']],
+  ])
+  const events = await (await stream('sections')).events()
+  const streamed = await readTask(events[0].task.id)
+  expect(gather(events)).toEqual(shown(streamed.artifacts))
+  expect(new Set(streamed.artifacts.map(({ artifactId }: WireArtifact) => artifactId)).size).toBe(3)
+})
+
+test('a question is a status message, and the words streamed before it are an artifact alone', async () => {
   const { task } = (await gateway.say('asks')).body.result
-  expect(task.status.message.parts.map(({ text }: { text: string }) => text)).toEqual(['so far', 'Go on?'])
+  expect(task.status.message.parts.map(({ text }: { text: string }) => text)).toEqual(['Go on?'])
+  expect(shown(task.artifacts).map(([, text]) => text)).toEqual(['so far'])
+})
+
+describe('a completed answer is an artifact alone (A2A §3.7)', () => {
+  // biome-ignore lint/suspicious/noExplicitAny: tests read what came over the wire
+  const textsOf = (value: any): readonly string[] => JSON.stringify(value).match(/(?<="text":")[^"]*/g) ?? []
+
+  test('in the answer to SendMessage, also where the caller wants history', async () => {
+    const { task } = (await gateway.say('plain', {}, { configuration: { historyLength: 10 } })).body.result
+    expect(task.status).toEqual({ state: 'TASK_STATE_COMPLETED', timestamp: expect.any(String) })
+    expect(textsOf(task)).toEqual(['?', 'plain'])
+  })
+
+  test('at the end of a stream', async () => {
+    first.resolve()
+    const events = await (await stream('first')).events()
+    expect(events.at(-1).statusUpdate.status).toEqual({
+      state: 'TASK_STATE_COMPLETED',
+      timestamp: expect.any(String),
+    })
+    expect(textsOf(events).filter(text => text !== '')).toEqual(['one ', 'and a half'])
+  })
+
+  test('a question before it stays in the history, without what an artifact has', async () => {
+    const asked = (await gateway.say('asks')).body.result.task
+    await gateway.say('plain', { taskId: asked.id })
+    const { history, artifacts } = (await gateway.rpc('GetTask', { id: asked.id })).body.result
+    expect(history.flatMap(textsOf)).toEqual(['asks', 'Go on?', 'plain'])
+    expect(shown(artifacts).map(([, text]) => text)).toEqual(['so far', '?'])
+  })
 })

@@ -18,7 +18,7 @@ afterAll(() => gateway.close())
 
 test.each(cases)('fixtures/a2a/%s', async folder => {
   const read = (name: string) => readFileSync(new URL(`${folder}/${name}`, root), 'utf8')
-  // Every case is a conversation of its own.
+  // Each case is a separate conversation.
   const token = await gateway.issuer.sign({ sub: folder })
   const before = gateway.heard.length
   const { body } = await gateway.post(read('request.json'), { token })

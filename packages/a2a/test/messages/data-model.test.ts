@@ -1,5 +1,5 @@
 import { StreamResponse, Task } from '@a2a-js/sdk'
-import type { Agent } from '@postern/core'
+import type { Agent } from '@postern/pipeline'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { A2aTestGateway } from '../setup/gateway.ts'
 import { joinTextParts, openA2aGateway } from '../setup/gateway.ts'
@@ -7,7 +7,7 @@ import { openStream } from '../setup/sse.ts'
 
 const data_base64 = Buffer.from('{"key":"value","count":42}').toString('base64')
 
-/** Answers with every kind of content, or asks. */
+/** An agent that answers with every kind of content, or asks a question. */
 const agent: Agent = {
   async *handle({ parts }) {
     if (joinTextParts(parts) === 'ask')
@@ -28,7 +28,7 @@ afterAll(() => gateway.close())
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Without what ProtoJSON leaves out because it is the default. */
+/** Drops the members that ProtoJSON leaves out because they have the default value. */
 function dropDefaults(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(dropDefaults)
   if (typeof value !== 'object' || value === null) return value
@@ -69,8 +69,9 @@ test('DM-SERIAL-001..004 names are camelCase, enums by name, times in UTC, requi
       if (name !== 'data') collect(member)
     }
   }
-  const task = await showTask('hello')
+  const task = await showTask('ask')
   collect(task)
+  collect(await showTask('hello'))
   expect(names.filter(name => !/^[a-z][A-Za-z]*$/.test(name))).toEqual([])
   expect(task).toMatchObject({
     id: expect.any(String),
@@ -84,7 +85,7 @@ test('DM-SERIAL-001..004 names are camelCase, enums by name, times in UTC, requi
 
 test('DM-TASK-002, DM-MSG-002 every event of a stream is a StreamResponse, nothing lost and nothing unknown', async () => {
   const message = { messageId: 'dm-stream', role: 'ROLE_USER', parts: [{ text: 'hello' }] }
-  const events = await (await openStream(gateway, 'SendStreamingMessage', { message })).rest()
+  const events = await (await openStream(gateway, 'SendStreamingMessage', { message })).events()
   expect(events.length).toBeGreaterThan(4)
   for (const event of events) expect(dropDefaults(StreamResponse.toJSON(StreamResponse.fromJSON(event)))).toEqual(event)
 })

@@ -13,14 +13,12 @@ test('SendMessage waits for the agent and answers with the completed task', asyn
   const { status, body } = await gateway.say('hello')
   expect(status).toBe(200)
   const { task } = body.result
-  expect(task).toMatchObject({
+  expect(task).toEqual({
     id: expect.stringMatching(/^[0-9a-f-]{36}$/),
     contextId: task.id,
     status: { state: 'TASK_STATE_COMPLETED', timestamp: expect.stringMatching(/Z$/) },
-    artifacts: [{ parts: [{ text: 'heard: hello', mediaType: 'text/plain' }] }],
+    artifacts: [{ artifactId: expect.any(String), parts: [{ text: 'heard: hello', mediaType: 'text/plain' }] }],
   })
-  expect(task.status.message).toMatchObject({ role: 'ROLE_AGENT', taskId: task.id, contextId: task.id })
-  expect(task.history).toBeUndefined()
 })
 
 test('CORE-SEND-001 an agent may answer with a bare Message, over both bindings and in 0.3', async () => {
@@ -36,12 +34,12 @@ test('CORE-SEND-001 an agent may answer with a bare Message, over both bindings 
   }
   expect((await brief.say('hello')).body.result).toEqual({ message })
   const said = { messageId: 'bare', role: 'ROLE_USER', parts: [{ text: 'hello' }] }
-  const rest = await brief.request('/a2a/rest/message:send', {
+  const restAnswer = await brief.request('/a2a/rest/message:send', {
     method: 'POST',
     headers: { 'a2a-version': '1.0', 'content-type': 'application/json', authorization: `Bearer ${brief.token}` },
     body: JSON.stringify({ message: said }),
   })
-  expect(rest.body).toEqual({ message })
+  expect(restAnswer.body).toEqual({ message })
   const legacy = {
     message: { kind: 'message', messageId: 'bare-0.3', role: 'user', parts: [{ kind: 'text', text: 'hello' }] },
   }

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { Rejection, TurnAborted, Unavailable, Undeliverable } from '@postern/core'
+import { Rejection, TurnAborted, Unavailable, Undeliverable } from '@postern/message'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { a2aConfigSchema, createAgentCaller } from '../../src/index.ts'
 import { createOwnKeyRing } from '../../src/keys/own-keys.ts'
@@ -50,13 +50,19 @@ describe('a call', () => {
     expect(new Set(ids).size).toBe(3)
   })
 
+  test('leaves out parts that the peer marks as thoughts of its model', async () => {
+    const thought = { text: 'The user wants hours.', metadata: { adk_thought: true } }
+    peer.answerRpc(() => agentMessage(thought, { text: 'Open daily.', metadata: { adk_thought: false } }))
+    expect((await peer.call()).parts).toEqual([text('Open daily.')])
+  })
+
   test('is signed as our agent, for this peer alone, and not for long', async () => {
     await peer.call()
     const token = rpcs()[0]?.headers.authorization?.replace('Bearer ', '') ?? ''
     const payload = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
     expect(payload).toMatchObject({
       iss: 'https://agents.test',
-      sub: 'desk@agents.test',
+      sub: 'desk',
       aud: ['https://peer.test', endpoint],
       scope: expect.stringContaining('a2a:message.send'),
       jti: expect.any(String),
@@ -73,6 +79,12 @@ describe('a call', () => {
     )
     expect((await peer.call()).parts).toEqual([text('now')])
     expect(rpcs()).toHaveLength(3)
+  })
+
+  test('names the caller in the first request, whatever the card says, if the agent always has a credential', async () => {
+    delete peer.card.securityRequirements
+    await peer.call('hello', { credentials: 'always' })
+    expect(rpcs().map(({ headers }) => headers.authorization?.slice(0, 7))).toEqual(['Bearer '])
   })
 
   test('shows the credential that the operator gave for this origin', async () => {
@@ -128,9 +140,9 @@ describe('an answer', () => {
     ['rejected', 'TASK_STATE_REJECTED', {}],
     ['input_required', 'TASK_STATE_INPUT_REQUIRED', {}],
     ['auth_required', 'TASK_STATE_AUTH_REQUIRED', {}],
-  ])('is %s when the task is %s', async (status, state, more) => {
+  ])('is %s when the task is %s', async (status, state, overrides) => {
     const message = { messageId: 'm', role: 'ROLE_AGENT', parts: [{ text: 'done' }] }
-    const { task } = taskWith(state, more)
+    const { task } = taskWith(state, overrides)
     peer.answerRpc(() => ({ task: { ...task, status: { ...task.status, message } } }))
     expect(await peer.call()).toMatchObject({ parts: [text('done')], status, taskId: 't-1', contextId: 'c-1' })
   })
@@ -148,8 +160,8 @@ describe('an answer', () => {
   })
 
   test('tells of tools as tool calls, each once (MN-4.2)', async () => {
-    const event = (type: string, more: object = {}) => ({
-      data: { type, toolCallId: '1', toolName: 'search', input: {}, ...more },
+    const event = (type: string, overrides: object = {}) => ({
+      data: { type, toolCallId: '1', toolName: 'search', input: {}, ...overrides },
     })
     peer.answerRpc(() => agentMessage(event('tool-call'), { text: 'so' }, event('tool-result', { output: 5 })))
     const { parts } = await peer.call()
@@ -173,7 +185,7 @@ describe('an answer', () => {
     const canceled = new Promise<string>(resolve => {
       peer.answerRpc(({ body }) => {
         if (body.method === 'CancelTask') resolve(body.params.id)
-        // Only who has read the first answer knows the task.
+        // Only a client that has read the first answer knows the id of the task.
         if (body.method === 'GetTask') controller.abort(new TurnAborted('canceled'))
         return taskWith('TASK_STATE_WORKING')
       })
@@ -248,9 +260,9 @@ describe('A2A-C09 an answer that is not valid', () => {
     [
       'a redirect',
       { status: 307, headers: { location: 'https://elsewhere.test/' } },
-      'its answer is not valid (it leads elsewhere)',
+      'its answer is not valid (it is 307 at https://peer.test/rpc, a redirect to https://elsewhere.test/ that is not followed)',
     ],
-    ['not found', { status: 404 }, 'it answered with 404'],
+    ['not found', { status: 404 }, 'it answered with 404 at https://peer.test/rpc'],
   ])('%s', async (_, answer, problem) => {
     peer.answerRpc(() => answer)
     await expect(peer.call()).rejects.toMatchObject({
@@ -290,15 +302,22 @@ describe('a streamed answer', () => {
   const stream = (...events: unknown[]) =>
     peer.answerRpc(() => ({ headers, text: `: hello\n\n${events.map(event).join(':\n\n')}` }))
   const ids = { taskId: 't-1', contextId: 'c-1' }
-  const chunk = (content: string, more: object = {}) => ({
-    artifactUpdate: { ...ids, artifact: { artifactId: 'a', parts: [{ text: content }] }, ...more },
+  const chunk = (content: string, overrides: object = {}) => ({
+    artifactUpdate: { ...ids, artifact: { artifactId: 'a', parts: [{ text: content }] }, ...overrides },
   })
+  const file = { artifactUpdate: { ...ids, artifact: { artifactId: 'a', parts: [{ raw: 'AQID' }] }, append: true } }
   const ended = { statusUpdate: { ...ids, status: { state: 'TASK_STATE_COMPLETED' } } }
 
   test('comes together from its chunks', async () => {
     stream(taskWith('TASK_STATE_WORKING'), chunk('one '), chunk('two', { append: true, lastChunk: true }), ended)
     expect(await peer.call()).toMatchObject({ parts: [text('one two')], status: 'completed', taskId: 't-1' })
     expect(rpcs()[0]?.body.method).toBe('SendStreamingMessage')
+  })
+
+  test('may have any number of chunks', async () => {
+    const chunks = Array.from({ length: 1_200 }, () => chunk('x', { append: true }))
+    stream(taskWith('TASK_STATE_WORKING'), ...chunks, ended)
+    expect((await peer.call()).parts).toEqual([text('x'.repeat(1_200))])
   })
 
   test('may be one message, or no stream at all', async () => {
@@ -310,8 +329,8 @@ describe('a streamed answer', () => {
 
   test.each([{}, { append: false }])(
     'has the newest form of an artifact, unless it appends a chunk: %j',
-    async more => {
-      stream(taskWith('TASK_STATE_WORKING'), chunk('one '), chunk('two', more), ended)
+    async overrides => {
+      stream(taskWith('TASK_STATE_WORKING'), chunk('one '), chunk('two', overrides), ended)
       expect((await peer.call()).parts).toEqual([text('two')])
     },
   )
@@ -350,7 +369,7 @@ describe('a streamed answer', () => {
     ],
     [
       'parts without end',
-      [taskWith('TASK_STATE_WORKING'), ...Array.from({ length: 1_200 }, () => chunk('x', { append: true }))],
+      [taskWith('TASK_STATE_WORKING'), ...Array.from({ length: 1_200 }, () => file)],
       'it has too many parts',
     ],
   ])('A2A-C09 %s', async (_, events, problem) => {
@@ -395,15 +414,15 @@ describe('between two gateways', () => {
 
   async function openPair(agent = echoAgent) {
     theirs = await openA2aGateway({ agents: { echo: agent } })
-    const server = await listenOnLoopback(theirs.channel.routes)
+    const server = await listenOnLoopback(theirs.channel.endpoint.routes)
     const ours = await openA2aGateway({ works: false, loopback: { 'agents.test': server.port } })
-    const place = { platform: ours.platform, store: ours.store, origin: 'https://ours.test' }
+    const deps = { system: ours.system, store: ours.store, origin: 'https://ours.test' }
     close = async () => {
       await ours.close()
       await server.close()
       await theirs.close()
     }
-    return createAgentCaller({ ...place, config: a2aConfigSchema.parse({}) })
+    return createAgentCaller({ ...deps, config: a2aConfigSchema.parse({}) })
   }
 
   test('a stranger’s token is not enough; its gateway has to be trusted', async () => {
@@ -417,11 +436,11 @@ describe('between two gateways', () => {
     theirs = await openA2aGateway({
       agents: { echo: echoAgent, helper: { handle: ({ sender }) => `I hear ${sender.address}` } },
     })
-    const server = await listenOnLoopback(theirs.channel.routes)
-    const platform = await openA2aGateway({ works: false, loopback: { 'agents.test': server.port } })
+    const server = await listenOnLoopback(theirs.channel.endpoint.routes)
+    const system = await openA2aGateway({ works: false, loopback: { 'agents.test': server.port } })
     const call = createAgentCaller({
       config: a2aConfigSchema.parse({}),
-      platform: platform.platform,
+      system: system.system,
       store: theirs.store,
       origin: 'https://agents.test',
     })
@@ -430,7 +449,7 @@ describe('between two gateways', () => {
     expect(joinTextParts([...answer.parts])).toBe('I hear @echo@agents.test')
     const { kid } = await createOwnKeyRing(theirs.gateway).current()
     expect(answer.source.signedBy).toBe(kid)
-    await platform.close()
+    await system.close()
     await server.close()
     await theirs.close()
   })

@@ -1,4 +1,4 @@
-import { Rejection, Undeliverable } from '@postern/core'
+import { Rejection, Undeliverable } from '@postern/message'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { dropDefaults } from '../../src/client/cards/verify.ts'
 import { makeIssuerKey } from '../setup/issuer.ts'
@@ -17,16 +17,20 @@ const countOf = (path: string) => peer.asked.filter(request => request.path === 
 
 describe('A2A-C04 a card that is none', () => {
   test.each<[string, object, string]>([
-    ['of 10 MB', { text: `"${'x'.repeat(10_000_000)}"` }, 'Cannot fetch: answer is too large'],
+    ['of 10 MB', { text: `"${'x'.repeat(10_000_000)}"` }, 'Cannot fetch: answer is too large: more than 262144 bytes'],
     ['that is HTML', { text: '<!doctype html>' }, 'Cannot call agent: its card is not JSON as it should be'],
     ['that is an array', { json: [] }, 'Cannot call agent: its card is not an object'],
     ['nested without end', { text: '['.repeat(5_000) }, 'Cannot call agent: its card is not JSON as it should be'],
     [
       'that is elsewhere',
       { status: 302, headers: { location: 'https://elsewhere.test/card' } },
-      'Cannot call agent: its card was answered with 302',
+      'Cannot call agent: its card was answered with 302 at https://peer.test/card, a redirect to https://elsewhere.test/card that is not followed',
     ],
-    ['that is not there', { status: 404 }, 'Cannot call agent: its card was answered with 404'],
+    [
+      'that is not there',
+      { status: 404 },
+      'Cannot call agent: its card was answered with 404 at https://peer.test/card',
+    ],
     [
       'without an interface',
       { json: { name: 'x' } },
@@ -86,6 +90,32 @@ describe('A2A-C05 an interface', () => {
     await expect(client.call(cardUrl, [], { as: 'desk' })).rejects.toThrow('Cannot fetch: address is not public')
   })
 
+  const unversioned = { url: 'https://peer.test/rpc', protocolBinding: 'JSONRPC' }
+  const members03 = { protocolVersion: '0.3.0', url: 'https://peer.test/old', preferredTransport: 'JSONRPC' }
+
+  test.each<[string, object]>([
+    ['no version', {}],
+    ['no version, beside members of 0.3', members03],
+  ])('with %s is one of 1.0, as a2a-python takes it', async (_, overrides) => {
+    peer.card = { ...peer.card, ...overrides, supportedInterfaces: [unversioned] }
+    expect((await peer.call()).status).toBe('completed')
+    expect(peer.asked.at(-1)).toMatchObject({ path: '/rpc', headers: { 'a2a-version': '1.0' } })
+  })
+
+  test('without a version comes after one that names what we speak', async () => {
+    const versioned = { url: 'https://peer.test/named', protocolBinding: 'JSONRPC', protocolVersion: '1.0' }
+    peer.card.supportedInterfaces = [unversioned, versioned]
+    await expect(peer.call()).rejects.toThrow('it answered with 404')
+    expect(peer.asked.at(-1)?.path).toBe('/named')
+  })
+
+  test('comes from the members of 0.3 if we speak no other', async () => {
+    const grpc = { url: 'peer.test:443', protocolBinding: 'GRPC', protocolVersion: '1.0' }
+    peer.card = { ...peer.card, ...members03, supportedInterfaces: [grpc] }
+    await expect(peer.call()).rejects.toThrow('it answered with 404')
+    expect(peer.asked.at(-1)?.path).toBe('/old')
+  })
+
   test('is the first that we speak, with its tenant echoed', async () => {
     peer.card.supportedInterfaces = [
       { url: 'https://peer.test:443', protocolBinding: 'GRPC', protocolVersion: '1.0' },
@@ -107,10 +137,10 @@ describe('A2A-C06 a signed card', () => {
   })
 
   test('signed without its defaults, as some implementations do', async () => {
-    const whole = peer.card
-    peer.card = dropDefaults(whole)
+    const card = peer.card
+    peer.card = dropDefaults(card)
     await peer.sign()
-    peer.card = { ...whole, signatures: peer.card.signatures }
+    peer.card = { ...card, signatures: peer.card.signatures }
     expect((await peer.call()).source.signedBy).toBe('peer-key')
   })
 
@@ -122,10 +152,10 @@ describe('A2A-C06 a signed card', () => {
       { securityRequirements: [{ schemes: { bearer: {} } }] },
     ],
     ['without what is empty, and with what is false', { streaming: false }, { off: false, none: 0 }, {}],
-  ])('signed %s', async (_, streaming, params, more) => {
+  ])('signed %s', async (_, streaming, params, overrides) => {
     const extension = { uri: 'urn:x', description: '', params: { off: false, none: 0, empty: [], text: '' } }
     const { skills, securityRequirements, ...card } = peer.card
-    peer.card = { ...card, ...more, capabilities: { ...streaming, extensions: [{ uri: 'urn:x', params }] } }
+    peer.card = { ...card, ...overrides, capabilities: { ...streaming, extensions: [{ uri: 'urn:x', params }] } }
     await peer.sign()
     const capabilities = { ...streaming, extensions: [extension] }
     peer.card = { ...card, skills, securityRequirements, capabilities, signatures: peer.card.signatures }
@@ -166,13 +196,19 @@ describe('A2A-C06 a signed card', () => {
     [
       'key expired',
       () => {
-        peer.keys = [{ ...peer.key.publicJwk, exp: Math.floor(peer.platform.now() / 1000) - 1 }]
+        peer.keys = [{ ...peer.key.publicJwk, exp: Math.floor(peer.system.now() / 1000) - 1 }]
       },
     ],
     [
       'key for encryption',
       () => {
         peer.keys = [{ ...peer.key.publicJwk, use: 'enc' }]
+      },
+    ],
+    [
+      'half of a character in a member',
+      () => {
+        peer.card.description = '\ud800'
       },
     ],
     [
@@ -227,7 +263,7 @@ describe('A2A-C06 a signed card', () => {
     await peer.call()
     await peer.call()
     expect(countOf('/card')).toBe(1)
-    peer.platform.advance(5 * 60_000)
+    peer.system.advance(5 * 60_000)
     await peer.call()
     expect(countOf('/card')).toBe(2)
   })
@@ -243,6 +279,12 @@ test('A2A-C07 a host that once signed and now does not gets no call until a pers
   await expect(restarted.call(cardUrl, [...parts], { as: 'desk' })).rejects.toThrow(refused(problem))
   const agreed = peer.clientWith({ client: { unsigned_hosts: ['peer.test'] } })
   expect((await agreed.call(cardUrl, [...parts], { as: 'desk' })).source).toEqual({ address: cardUrl, card: cardUrl })
+})
+
+test.each([undefined, null, []])('a card with the signatures %j is unsigned', async signatures => {
+  peer.card.signatures = signatures as never
+  const agreed = peer.clientWith({ client: { unsigned_hosts: ['peer.test'] } })
+  expect((await agreed.call(cardUrl, [], { as: 'desk' })).source).toEqual({ address: cardUrl, card: cardUrl })
 })
 
 describe('an address', () => {

@@ -26,7 +26,7 @@ const done = {
 }
 const methods = () => peer.asked.flatMap(({ path, body }) => (path === '/rpc' ? [body.method] : []))
 
-/** How the task reads each time it is asked for, and what the message is answered with. */
+/** Serves the next of `tasks` for each GetTask, and `answer` for the message. */
 function serve(tasks: readonly object[], answer: object | readonly object[]): void {
   let read = 0
   peer.card.capabilities = { streaming: Array.isArray(answer) }
@@ -128,9 +128,9 @@ describe('a message that goes on with a task', () => {
 
   test('goes out again when nothing comes of it for long', async () => {
     serve([asked], { task: asked })
-    peer.platform.hurry(20)
-    const now = peer.platform.now
-    peer.platform.now = () => now() + methods().length * 10_000
+    peer.system.hurry(20)
+    const now = peer.system.now
+    peer.system.now = () => now() + methods().length * 10_000
     expect(await goOn()).toMatchObject({ status: 'input_required', parts: [text('Which city?')] })
     expect(methods().filter(name => name === 'SendMessage')).toHaveLength(1)
   })

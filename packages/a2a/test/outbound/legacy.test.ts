@@ -19,12 +19,12 @@ afterEach(() => peer.close())
 
 const rpcs = () => peer.asked.filter(({ path }) => path === '/rpc')
 const text = (content: string) => ({ kind: 'text', mime: 'text/plain', content })
-const task = (state: string, more: object = {}) => ({
+const task = (state: string, overrides: object = {}) => ({
   kind: 'task',
   id: 't-1',
   contextId: 'c-1',
   status: { state },
-  ...more,
+  ...overrides,
 })
 const said = (words: string) => ({
   kind: 'message',
@@ -99,7 +99,11 @@ describe('an agent that speaks 0.3', () => {
     ]
     const stream = events.map(result => `data: ${JSON.stringify({ jsonrpc: '2.0', id: 1, result })}\r\n\r\n`).join('')
     peer.answerRpc(() => ({ headers: { 'content-type': 'text/event-stream' }, text: stream }))
-    expect(await peer.call()).toMatchObject({ parts: [text('which? so far')], status: 'input_required', taskId: 't-1' })
+    expect(await peer.call()).toMatchObject({
+      parts: [text('so far'), text('which? ')],
+      status: 'input_required',
+      taskId: 't-1',
+    })
     expect(rpcs()[0]?.body.method).toBe('message/stream')
   })
 
@@ -121,7 +125,7 @@ describe('an agent that speaks 0.3', () => {
     await peer.call()
     expect(rpcs()[0]?.body.method).toBe('SendMessage')
     peer.card.supportedInterfaces.pop()
-    peer.platform.advance(10 * 60_000)
+    peer.system.advance(10 * 60_000)
     await expect(peer.call()).rejects.toThrow('it answered with 404')
     expect(peer.asked.at(-1)).toMatchObject({ path: '/old', body: { method: 'message/send' } })
   })
@@ -131,7 +135,7 @@ describe('an agent that speaks 0.3', () => {
     peer.answerRpc(() => wrap(said('hi')))
     expect((await peer.call()).source.signedBy).toBe('peer-key')
     peer.card = { ...peer.card, url: 'https://peer.test/other' }
-    peer.platform.advance(10 * 60_000)
+    peer.system.advance(10 * 60_000)
     await expect(peer.call()).rejects.toThrow('Cannot call agent: no signature of its card holds')
   })
 })

@@ -6,19 +6,19 @@ import { sketchedChannels } from '@postern/testing'
 import { expect, test } from 'vitest'
 import { a2aConfigSchema, createAgentCaller } from '../../src/index.ts'
 import { openAgentPeer } from '../setup/peer.ts'
-import { createA2aPlatform } from '../setup/platform.ts'
+import { createA2aSystem } from '../setup/system.ts'
 
 test('the official server understands our calls, and we its answers', async () => {
   const simulation = await openSimulation()
   const fetch = createGuardedFetch({ userAgent: 'test', loopback: simulation.network.loopback })
-  const platform = Object.assign(createA2aPlatform(fetch), { openStream: fetch.openStream })
+  const system = Object.assign(createA2aSystem(fetch), { openStream: fetch.openStream })
   const store = await openSqliteStore({
     channels: sketchedChannels,
     path: ':memory:',
-    now: () => platform.now(),
-    log: platform.log,
+    now: () => system.now(),
+    log: system.log,
   })
-  const call = createAgentCaller({ config: a2aConfigSchema.parse({}), platform, store, origin: 'https://agents.test' })
+  const call = createAgentCaller({ config: a2aConfigSchema.parse({}), system, store, origin: 'https://agents.test' })
   const { cardUrl } = simulation.a2a.peer
   const answer = await call(cardUrl, [{ kind: 'text', mime: 'text/plain', content: 'hello' }], { as: 'desk' })
   expect(answer).toMatchObject({
@@ -38,7 +38,7 @@ test('a card with a signature of the official signer is valid here, and not afte
   peer.card = AgentCard.toJSON(await sign(AgentCard.fromJSON(open)))
   expect((await peer.call()).source.signedBy).toBe('peer-key')
   peer.card = { ...peer.card, version: '2' }
-  peer.platform.advance(10 * 60_000)
+  peer.system.advance(10 * 60_000)
   await expect(peer.call()).rejects.toThrow('Cannot call agent: no signature of its card holds')
   await peer.close()
 })

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { findLeak, inspectAnswer } from './answers.ts'
 import { openA2aGateway } from './gateway.ts'
 
-/** Every answer of every test of this package goes through `inspectAnswer`; here it is shown to find what it looks for. */
+/** Every answer in the tests of this package passes `inspectAnswer`. This test shows that it finds the forbidden patterns. */
 test.each([
   ['HTML', '<!doctype html><html>'],
   ['a stack trace', 'Error: x at handle (file.ts)'],
@@ -28,7 +28,7 @@ test('the answer names a bug of ours as such, without a word of the bug', async 
     error: { code: -32603, message: 'Internal error', data: [{ reason: 'INTERNAL' }] },
   })
   expect(
-    JSON.stringify(gateway.platform.logged.map(({ fields }) => String((fields as { err?: unknown }).err))),
+    JSON.stringify(gateway.system.logged.map(({ fields }) => String((fields as { err?: unknown }).err))),
   ).toContain('hunter2')
   await gateway.close()
 })

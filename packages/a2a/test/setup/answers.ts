@@ -1,4 +1,4 @@
-/** What no answer to a peer may hold, whatever was asked. */
+/** The patterns that no answer to a peer may match, regardless of the request. */
 const leaks: readonly (readonly [what: string, pattern: RegExp])[] = [
   ['HTML', /<\/?(html|body|pre|title|!doctype)\b/i],
   ['a stack trace', /\bat (async )?[\w.<>]+ \(|\.(ts|js|mjs):\d+/],
@@ -14,7 +14,7 @@ export function findLeak(text: string): string | undefined {
 
 const types: ReadonlySet<string | null> = new Set(['application/json', 'application/a2a+json'])
 
-/** @throws Error when an answer tells what it must not tell, or is neither empty nor JSON */
+/** Checks an answer to a peer. @throws Error if an answer reveals a secret, or is neither empty nor JSON */
 export function inspectAnswer(status: number, headers: Headers, text: string): void {
   const leak = findLeak(text) ?? findLeak([...headers].join('\n'))
   if (leak) throw new Error(`an answer with status ${status} holds ${leak}: ${text.slice(0, 400)}`)
@@ -27,7 +27,7 @@ export function inspectAnswer(status: number, headers: Headers, text: string): v
   if (!types.has(headers.get('content-type'))) throw new Error(`an answer is ${headers.get('content-type')}`)
 }
 
-/** Of a stream every line is a comment, an id or one whole JSON document. */
+/** Checks that every line of a stream is a comment, an id or one whole JSON document. */
 function inspectStream(text: string): void {
   for (const line of text.split('\n')) {
     if (line.startsWith('data: ')) JSON.parse(line.slice(6))

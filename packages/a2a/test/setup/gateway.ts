@@ -1,3 +1,5 @@
+import { createGuardedFetch } from '@postern/http'
+import type { BodyBudget, NormalizedMessage } from '@postern/message'
 import type {
   Agent,
   AgentDirectory,
@@ -5,12 +7,10 @@ import type {
   Channel,
   ChannelContext,
   IdentityVerifier,
-  NormalizedMessage,
   Refusal,
   Store,
-} from '@postern/core'
-import { createSlidingWindowPolicy, defaultRetryPolicy, startWorker } from '@postern/core'
-import { createGuardedFetch } from '@postern/http'
+} from '@postern/pipeline'
+import { createSlidingWindowPolicy, defaultRetryPolicy, startWorker } from '@postern/pipeline'
 import { openSqliteStore } from '@postern/store'
 import { sketchedChannels } from '@postern/testing'
 import type { Hono } from 'hono'
@@ -19,8 +19,8 @@ import { a2aConfigSchema, openA2a } from '../../src/index.ts'
 import { inspectAnswer } from './answers.ts'
 import type { TestIssuer } from './issuer.ts'
 import { openIssuer } from './issuer.ts'
-import type { A2aTestPlatform } from './platform.ts'
-import { createA2aPlatform } from './platform.ts'
+import type { A2aTestSystem } from './system.ts'
+import { createA2aSystem } from './system.ts'
 
 export interface A2aAnswer {
   readonly status: number
@@ -39,9 +39,9 @@ interface RpcBody {
 }
 
 export interface A2aPostOptions {
-  /** Default `/a2a`. */
+  /** The path of the endpoint. Default: `/a2a`. */
   readonly path?: string | undefined
-  /** Default: alice's. `null`: none. */
+  /** The token of the caller. Default: Alice's. `null` sends none. */
   readonly token?: string | null | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
@@ -50,18 +50,18 @@ export interface A2aTestGateway {
   readonly channel: Channel<Hono>
   readonly gateway: ChannelContext
   readonly store: Store
-  readonly platform: A2aTestPlatform
+  readonly system: A2aTestSystem
   readonly issuer: TestIssuer
   readonly token: string
-  /** What the agents were called with. */
+  /** The messages that the agents were called with. */
   readonly heard: NormalizedMessage[]
-  /** What the store was told of refused traffic. */
+  /** The refusals that the store has recorded. */
   readonly refused: Refusal[]
-  /** Any request; every answer is searched for what must not leak. */
+  /** Sends any request. Every answer is searched for secrets that must not leak. */
   request(path: string, init?: RequestInit): Promise<A2aAnswer>
   post(body: string | Uint8Array, options?: A2aPostOptions): Promise<A2aAnswer>
   rpc(method: string, params?: unknown, options?: A2aPostOptions): Promise<A2aAnswer>
-  /** SendMessage with one text part; `message` overrides. */
+  /** Sends a SendMessage with one text part. `message` overrides its members. */
   say(
     text: string,
     message?: object,
@@ -74,19 +74,21 @@ export interface A2aTestGatewayOptions {
   readonly agents?: Readonly<Record<string, Agent>> | undefined
   readonly profiles?: Readonly<Record<string, Partial<AgentProfile>>> | undefined
   readonly config?: z.input<typeof a2aConfigSchema> | undefined
-  /** Added to the configuration of the issuer. */
+  /** The additions to the configuration of the issuer. */
   readonly issuer?: object | undefined
-  /** False: nobody works, so that tasks stay as they were submitted. */
+  /** False to start no workers, so that tasks stay submitted. */
   readonly works?: boolean | undefined
   readonly path?: string | undefined
   readonly loopback?: Readonly<Record<string, number>> | undefined
-  /** Where names lead. */
+  /** Resolves the names of hosts. */
   readonly lookup?: ((host: string) => Promise<readonly string[]>) | undefined
-  /** All waiting is so many times shorter. */
+  /** The factor by which all waiting is shorter. */
   readonly pace?: number | undefined
-  /** What reads forwarded evidence. */
+  /** The limit of the bodies in memory. */
+  readonly bodies?: BodyBudget | undefined
+  /** The verifier of forwarded evidence. */
   readonly identity?: IdentityVerifier | undefined
-  /** What the protocol is given in place of the store. */
+  /** Returns the store that the channel uses in place of the real one. */
   watchStore?(store: Store): Store
 }
 
@@ -108,33 +110,34 @@ export async function openA2aGateway(options: A2aTestGatewayOptions = {}): Promi
     ...(options.lookup && { lookup: options.lookup }),
     loopback: { [issuer.host]: issuer.port, ...options.loopback },
   })
-  const platform = createA2aPlatform(fetch)
-  clock.now = () => platform.now()
-  platform.hurry(options.pace ?? 1)
+  const system = createA2aSystem(fetch)
+  clock.now = () => system.now()
+  system.hurry(options.pace ?? 1)
   const store = await openSqliteStore({
     channels: sketchedChannels,
     path: options.path ?? ':memory:',
-    now: () => platform.now(),
-    log: platform.log,
+    now: () => system.now(),
+    log: system.log,
   })
   const heard: NormalizedMessage[] = []
   const refused: Refusal[] = []
   const { refuse } = store
   store.refuse = refusal => {
     refused.push(refusal)
-    refuse(refusal)
+    return refuse(refusal)
   }
   const agents = new Map(Object.entries(options.agents ?? { echo: echoAgent }))
   const channels: Channel<Hono>[] = []
   const watched = options.watchStore?.(store) ?? store
   const gateway = {
     channels,
-    platform,
+    system,
     store: watched,
     admission: { rules: [], store: watched },
     decisions: watched,
     agents: createDirectory([...agents.keys()], options.profiles ?? {}),
     identity: options.identity,
+    bodies: options.bodies,
   }
   const { issuer: iss, jwks, audience } = issuer
   const auth = { issuers: [{ issuer: iss, jwks, audience, ...options.issuer }], ...options.config?.auth }
@@ -147,7 +150,7 @@ export async function openA2aGateway(options: A2aTestGatewayOptions = {}): Promi
   const retry = defaultRetryPolicy
   const turnContext = {
     store,
-    platform,
+    system,
     retry,
     maxCrashes: 3,
     findAgent,
@@ -158,7 +161,7 @@ export async function openA2aGateway(options: A2aTestGatewayOptions = {}): Promi
   const worker =
     options.works === false
       ? undefined
-      : startWorker(turnContext, { platform, retry, channels }, platform, {
+      : startWorker(turnContext, { system, retry, channels }, system, {
           holder: 'test',
           turnSlots: 8,
           turnsPerAgent: 8,
@@ -169,7 +172,7 @@ export async function openA2aGateway(options: A2aTestGatewayOptions = {}): Promi
   const token = await issuer.sign()
 
   async function request(path: string, init?: RequestInit): Promise<A2aAnswer> {
-    const response = await channel.routes.request(path, init)
+    const response = await channel.endpoint.routes.request(path, init)
     const text = await response.text()
     inspectAnswer(response.status, response.headers, text)
     return { status: response.status, headers: response.headers, text, body: text ? JSON.parse(text) : {} }
@@ -196,7 +199,7 @@ export async function openA2aGateway(options: A2aTestGatewayOptions = {}): Promi
     channel,
     gateway,
     store,
-    platform,
+    system,
     issuer,
     token,
     heard,
@@ -210,7 +213,7 @@ export async function openA2aGateway(options: A2aTestGatewayOptions = {}): Promi
       return rpc('SendMessage', { message: said, ...(configuration && { configuration }) }, postOptions)
     },
     async close() {
-      channel.release?.()
+      channel.endpoint.release?.()
       await worker?.stop(100)
       await store.close()
       await issuer.close()

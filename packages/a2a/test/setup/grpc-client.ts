@@ -2,7 +2,7 @@ import { A2AService } from '@a2a-js/sdk/server/grpc'
 import type { Interceptor, MethodDefinition, StatusObject } from '@grpc/grpc-js'
 import { Client, credentials, InterceptingCall, Metadata } from '@grpc/grpc-js'
 
-/** Puts a bearer and the version on every call. */
+/** Adds a bearer token and the version to every call. */
 export function identify(token: () => string): Interceptor {
   return (options, nextCall) =>
     new InterceptingCall(nextCall(options), {
@@ -14,23 +14,23 @@ export function identify(token: () => string): Interceptor {
     })
 }
 
-/** What came back of one call: its messages, and how it ended. */
+/** The result of one call: its messages and its status. */
 export interface GrpcAnswer {
   // biome-ignore lint/suspicious/noExplicitAny: tests read what came over the wire
   readonly messages: any[]
   readonly initial: Metadata
   readonly status: StatusObject
-  /** `@type` and text of all that `google.rpc.Status` holds. */
+  /** The `@type` and text of all details in `google.rpc.Status`. */
   readonly details: string
 }
 
 export interface GrpcOptions {
   readonly metadata?: Readonly<Record<string, string>> | undefined
-  /** Bytes in place of a message. */
+  /** The bytes that are sent in place of a message. */
   readonly bytes?: Buffer | undefined
 }
 
-/** A plain client of the service, without anything that hides what is on the wire. */
+/** Opens a plain client of the service, which hides nothing of the wire format. */
 export function openGrpcClient(port: number, channel = credentials.createInsecure()) {
   const client = new Client(`localhost:${port}`, channel, { 'grpc.max_send_message_length': -1 })
   const start = (name: keyof typeof A2AService, request: unknown, { metadata = {}, bytes }: GrpcOptions = {}) => {
@@ -42,7 +42,7 @@ export function openGrpcClient(port: number, channel = credentials.createInsecur
   }
   return {
     start,
-    /** Unary methods, too, are read as a stream: of one message. */
+    /** Calls a method. Unary methods, too, are read as a stream of one message. */
     call(name: keyof typeof A2AService, request: unknown, options?: GrpcOptions): Promise<GrpcAnswer> {
       return new Promise(resolve => {
         const messages: unknown[] = []

@@ -16,13 +16,13 @@ export interface TestIssuer {
   readonly jwks: string
   readonly port: number
   readonly audience: string
-  /** The key that signs. */
+  /** The key that signs tokens. */
   key: TestIssuerKey
-  /** What is served; may be changed. */
+  /** The keys that are served. They may be changed. */
   keys: JWK[]
-  /** How the key set is answered; default 200 with `keys`. `slow`: the head, and nothing after it. */
+  /** The kind of answer to requests for the key set. Default: 200 with `keys`. `slow` sends the head and nothing after it. */
   answer: 'keys' | 'down' | 'garbage' | 'redirect' | 'huge' | 'slow'
-  /** How often the keys were asked for. */
+  /** The number of requests for the keys. */
   fetches: number
   sign(
     claims?: Readonly<Record<string, unknown>>,

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import type { Hono } from 'hono'
 
-/** Routes behind a real socket on loopback. */
+/** Serves routes on a real socket on loopback. */
 export async function listenOnLoopback(routes: Hono, onRequest?: (authorization: string | undefined) => void) {
   const answer = getRequestListener(routes.fetch)
   const server = createServer((request, response) => {

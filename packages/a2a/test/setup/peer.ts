@@ -1,18 +1,18 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { CallAgent } from '@postern/core'
 import { createGuardedFetch } from '@postern/http'
+import { canonicalizeJson } from '@postern/message'
+import type { CallAgent } from '@postern/pipeline'
 import { openSqliteStore } from '@postern/store'
 import { sketchedChannels } from '@postern/testing'
 import { FlattenedSign } from 'jose'
 import type { z } from 'zod'
-import { toCanonicalJson } from '../../src/endpoint/call.ts'
 import { a2aConfigSchema, createAgentCaller } from '../../src/index.ts'
 import type { TestIssuerKey } from './issuer.ts'
 import { makeIssuerKey } from './issuer.ts'
-import type { A2aTestPlatform } from './platform.ts'
-import { createA2aPlatform } from './platform.ts'
+import type { A2aTestSystem } from './system.ts'
+import { createA2aSystem } from './system.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read what came over the wire
 type Wire = any
@@ -29,9 +29,9 @@ interface AgentPeerAnswer {
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
   readonly json?: unknown
-  /** Written as it is; `undefined` with `json` undefined: an empty body. */
+  /** The body, which is written unchanged. If it and `json` are undefined, the body is empty. */
   readonly text?: string
-  /** Writes the rest itself. */
+  /** Writes the rest of the response. */
   write?(response: ServerResponse): void
 }
 
@@ -41,24 +41,26 @@ interface A2aClient {
   readonly call: CallAgent
 }
 
-/** An agent elsewhere that does as it is told, and a client of ours that calls it. */
+/** An agent elsewhere that answers as configured, and a client of ours that calls it. */
 export interface TestPeer {
-  readonly platform: A2aTestPlatform
+  readonly system: A2aTestSystem
   readonly client: A2aClient
-  /** What was asked, by `path` without query. */
+  /** The requests so far. Their `path` has no query. */
   readonly asked: AgentPeerRequest[]
-  /** Answers by path; what is absent is 404. May be changed. */
+  /** The answers by path. Absent paths get 404. They may be changed. */
   readonly pages: Map<string, Respond>
-  /** The card at `https://peer.test/card`, as it is served; signed by `signCard`. */
+  /** The files in our store, by digest. */
+  readonly blobs: Map<string, Uint8Array>
+  /** The card at `https://peer.test/card` as it is served. `sign` signs it. */
   card: Wire
   key: TestIssuerKey
   keys: object[]
-  /** Signs `card` as it is now. */
+  /** Signs `card` in its present form. */
   sign(header?: Readonly<Record<string, unknown>>, key?: TestIssuerKey): Promise<void>
-  /** How JSON-RPC requests are answered: `result` or a whole answer. */
+  /** Sets how JSON-RPC requests are answered: by a `result` or by a whole answer. */
   answerRpc(respond: (request: AgentPeerRequest) => AgentPeerAnswer | object): void
   call(text?: string, options?: Partial<Parameters<CallAgent>[2]>): ReturnType<CallAgent>
-  /** Another client with the same store and another configuration. */
+  /** Creates another client with the same store and another configuration. */
   clientWith(config: z.input<typeof a2aConfigSchema>): A2aClient
   close(): Promise<void>
 }
@@ -67,8 +69,8 @@ export const cardUrl = 'https://peer.test/card'
 export const endpoint = 'https://peer.test/rpc'
 
 export const agentMessage = (...parts: object[]) => ({ message: { messageId: 'a', role: 'ROLE_AGENT', parts } })
-export const taskWith = (state: string, more: object = {}) => ({
-  task: { id: 't-1', contextId: 'c-1', status: { state }, ...more },
+export const taskWith = (state: string, overrides: object = {}) => ({
+  task: { id: 't-1', contextId: 'c-1', status: { state }, ...overrides },
 })
 
 export async function openAgentPeer(config: z.input<typeof a2aConfigSchema> = {}): Promise<TestPeer> {
@@ -83,29 +85,35 @@ export async function openAgentPeer(config: z.input<typeof a2aConfigSchema> = {}
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   const fetch = createGuardedFetch({ userAgent: 'test', loopback: { 'peer.test': port, 'elsewhere.test': port } })
-  const platform: A2aTestPlatform = Object.assign(createA2aPlatform(fetch), { openStream: fetch.openStream })
+  const system: A2aTestSystem = Object.assign(createA2aSystem(fetch), { openStream: fetch.openStream })
   const store = await openSqliteStore({
     channels: sketchedChannels,
     path: ':memory:',
-    now: () => platform.now(),
-    log: platform.log,
+    now: () => system.now(),
+    log: system.log,
   })
-  const place = { platform, store, origin: 'https://agents.test' }
+  const blobs = new Map<string, Uint8Array>()
+  const findBlob: typeof store.findBlob = async digest => {
+    const bytes = blobs.get(digest)
+    return bytes && { digest, bytes, mime: 'application/octet-stream' }
+  }
+  const deps = { system, store: { ...store, findBlob }, origin: 'https://agents.test' }
   const clientWith: TestPeer['clientWith'] = other => ({
-    call: createAgentCaller({ ...place, config: a2aConfigSchema.parse({ ...config, ...other }) }),
+    call: createAgentCaller({ ...deps, config: a2aConfigSchema.parse({ ...config, ...other }) }),
   })
   const key = await makeIssuerKey('peer-key')
   const peer: TestPeer = {
-    platform,
+    system,
     client: clientWith({}),
     asked,
     pages,
+    blobs,
     card: describeCard(),
     key,
     keys: [key.publicJwk],
     async sign(header = {}, signer = peer.key) {
       const { signatures: _, ...card } = peer.card
-      const jws = await new FlattenedSign(new TextEncoder().encode(toCanonicalJson(card)))
+      const jws = await new FlattenedSign(new TextEncoder().encode(canonicalizeJson(card)))
         .setProtectedHeader({ alg: 'ES256', kid: signer.kid, typ: 'JOSE', ...header })
         .sign(signer.privateKey)
       peer.card = { ...card, signatures: [{ protected: jws.protected, signature: jws.signature }] }
@@ -155,7 +163,14 @@ async function readRequest(request: IncomingMessage): Promise<AgentPeerRequest> 
   const { headers, method = '', url = '' } = request
   const text = Buffer.concat(pieces).toString()
   const [path = ''] = url.split('?')
-  return { host: headers.host ?? '', method, path, headers, body: text ? JSON.parse(text) : undefined }
+  const isJson = headers['content-type']?.includes('json')
+  return {
+    host: headers.host ?? '',
+    method,
+    path,
+    headers,
+    body: text && isJson ? JSON.parse(text) : text || undefined,
+  }
 }
 
 function sendAnswer(

@@ -8,11 +8,11 @@ interface ReceivedPush {
   readonly text: string
 }
 
-/** Somebody who takes notifications. */
+/** A receiver of push notifications. */
 export interface TestReceiver {
   readonly port: number
   readonly received: ReceivedPush[]
-  /** How the next ones are answered; 204 when there is none left. */
+  /** The answers to the next notifications. The answer is 204 if there is none left. */
   readonly answers: (number | { readonly status: number; readonly retryAfter: string } | 'never' | 'endless')[]
   close(): Promise<void>
 }

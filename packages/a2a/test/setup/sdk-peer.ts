@@ -12,8 +12,8 @@ import {
 import type { TestPeer } from './peer.ts'
 
 /**
- * An agent of the official server, written as its authors write them: it publishes the task it was given before anything else, asks
- * for a city, and says the weather of the city it is told.
+ * An agent of the official server, written as its authors write them. It publishes the given task before anything else, asks for a city, and
+ * answers with the weather of that city.
  */
 const weather: AgentExecutor = {
   async execute(context, bus) {
@@ -30,7 +30,7 @@ const weather: AgentExecutor = {
   cancelTask: async () => undefined,
 }
 
-/** Puts the official server behind the peer's endpoint. */
+/** Serves the official server at the peer's endpoint. */
 export function serveWeather(peer: TestPeer, { streams }: { readonly streams: boolean }): void {
   peer.card.capabilities = { streaming: streams }
   const handler = new JsonRpcTransportHandler(

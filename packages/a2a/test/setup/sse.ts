@@ -13,13 +13,13 @@ export interface TestEvent {
 export interface OpenEventStream {
   readonly status: number
   readonly headers: Headers
-  /** The next event; undefined when the stream has ended. */
+  /** Returns the next event, or undefined if the stream has ended. */
   next(): Promise<TestEvent | undefined>
-  /** All events to the end. */
-  rest(): Promise<readonly Wire[]>
-  /** How often the server has said that it is still there. */
+  /** Returns all events to the end. */
+  events(): Promise<readonly Wire[]>
+  /** Returns the number of heartbeats that the server has sent. */
   beats(): number
-  /** Goes away. */
+  /** Closes the connection. */
   abort(): Promise<void>
 }
 
@@ -27,7 +27,7 @@ export function readStream(response: Response): OpenEventStream {
   const { status, headers } = response
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
   let text = ''
-  let whole = ''
+  let readText = ''
 
   async function next(): Promise<TestEvent | undefined> {
     for (;;) {
@@ -41,11 +41,11 @@ export function readStream(response: Response): OpenEventStream {
       }
       const read = await reader?.read()
       if (!read || read.done) {
-        inspectAnswer(status, headers, whole)
+        inspectAnswer(status, headers, readText)
         return undefined
       }
       text += read.value
-      whole += read.value
+      readText += read.value
     }
   }
 
@@ -53,18 +53,18 @@ export function readStream(response: Response): OpenEventStream {
     status,
     headers,
     next,
-    async rest() {
+    async events() {
       const all: Wire[] = []
       for (let event = await next(); event; event = await next()) all.push(event.data)
       return all
     },
-    beats: () => whole.split('\n').filter(line => line === ':').length,
+    beats: () => readText.split('\n').filter(line => line === ':').length,
     abort: async () => reader?.cancel(),
   }
 }
 
 function readBlock(block: string): TestEvent | undefined {
-  // There are clients that would end a line here.
+  // Some clients would end a line at these characters.
   if (/[\u0085\u2028\u2029]/.test(block)) throw new Error('an event holds an end of a line of Unicode')
   const lines = block.split('\n')
   const data = lines.find(line => line.startsWith('data: '))
@@ -74,11 +74,11 @@ function readBlock(block: string): TestEvent | undefined {
 
 export interface StreamOptions extends A2aPostOptions {
   readonly binding?: 'rpc' | 'rest' | undefined
-  /** Default POST; SubscribeToTask may also be a GET over HTTP+JSON. */
+  /** The method. Default: POST. SubscribeToTask may also be a GET over HTTP+JSON. */
   readonly verb?: 'GET' | 'POST' | undefined
 }
 
-/** Calls a streaming operation on either binding; events come without the envelope of JSON-RPC. */
+/** Calls a streaming operation over either binding. The events have no envelope of JSON-RPC. */
 export async function openStream(
   gateway: A2aTestGateway,
   method: 'SendStreamingMessage' | 'SubscribeToTask',
@@ -95,10 +95,12 @@ export async function openStream(
     const at = method === 'SubscribeToTask' ? `/tasks/${params.id}:subscribe` : '/message:stream'
     const body = method === 'SubscribeToTask' ? undefined : JSON.stringify(params)
     const init = { method: verb, headers: common, ...(body && { body }) }
-    return readStream(await gateway.channel.routes.request(`${path}/rest${at}`, init))
+    return readStream(await gateway.channel.endpoint.routes.request(`${path}/rest${at}`, init))
   }
   const body = JSON.stringify({ jsonrpc: '2.0', id: 'stream', method, params })
-  const stream = readStream(await gateway.channel.routes.request(path, { method: 'POST', headers: common, body }))
+  const stream = readStream(
+    await gateway.channel.endpoint.routes.request(path, { method: 'POST', headers: common, body }),
+  )
   const unwrap = (event: TestEvent) => {
     if (event.data.jsonrpc !== '2.0' || event.data.id !== 'stream') throw new Error('an event is no response')
     return { ...event, data: event.data.result ?? event.data }
@@ -110,7 +112,7 @@ export async function openStream(
   return {
     ...stream,
     next,
-    async rest() {
+    async events() {
       const all: Wire[] = []
       for (let event = await next(); event; event = await next()) all.push(event.data)
       return all

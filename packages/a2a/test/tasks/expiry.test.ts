@@ -6,13 +6,13 @@ import { openA2aGateway } from '../setup/gateway.ts'
 let gateway: A2aTestGateway
 afterEach(() => gateway?.close())
 
-/** A gateway in which minutes go by in milliseconds. */
+/** Opens a gateway in which minutes pass in milliseconds. */
 async function open(config: A2aTestGatewayOptions['config']): Promise<A2aTestGateway> {
   gateway = await openA2aGateway({ config, pace: 300 })
   return gateway
 }
 
-/** The tokens of before are over by now. */
+/** Creates a new token, because the earlier ones have expired by now. */
 const anew = async () => ({ token: await gateway.issuer.sign() })
 
 const idsOf = async () => {
@@ -26,12 +26,26 @@ describe('old tasks', () => {
   test('disappear when their time is over', async () => {
     await open({ task_ttl: '12h' })
     const old = await say('old')
-    gateway.platform.advance(11 * 3_600_000)
+    gateway.system.advance(11 * 3_600_000)
     const young = await say('young')
-    gateway.platform.advance(2 * 3_600_000)
+    gateway.system.advance(2 * 3_600_000)
     await expect.poll(idsOf).toEqual([young])
     expect((await gateway.rpc('GetTask', { id: old }, await anew())).body.error?.code).toBe(-32001)
     expect((await gateway.rpc('CancelTask', { id: old }, await anew())).body.error?.code).toBe(-32001)
+  })
+
+  test('leave their messages unanswered that come again', async () => {
+    await open({ task_ttl: '12h' })
+    const id = { messageId: 'sent twice' }
+    await gateway.say('old', id, await anew())
+    gateway.system.advance(13 * 3_600_000)
+    const young = await say('young')
+    await expect.poll(idsOf).toEqual([young])
+    const { body } = await gateway.say('old', id, await anew())
+    expect(body.error).toMatchObject({ code: -32602, message: expect.stringContaining('whose task is gone') })
+    expect(gateway.refused.at(-1)).toMatchObject({ code: 'malformed', reason: body.error?.message })
+    expect(gateway.heard).toHaveLength(2)
+    expect(await idsOf()).toEqual([young])
   })
 
   test('disappear beyond the number that a caller may keep', async () => {
@@ -39,32 +53,32 @@ describe('old tasks', () => {
     const ids = []
     for (const text of ['a', 'b', 'c', 'd']) {
       ids.unshift(await say(text))
-      gateway.platform.advance(1_000)
+      gateway.system.advance(1_000)
     }
     await expect.poll(idsOf).toEqual(ids.slice(0, 2))
   })
 
   test('disappear beyond the bytes that a caller may keep, with attachments and answers', async () => {
-    // Nobody waits for the minute to be over: it comes too fast for that.
-    gateway = await openA2aGateway({ config: { limits: { bytes_per_caller: 1_000_000 } } })
+    // The deletion cannot depend on the next minute, because it comes sooner.
+    gateway = await openA2aGateway({ config: { limits: { bytes_per_caller: 500_000 } } })
     const ids: string[] = []
     for (let at = 0; at < 5; at += 1) {
       const raw = Buffer.alloc(300_000, at).toString('base64')
       const { body } = await gateway.say('', { parts: [{ raw, mediaType: 'image/png' }] })
       ids.unshift(body.result.task.id)
-      gateway.platform.advance(1_000)
+      gateway.system.advance(1_000)
       await expect.poll(async () => (await idsOf()).length).toBeLessThanOrEqual(1)
     }
     expect(await idsOf()).toEqual(ids.slice(0, 1))
   })
 
   test('disappear at once after many small messages, not only after a large one', async () => {
-    gateway = await openA2aGateway({ config: { limits: { bytes_per_caller: 1_000_000 } } })
+    gateway = await openA2aGateway({ config: { limits: { bytes_per_caller: 500_000 } } })
     const raw = Buffer.alloc(60_000).toString('base64')
     const sent = 12
     for (let at = 0; at < sent; at += 1) {
       await gateway.say('', { parts: [{ raw, mediaType: 'image/png' }] })
-      gateway.platform.advance(1_000)
+      gateway.system.advance(1_000)
     }
     await expect.poll(async () => (await idsOf()).length).toBeLessThan(sent)
   })

@@ -1,4 +1,4 @@
-import type { Agent } from '@postern/core'
+import type { Agent } from '@postern/pipeline'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { A2aAnswer, A2aTestGateway } from '../setup/gateway.ts'
 import { joinTextParts, openA2aGateway } from '../setup/gateway.ts'
@@ -47,27 +47,27 @@ async function ask(): Promise<string> {
   return (await gateway.say('ask')).body.result.task.id
 }
 
-const create = (taskId: string, more: object = {}, token?: string) =>
-  gateway.rpc('CreateTaskPushNotificationConfig', { taskId, ...config, ...more }, { token })
+const create = (taskId: string, overrides: object = {}, token?: string) =>
+  gateway.rpc('CreateTaskPushNotificationConfig', { taskId, ...config, ...overrides }, { token })
 
 const bodies = () => receiver.received.map(({ text }) => JSON.parse(text))
 const states = () => bodies().map(({ task }) => task.status.state.slice(11))
 const deliveriesOf = async (taskId: string) =>
   (await gateway.store.listDeliveries({ limit: 50 })).filter(({ to }) => to.includes(`/#${taskId}/`))
 
-/** What waits is not sent while other tests put the clock forward. */
+/** Drops the queued deliveries of a task, so that none is sent while other tests advance the clock. */
 const dropDeliveriesOf = async (taskId: string) => {
   for (const { id } of await deliveriesOf(taskId)) await gateway.store.dropDelivery(id)
 }
 
 describe('a receiver that a client of 0.3 names', () => {
   const legacy = (method: string, params: object) => gateway.rpc(method, params, { headers: { 'a2a-version': '0.3' } })
-  const message = (text: string, more: object = {}) => ({
+  const message = (text: string, overrides: object = {}) => ({
     kind: 'message',
     messageId: `legacy-${text}`,
     role: 'user',
     parts: [{ kind: 'text', text }],
-    ...more,
+    ...overrides,
   })
   const pushNotificationConfig = { url, token: 'token-1' }
 
@@ -158,9 +158,9 @@ describe('PUSH configurations', () => {
     const taskId = await ask()
     const at = (number: number) => ({ id: `c-${number}`, url: `https://hook-${number}.example/in` })
     for (let number = 0; number < 10; number += 1) expect((await create(taskId, at(number))).body.error).toBeUndefined()
-    const more = await create(taskId, at(10))
-    expect(more.body.error).toMatchObject({ code: -32602 })
-    expect(more.body.error?.message).toContain('has 10 push notification configs already')
+    const answer = await create(taskId, at(10))
+    expect(answer.body.error).toMatchObject({ code: -32602 })
+    expect(answer.body.error?.message).toContain('has 10 push notification configs already')
     const inline = await gateway.say(
       'x',
       { taskId },
@@ -173,8 +173,8 @@ describe('PUSH configurations', () => {
   test('A2A-P08 name at most three for one task at one receiver, who may be a victim', async () => {
     const taskId = await ask()
     for (const id of ['a', 'b', 'c']) expect((await create(taskId, { id })).body.error).toBeUndefined()
-    const more = await create(taskId, { id: 'd', url: 'https://HOOK.test:443/other' })
-    expect(more.body.error?.message).toContain('url is at an origin that has 3 push notification configs')
+    const answer = await create(taskId, { id: 'd', url: 'https://HOOK.test:443/other' })
+    expect(answer.body.error?.message).toContain('url is at an origin that has 3 push notification configs')
     const taskPushNotificationConfig = { ...config, id: 'e' }
     const inline = await gateway.say('x', { taskId }, { configuration: { taskPushNotificationConfig } })
     expect(inline.body.error?.data[1].fieldViolations[0].field).toBe('configuration.taskPushNotificationConfig.url')
@@ -229,7 +229,7 @@ describe('addresses and headers that the gateway refuses', () => {
     ['token of 10 kB', { token: 'a'.repeat(10_000) }, 'token'],
     ['url a number', { url: 5 }, 'url'],
     ['id an object', { id: {} }, 'id'],
-  ])('A2A-P07 %s', async (_, more, field) => refuses(await create(await ask(), more), field))
+  ])('A2A-P07 %s', async (_, overrides, field) => refuses(await create(await ask(), overrides), field))
 })
 
 describe('PUSH-DELIVER notifications', () => {
@@ -280,7 +280,7 @@ describe('PUSH-DELIVER notifications', () => {
     await expect.poll(async () => (await deliveriesOf(id))[0]?.state).toBe('sent')
     const [delivery] = await deliveriesOf(id)
     expect(delivery?.to).toBe(`https://hook.test/#${id}/mine`)
-    const seen = JSON.stringify([delivery, gateway.platform.logged, gateway.heard.at(-1)?.raw])
+    const seen = JSON.stringify([delivery, gateway.system.logged, gateway.heard.at(-1)?.raw])
     expect(seen).not.toContain('s3cr3t')
   })
 
@@ -293,7 +293,7 @@ describe('PUSH-DELIVER notifications', () => {
       .poll(async () => (await deliveriesOf(id)).map(({ state }) => state).slice(0, 2))
       .toEqual(['queued', 'later'])
     expect(receiver.received).toHaveLength(1)
-    gateway.platform.advance(60_000)
+    gateway.system.advance(60_000)
     await expect.poll(states).toEqual(['INPUT_REQUIRED', 'INPUT_REQUIRED', 'COMPLETED'])
   })
 
@@ -319,7 +319,7 @@ describe('PUSH-DELIVER notifications', () => {
     const { id } = await begin('ask', config)
     await expect.poll(async () => (await deliveriesOf(id))[0]?.state).toBe('later')
     const [delivery] = await deliveriesOf(id)
-    const waitMs = Date.parse(delivery?.next_attempt_at ?? '') - gateway.platform.now()
+    const waitMs = Date.parse(delivery?.next_attempt_at ?? '') - gateway.system.now()
     expect(waitMs).toBeGreaterThan(1_700_000)
     expect(waitMs).toBeLessThan(2_700_000)
     await dropDeliveriesOf(id)
@@ -361,7 +361,7 @@ describe('PUSH-DELIVER notifications', () => {
       .poll(async () => (await quick.store.listDeliveries({ limit: 9, state: 'later' }))[0]?.last_error)
       .toMatch(/in time|timed? ?out/i)
     expect((await quick.rpc('GetTask', { id })).body.result.status.state).toBe('TASK_STATE_COMPLETED')
-    quick.platform.advance(60_000)
+    quick.system.advance(60_000)
     await expect.poll(() => receiver.received.length).toBe(2)
     await quick.close()
   })
@@ -371,7 +371,7 @@ describe('PUSH-DELIVER notifications', () => {
     const { id } = await begin('ask', config)
     await expect.poll(() => receiver.received.length).toBe(1)
     await gateway.rpc('DeleteTaskPushNotificationConfig', { taskId: id, id: 'mine' })
-    gateway.platform.advance(60_000)
+    gateway.system.advance(60_000)
     await expect.poll(async () => (await deliveriesOf(id))[0]?.state).toBe('sent')
     expect(receiver.received).toHaveLength(1)
   })

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Agent } from '@postern/core'
+import type { Agent } from '@postern/pipeline'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openA2aGateway } from '../setup/gateway.ts'
 import { openReceiver } from '../setup/receiver.ts'
@@ -35,23 +35,23 @@ test('A2A-S07 after a restart get, list, subscribe and notifications go on from 
   const { id } = begun.body.result.task
   await before.close()
 
-  // Nobody works yet: what is there was kept.
+  // No worker runs yet, so the present tasks were stored before.
   const idle = await openA2aGateway({ ...options, works: false })
   expect((await idle.rpc('GetTask', { id })).body.result.status.state).toBe('TASK_STATE_SUBMITTED')
   expect((await idle.rpc('ListTasks', {})).body.result.tasks).toMatchObject([{ id }])
   const cut = await openStream(idle, 'SubscribeToTask', { id })
   expect((await cut.next())?.data.task.id).toBe(id)
   await idle.close()
-  expect(await cut.rest()).toEqual([])
+  expect(await cut.events()).toEqual([])
 
   const after = await openA2aGateway(options)
   const stream = await openStream(after, 'SubscribeToTask', { id }).catch(() => undefined)
-  const events = (await stream?.rest()) ?? []
+  const events = (await stream?.events()) ?? []
   await expect.poll(() => receiver.received.length).toBe(1)
   const { body } = await after.rpc('GetTask', { id })
   expect(body.result.artifacts[0].parts).toEqual([{ text: 'after the restart', mediaType: 'text/plain' }])
   expect(JSON.parse(receiver.received[0]?.text ?? '').task).toMatchObject({ id, artifacts: body.result.artifacts })
-  // It may have been done before anybody could subscribe; then that was refused.
+  // The task may have ended before the client could subscribe, and then the subscription was rejected.
   if (events.length > 1) expect(events.at(-1).statusUpdate.status.state).toBe('TASK_STATE_COMPLETED')
   await after.close()
   await receiver.close()

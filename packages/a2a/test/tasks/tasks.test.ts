@@ -1,9 +1,9 @@
-import type { Agent, TaskRecord } from '@postern/core'
+import type { Agent, TaskRecord } from '@postern/pipeline'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { A2aAnswer, A2aTestGateway } from '../setup/gateway.ts'
 import { joinTextParts, openA2aGateway } from '../setup/gateway.ts'
 
-/** Ends the way the message asks. */
+/** An agent that ends its turn in the way that the message requests. */
 const scripted: Agent = {
   async handle({ parts }, { signal }) {
     const asked = joinTextParts(parts)
@@ -30,7 +30,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-/** What GetTask answers, and the ids that the store was asked for meanwhile. */
+/** Returns the answer of GetTask, and the ids that the store was asked for in the meantime. */
 async function lookUp(id: string): Promise<{ readonly answer: object; readonly asked: readonly string[] }> {
   const asked: string[] = []
   const watched = await openA2aGateway({
@@ -58,11 +58,12 @@ describe('states of a task', () => {
     ['input_required', 'TASK_STATE_INPUT_REQUIRED', false],
     ['rejected', 'TASK_STATE_REJECTED', false],
     ['failed', 'TASK_STATE_FAILED', false],
-  ])('%s: %s', async (said, state, hasArtifact) => {
+  ])('%s: %s', async (said, state, isResult) => {
     const task = await ask(said)
+    const parts = [{ text: `on ${said}`, mediaType: 'text/plain' }]
     expect(task.status.state).toBe(state)
-    expect(task.status.message.parts).toEqual([{ text: `on ${said}`, mediaType: 'text/plain' }])
-    expect(task.artifacts?.[0].parts).toEqual(hasArtifact ? task.status.message.parts : undefined)
+    expect(task.status.message?.parts).toEqual(isResult ? undefined : parts)
+    expect(task.artifacts?.[0].parts).toEqual(isResult ? parts : undefined)
   })
 
   test('an agent that says nothing has completed its task', async () => {
@@ -80,7 +81,7 @@ describe('states of a task', () => {
   test('A2A-T14 an agent that returns an invalid part has failed, and the log says why', async () => {
     const task = await ask('bad part')
     expect(task.status.state).toBe('TASK_STATE_FAILED')
-    const failures = gateway.platform.logged.filter(({ text }) => text === 'agent failed')
+    const failures = gateway.system.logged.filter(({ text }) => text === 'agent failed')
     expect(failures.map(({ fields }) => fields)).toContainEqual(expect.objectContaining({ agent: 'desk' }))
   })
 })
@@ -90,6 +91,30 @@ describe('a blocking call', () => {
     const { body } = await gateway.say('hang', {}, { configuration: { returnImmediately: true } })
     expect(['TASK_STATE_SUBMITTED', 'TASK_STATE_WORKING']).toContain(body.result.task.status.state)
     await gateway.rpc('CancelTask', { id: body.result.task.id })
+  })
+
+  test('waits as long as the agent may take, and a little longer for the commit (A2A §3.2.2)', async () => {
+    const slow: Agent = {
+      async handle() {
+        await new Promise(resolve => setTimeout(resolve, 700))
+        return { parts: [{ kind: 'text', mime: 'text/plain', content: 'at last' }] }
+      },
+    }
+    const profiles = { desk: { deadlineMs: 600 } }
+    const patient = await openA2aGateway({ agents: { desk: slow }, profiles })
+    const { task } = (await patient.say('hello')).body.result
+    expect(task).toMatchObject({
+      status: { state: 'TASK_STATE_COMPLETED' },
+      artifacts: [{ parts: [{ text: 'at last' }] }],
+    })
+    await patient.close()
+  })
+
+  test('shows the task as it is when even the deadline of the agent is long over', async () => {
+    const idle = await openA2aGateway({ works: false, pace: 20, profiles: { echo: { deadlineMs: 1_000 } } })
+    const { body } = await idle.say('hello')
+    expect(body.result.task.status.state).toBe('TASK_STATE_SUBMITTED')
+    await idle.close()
   })
 
   test('waits no longer than configured and then shows the task as it is', async () => {
@@ -133,7 +158,7 @@ describe('a blocking call', () => {
     const idle = await openA2aGateway({ works: false })
     const waiting = idle.say('hello')
     await expect.poll(async () => (await idle.store.count()).messages.received).toBe(1)
-    idle.channel.release?.()
+    idle.channel.endpoint.release?.()
     expect((await waiting).body.result.task.status.state).toBe('TASK_STATE_SUBMITTED')
     await idle.close()
   })
@@ -195,9 +220,9 @@ describe('GetTask', () => {
     ['another version', '00000000-0000-1000-8000-000000000000'],
     ['nothing', ''],
   ])('an id of %s finds no task, and the gateway does not ask the store for it', async (_, id) => {
-    const found = await lookUp(id)
-    expect(found.asked).toEqual([])
-    expect(found.answer).toEqual((await lookUp(unknownId)).answer)
+    const read = await lookUp(id)
+    expect(read.asked).toEqual([])
+    expect(read.answer).toEqual((await lookUp(unknownId)).answer)
   })
 
   test('the gateway asks the store for an id of its own form', async () => {
@@ -313,15 +338,15 @@ describe('contexts', () => {
     const two = await ask('hello', { contextId: 'chosen' })
     expect([one.contextId, two.contextId]).toEqual(['chosen', 'chosen'])
     expect(one.id).not.toBe(two.id)
-    expect(gateway.heard.at(-1)?.thread_id).toBe('chosen')
+    expect(gateway.heard.at(-1)?.thread_source).toBe('chosen')
     expect(gateway.heard.at(-1)?.history).toHaveLength(2)
   })
 
   test('one that we made continues the thread of its first task', async () => {
     const one = await ask('hello')
-    expect(gateway.heard.at(-1)?.thread_id).toBe(one.id)
+    expect(gateway.heard.at(-1)?.thread_source).toBe(one.id)
     await ask('more', { contextId: one.contextId })
-    expect(gateway.heard.at(-1)?.thread_id).toBe(one.id)
+    expect(gateway.heard.at(-1)?.thread_source).toBe(one.id)
     expect(gateway.heard.at(-1)?.history).toHaveLength(2)
   })
 
@@ -378,7 +403,7 @@ describe('ListTasks', () => {
     list = await openA2aGateway({ agents: { desk: scripted, other: scripted } })
     carol = await list.issuer.sign({ sub: 'carol' })
     for (const said of ['hello', 'rejected', 'hello', 'input_required', 'hello']) {
-      list.platform.advance(1_000)
+      list.system.advance(1_000)
       await list.say(said, { contextId: said }, { token: carol })
     }
     await list.say('hello', {}, { token: carol, path: '/agents/other/a2a' })
@@ -461,14 +486,40 @@ describe('ListTasks', () => {
     expect(seen).toHaveLength(5)
   })
 
+  test('a walk names every task of its beginning, and those that begin or change meanwhile', async () => {
+    const busy = await openA2aGateway({ agents: { desk: scripted } })
+    const open = async () => {
+      busy.system.advance(1_000)
+      const { body } = await busy.say('hang', {}, { configuration: { returnImmediately: true } })
+      return String(body.result.task.id)
+    }
+    const ids = [await open(), await open(), await open(), await open(), await open(), await open()]
+    const seen: string[] = []
+    let pageToken: string | undefined
+    do {
+      const { body } = await busy.rpc('ListTasks', { pageSize: 2, pageToken })
+      seen.push(...body.result.tasks.map(({ id }: { id: string }) => id))
+      pageToken = body.result.nextPageToken
+      busy.system.advance(1_000)
+      // After page 1, two tasks that are not listed yet move to the top, and a new one begins.
+      if (seen.length > 2) continue
+      for (const id of ids.slice(0, 2)) await busy.rpc('CancelTask', { id })
+      ids.push(await open())
+    } while (pageToken)
+    expect(new Set(seen)).toEqual(new Set(ids))
+    expect(seen).toHaveLength(ids.length)
+    await busy.close()
+  })
+
   test('ends a page before it has grown too large, but with at least one task', async () => {
-    const words = 'a'.repeat(9_000_000)
-    const large = await openA2aGateway({
-      agents: { desk: { handle: () => ({ parts: [{ kind: 'text', mime: 'text/plain', content: words }] }) } },
-    })
+    // The limits of text and of files are separate, so together they are more than a page may contain.
+    const words = { kind: 'text', mime: 'text/plain', content: 'a'.repeat(4_000_000) } as const
+    const data_base64 = Buffer.alloc(10_000_000).toString('base64')
+    const file = { kind: 'file', name: 'a.bin', bytes_ref: { kind: 'inline', data_base64 } } as const
+    const large = await openA2aGateway({ agents: { desk: { handle: () => ({ parts: [words, file] }) } } })
     for (let at = 0; at < 2; at += 1) {
       await large.say('hello', {}, { configuration: { returnImmediately: false } })
-      large.platform.advance(1_000)
+      large.system.advance(1_000)
     }
     const pagesOf = async (params: object) => {
       const first = (await large.rpc('ListTasks', params)).body.result
@@ -476,10 +527,11 @@ describe('ListTasks', () => {
       expect(second.nextPageToken).toBe('')
       return [first, second].map(({ tasks }) => tasks.map(({ id }: { id: string }) => id))
     }
-    const pages = await pagesOf({})
+    const pages = await pagesOf({ includeArtifacts: true })
     expect(pages).toEqual([[expect.any(String)], [expect.any(String)]])
     expect(pages[0]).not.toEqual(pages[1])
-    expect(await pagesOf({ includeArtifacts: true }), 'each task is larger than a page').toEqual(pages)
+    const { tasks } = (await large.rpc('ListTasks', {})).body.result
+    expect(tasks, 'the answers are artifacts, which are not asked for here').toHaveLength(2)
     await large.close()
   })
 

@@ -1,14 +1,17 @@
-import type { Json, LookupStore, RelationStore } from '@postern/core'
-import { activityStreams, agentIris } from '../format/document.ts'
-import { renderCreate } from '../posts/answers.ts'
+// Builds the collections of an actor: outbox, followers, following and featured posts.
+import type { Json } from '@postern/message'
+import type { LookupStore, RelationStore } from '@postern/pipeline'
+import { agentIris } from '../format/own-iris.ts'
+import { activityStreams } from '../format/vocabulary.ts'
 import type { PostsDeps } from '../posts/posts.ts'
 import { toAnswered } from '../posts/posts.ts'
+import { renderCreate } from '../posts/render-post.ts'
 
 type Listed = Awaited<ReturnType<LookupStore['listResponses']>>[number]
 
 export interface Collection {
   describe(agent: string): Promise<Json>
-  /** The cursor of the previous page. */
+  /** Returns the page after the cursor `after` of the previous page, or the first page if it is undefined. */
   page(agent: string, after: number | undefined): Promise<Json>
 }
 
@@ -27,7 +30,7 @@ export function createCollections(
     outbox: createOutbox(store, gateway),
     followers: createPeople('followers', store, origin),
     following: createPeople('following', store, origin),
-    // Nothing is pinned.
+    // Agents pin no posts, so this collection is always empty.
     featured: {
       describe: async agent => emptyCollection(agentIris(origin, agent).featured),
       page: async agent => page(agentIris(origin, agent).featured, []),
@@ -37,7 +40,7 @@ export function createCollections(
 
 const pageSize = 20
 
-/** Public posts, newest first. */
+/** Creates the collection of public posts, newest first. */
 function createOutbox(store: CollectionStore, gateway: OutboxDeps): Collection {
   const { origin } = gateway
   return {
@@ -48,15 +51,15 @@ function createOutbox(store: CollectionStore, gateway: OutboxDeps): Collection {
     },
     async page(agent, after) {
       const { outbox } = agentIris(origin, agent)
-      const place = after === undefined ? {} : { after }
+      const cursor = after === undefined ? {} : { after }
       const listed = await store.listResponses({
         agent,
         via: 'activitypub',
         isListed: true,
         limit: pageSize,
-        ...place,
+        ...cursor,
       })
-      const next = listed.length === pageSize ? listed.at(-1)?.place : undefined
+      const next = listed.length === pageSize ? listed.at(-1)?.position : undefined
       const orderedItems = listed.map(item => toItem(item, gateway))
       return { ...page(outbox, orderedItems, after), ...(next !== undefined && { next: pageIri(outbox, next) }) }
     },
@@ -65,7 +68,7 @@ function createOutbox(store: CollectionStore, gateway: OutboxDeps): Collection {
 
 const relations = { followers: 'follower', following: 'following' } as const
 
-/** Those an agent has relations to: how many, never who. */
+/** Creates a collection of the people to whom an agent has a relation. It shows their number and never their names. */
 function createPeople(kind: keyof typeof relations, store: CollectionStore, origin: string): Collection {
   return {
     async describe(agent) {
@@ -94,7 +97,7 @@ function pageIri(collectionIri: string, after?: number): string {
   return `${collectionIri}?page=true${after === undefined ? '' : `&after=${after}`}`
 }
 
-/** A long answer is listed by its first post. */
+/** Renders the entry of an answer. An answer that is split into several posts is listed by its first post. */
 function toItem(listed: Listed, gateway: OutboxDeps): Json {
   const { '@context': _, ...activity } = renderCreate(toAnswered(listed, gateway))
   return activity

@@ -1,16 +1,21 @@
+// Accepts or rejects waiting requests to follow an agent, and composes the answers to them.
 import { hash } from 'node:crypto'
-import type { Json, PlannedDelivery, RelationEffect, Store } from '@postern/core'
-import { activityStreams, agentIris, asObject, textOf, toJson } from '../format/document.ts'
+import type { Json } from '@postern/message'
+import type { PlannedDelivery, RelationEffect, Store } from '@postern/pipeline'
+import { asObject, textOf } from '../format/json-object.ts'
+import { agentIris } from '../format/own-iris.ts'
+import { toJson } from '../format/targets.ts'
+import { activityStreams } from '../format/vocabulary.ts'
 
-/** Accepts or rejects a waiting request to follow. False when the peer does not wait (any more). */
+/** Creates the function that accepts or rejects a pending request to follow. It returns false if the peer has no pending request. */
 export function createFollowDecision(store: Pick<Store, 'findRelation' | 'findAuthored' | 'decide'>, origin: string) {
   return async function decideFollow(agent: string, peer: string, isAccepted: boolean): Promise<boolean> {
     const pending = await store.findRelation({ via: 'activitypub', agent, relation: 'pending', peer })
     const asked = asObject(pending?.target)
     const [follow, inbox] = [textOf(asked?.follow), textOf(asked?.inbox)]
     if (!pending || !follow || !inbox) return false
-    const known = await store.findAuthored('activitypub', { author: peer, object: follow })
-    const request = known.findLast(message => message.agent === agent)
+    const messages = await store.findAuthored('activitypub', { author: peer, object: follow })
+    const request = messages.findLast(message => message.agent === agent)
     if (!request) return false
     const effects: RelationEffect[] = [{ kind: 'unrelate', relation: 'pending', peer }]
     if (isAccepted) effects.push({ kind: 'relate', relation: 'follower', peer, target: pending.target })
@@ -27,14 +32,14 @@ interface AskedFollow {
   readonly agent: string
   /** The actor that wants to follow. */
   readonly peer: string
-  /** IRI of the `Follow`. */
+  /** The IRI of the `Follow`. */
   readonly follow: string
   readonly inbox: string
 }
 
 /**
- * The handshake that answers a `Follow` (ActivityPub §7.5). It depends on the request alone, so a second sending is the
- * same document.
+ * Composes the `Accept` or `Reject` that answers a `Follow` (ActivityPub §7.5). It depends on the request alone, so a retry sends the same
+ * document.
  */
 export function composeFollowAnswer(type: FollowAnswer, asked: AskedFollow): PlannedDelivery {
   const { origin, agent, peer, follow, inbox } = asked

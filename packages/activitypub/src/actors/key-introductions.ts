@@ -1,11 +1,14 @@
-import type { AgentDirectory, Json, Platform } from '@postern/core'
+// Announces an actor's new key to a host, signed with the old key, before the new key signs deliveries.
 import { createExpiringMap, createSingleFlight } from '@postern/limits'
-import { activityJson, findHost } from '../format/document.ts'
+import type { Json, System } from '@postern/message'
+import type { AgentDirectory } from '@postern/pipeline'
+import { findHost } from '../format/iri.ts'
+import { activityJson } from '../format/media-types.ts'
 import type { ActorKeys, KeyPairs } from '../keys/key-generations.ts'
 import type { SendSigned } from '../keys/message-signing.ts'
-import type { JsonMembers } from '../posts/answers.ts'
-import type { ActorDeps } from './actor.ts'
-import { renderActorUpdate } from './actor.ts'
+import type { JsonMembers } from '../posts/render-post.ts'
+import type { ActorDeps } from './render-actor.ts'
+import { renderActorUpdate } from './render-actor.ts'
 
 /** The peer that an agent is about to address. */
 export interface Recipient {
@@ -14,7 +17,7 @@ export interface Recipient {
   readonly inbox: string
   /** The host of the inbox. */
   readonly host: string
-  /** The owner of the inbox, where the delivery is for one actor. */
+  /** The actor that owns the inbox. Absent if the delivery is for several actors. */
   readonly peer?: string | undefined
 }
 
@@ -22,7 +25,7 @@ export type KeyIntroductions = ReturnType<typeof createKeyIntroductions>
 
 interface KeyIntroductionDeps {
   readonly agents: Pick<AgentDirectory, 'find'>
-  readonly platform: Pick<Platform, 'now'>
+  readonly system: Pick<System, 'now'>
   readonly send: SendSigned
   readonly gateway: ActorDeps
 }
@@ -30,55 +33,59 @@ interface KeyIntroductionDeps {
 const postMs = 10_000
 const unheardStatuses: ReadonlySet<number> = new Set([404, 405, 410, 429])
 const maxHosts = 20_000
-/** As long as the old key may be listed. */
+/** The time for which a replaced key may stay listed, ms. */
 const rememberMs = 7 * 86_400_000
 
-/** The key whose signature peers believe before they know the newest one. The newest itself when there is no other. */
+/** Returns the signing key that peers accept before they know the newest one, or the newest key if there is no other. */
 export function introducingKey({ listed, request }: ActorKeys): KeyPairs['request'] {
   return listed[1]?.request ?? request
 }
 
-/** A whole host. For an inbox that an actor of another host names there: that inbox alone. */
-function placeOf({ host, inbox, peer }: Recipient): string {
+/** Returns the whole host, or the inbox alone if an actor of another host names it. */
+function destinationOf({ host, inbox, peer }: Recipient): string {
   return peer === undefined || findHost(peer) === host ? host : inbox
 }
 
-/** snac accepts from people it does not follow only what is addressed to it, and looks for that in the object. */
+/**
+ * Addresses the update to one peer, in the object too. From actors that it does not follow, snac accepts only activities that are addressed to
+ * it, and it reads the addressing of the object.
+ */
 function addressTo(peer: string | undefined, update: JsonMembers): JsonMembers {
   if (!peer) return update
   return { ...update, to: [peer], object: { ...(update.object as { readonly [name: string]: Json }), to: [peer] } }
 }
 
 /**
- * Some servers keep an actor for a day or longer, and drop what does not fit the key they hold, behind a 202 (snac: 36
- * hours). So the old key signs a notice of the new one, before anything comes that only the new key fits.
+ * Creates the notices that announce a new key. Some servers cache an actor for a day or longer (snac: 36 hours). They answer 202 and then drop an
+ * activity if its signature does not fit the cached key. So the old key signs a notice of the new key before the first activity that the new key
+ * signs.
  */
-export function createKeyIntroductions({ agents, platform, send, gateway }: KeyIntroductionDeps) {
-  const told = createExpiringMap<true>(maxHosts, () => platform.now())
+export function createKeyIntroductions({ agents, system, send, gateway }: KeyIntroductionDeps) {
+  const told = createExpiringMap<true>(maxHosts, () => system.now())
   const share = createSingleFlight<void>()
-  const nameOf = (to: Recipient, { request }: ActorKeys) => `${request.id} ${placeOf(to)}`
+  const nameOf = (to: Recipient, { request }: ActorKeys) => `${request.id} ${destinationOf(to)}`
 
   async function tell(to: Recipient, keys: ActorKeys): Promise<void> {
     const { agent, inbox, peer } = to
     const profile = agents.find(agent)
     if (!profile) return
-    // The instant of the keys, so that every sending is the same document.
+    // The time of the keys is used, so that every retry sends the same document.
     const update = renderActorUpdate({ agent: profile, keys, gateway, at: keys.madeAt })
     const body = { bytes: Buffer.from(JSON.stringify(addressTo(peer, update))), type: activityJson }
     const { status } = await send({ method: 'POST', url: inbox, body, timeoutMs: postMs }, introducingKey(keys))
-    // A host that refuses the notice has looked at the actor and knows the new key. A host that cannot take it now
-    // proves nothing about the others.
+    // A host that refuses the notice has fetched the actor and so knows the new key. A host that cannot accept the notice now tells us nothing about
+    // the others.
     if (!unheardStatuses.has(status) && status < 500) remember(to, keys)
   }
 
-  /** The host learns of the new key in another way. */
+  /** Records that the host learns of the new key in another way. */
   function remember(to: Recipient, keys: ActorKeys): void {
     told.set(nameOf(to, keys), true, rememberMs)
   }
 
   return {
     remember,
-    /** Once for each host while the old key is listed. @throws Unavailable, Undeliverable when the host cannot be reached */
+    /** Sends the notice once to each host while the old key is listed. @throws Unavailable, or Undeliverable if the host cannot be reached */
     async introduce(to: Recipient, keys: ActorKeys): Promise<void> {
       const name = nameOf(to, keys)
       if (told.get(name)) return

@@ -1,38 +1,40 @@
-import type { AgentDirectory, Channel, PlannedAction, Platform, PublishedKey, WorkStore } from '@postern/core'
-import { createSyntheticMessage, isoTime, Rejection, randomHex } from '@postern/core'
-import { agentIris, instanceActorIri, toJson } from '../format/document.ts'
+// Lists and replaces the signing keys of actors, and announces new keys to followers.
+import type { System } from '@postern/message'
+import { isoTime, Rejection, randomHex } from '@postern/message'
+import type { AgentDirectory, ChannelKeys, PlannedAction, PublishedKey, WorkStore } from '@postern/pipeline'
+import { createSyntheticMessage } from '@postern/pipeline'
+import { agentIris, instanceActorIri } from '../format/own-iris.ts'
+import { toJson } from '../format/targets.ts'
 import type { KeyPairs, KeyRing } from '../keys/key-generations.ts'
 import { activityPubDescriptor } from '../speaker.ts'
-import type { ActorDeps } from './actor.ts'
-import { renderActorUpdate } from './actor.ts'
+import type { ActorDeps } from './render-actor.ts'
+import { renderActorUpdate } from './render-actor.ts'
 
 interface KeyRotationDeps {
   readonly agents: AgentDirectory
   readonly store: Pick<WorkStore, 'act'>
   readonly keys: KeyRing
-  readonly platform: Pick<Platform, 'now' | 'randomBytes'>
+  readonly system: Pick<System, 'now' | 'randomBytes'>
   readonly gateway: ActorDeps
 }
 
-/** Lists the keys of our actors, newest first, and replaces them. */
-export function createKeyRotation(
-  parts: KeyRotationDeps,
-): Pick<Channel, 'publishedKeys'> & Required<Pick<Channel, 'rotateKeys'>> {
-  const { agents, keys } = parts
+/** Creates the functions that list the keys of our actors, newest first, and replace them. */
+export function createKeyRotation(deps: KeyRotationDeps): Required<ChannelKeys> {
+  const { agents, keys } = deps
   return {
-    async publishedKeys() {
-      const found = await Promise.all(findActors(agents).map(actor => keys.find(actor)))
-      return found.flatMap(({ listed }) => listed.flatMap(describeKeys))
+    async list() {
+      const actorKeys = await Promise.all(findActors(agents).map(actor => keys.find(actor)))
+      return actorKeys.flatMap(({ listed }) => listed.flatMap(describeKeys))
     },
-    async rotateKeys(agent, options) {
+    async rotate(agent, options) {
       const renewed = await Promise.all(findActors(agents, agent).map(actor => keys.rotate(actor, options)))
-      await announceActors(agent === undefined ? listNames(agents) : [agent], parts)
+      await announceActors(agent === undefined ? listNames(agents) : [agent], deps)
       return renewed.flatMap(describeKeys)
     },
   }
 }
 
-/** The actor of one agent, or all actors of this gateway. @throws Rejection `no_recipient` */
+/** Returns the actor of one agent, or all actors of this gateway. @throws Rejection `no_recipient` */
 function findActors(agents: AgentDirectory, agent?: string): readonly string[] {
   const { origin } = agents
   if (agent === undefined) {
@@ -46,26 +48,27 @@ function listNames(agents: AgentDirectory): readonly string[] {
   return agents.list().map(({ name }) => name)
 }
 
-/**
- * Tells the followers of these agents that the keys of their actors changed. It is durable when the promise resolves.
- */
-async function announceActors(names: readonly string[], parts: KeyRotationDeps): Promise<void> {
-  const acts = await Promise.all(names.map(name => planUpdate(name, parts)))
-  await parts.store.act(acts.flat(), randomHex(parts.platform, 8))
+/** Tells the followers of these agents that the keys of their actors have changed. The promise resolves once the notices are stored. */
+async function announceActors(names: readonly string[], deps: KeyRotationDeps): Promise<void> {
+  const acts = await Promise.all(names.map(name => planUpdate(name, deps)))
+  await deps.store.act(acts.flat(), randomHex(deps.system, 8))
 }
 
-async function planUpdate(
-  name: string,
-  { agents, keys, platform, gateway }: KeyRotationDeps,
-): Promise<PlannedAction[]> {
+async function planUpdate(name: string, { agents, keys, system, gateway }: KeyRotationDeps): Promise<PlannedAction[]> {
   const agent = agents.find(name)
   if (!agent) return []
-  const at = isoTime(platform.now())
+  const at = isoTime(system.now())
   const { actor } = agentIris(gateway.origin, name)
   const handshake = renderActorUpdate({ agent, keys: await keys.find(actor), gateway, at })
-  const id = `update:${randomHex(platform, 16)}`
-  const place = { id, agent: name, address: `@${name}@${agents.domain}`, channel: activityPubDescriptor, threadId: id }
-  const synthetic = createSyntheticMessage({ ...place, scope: id, at, flag: 'actor_update' })
+  const id = `update:${randomHex(system, 16)}`
+  const draft = {
+    id,
+    agent: name,
+    address: `@${name}@${agents.domain}`,
+    channel: activityPubDescriptor,
+    threadSource: id,
+  }
+  const synthetic = createSyntheticMessage({ ...draft, scope: id, at, flag: 'actor_update' })
   const broadcasts = [{ relation: 'follower', target: toJson({ handshake, isIntroduction: true }) }] as const
   return [{ kind: 'tell', synthetic, planned: { deliveries: [], broadcasts } }]
 }

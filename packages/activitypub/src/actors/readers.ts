@@ -1,7 +1,8 @@
-import type { RelationStore } from '@postern/core'
-import { Rejection, Unavailable } from '@postern/core'
+// Decides who may read an ActivityPub document: everyone, signed requests only, or the addressees of a post.
+import { Rejection, Unavailable } from '@postern/message'
+import type { RelationStore } from '@postern/pipeline'
 import type { RemoteActor } from '../peers/actor-document.ts'
-import { unless } from '../peers/look-ups.ts'
+import { ignoreFaults } from '../peers/peer-faults.ts'
 import type { FoundPost } from '../posts/posts.ts'
 import type { VerifyFetchDeps } from '../proofs/carried-activity.ts'
 import { identifySigner } from '../proofs/carried-activity.ts'
@@ -10,39 +11,39 @@ import { isSigned, readRequestProof } from '../verify.ts'
 
 export type Readers = ReturnType<typeof createReaders>
 
-/** The readers of our documents. */
-export function createReaders(isSignedOnly: boolean, parts: VerifyFetchDeps) {
+/** Creates the checks that decide who may read our documents. */
+export function createReaders(isSignedOnly: boolean, deps: VerifyFetchDeps) {
   return {
-    /** Whether documents are shown to signed requests only. */
+    /** True if documents are shown to signed requests only. */
     isSignedOnly,
-    /** Lets in everyone, or only those who sign. @throws Rejection, Unavailable */
+    /** Admits everyone, or only signed requests if that is configured. @throws Rejection, Unavailable */
     async admit(request: Request): Promise<void> {
-      if (isSignedOnly && !(await verifySignedFetch(request, parts))) {
+      if (isSignedOnly && !(await verifySignedFetch(request, deps))) {
         throw new Rejection('unsigned', 'Cannot show document: sign the request')
       }
     },
     /**
-     * The actor that asks. A reader without proof is a stranger, whatever the reason; documents for others do not exist
-     * for strangers.
+     * Finds the actor that sends a request. A reader without a valid proof is a stranger, regardless of the reason. For strangers, documents with
+     * a limited audience do not exist.
      */
-    identify: (request: Request) => unless([Rejection, Unavailable], () => verifySignedFetch(request, parts)),
+    identify: (request: Request) => ignoreFaults([Rejection, Unavailable], () => verifySignedFetch(request, deps)),
   }
 }
 
 /**
- * The actor that asks for a document, by a signature of either kind. Undefined when nobody signed.
+ * Finds the actor that requests a document, by a signature of either scheme. Returns undefined if the request has no signature.
  * @throws Rejection, Unavailable
  */
-async function verifySignedFetch(request: Request, parts: VerifyFetchDeps): Promise<RemoteActor | undefined> {
+async function verifySignedFetch(request: Request, deps: VerifyFetchDeps): Promise<RemoteActor | undefined> {
   if (!isSigned(request.headers)) return undefined
-  const proof = readRequestProof(toSignedRequest(request, parts.origin))
-  proof.checkTimes({ now: parts.now(), windowMs: parts.windowMs })
-  return identifySigner(proof, parts)
+  const proof = readRequestProof(toSignedRequest(request, deps.origin))
+  proof.checkTimes({ now: deps.now(), windowMs: deps.windowMs })
+  return identifySigner(proof, deps)
 }
 
 /**
- * Whether this actor may read a post that is not public: its addressees may, and for a followers-only post the
- * followers. An actor that blocks the agent may read nothing.
+ * Returns true if this actor may read a post that is not public. Its addressees may, and so may the followers if it is for
+ * followers only. An actor that blocks the agent may read nothing.
  */
 export async function mayRead(
   reader: RemoteActor,

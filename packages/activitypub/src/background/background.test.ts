@@ -1,14 +1,14 @@
-import type { Turn } from '@postern/core'
+import type { Turn } from '@postern/pipeline'
 import { expect, test } from 'vitest'
 import { createBackground } from './background.ts'
 
-/** No host ever answers. */
+/** Opens the fetch of earlier posts on a network in which no host ever answers. */
 function openBackground() {
   let asked = 0
   let now = 0
   let isSlow = false
   const fetchBackground = createBackground({
-    platform: {
+    system: {
       sleep: (_, signal) =>
         isSlow ? Promise.resolve() : new Promise(resolve => signal?.addEventListener('abort', () => resolve())),
     },
@@ -34,7 +34,7 @@ function openBackground() {
     pass(ms: number) {
       now += ms
     },
-    /** From now on every walk uses up all its time at once. */
+    /** Makes every walk use up all its time at once from now on. */
     slow() {
       isSlow = true
     },

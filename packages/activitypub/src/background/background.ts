@@ -1,42 +1,48 @@
-import type { BackgroundEntry, Part, Platform, RelationStore, Store, Turn } from '@postern/core'
-import { isoTime, Rejection, Unavailable, Undeliverable } from '@postern/core'
+// Fetches the posts that a reply answers and quotes, within a budget of posts, size and time.
 import { createExpiringMap } from '@postern/limits'
-import { findHost, findIri, readReferences } from '../format/document.ts'
+import type { Part, System } from '@postern/message'
+import { isoTime, Rejection, Unavailable, Undeliverable } from '@postern/message'
+import type { BackgroundEntry, RelationStore, Store, Turn } from '@postern/pipeline'
+import { findHost, findIri } from '../format/iri.ts'
 import type { ReplyTarget } from '../format/post-data.ts'
+import { readReferences } from '../format/targets.ts'
+import type { RemoteActors } from '../peers/actor-cache.ts'
 import type { RemoteActor } from '../peers/actor-document.ts'
-import type { RemoteActors } from '../peers/known-peers.ts'
-import { unless } from '../peers/look-ups.ts'
+import { ignoreFaults } from '../peers/peer-faults.ts'
 import type { FindRemotePost, RemotePost } from './remote-posts.ts'
 
 interface BackgroundDeps extends EntryDeps {
-  readonly platform: Pick<Platform, 'sleep'>
+  readonly system: Pick<System, 'sleep'>
   readonly store: Pick<Store, 'knows' | 'findRelation'>
   readonly findRemotePost: FindRemotePost
-  /** Our own. */
+  /** The origin of this gateway. */
   readonly origin: string
 }
 
-/** For one turn: posts, UTF-16 code units of what they say, ms. */
+/** The limits for one turn: the number of posts, the UTF-16 code units of their content, and the time in ms. */
 const walkBudget = { posts: 20, size: 65_536, ms: 5_000 } as const
-/** At the same time; less than the turns of one agent. Without what went before, the others are answered by what they say. */
+/**
+ * The most concurrent walks, for the senders of one host and in total. The total is lower than the number of concurrent turns of one agent. A
+ * turn above these limits runs without the earlier posts.
+ */
 const atOnce = { ofHost: 8, inAll: 16 } as const
-/** Walks that stalled within a minute or so, after which none begins: for one sender, and for all of a host. */
+/** The number of walks that ran out of time within about a minute after which no other walk starts: for one sender, and for all senders of a host. */
 const stalled = { ofSender: 1, ofHost: 6 } as const
 
 /**
- * The posts before a reply, oldest first, and then the one it quotes. The walk follows `inReplyTo` upwards. It stops at
- * a post that the thread knows, that is ours, not available or not public, or that exceeds the budget. It does not
- * follow collections (`replies`, `context`): they list without end what others put there.
+ * Creates the function that fetches the posts before a reply, oldest first, and then the post that the reply quotes. The walk follows `inReplyTo`
+ * upwards. It stops at a post that the thread contains, that is ours, not available or not public, or that exceeds the budget. It does not follow
+ * collections (`replies`, `context`), because others can add to them without end.
  */
-export function createBackground(parts: BackgroundDeps) {
-  const beginWalk = createWalkLimit(parts.now)
+export function createBackground(deps: BackgroundDeps) {
+  const beginWalk = createWalkLimit(deps.now)
   return async function fetchBackground(turn: Turn, signal: AbortSignal): Promise<readonly BackgroundEntry[]> {
     const { parent, quote, sender } = readReferences(turn)
     const endWalk = beginWalk(sender.actor)
     if (!endWalk) return []
-    const time = startTimeBudget(parts.platform, walkBudget.ms, signal)
+    const time = startTimeBudget(deps.system, walkBudget.ms, signal)
     try {
-      const walk: Walk = { turn, parts, time, reader: { agent: turn.agent, sender } }
+      const walk: Walk = { turn, deps, time, reader: { agent: turn.agent, sender } }
       const maxPosts = quote ? walkBudget.posts - 1 : walkBudget.posts
       const [before, quoted] = await Promise.all([fetchParents(parent, walk, maxPosts), fetchQuoted(quote, walk)])
       return [...before, ...quoted.filter(({ nativeId }) => before.every(entry => entry.nativeId !== nativeId))]
@@ -49,18 +55,18 @@ export function createBackground(parts: BackgroundDeps) {
 
 interface Walk {
   readonly turn: Turn
-  readonly parts: BackgroundDeps
+  readonly deps: BackgroundDeps
   readonly time: TimeBudget
   readonly reader: Reader
 }
 
 async function fetchQuoted(quote: string | undefined, walk: Walk): Promise<readonly BackgroundEntry[]> {
   const post = quote && (await findNext(quote, walk, new Set()))
-  const entry = post && (await walk.time.within(toBackgroundEntry(post, walk.reader, walk.parts)))
+  const entry = post && (await walk.time.within(toBackgroundEntry(post, walk.reader, walk.deps)))
   return entry ? [markQuoted(entry)] : []
 }
 
-/** The look-ups of the authors run during the walk, because its last step may use up all the time. */
+/** Fetches the chain of earlier posts. The authors are looked up during the walk, because the last step may use up all the time. */
 async function fetchParents(first: string | undefined, walk: Walk, most: number): Promise<readonly BackgroundEntry[]> {
   const entries: Promise<BackgroundEntry | undefined>[] = []
   const seen = new Set<string>()
@@ -70,8 +76,8 @@ async function fetchParents(first: string | undefined, walk: Walk, most: number)
     const post = await findNext(next, walk, seen)
     sizeLeft -= post ? JSON.stringify(post.parts).length : 0
     if (!post || sizeLeft < 0) break
-    const entry = walk.time.within(toBackgroundEntry(post, walk.reader, walk.parts))
-    // Awaited below, when the walk is over.
+    const entry = walk.time.within(toBackgroundEntry(post, walk.reader, walk.deps))
+    // The rejection is handled below, where all entries are awaited.
     entry.catch(() => undefined)
     entries.push(entry)
     next = post.inReplyTo
@@ -79,16 +85,16 @@ async function fetchParents(first: string | undefined, walk: Walk, most: number)
   return (await Promise.all(entries)).filter(entry => entry !== undefined).reverse()
 }
 
-/** The post behind a name, if there is one that is new here; `seen` holds those of this walk. */
-async function findNext(name: string, { turn, parts, time }: Walk, seen: Set<string>): Promise<RemotePost | undefined> {
+/** Finds the post with an IRI, if the thread does not contain it yet. `seen` holds the IRIs of this walk. */
+async function findNext(name: string, { turn, deps, time }: Walk, seen: Set<string>): Promise<RemotePost | undefined> {
   const iri = findIri(name)
-  if (!iri || iri.origin === parts.origin || seen.has(iri.href) || time.isOver()) return undefined
+  if (!iri || iri.origin === deps.origin || seen.has(iri.href) || time.isOver()) return undefined
   seen.add(iri.href)
-  if (await parts.store.knows(turn, iri.href)) return undefined
-  const post = await time.within(parts.findRemotePost(iri))
+  if (await deps.store.knows(turn, iri.href)) return undefined
+  const post = await time.within(deps.findRemotePost(iri))
   if (!post || post.id === iri.href) return post
-  // Found under another name.
-  const isNew = !seen.has(post.id) && !(await parts.store.knows(turn, post.id))
+  // The post has another id than the requested IRI.
+  const isNew = !seen.has(post.id) && !(await deps.store.knows(turn, post.id))
   seen.add(post.id)
   return isNew ? post : undefined
 }
@@ -99,15 +105,15 @@ interface EntryDeps {
   now(): number
 }
 
-/** The readers of a post: the agent, and the sender whose message follows it. */
+/** The readers of a post: the agent, and the sender of the message that replies to it or quotes it. */
 interface Reader {
   readonly agent: string
   readonly sender: Pick<ReplyTarget, 'actor' | 'address'>
 }
 
 /**
- * A post as an entry of its own author. Undefined when the author cannot be found or blocks the agent. The handle is
- * the one that the author's server gives, without WebFinger: it is for show, and decides nothing.
+ * Returns a post as an entry by its author, or undefined if the author cannot be found or blocks the agent. The handle is the one that the
+ * author's server states, without a WebFinger check. It is only displayed and grants nothing.
  */
 async function toBackgroundEntry(
   post: RemotePost,
@@ -118,7 +124,7 @@ async function toBackgroundEntry(
   const isBlocked = (await store.findRelation(key)) !== undefined
   const actor = isBlocked
     ? undefined
-    : await unless([Unavailable, Undeliverable, Rejection], () => actors.find(post.author))
+    : await ignoreFaults([Unavailable, Undeliverable, Rejection], () => actors.find(post.author))
   if (!actor) return undefined
   const address = actor.id === sender.actor && sender.address ? sender.address : nameAuthor(actor)
   return {
@@ -130,7 +136,7 @@ async function toBackgroundEntry(
   }
 }
 
-/** Names the author within the text, for those who read the text alone. */
+/** Marks an entry as a quote and names its author in the text, for clients that read only the text. */
 function markQuoted(entry: BackgroundEntry): BackgroundEntry {
   const heading = `Quoted post, by ${entry.author.address}:`
   const mark = (part: Part): Part =>
@@ -142,15 +148,15 @@ function nameAuthor({ username, host }: RemoteActor): string {
   return `@${username ?? '~unconfirmed'}@${host}`
 }
 
-/** A time that has not come yet is none. */
+/** Returns the publication time, or the present time if the publication time is absent or in the future. */
 function saneTime(published: number | undefined, now: number): number {
   return published !== undefined && published > 0 && published <= now ? published : now
 }
 
 type TimeBudget = ReturnType<typeof startTimeBudget>
 
-/** Over after `ms`, or when `signal` aborts. */
-function startTimeBudget({ sleep }: Pick<Platform, 'sleep'>, ms: number, signal: AbortSignal) {
+/** Starts a time budget that ends after `ms`, or when `signal` aborts. */
+function startTimeBudget({ sleep }: Pick<System, 'sleep'>, ms: number, signal: AbortSignal) {
   const controller = new AbortController()
   let isOver = false
   const over = sleep(ms, AbortSignal.any([signal, controller.signal])).then(() => {
@@ -159,7 +165,7 @@ function startTimeBudget({ sleep }: Pick<Platform, 'sleep'>, ms: number, signal:
   })
   return {
     isOver: () => isOver,
-    /** The result of `work`, or undefined when the time is over first; the work itself continues. */
+    /** Returns the result of `work`, or undefined if the time ends first. The work itself continues. */
     within: <Result>(work: Promise<Result>): Promise<Result | undefined> => Promise.race([work, over]),
     /** Stops the timer. */
     end: () => controller.abort(),
@@ -170,9 +176,9 @@ const stalledMs = 60_000
 const maxSenders = 2_000
 
 /**
- * A walk makes a turn wait, and its thread with it. A sender who names hosts that hang must not block all turns, nor
- * the threads of others for long. What it returns starts a walk for a sender (an actor's IRI), and gives what is to be called once when the walk is
- * over; undefined when the sender may not start another one.
+ * Creates the limit of concurrent walks. A walk delays its turn and the rest of the thread, so a sender who names unresponsive hosts must not
+ * block all turns, nor delay the threads of others for long. The returned function starts a walk for a sender (an actor's IRI). It returns a
+ * function to call once when the walk ends, or undefined if the sender may not start another walk now.
  */
 function createWalkLimit(now: () => number) {
   const walking = new Map<string, number>()
@@ -195,7 +201,7 @@ function createWalkLimit(now: () => number) {
     const host = findHost(sender) ?? ''
     if (!isOpen(sender, host)) return undefined
     count(host, 1)
-    /** `isStalled`: it took all the time there is. */
+    /** Ends the walk. `isStalled` means that the walk used up its time. */
     return (isStalled: boolean): void => {
       count(host, -1)
       if (!isStalled) return

@@ -1,7 +1,7 @@
-import { Unavailable, Undeliverable } from '@postern/core'
+import { Unavailable, Undeliverable } from '@postern/message'
 import { expect, test } from 'vitest'
-import { parseIri } from '../format/document.ts'
-import type { FetchedDocument } from '../peers/look-ups.ts'
+import { parseIri } from '../format/iri.ts'
+import type { FetchedDocument } from '../peers/fetched-document.ts'
 import { createPostFinder } from './remote-posts.ts'
 
 const host = 'https://peer.test'
@@ -11,7 +11,7 @@ function toPost(id: string): FetchedDocument {
   return { state: 'found', document: { id, type: 'Note', attributedTo: `${host}/ada`, content: 'words', to } }
 }
 
-/** Posts of one host, each served by `serve`; the requests it got, and a clock that does not move. */
+/** Serves posts of one host by `serve`, with the requests that it got and a clock that does not move. */
 function openPosts(serve: (iri: string) => Promise<FetchedDocument>) {
   const clock = { ms: 0 }
   const asked: string[] = []
@@ -55,8 +55,8 @@ test('find() asks one host for one post at a time, and for each only once', asyn
     return toPost(id)
   })
   const ids = [1, 2, 3, 1, 2, 3].map(number => `${host}/${number}`)
-  const found = await Promise.all(ids.map(find))
-  expect(found.map(post => post?.id)).toEqual(ids)
+  const posts = await Promise.all(ids.map(find))
+  expect(posts.map(post => post?.id)).toEqual(ids)
   expect(asked).toEqual(ids.slice(0, 3))
 })
 
@@ -70,9 +70,9 @@ test('AP-37: find() lets sixteen look-ups of one host wait, and no more, while o
   expect(await waiting[16]).toBeUndefined()
   await find('https://other.test/1')
   slow.resolve()
-  const found = await Promise.all(waiting)
-  expect(found.filter(post => post !== undefined)).toHaveLength(16)
-  expect(asked).toEqual([`${host}/0`, 'https://other.test/1', ...found.slice(1, 16).map(post => post?.id)])
+  const posts = await Promise.all(waiting)
+  expect(posts.filter(post => post !== undefined)).toHaveLength(16)
+  expect(asked).toEqual([`${host}/0`, 'https://other.test/1', ...posts.slice(1, 16).map(post => post?.id)])
 })
 
 test('find() fetches at most 120 posts a minute from one host on behalf of strangers', async () => {

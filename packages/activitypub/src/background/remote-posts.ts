@@ -1,64 +1,55 @@
-import type { Part } from '@postern/core'
-import { Rejection, Unavailable, Undeliverable } from '@postern/core'
+// Fetches public posts of other servers, and caches results and failures.
 import { createExpiringMap, createKeyedSemaphore, createSingleFlight } from '@postern/limits'
-import type { Iri, JsonObject } from '../format/document.ts'
-import {
-  asObject,
-  checkPost,
-  idOf,
-  idsOf,
-  isOnOrigin,
-  isOpen,
-  isReadablePost,
-  parseIri,
-  readVisibility,
-  textOf,
-} from '../format/document.ts'
+import type { Part } from '@postern/message'
+import { Rejection, Unavailable, Undeliverable } from '@postern/message'
+import type { IsBlocked } from '../domains/blocklist.ts'
+import { isBlockedPart } from '../domains/blocklist.ts'
+import { checkPost, isReadablePost } from '../format/check-post.ts'
+import type { Iri } from '../format/iri.ts'
+import { isOnOrigin, parseIri } from '../format/iri.ts'
+import type { JsonObject } from '../format/json-object.ts'
+import { asObject, idOf, idsOf, textOf } from '../format/json-object.ts'
+import { isOpen, readVisibility } from '../format/visibility.ts'
 import { readNote } from '../html/note-reading.ts'
-import type { IsBlocked } from '../peers/known-peers.ts'
-import { isBlockedPart } from '../peers/known-peers.ts'
-import type { LookUpDeps } from '../peers/look-ups.ts'
-import { limitLookUps } from '../peers/look-ups.ts'
+import { limitFetches } from '../peers/fetch-limit.ts'
+import type { FetchActorDeps } from '../peers/fetched-document.ts'
 
-/** The post behind this IRI, from memory or from its origin; undefined when it cannot be had. Never throws for a peer. */
+/** Finds the post with this IRI in the cache or at its origin. Returns undefined if it is not available. It never throws for a fault of the peer. */
 export type FindRemotePost = (iri: Iri) => Promise<RemotePost | undefined>
 
-interface RemotePostDeps extends LookUpDeps {
+interface RemotePostDeps extends FetchActorDeps {
   readonly isBlocked: IsBlocked
 }
 
-/**
- * The result of a look-up. It also remembers that there was none, so many replies to one thread cause one look-up in a
- * while.
- */
+/** The result of a look-up. A failure is also cached, so that many replies in one thread cause only one look-up in a while. */
 interface Found {
   readonly post: RemotePost | undefined
 }
 
 const maxPosts = 300
 const maxHosts = 2_000
-const keepMs = { found: 10 * 60_000, refused: 5 * 60_000, hostDown: 60_000, fault: 60_000 } as const
-/** A host that made a turn wait this long makes no other turn wait, ms. */
+const keepMs = { result: 10 * 60_000, refused: 5 * 60_000, hostDown: 60_000, fault: 60_000 } as const
+/** The wait, in ms, after which a host that has not answered delays no further turns. */
 const patienceMs = 3_000
-/** Look-ups of one host: under way, and waiting. The turns that wait for them end by their own time. */
+/** The look-ups at one host: those that run at the same time, and those in the queue. A turn that waits for one ends by its own time limit. */
 const ofHost = { width: 1, queue: 15 } as const
 const unending = new AbortController().signal
 const pleas: ReadonlySet<number> = new Set([429, 503])
-/** Look-ups a minute that strangers can make us do. */
+/** The most look-ups a minute that strangers can cause, for one host and in total. */
 const ceilings = { perHost: 120, inAll: 1_200 } as const
 
 export function createPostFinder({ fetchDocument, isBlocked, now }: RemotePostDeps): FindRemotePost {
-  const known = createExpiringMap<Found>(maxPosts, now)
+  const posts = createExpiringMap<Found>(maxPosts, now)
   const missing = createExpiringMap<Found>(maxHosts, now)
   const down = createExpiringMap<true>(maxHosts, now)
   const askedAt = new Map<string, number>()
   const share = createSingleFlight<Found>()
   const queues = createKeyedSemaphore(ofHost)
-  const countLookUp = limitLookUps(ceilings, now)
+  const countLookUp = limitFetches(ceilings, now)
 
   function fetchFrom(iri: Iri): Promise<unknown> {
     return queues.pass(iri.host, unending, async () => {
-      // It may have fallen silent while others were waiting for it.
+      // The host may have failed while this look-up was in the queue.
       if (down.get(iri.host)) throw new Unavailable('Cannot fetch post: its host did not answer lately')
       countLookUp(iri.host)
       askedAt.set(iri.host, now())
@@ -74,18 +65,18 @@ export function createPostFinder({ fetchDocument, isBlocked, now }: RemotePostDe
     })
   }
 
-  /** A page's address leads to the post's own, which has to say the same of itself. */
+  /** Fetches a post. The address of a page leads to the id of the post, and the document at that id must name the same id. */
   async function fetchPost(iri: Iri): Promise<RemotePost> {
     const document = await fetchFrom(iri)
     const canonical = findCanonicalIri(document, iri)
     return canonical ? parsePost(await fetchFrom(canonical), canonical, isBlocked) : parsePost(document, iri, isBlocked)
   }
 
-  async function look(iri: Iri): Promise<Found> {
+  async function fetchAnew(iri: Iri): Promise<Found> {
     try {
-      const found = { post: await fetchPost(iri) }
-      known.set(iri.href, found, keepMs.found)
-      return found
+      const result = { post: await fetchPost(iri) }
+      posts.set(iri.href, result, keepMs.result)
+      return result
     } catch (error) {
       const ms = keepMissing(error)
       if (ms > 0) missing.set(iri.href, { post: undefined }, ms)
@@ -94,22 +85,22 @@ export function createPostFinder({ fetchDocument, isBlocked, now }: RemotePostDe
   }
 
   return async iri => {
-    const found = known.get(iri.href) ?? missing.get(iri.href)
-    if (found) return found.post
+    const result = posts.get(iri.href) ?? missing.get(iri.href)
+    if (result) return result.post
     const isStuck = now() - (askedAt.get(iri.host) ?? now()) >= patienceMs
-    return isStuck || down.get(iri.host) ? undefined : (await share(iri.href, () => look(iri))).post
+    return isStuck || down.get(iri.host) ? undefined : (await share(iri.href, () => fetchAnew(iri))).post
   }
 }
 
 /**
- * No answer, or a request to wait. The failure of one address proves nothing about the others: strangers choose the
- * address.
+ * Returns true if the host did not answer or asked us to wait. Any other failure of one address proves nothing about the rest of the host,
+ * because strangers choose the addresses.
  */
 function isHostDown(error: unknown): boolean {
   return error instanceof Unavailable && (error.status === undefined || pleas.has(error.status))
 }
 
-/** How long a failed look-up is remembered, ms. Not at all when our own ceiling prevented the request. */
+/** Returns the time for which a failed look-up is remembered, ms. It is 0 if our own ceiling prevented the request. */
 function keepMissing(error: unknown): number {
   if (error instanceof Unavailable) return error.status === undefined ? 0 : keepMs.fault
   if (error instanceof Rejection && error.code === 'rate_limited') return 0
@@ -117,27 +108,27 @@ function keepMissing(error: unknown): number {
   throw error
 }
 
-/** A post of a peer, as its own server shows it to everyone. */
+/** A peer's post as its own server shows it to everyone. */
 export interface RemotePost {
   readonly id: string
   readonly author: Iri
   readonly parts: readonly Part[]
   readonly inReplyTo: string | undefined
-  /** The publication date that its server gives, ms. */
+  /** The publication time that its server states, in ms since the epoch. Undefined if it states none. */
   readonly published: number | undefined
 }
 
-/** UTF-16 code units of one post's text; the rest of a longer one is cut off. */
+/** The most UTF-16 code units of one post's text. The rest of a longer text is cut off. */
 const maxText = 16_384
-/** Of the attachments: how many, and UTF-16 code units of each as JSON. */
+/** The most attachments of a post, and the most UTF-16 code units of each as JSON. */
 const maxAttached = { parts: 16, size: 4_096 } as const
 
 const nobodyHere = { isOwnMention: () => false, addresses: [] }
 
 /**
- * Reads a post fetched from the origin of `iri`. It takes public posts only: what our server may read is not meant for
- * everyone who names it in a reply.
- * @throws Undeliverable it is not that post, no post, or not public
+ * Reads a post fetched from the origin of `iri`. It accepts public posts only: a post that our server may read is not meant for everyone who
+ * names it in a reply.
+ * @throws Undeliverable if the document is no post, another post, or not public
  * @throws Rejection `malformed`, `too_large`
  */
 function parsePost(document: unknown, iri: Iri, isBlocked: IsBlocked): RemotePost {
@@ -156,20 +147,20 @@ function parsePost(document: unknown, iri: Iri, isBlocked: IsBlocked): RemotePos
   }
 }
 
-/** Another id that a document fetched from `iri` has on the same origin: a page's address leads to it. */
+/** Finds a different id that a document fetched from `iri` has on the same origin, as a page's address leads to its post. */
 function findCanonicalIri(document: unknown, iri: Iri): Iri | undefined {
   const id = textOf(asObject(document)?.id)
   return id && id !== iri.href && isOnOrigin(id, iri.origin) ? parseIri(id, "the post's id") : undefined
 }
 
-/** Only an actor of its own origin can have written it (FEP-fe34). */
+/** Reads the author of a post, who must be an actor of the same origin (FEP-fe34). */
 function readAuthor(json: JsonObject, { origin }: Iri): Iri {
   const author = idsOf(json.attributedTo).find(id => isOnOrigin(id, origin))
   if (!author) throw refusePost('it is attributed to nobody on its own host')
   return parseIri(author, "the post's author")
 }
 
-/** Text without what was hidden; quotes, links and files stay addresses, and those of blocked hosts are left out. */
+/** Reads the parts of a post. Hidden text is removed. Quotes, links and files stay addresses, and those on blocked hosts are left out. */
 function readParts(json: JsonObject, isBlocked: IsBlocked): readonly Part[] {
   const [spoken, ...attached] = readNote(json, nobodyHere).parts
   const kept = attached
@@ -178,7 +169,7 @@ function readParts(json: JsonObject, isBlocked: IsBlocked): readonly Part[] {
   return spoken?.kind === 'text' ? [{ ...spoken, content: cutText(spoken.content) }, ...kept] : kept
 }
 
-/** Never within a surrogate pair. */
+/** Cuts a text to the maximum length, never within a surrogate pair. */
 function cutText(text: string): string {
   return text.length <= maxText ? text : `${text.slice(0, maxText).replace(/[\ud800-\udbff]$/, '')} […]`
 }

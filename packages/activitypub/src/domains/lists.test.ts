@@ -1,7 +1,7 @@
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { LogFields } from '@postern/core'
+import type { LogFields } from '@postern/message'
 import { describe, expect, test } from 'vitest'
 import { activityPubConfigSchema } from '../config.ts'
 import { readDomainLists } from './lists.ts'

@@ -1,14 +1,15 @@
+// Reads files of blocked or allowed domains: Mastodon's export, or one domain a line.
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { Log } from '@postern/core'
-import { ConfigError, toAsciiDomain } from '@postern/core'
+import type { Log } from '@postern/message'
+import { ConfigError, toAsciiDomain } from '@postern/message'
 import type { ActivityPubConfig } from '../config.ts'
 
 /**
- * The configuration with what its files of domains list, read once. Paths start at the configuration file.
- * @throws AggregateError of ConfigErrors, one for each file that cannot be taken
+ * Returns the configuration with the domains from its list files added. Each file is read once. Paths are relative to the configuration file.
+ * @throws AggregateError of ConfigErrors, one for each file that cannot be used
  */
-export function readDomainLists(config: ActivityPubConfig, { baseDir, log }: DomainListPlace): ActivityPubConfig {
+export function readDomainLists(config: ActivityPubConfig, { baseDir, log }: DomainListDeps): ActivityPubConfig {
   const faults: ConfigError[] = []
   const readAll = (use: DomainFileUse): readonly string[] =>
     config[`${use}_files`].flatMap((name, index) => {
@@ -29,7 +30,7 @@ export function readDomainLists(config: ActivityPubConfig, { baseDir, log }: Dom
   return { ...config, block, allow }
 }
 
-interface DomainListPlace {
+interface DomainListDeps {
   readonly baseDir: string
   readonly log: Log
 }
@@ -77,12 +78,12 @@ function reportSkipped(
   log.warn(skipped, 'domains hidden by asterisks are not blocked: nobody can tell which they are')
 }
 
-/** What a file of domains holds. */
+/** The content of a file of domains. */
 interface DomainFile {
   readonly domains: readonly string[]
-  /** Lines whose domain is hidden in part (`exa***le.com`): nobody can tell which it is. */
+  /** The numbers of lines whose domain is partly masked (`exa***le.com`), so that it cannot be identified. */
   readonly obfuscated: readonly number[]
-  /** How many rows are no blocks: `silence` and `noop`, which only change what people are shown. */
+  /** The number of rows that block nothing: `silence` and `noop`, which only change what people are shown. */
   readonly milder: number
 }
 
@@ -96,7 +97,7 @@ type Refuse = (fault: DomainFileFault) => never
 
 type DomainFileUse = 'block' | 'allow'
 
-/** What Mastodon does to a domain, and whether that keeps it out. */
+/** The severities of Mastodon's domain blocks. The value is true if the severity blocks the domain. */
 const severities: ReadonlyMap<string, boolean> = new Map([
   ['suspend', true],
   ['silence', false],
@@ -104,7 +105,7 @@ const severities: ReadonlyMap<string, boolean> = new Map([
   ['noop', false],
 ])
 
-/** Mastodon's export of domain blocks or allows (with its header), or one domain a line (`#` begins a comment). Pure. */
+/** Parses Mastodon's export of domain blocks or allows (with its header), or one domain a line (`#` begins a comment). It is pure. */
 function parseDomainFile(text: string, use: DomainFileUse, refuse: Refuse): DomainFile {
   const body = text.replace(/^\uFEFF/, '')
   const isExport = /^\s*"?#?domain"?\s*(,|\r|\n|$)/i.test(body)
@@ -134,7 +135,7 @@ function readExport(all: readonly CsvRow[], use: DomainFileUse, refuse: Refuse):
   const rows = rest.map(({ line, cells }) => ({
     line,
     domain: cells[0]?.trim() ?? '',
-    // Without the column, Mastodon suspends.
+    // If the column is absent, Mastodon suspends the domain.
     severity: cells[severityAt]?.trim().toLowerCase() || 'suspend',
   }))
   const odd = rows.find(({ severity }) => !severities.has(severity))
@@ -148,22 +149,22 @@ function readExport(all: readonly CsvRow[], use: DomainFileUse, refuse: Refuse):
 
 function collectDomains(listed: readonly Listed[], refuse: Refuse, milder = 0): DomainFile {
   const isHidden = ({ domain }: Listed) => domain.includes('*')
-  const named = listed
+  const domainEntries = listed
     .filter(entry => !isHidden(entry))
     .map(entry => ({ ...entry, ascii: toAsciiDomain(entry.domain) }))
-  const bad = named.find(({ ascii }) => ascii === undefined)
+  const bad = domainEntries.find(({ ascii }) => ascii === undefined)
   if (bad) {
     const fix = 'Correct or remove it. A list with further columns needs the header line that Mastodon exports.'
     refuse({ line: bad.line, problem: `"${bad.domain.slice(0, 80)}" is not a domain name`, fix })
   }
   return {
-    domains: named.flatMap(({ ascii }) => ascii ?? []),
+    domains: domainEntries.flatMap(({ ascii }) => ascii ?? []),
     obfuscated: listed.filter(isHidden).map(({ line }) => line),
     milder,
   }
 }
 
-/** One row of a CSV file (RFC 4180), and the line it begins on. */
+/** A row of a CSV file (RFC 4180) with the number of its first line. */
 interface CsvRow {
   readonly line: number
   readonly cells: readonly string[]
@@ -171,7 +172,7 @@ interface CsvRow {
 
 const cellPattern = /(?:"((?:[^"]|"")*)"|((?!")[^,\r\n]*))(,|\r\n|\n|\r|$)/y
 
-/** Quoted cells may hold commas, quotes and line breaks. It refuses a quote that does not end where a cell does. */
+/** Parses CSV. Quoted cells may contain commas, quotes and line breaks. It rejects a closing quote that is not at the end of a cell. */
 function parseCsv(text: string, refuse: Refuse): readonly CsvRow[] {
   const rows: CsvRow[] = []
   let cells: string[] = []

@@ -1,20 +1,18 @@
-import type { Json, Visibility } from '@postern/core'
+// Defines the data that the store keeps of a post: its reply target, destinations and rendering.
+import type { Json, Visibility } from '@postern/message'
 
-/**
- * The data that an answer to a post needs. It is stored with the turn, because rendering happens later, maybe in
- * another process.
- */
+/** The data that an answer to a post needs. It is stored with the turn, because rendering happens later and maybe in another process. */
 export interface ReplyTarget {
-  /** The post's author. */
+  /** The IRI of the post's author. */
   readonly actor: string
-  /** `@user@host` when confirmed. */
+  /** The address `@user@host` of the author. Absent if the host has not confirmed it. */
   readonly address?: string | undefined
-  /** The author's page, for the mention's link. */
+  /** The address of the author's page, for the link of the mention. */
   readonly url?: string | undefined
   readonly inbox?: string | undefined
-  /** Only where it lives on the author's own origin. */
+  /** The shared inbox of the author's server. Absent if it is not on the author's own origin. */
   readonly sharedInbox?: string | undefined
-  /** The post itself: `inReplyTo` names objects, not activities. Absent when what is answered is no post. */
+  /** The IRI of the post, because `inReplyTo` names objects and not activities. Absent if the answered activity is not a post. */
   readonly object?: string | undefined
   readonly context?: string | undefined
   readonly conversation?: string | undefined
@@ -22,42 +20,46 @@ export interface ReplyTarget {
   readonly summary?: string | undefined
   readonly sensitive?: boolean | undefined
   readonly language?: string | undefined
-  /** Address of the post it quotes. */
+  /** The address of the post that it quotes. Absent if it quotes none. */
   readonly quote?: string | undefined
-  /** The type of activity, of what can be undone. */
+  /** The type of the activity, if it is one that can be undone. */
   readonly event?: string | undefined
 }
 
 /** The destination of a delivery: an inbox, or an address that is looked up at the time of delivery. */
-export type DeliveryPlace =
+export type DeliveryDestination =
   | {
       readonly inbox: string
-      /** The owner of the inbox, where it is for one actor. */
+      /** The actor that owns the inbox. Absent if the delivery is for several actors. */
       readonly peer?: string | undefined
     }
   | {
       readonly mention: string
-      /** Only the words name this recipient, so it is no fault when nobody has the name. */
+      /** True if only the text names this recipient, so that it is no fault if nobody has the name. */
       readonly isNamed?: true | undefined
     }
 
-/**
- * The part of an answer or post that a delivery carries; or an activity of the protocol itself, complete as it is (an
- * `Accept`).
- */
+/** The content of a delivery: a part of an answer or post, or an activity of the protocol itself (an `Accept`), which is complete. */
 export interface DeliveryContent {
-  /** The number of the post within the response; default: the first. */
+  /** The number of the post within the response. Default: the first. */
   readonly piece?: number | undefined
-  /** Set when it changes what was delivered before. */
+  /** The change to a post that was delivered before. Absent for a new post. */
   readonly revision?: Revision | undefined
   readonly handshake?: Json | undefined
-  /** It announces new keys, so the keys that peers know sign it. */
+  /** True if the activity announces new keys, so it is signed by the key that peers know already. */
   readonly isIntroduction?: boolean | undefined
+  /**
+   * True if the activity announces the deletion of its own actor, whose document is no longer served. A peer without a copy of the key cannot
+   * verify it, but needs no notice either.
+   */
+  readonly isFarewell?: true | undefined
+  /** The inbox that the broadcast leaves out, because another delivery is sent to it. */
+  readonly except?: string | undefined
 }
 
-export type DeliveryTarget = DeliveryPlace & DeliveryContent
+export type DeliveryTarget = DeliveryDestination & DeliveryContent
 
-/** How a follower is reached. */
+/** The inboxes through which a follower is reached. */
 export interface FollowerTarget {
   readonly inbox: string
   readonly sharedInbox?: string | undefined
@@ -66,24 +68,24 @@ export interface FollowerTarget {
 /** One change of a response. */
 export interface Revision {
   readonly act: 'edit' | 'delete'
-  /** The id of this change alone. */
+  /** The id of this change, different for each change. */
   readonly id: string
-  /** ISO 8601 UTC. */
+  /** The time of the change, ISO 8601 UTC. */
   readonly at: string
 }
 
 /**
- * The rendering of a response as posts. It is fixed at the time of the response and stored with it, so every rendering
- * is the same.
+ * The parameters by which a response is rendered as posts. They are fixed at the time of the response and stored with it, so every rendering is
+ * the same.
  */
 export interface Rendering {
-  /** The post it answers; absent for a post of its own. */
+  /** The post that the response answers. Absent for a post that answers none. */
   readonly reply?: ReplyTarget | undefined
   readonly visibility: Visibility
-  /** Into how many posts it is divided; each answers the one before. */
+  /** The number of posts into which the response is split. Each post answers the one before. */
   readonly pieces: number
-  /** Visible characters one of them holds at most; absent when there is only one. */
+  /** The most visible characters of each post. Absent if there is only one post. */
   readonly limit?: number | undefined
-  /** People it may mention, with those that its words name. Absent: its words mention nobody. */
+  /** The number of people whom the response may mention, including those whom its text names. If it is absent, the text mentions nobody. */
   readonly callable?: number | undefined
 }

@@ -1,26 +1,31 @@
-import type { Part } from '@postern/core'
+// Reads a post of another server as message parts: text, content warning, links, attachments and quote.
 import type { HtmlTextOptions } from '@postern/markup/html'
-import { afterAddress, htmlToText, readVisibleCharacters } from '@postern/markup/html'
-import type { JsonObject } from '../format/document.ts'
-import { asObject, findWebAddress, idOf, isActivityMediaType, listOf, readHref, textOf } from '../format/document.ts'
+import { afterAddress, htmlToText } from '@postern/markup/html'
+import type { Part } from '@postern/message'
+import { escapeHtml } from '@postern/message/html-characters'
+import { readVisibleText } from '@postern/message/visible-text'
+import { findWebAddress } from '../format/iri.ts'
+import type { JsonObject } from '../format/json-object.ts'
+import { asObject, idOf, listOf, readHref, textOf } from '../format/json-object.ts'
+import { isActivityMediaType } from '../format/media-types.ts'
 
-/** A post as an agent is to read it. */
+/** A post in the form that an agent reads. */
 export interface NoteReading {
   readonly parts: readonly Part[]
-  /** Content warning. */
+  /** The content warning. Undefined if the post has none. */
   readonly summary: string | undefined
   readonly isSensitive: boolean
-  /** BCP 47, when the peer names it well. */
+  /** The language (BCP 47). Undefined if the peer states none or an invalid one. */
   readonly language: string | undefined
   readonly hadHidden: boolean
-  /** Address of the post it quotes. */
+  /** The address of the post that it quotes. Undefined if it quotes none. */
   readonly quote: string | undefined
 }
 
 interface OwnNames {
-  /** Whether a mention's link leads to an agent of this gateway. */
+  /** Returns true if a mention's link leads to an agent of this gateway. */
   isOwnMention(href: string): boolean
-  /** `@agent@domain` of those mentioned. */
+  /** The addresses `@agent@domain` of the mentioned agents. */
   readonly addresses: readonly string[]
 }
 
@@ -28,28 +33,29 @@ const languagePattern = /^[a-z]{2,3}(-[a-z0-9]{2,8}){0,4}$/i
 const maxOptions = 50
 const quoteFallback = /^RE: ?https:\/\/\S+$/i
 
-/** Types whose `summary` warns of the content. The `summary` of other types gives their topic. */
+/** The types whose `summary` is a content warning. For other types it states the topic. */
 const messageTypes: ReadonlySet<unknown> = new Set(['Note', 'Question', 'ChatMessage'])
 
 function isMessage({ type }: JsonObject): boolean {
   return messageTypes.has(type)
 }
 
-/** These show their content on their page; only their description can be read here. */
+/** The types whose content is shown on their own page. An agent can read only their description. */
 const shownElsewhere: ReadonlySet<unknown> = new Set(['Audio', 'Event', 'Image', 'Video'])
 
-/** Reads a post as parts. Nothing is fetched: attachments stay addresses. */
+/** Reads a post as message parts. Nothing is fetched, so attachments stay addresses. */
 export function readNote(note: JsonObject, own: OwnNames): NoteReading {
   const quote = findQuote(note)
   const { content, language } = readContent(note)
   const { text, hadHidden } = readPostText(quote ? stripQuoteBlock(content) : content, own)
-  const summary = cleanName(readPostText(textOf(note.summary) ?? '').text)
+  const summary = cleanName(readPostText(readWords(note, 'summary') ?? '').text)
   const addressed = stripOwnAddresses(quote ? stripQuoteFallback(text) : text, own)
   const lines = [...readHeading(note, summary), addressed, ...readOptions(note)]
   const spoken: Part = { kind: 'text', mime: 'text/plain', content: lines.filter(Boolean).join('\n\n') }
   return {
     parts: [spoken, ...toPageLink(note), ...toQuoteLink(quote), ...readAttached(note)],
-    summary: isMessage(note) ? summary : undefined,
+    // The warning is read as plain text, because an answer repeats it.
+    summary: isMessage(note) && summary ? readVisibleText(summary).text : undefined,
     isSensitive: note.sensitive === true,
     language,
     hadHidden,
@@ -57,31 +63,52 @@ export function readNote(note: JsonObject, own: OwnNames): NoteReading {
   }
 }
 
-/** `content` with the language whose text it is; a language tag that is none is passed over. */
+/** Reads `content` and the language of its text. An invalid language tag is ignored. */
 function readContent(note: JsonObject): { readonly content: string; readonly language: string | undefined } {
   const content = textOf(note.content)
   const map = Object.entries(asObject(note.contentMap) ?? {}).filter(
     ([tag, text]) => languagePattern.test(tag) && textOf(text) !== undefined,
   )
   const same = map.find(([, candidate]) => candidate === content)
-  // A server that knows one language only may still have other marks in this text than in `content`.
+  // A server that supports only one language may use other markup in this text than in `content`.
   const [language, text] = same ?? (content && map.length > 1 ? [] : (map[0] ?? []))
-  return { content: content ?? textOf(text) ?? '', language: language ?? readLanguage(note.language) }
+  const said = content ?? textOf(text) ?? ''
+  return { content: isPlain(note) ? writePlain(said) : said, language: language ?? readLanguage(note.language) }
 }
 
-/** As Lemmy and PeerTube name it. */
+/** Returns true if `content` is plain text. It is HTML unless `mediaType` names another type, as in PeerTube (Activity Vocabulary §4.1). */
+function isPlain({ mediaType }: JsonObject): boolean {
+  return /^text\/(?:plain|markdown)\s*(?:;|$)/i.test(textOf(mediaType) ?? '')
+}
+
+function writePlain(text: string): string {
+  return escapeHtml(text).replaceAll('\n', '<br>')
+}
+
+/** Reads a text of a post, or the first one if it occurs in several languages only. */
+function readWords(json: JsonObject | undefined, term: 'name' | 'summary'): string | undefined {
+  const said = textOf(json?.[term])
+  return (
+    said ??
+    Object.values(asObject(json?.[`${term}Map`]) ?? {})
+      .map(textOf)
+      .find(text => text !== undefined)
+  )
+}
+
+/** Reads a language as Lemmy and PeerTube write it: an object with an `identifier`. */
 function readLanguage(value: unknown): string | undefined {
   const tag = textOf(asObject(value)?.identifier)
   return tag && languagePattern.test(tag) ? tag : undefined
 }
 
 function readHeading(note: JsonObject, summary: string | undefined): readonly string[] {
-  const title = cleanName(textOf(note.name))
+  const title = cleanName(readWords(note, 'name'))
   const warning = summary && (isMessage(note) ? `Content warning: ${summary}` : summary)
   return [title, warning].filter(line => line !== undefined)
 }
 
-/** The address in full at the very beginning, written without a link. */
+/** Removes the agent's own full addresses at the very beginning of a text, if they are written without a link. */
 function stripOwnAddresses(text: string, { addresses }: OwnNames): string {
   for (const address of addresses) {
     const head = text.slice(0, address.length).toLowerCase()
@@ -93,20 +120,17 @@ function stripOwnAddresses(text: string, { addresses }: OwnNames): string {
 
 function readOptions(note: JsonObject): readonly string[] {
   const options = [...listOf(note.oneOf), ...listOf(note.anyOf)].slice(0, maxOptions)
-  const names = options.flatMap(option => cleanName(textOf(asObject(option)?.name)) ?? [])
+  const names = options.flatMap(option => cleanName(readWords(asObject(option), 'name')) ?? [])
   return names.length > 0 ? [names.map(name => `- ${name}`).join('\n')] : []
 }
 
-/**
- * Only the address of the quoted post. Neither a copy of it nor a stamp that allows the quote is believed (FEP-044f,
- * FEP-e232).
- */
+/** Finds the address of the quoted post. Neither a copy of the post nor an approval stamp is trusted (FEP-044f, FEP-e232). */
 function findQuote(note: JsonObject): string | undefined {
-  const named = ['quote', 'quoteUrl', '_misskey_quote', 'quoteUri'].map(
+  const quoteAddresses = ['quote', 'quoteUrl', '_misskey_quote', 'quoteUri'].map(
     name => readHref(note[name]) ?? idOf(note[name]),
   )
   const linked = listOf(note.tag).map(asObject).filter(isPostLink).map(readHref)
-  return findWebAddress([...named, ...linked].find(Boolean))
+  return findWebAddress([...quoteAddresses, ...linked].find(Boolean))
 }
 
 function isPostLink(tag: JsonObject | undefined): boolean {
@@ -125,13 +149,13 @@ function toPageLink(note: JsonObject): readonly Part[] {
   return url ? [readLink(note, url)] : []
 }
 
-/** The same in a block of its own, in front of a mention. */
+/** Removes the fallback for quotes if it is a block of its own in front of a mention. */
 function stripQuoteBlock(html: string): string {
   const [block] = /^\s*<(p|span)\b[^>]*>.*?<\/\1>/s.exec(html) ?? []
   return block && quoteFallback.test(readPostText(block).text) ? html.slice(block.length) : html
 }
 
-/** The text for readers without quotes, at the beginning or the end. */
+/** Removes the text for readers that do not show quotes, at the beginning or the end. */
 function stripQuoteFallback(text: string): string {
   const lines = text.split('\n')
   const [first, last] = [lines[0] ?? '', lines.at(-1) ?? '']
@@ -140,14 +164,14 @@ function stripQuoteFallback(text: string): string {
 }
 
 /**
- * The attachments of a post, and then its picture (`image`: Lemmy, WordPress, Bridgy Fed), as files and links. Each
- * address counts once. Nothing is fetched.
+ * Reads the attachments of a post, and then its picture (`image`: Lemmy, WordPress, Bridgy Fed), as files and links. Each address is listed once.
+ * Nothing is fetched.
  */
 function readAttached({ attachment, image }: JsonObject): readonly Part[] {
   const pictures = listOf(image).map(value => (typeof value === 'string' ? { url: value } : value))
   const attached = listOf(attachment).flatMap(readAttachment)
-  const known = new Set(attached.map(addressOf))
-  return [...attached, ...pictures.flatMap(readAttachment).filter(part => !known.has(addressOf(part)))]
+  const addresses = new Set(attached.map(addressOf))
+  return [...attached, ...pictures.flatMap(readAttachment).filter(part => !addresses.has(addressOf(part)))]
 }
 
 const fileName = /^[\w.()-]{1,120}\.[a-z0-9]{2,5}$/i
@@ -169,8 +193,8 @@ function readAttachment(value: unknown): readonly Attached[] {
 }
 
 /**
- * Servers describe the picture in `name`, GoToSocial in `summary`. Pleroma writes the file's name into `name` when
- * there is no description.
+ * Reads the name and the description of an attachment. Servers describe the picture in `name`, and GoToSocial in `summary`. Pleroma writes the
+ * file's name into `name` if there is no description.
  */
 function readLabel(json: JsonObject): { readonly name?: string; readonly description?: string } {
   const label = textOf(json.name) ?? textOf(json.summary)
@@ -184,31 +208,29 @@ function readLink(json: JsonObject, url: string): Attached {
   return { kind: 'link', url, ...(title && { title }) }
 }
 
-/** By these the servers of this network hide parts of a text. */
+/** The classes with which servers of this network hide parts of a text. */
 const hidingClasses: ReadonlySet<string> = new Set(['invisible', 'hidden', 'sr-only', 'visually-hidden', 'd-none'])
 
 /**
- * Plain text of a post: it keeps paragraphs and lists as lines, links with their address, and nothing that is hidden.
- * `hadHidden`: it removed something that a human reader does not see.
+ * Reads the plain text of a post. Paragraphs and lists become lines, and links keep their address. Hidden text is removed, and then `hadHidden`
+ * is true.
  */
 export function readPostText(html: string, { isOwnMention }: Pick<HtmlTextOptions, 'isOwnMention'> = {}) {
-  const { text, hasHidden, invisible } = htmlToText(html, { isOwnMention, findAddress: findWebAddress, hidingClasses })
-  return { text, hadHidden: hasHidden || invisible > tolerated }
+  const { text, hasHidden } = htmlToText(html, { isOwnMention, findAddress: findWebAddress, hidingClasses })
+  return { text, hadHidden: hasHidden }
 }
 
-/** Honest text contains a few invisible characters; a message written in them contains more. */
-const tolerated = 8
 const maxNameLength = 200
-/** As long as servers let people write. */
+/** The longest description of a picture, in characters. Servers allow people to write that much. */
 const maxDescriptionLength = 5_000
 
-/** A display name on one line, without tricks, or undefined when nothing is left. */
+/** Returns a display name on one line, or undefined if nothing is left after cleaning. */
 export function cleanName(name: string | undefined): string | undefined {
-  const line = name && readVisibleCharacters(name).text.replace(/\s+/g, ' ').trim().slice(0, maxNameLength)
+  const line = name?.replace(/\s+/g, ' ').trim().slice(0, maxNameLength)
   return line || undefined
 }
 
-/** The description of a picture, without invisible characters; undefined when nothing is left. */
+/** Returns the description of a picture, or undefined if nothing is left after cleaning. */
 function cleanDescription(text: string | undefined): string | undefined {
-  return (text && readVisibleCharacters(text).text.trim().slice(0, maxDescriptionLength)) || undefined
+  return text?.trim().slice(0, maxDescriptionLength) || undefined
 }

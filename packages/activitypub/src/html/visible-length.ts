@@ -1,33 +1,33 @@
-import { lazy } from '@postern/core/lazy'
+// Counts the characters of text and HTML as Mastodon counts them.
 import { tokenizeHtml } from '@postern/markup/html'
+import { lazy } from '@postern/message/lazy'
 
-/** The length that every address counts, however long it is (Mastodon's `characters_reserved_per_url`). */
+/** The characters that every address counts for, regardless of its length (Mastodon's `characters_reserved_per_url`). */
 const addressLength = 23
-/** A list's bullet and its space, or a number of one digit. */
+/** The length of a list mark: a bullet and its space, or a number of one digit. */
 const markLength = 2
-/** Web addresses, as far as our HTML writers recognize them; and people with their host. */
+/** The pattern of the texts that are counted separately: web addresses, as far as our HTML writers recognize them, and people with their host. */
 const countedApart =
   /(?<address>https?:\/\/[^\s<>"'`\\\][{}|^]{0,2047}[^\s<>"'`\\\][{}|^.,;:!?*_~)])|(?<![=/\w])(?<person>@\w[\w.-]{0,63})@\w(?:[\w.-]{0,252}\w)?/giu
 
 /**
- * The length of a text as Mastodon counts it (`StatusLengthValidator`): grapheme clusters, so that a letter with its
- * accents and a family of emoji are one; an address is 23, of `@user@host` only `@user` counts.
- * Stops counting when it is beyond `max`.
+ * Counts the length of a text as Mastodon does (`StatusLengthValidator`). It counts grapheme clusters, so that a letter with its accents or a
+ * family of emoji is one. An address counts as 23, and `@user@host` only as its `@user`. It stops once the count exceeds `max`.
  */
 export function countText(text: string, max = Number.POSITIVE_INFINITY): number {
   let count = 0
   let from = 0
-  for (const { 0: found, index, groups } of text.matchAll(countedApart)) {
+  for (const { 0: match, index, groups } of text.matchAll(countedApart)) {
     count += countGraphemes(text.slice(from, index), max - count) + (groups?.person?.length ?? addressLength)
     if (count > max) return count
-    from = index + found.length
+    from = index + match.length
   }
   return count + countGraphemes(text.slice(from), max - count)
 }
 
 /**
- * The length of HTML as a reader sees it, as if the same text were typed. Ends of lines and paragraphs, and list marks,
- * count too. Stops reading when it is beyond `max`.
+ * Counts the length of HTML as a reader sees it, as if the same text were typed. Ends of lines and paragraphs, and list marks, count too. It
+ * stops once the count exceeds `max`.
  */
 export function countVisible(html: string, max = Number.POSITIVE_INFINITY): number {
   let count = 0
@@ -38,13 +38,13 @@ export function countVisible(html: string, max = Number.POSITIVE_INFINITY): numb
   return count
 }
 
-/** The addresses of a text and what is between them, in order. */
+/** Yields the addresses of a text and the texts between them, in order. */
 export function* readAddresses(text: string): Generator<{ readonly text: string; readonly isWhole: boolean }> {
   let from = 0
-  for (const { 0: found, index } of text.matchAll(countedApart)) {
+  for (const { 0: match, index } of text.matchAll(countedApart)) {
     if (index > from) yield { text: text.slice(from, index), isWhole: false }
-    yield { text: found, isWhole: true }
-    from = index + found.length
+    yield { text: match, isWhole: true }
+    from = index + match.length
   }
   if (from < text.length) yield { text: text.slice(from), isWhole: false }
 }
@@ -52,20 +52,20 @@ export function* readAddresses(text: string): Generator<{ readonly text: string;
 /** A line of text as a reader sees it. */
 interface VisibleLine {
   readonly text: string
-  /** Line ends since the line before. */
+  /** The number of line ends since the previous line. */
   readonly breaks: number
-  /** List items that begin here. */
+  /** The number of list items that begin here. */
   readonly marks: number
 }
 
-/** Lines that end before and after an element. */
+/** The number of line ends before and after each element. */
 const breaks: ReadonlyMap<string, number> = new Map([
   ['br', 1],
   ['li', 1],
   ...'p ul ol blockquote pre h1 h2 h3 h4 h5 h6'.split(' ').map(name => [name, 2] as const),
 ])
 
-/** The lines of HTML that holds known elements only, until `take` wants no more; those without text are passed over. */
+/** Reads the lines of HTML with known elements only, until `take` returns false. Lines without text are skipped. */
 function readVisibleLines(html: string, take: (line: VisibleLine) => boolean): void {
   const pieces: string[] = []
   const since = { breaks: 0, marks: 0 }
@@ -98,7 +98,7 @@ interface Since {
   marks: number
 }
 
-/** Browsers show one space for many, and none at the ends. */
+/** Joins the pieces of a line. Browsers show several spaces as one, and none at the ends. */
 function readLine(pieces: readonly string[], isVerbatim: boolean): string {
   const text = pieces.join('')
   return isVerbatim ? text : text.replace(/[ \t\n\r\f]+/g, ' ').trim()
@@ -117,10 +117,13 @@ function noteBreak(name: string, isStart: boolean, since: Since): void {
 }
 
 const segmenter = lazy(() => new Intl.Segmenter('und', { granularity: 'grapheme' }))
-/** Below U+0300 nothing joins what is before it; only such a character right before another one can be part of more. */
+/**
+ * The pattern of text that needs segmenting. No character below U+0300 joins the one before it, and only one right before a higher character can
+ * be part of a longer cluster.
+ */
 const needsSegmenting = /[\0-\u02ff]?[^\0-\u02ff]+/g
 
-/** How many grapheme clusters (UAX 29) a text has. Stops counting when it is beyond `max`. */
+/** Counts the grapheme clusters (UAX 29) of a text. It stops once the count exceeds `max`. */
 function countGraphemes(text: string, max = Number.POSITIVE_INFINITY): number {
   let count = 0
   let from = 0
@@ -135,7 +138,7 @@ function countGraphemes(text: string, max = Number.POSITIVE_INFINITY): number {
   return count + text.length - from
 }
 
-/** The grapheme clusters of a text, in order. */
+/** Yields the grapheme clusters of a text, in order. */
 export function* readGraphemes(text: string): Generator<string> {
   for (const { segment } of segmenter().segment(text)) yield segment
 }

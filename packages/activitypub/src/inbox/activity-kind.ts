@@ -1,38 +1,52 @@
-import type { AgentDirectory, Intake, KnownMessage, RelationEffect, Store, TurnQuota, Withdrawal } from '@postern/core'
+// Declares how the inbox handles one type of activity, and the facts about it that the gateway looks up.
+import { threadSourceOf } from '@postern/message'
+import type {
+  AgentDirectory,
+  Intake,
+  KnownMessage,
+  RelationEffect,
+  Store,
+  TurnQuota,
+  UnusedIntake,
+  Withdrawal,
+} from '@postern/pipeline'
 import type { ActivityPubConfig } from '../config.ts'
-import type { JsonObject } from '../format/document.ts'
-import { isOpen, parsePieceId, parsePostIri, postIri, readRendering } from '../format/document.ts'
+import type { IsBlocked } from '../domains/blocklist.ts'
+import type { JsonObject } from '../format/json-object.ts'
+import { parsePieceId, parsePostIri, postIri } from '../format/own-iris.ts'
+import { readRendering } from '../format/targets.ts'
+import { isOpen } from '../format/visibility.ts'
+import type { ForeignInboxes } from '../inboxes/foreign-inbox.ts'
+import type { RemoteActors } from '../peers/actor-cache.ts'
 import type { FetchCreatedPost } from '../peers/document-fetch.ts'
-import type { ForeignInboxes } from '../peers/foreign-inbox.ts'
-import type { IsBlocked, RemoteActors } from '../peers/known-peers.ts'
 import type { NamedActivity, ProvenActivity } from '../proofs/proven-activity.ts'
 
 /** The objects of this gateway that an activity refers to, looked up once. */
 export interface Findings {
-  /** The agents it is about or for. */
+  /** The agents that the activity is about or for. */
   readonly agents?: readonly string[]
-  /** Stored messages about its object, by the same author. */
-  readonly known?: readonly KnownMessage[]
-  /** The post it makes known, where it only names it. */
+  /** The stored messages about the object of the activity, by the same author. */
+  readonly earlierMessages?: readonly KnownMessage[]
+  /** The post that the activity creates, if the activity only names it. */
   readonly createdPost?: JsonObject | undefined
-  /** The post of this gateway that it refers to. */
+  /** The post of this gateway that the activity refers to. */
   readonly post?: OwnPost
-  /** Whether the actor that asks to follow already follows. */
+  /** True if the actor that asks to follow already follows. */
   readonly isFollowing?: boolean
   /** The account that a `Move` names, which names the moving one in turn. */
   readonly movedTo?: string
-  /** The agents among them that its actor has blocked. */
+  /** Those of the agents that the actor has blocked. */
   readonly blockedAgents?: readonly string[]
   /** The current inboxes of an actor that changed. */
   readonly readdressed?: readonly Readdressed[]
-  /** The type of activity that is undone. */
+  /** The type of the activity that is undone. */
   readonly undone?: string
 }
 
 /** A proven activity, its sender by name, and the objects of this gateway that it refers to. */
 export interface ResolvedActivity extends Findings {
   readonly agents: readonly string[]
-  readonly known: readonly KnownMessage[]
+  readonly earlierMessages: readonly KnownMessage[]
   readonly named: NamedActivity
   readonly gateway: InboxDeps
 }
@@ -43,7 +57,10 @@ export interface InboxDeps {
   readonly isBlocked: IsBlocked
   readonly follows: ActivityPubConfig['follows']
   readonly maxMentions: number
-  /** For senders that call themselves machines, and for all others: only what comes faster than a person counts of these. */
+  /**
+   * The quotas of turns: for senders that call themselves machines, and for all others, of whom only messages count that arrive faster than a
+   * person writes.
+   */
   readonly quotas: { readonly machines: TurnQuota; readonly people: TurnQuota }
 }
 
@@ -55,13 +72,13 @@ export interface Lookups {
   readonly foreignInboxes: Pick<ForeignInboxes, 'admitFollower'>
 }
 
-/** One type of activity: the objects it refers to, the message for agents, and what its author withdraws by it. */
+/** The handler of one type of activity. It finds the objects that the activity refers to, the messages for agents, and what the author withdraws. */
 export interface ActivityKind {
-  /** Undefined: it refers to nothing here. */
+  /** Finds the objects that the activity refers to. Returns undefined if it refers to nothing here. */
   find(proven: ProvenActivity, lookups: Lookups): Promise<Findings | undefined>
-  /** Pure. */
+  /** Returns the messages for the agents. It is pure. */
   read(resolved: ResolvedActivity): readonly Intake[]
-  /** Pure. */
+  /** Returns the author's withdrawals. It is pure. Absent if activities of this type withdraw nothing. */
   withdraw?(resolved: ResolvedActivity): readonly Withdrawal[]
 }
 
@@ -71,18 +88,28 @@ export interface Readdressed {
   readonly effect: Extract<RelationEffect, { kind: 'relate' }>
 }
 
-/** The effect of a delivery: nothing, to forget an actor that is gone, or what its kind of activity does. */
+/** The effect of a delivery: nothing, the removal of an actor that is deleted, a line for the operator, or the effect of its type of activity. */
 export type ResolvedDelivery =
   | 'nothing'
   | { readonly gone: string }
-  | { readonly kind: ActivityKind; readonly resolved: ResolvedActivity }
+  | { readonly unused: UnusedIntake }
+  | UnderstoodDelivery
+
+interface UnderstoodDelivery {
+  readonly kind: ActivityKind
+  readonly resolved: ResolvedActivity
+}
+
+export function isUnderstood(delivery: ResolvedDelivery): delivery is UnderstoodDelivery {
+  return delivery !== 'nothing' && 'kind' in delivery
+}
 
 /** An agent's post that a peer reacts to. */
 interface OwnPost {
   readonly agent: string
-  /** Its IRI. */
+  /** The IRI of the post. */
   readonly id: string
-  readonly thread_id: string
+  readonly thread_source: string
   /** The id of its thread. */
   readonly scope: string
 }
@@ -92,25 +119,26 @@ interface OwnPostLookups {
   readonly store: Pick<Store, 'findResponse' | 'findRelation'>
 }
 
-/** An own post that this actor may read. For all others it does not exist. */
+/** Finds an own post that this actor may read. For all others it does not exist. */
 export async function findOwnPost(
   iri: string,
   reader: string,
   { agents, store }: OwnPostLookups,
 ): Promise<OwnPost | undefined> {
-  const named = parsePostIri(iri, agents)
-  const { responseId, piece } = parsePieceId(named?.id ?? '')
-  const found = named && (await store.findResponse(responseId))
-  if (!found || found.agent !== named.agent || found.via !== 'activitypub' || found.retractedAt) return undefined
-  const { reply, visibility, pieces } = readRendering(found.rendering, found.target, found.response)
+  const address = parsePostIri(iri, agents)
+  const { responseId, piece } = parsePieceId(address?.id ?? '')
+  const response = address && (await store.findResponse(responseId))
+  if (!response || response.agent !== address.agent || response.via !== 'activitypub' || response.retractedAt)
+    return undefined
+  const { reply, visibility, pieces } = readRendering(response.rendering, response.target, response.response)
   if (piece >= pieces) return undefined
   const isReader = isOpen(visibility) || reply?.actor === reader
-  if (!isReader && (visibility !== 'followers' || !(await isFollower(reader, found.agent, store)))) return undefined
+  if (!isReader && (visibility !== 'followers' || !(await isFollower(reader, response.agent, store)))) return undefined
   return {
-    agent: named.agent,
-    id: postIri(agents.origin, named.agent, named.id),
-    thread_id: found.message.thread_id,
-    scope: isOpen(reply?.visibility ?? visibility) ? 'public' : (reply?.actor ?? found.message.id),
+    agent: address.agent,
+    id: postIri(agents.origin, address.agent, address.id),
+    thread_source: threadSourceOf(response.message),
+    scope: isOpen(reply?.visibility ?? visibility) ? 'public' : (reply?.actor ?? response.message.id),
   }
 }
 

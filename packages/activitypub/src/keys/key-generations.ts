@@ -1,36 +1,39 @@
+// Creates and reads the generations of an actor's signing keys, and revokes old ones.
 import type { KeyObject } from 'node:crypto'
 import { createPrivateKey, createPublicKey, generateKeyPair } from 'node:crypto'
 import { promisify } from 'node:util'
-import type { LookupStore, RotateOptions } from '@postern/core'
-import { isoTime } from '@postern/core'
+import { findKeyEnding, isoTime, makeKeyEnding } from '@postern/message'
+import type { LookupStore, RotateOptions } from '@postern/pipeline'
 import { formatMultikey } from '../signature/public-keys.ts'
 
 const generateInThreadpool = promisify(generateKeyPair)
 
-type SecretName = 'main-key' | 'ed25519-key' | 'made-at' | 'revokes'
+type SecretName = 'main-key' | 'ed25519-key' | 'made-at' | 'revokes' | 'ending'
 
-/** The name under which the store keeps a secret of the actor at `path`. */
+/** Returns the name under which the store keeps a secret of the actor at `path`. */
 export function secretName(path: string, name: SecretName, generation = 1): string {
-  return `activitypub${path}#${name}${suffixOf(generation)}`
+  return `activitypub${path}#${name}${generation === 1 ? '' : `-${generation}`}`
 }
 
 /**
- * Generations are only ever added: each is three secrets, and begins with the last of them, its time. One that revokes those
- * before it has a fourth.
+ * Creates the access to the generations of keys. Generations are only added, never changed. Each has three secrets and takes effect with the last
+ * of them, its time. A generation that revokes those before it has a further secret, and so has one whose keys have an ending in their names.
  */
 export function createKeyGenerations(store: Pick<LookupStore, 'secret' | 'hasSecret'>, now: () => number) {
   const makeTime = async () => isoTime(now())
-  const makers: Readonly<Record<SecretName, () => Promise<string>>> = {
+  const makers: Readonly<Record<Exclude<SecretName, 'ending'>, () => Promise<string>>> = {
     'main-key': () => generatePem('rsa'),
     'ed25519-key': () => generatePem('ed25519'),
     'made-at': makeTime,
     revokes: makeTime,
   }
-  /** Made if there is none. */
-  const secret = (path: string, name: SecretName, generation: number) =>
+  /** Returns a secret of a generation, which is created if it does not exist. */
+  const secret = (path: string, name: keyof typeof makers, generation: number) =>
     store.secret(secretName(path, name, generation), makers[name])
 
   async function make(path: string, generation: number): Promise<string> {
+    const isMade = await store.hasSecret(secretName(path, 'main-key', generation))
+    if (!isMade) await makeKeyEnding(store, secretName(path, 'ending', generation), generation)
     await Promise.all([secret(path, 'main-key', generation), secret(path, 'ed25519-key', generation)])
     return secret(path, 'made-at', generation)
   }
@@ -40,7 +43,7 @@ export function createKeyGenerations(store: Pick<LookupStore, 'secret' | 'hasSec
     return isMade ? secret(path, 'made-at', generation) : undefined
   }
 
-  /** When each was made, oldest first; the first is made if there is none. */
+  /** Returns the time of each generation, oldest first. It creates the first generation if there is none. */
   async function listTimes(path: string): Promise<readonly string[]> {
     const times = [await make(path, 1)]
     for (let time = await findTime(path, 2); time; time = await findTime(path, times.length + 1)) times.push(time)
@@ -50,34 +53,29 @@ export function createKeyGenerations(store: Pick<LookupStore, 'secret' | 'hasSec
   return {
     listTimes,
     async read(actor: string, path: string, generation: number): Promise<KeyPairs> {
-      const suffix = suffixOf(generation)
+      const ending = await findKeyEnding(store, secretName(path, 'ending', generation), generation)
       const request = await secret(path, 'main-key', generation)
       const document = await secret(path, 'ed25519-key', generation)
       return {
-        request: toRequestKey(`${actor}#main-key${suffix}`, request),
-        document: toDocumentKey(`${actor}#ed25519-key${suffix}`, document),
+        request: toRequestKey(`${actor}#main-key${ending}`, request),
+        document: toDocumentKey(`${actor}#ed25519-key${ending}`, document),
         madeAt: await secret(path, 'made-at', generation),
       }
     },
-    /** The oldest that is not revoked, of this many. */
+    /** Returns the number of the oldest generation that is not revoked. `count` is the number of generations. */
     async findOldest(path: string, count: number): Promise<number> {
       for (let generation = count; generation > 1; generation -= 1)
         if (await store.hasSecret(secretName(path, 'revokes', generation))) return generation
       return 1
     },
-    /** With `isRevoking`, those before it count no more. */
+    /** Adds a generation. With `isRevoking`, it revokes those before it. */
     async add(path: string, { isRevoking }: RotateOptions = {}): Promise<void> {
       const generation = (await listTimes(path)).length + 1
-      // First: a new key must never be seen beside one that is revoked.
+      // The revocation is stored first, because a new key must never be listed beside a revoked one.
       if (isRevoking) await secret(path, 'revokes', generation)
       await make(path, generation)
     },
   }
-}
-
-/** A new id with each new key: what is cached under the old one stays true. */
-function suffixOf(generation: number): string {
-  return generation === 1 ? '' : `-${generation}`
 }
 
 function toRequestKey(id: string, pem: string): RequestKey {
@@ -98,7 +96,7 @@ async function generatePem(kind: 'rsa' | 'ed25519'): Promise<string> {
 
 /** The kind of key that signs requests: RSA, which every server verifies. */
 export interface RequestKey extends SigningKey {
-  /** SPKI. */
+  /** The public key as SPKI in PEM. */
   readonly publicKeyPem: string
 }
 
@@ -107,36 +105,30 @@ export interface DocumentKey extends SigningKey {
   readonly publicKeyMultibase: string
 }
 
-/**
- * The keys of one generation. Peers cache the public halves, so they are stored before they are shown, and outlive
- * restarts.
- */
+/** The keys of one generation. Peers cache the public halves, so the keys are stored before they are published, and survive restarts. */
 export interface KeyPairs {
   readonly request: RequestKey
   readonly document: DocumentKey
-  /** ISO 8601 UTC. */
+  /** The time of the generation, ISO 8601 UTC. */
   readonly madeAt: string
 }
 
 export interface SigningKey {
-  /** IRI of the public half in its actor's document. */
+  /** The IRI of the public half in its actor's document. */
   readonly id: string
   readonly privateKey: KeyObject
 }
 
 export interface ActorKeys extends KeyPairs {
-  /** Newest first: those that sign, and those that signed until lately. */
+  /** The keys that the actor lists, newest first: the current keys, and those that signed until lately. */
   readonly listed: readonly KeyPairs[]
-  /** When the first were made, and with them the actor; ISO 8601 UTC. */
+  /** The time at which the first keys were made, and with them the actor; ISO 8601 UTC. */
   readonly actorMadeAt: string
 }
 
 export interface KeyRing {
-  /** The keys of the actor with this IRI. Made once, durable before first use. */
+  /** Returns the keys of the actor with this IRI. They are created once, and stored before their first use. */
   find(actor: string): Promise<ActorKeys>
-  /**
-   * Makes new keys, which sign from now on. The old ones stay listed while peers may still meet their signatures,
-   * unless revoked.
-   */
+  /** Creates new keys, which sign from now on. The old keys stay listed while peers may still receive their signatures, unless they are revoked. */
   rotate(actor: string, options?: RotateOptions): Promise<ActorKeys>
 }

@@ -1,21 +1,22 @@
+// Signs outgoing HTTP requests by RFC 9421.
 import type { KeyObject } from 'node:crypto'
 import { sign } from 'node:crypto'
 import { promisify } from 'node:util'
-import type { FetchAnswer } from '@postern/core'
+import type { FetchAnswer } from '@postern/message'
 import { buildSignatureBase, formatContentDigest } from '../signature/rfc9421/message-signature.ts'
 import { formatInnerList } from '../signature/rfc9421/structured-field.ts'
 import type { SigningKey } from './key-generations.ts'
 
 export interface RequestToSign extends Pick<OutgoingRequest, 'method' | 'url' | 'body'> {
   readonly headers?: Readonly<Record<string, string>>
-  /** For both tries together, from now. */
+  /** The timeout of both attempts together, in ms from now. */
   readonly timeoutMs: number
   readonly maxBytes?: number
 }
 
 /**
- * Sends a signed request, and once more with the other scheme and the same bytes when the first was refused.
- * draft-cavage-12 goes first: some servers answer 202 to RFC 9421 and drop the message later, because they cannot read it.
+ * Sends a signed request, and sends the same bytes once more with the other scheme if the first was rejected. draft-cavage-12 is the first
+ * scheme, because some servers answer 202 to RFC 9421 and drop the message later, when they cannot read it.
  * @throws Unavailable, Undeliverable
  */
 export type SendSigned = (call: RequestToSign, key: SigningKey) => Promise<FetchAnswer>
@@ -25,14 +26,14 @@ export const signInThreadpool = promisify<string, Buffer, KeyObject, Buffer>(sig
 export interface OutgoingRequest {
   readonly method: 'GET' | 'POST'
   readonly url: string
-  /** Milliseconds. */
+  /** The present time, in ms since the epoch. */
   readonly now: number
   readonly body?: { readonly bytes: Uint8Array; readonly type: string } | undefined
 }
 
 /**
- * The headers that sign an outgoing request by RFC 9421, in the one form that Mastodon accepts. It has one signature
- * with `created`; it covers method, target and content; the algorithm is rsa-v1_5-sha256.
+ * Returns the headers that sign an outgoing request by RFC 9421, in the one form that Mastodon accepts: one signature with `created`, over
+ * method, target and content, with the algorithm rsa-v1_5-sha256.
  */
 export async function signMessage(
   { method, url, now, body }: OutgoingRequest,

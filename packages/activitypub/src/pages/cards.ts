@@ -1,28 +1,34 @@
-import type { AgentDirectory, AgentProfile, CurrentMessage, LookupStore, Part, ShowRequirement } from '@postern/core'
+// Collects the author, dates, text and media that the HTML card of a post shows.
 import { memoize } from '@postern/limits'
-import type { JsonObject } from '../format/document.ts'
-import { asObject, findWebAddress, isOpen, listOf, readReplyTarget, textOf } from '../format/document.ts'
-import { sanitizeHtml } from '../html/sanitize.ts'
-import type { IsBlocked } from '../peers/known-peers.ts'
-import { isBlockedAddress } from '../peers/known-peers.ts'
-import type { Answered } from '../posts/answers.ts'
-import { renderNote } from '../posts/answers.ts'
+import type { Part, ShowRequirement } from '@postern/message'
+import type { AgentDirectory, AgentProfile, CurrentMessage, LookupStore } from '@postern/pipeline'
+import type { IsBlocked } from '../domains/blocklist.ts'
+import { isBlockedAddress } from '../domains/blocklist.ts'
+import { findWebAddress } from '../format/iri.ts'
+import type { JsonObject } from '../format/json-object.ts'
+import { asObject, listOf, textOf } from '../format/json-object.ts'
+import { readReplyTarget } from '../format/targets.ts'
+import { isOpen } from '../format/visibility.ts'
+import { sanitizePost } from '../html/sanitize.ts'
 import { toAnswered } from '../posts/posts.ts'
-import { partsToHtml, readNamedWords } from '../words/words.ts'
+import type { Answered } from '../posts/render-post.ts'
+import { renderNote } from '../posts/render-post.ts'
+import { readInlineNames } from '../text/inline-names.ts'
+import { partsToHtml } from '../text/post-html.ts'
 import type { Author, Media, PostCard } from './post-card.ts'
 
-/** The agent whose pages these are. */
+/** The agent that the pages belong to. */
 export interface PageAgent {
   readonly profile: AgentProfile
   readonly domain: string
   readonly origin: string
 }
 
-const remember = memoize<string>()
+const remember = memoize<string>({ sizeOf: html => html.length })
 
-/** Long answers are read many times. */
+/** Sanitizes a post once and remembers the result, because people read long answers many times. */
 function sanitizeOnce(content: string): string {
-  return remember(content, () => sanitizeHtml(content))
+  return remember(content, () => sanitizePost(content))
 }
 
 export function describeAgent({ profile, domain, origin }: PageAgent): Author {
@@ -30,7 +36,7 @@ export function describeAgent({ profile, domain, origin }: PageAgent): Author {
   return { name: displayName, handle: `@${name}@${domain}`, url: `${origin}/agents/${name}`, icon: iconUrl }
 }
 
-/** A response of an agent, as the network reads it. Pure. */
+/** Describes an agent's response as peers see it. It is pure. */
 export function describeOwnPost(answered: Answered, agent: PageAgent): PostCard {
   const note = renderNote(answered)
   const { response, rendering, editedAt } = answered
@@ -43,14 +49,14 @@ export function describeOwnPost(answered: Answered, agent: PageAgent): PostCard 
     language: rendering.reply?.language,
     ...(warning !== undefined && { warning }),
     words: sanitizeOnce(String(note.content)),
-    tags: readNamedWords(response.parts).tags,
+    tags: readInlineNames(response.parts).tags,
     media: listOf(note.attachment)
       .map(asObject)
       .flatMap(json => readMedia(json, agent.origin)),
   }
 }
 
-/** A page loads nothing from elsewhere: what lies there may be a stranger's, who would learn who reads. */
+/** Describes an attachment on our own origin. A page loads nothing from other servers, because they would learn who reads it. */
 function readMedia(json: JsonObject | undefined, origin: string): readonly Media[] {
   const url = textOf(json?.url)
   const mediaType = textOf(json?.mediaType)
@@ -58,12 +64,12 @@ function readMedia(json: JsonObject | undefined, origin: string): readonly Media
   return [{ url, mediaType, name: textOf(json?.name) ?? '' }]
 }
 
-/** UTF-16 code units; the rest is where the post is. */
+/** The most UTF-16 code units that a page shows of one part of a peer's post. The post itself has the rest. */
 const maxWords = 2_000
 
 /**
- * A peer's post beside an agent's one. Undefined when it is not public, is no post, or its author is blocked. Its words
- * are those that the agent read: plain text. Pure.
+ * Describes a peer's post for a page about an agent's post. Returns undefined if it is not public, is no post, or its author is blocked. Its text
+ * is the plain text that the agent read. It is pure.
  */
 export function describePeerPost({ message, target }: CurrentMessage, isBlocked: IsBlocked): PostCard | undefined {
   const reply = readReplyTarget(target)
@@ -99,7 +105,7 @@ export interface RecentDeps {
   readonly showRequirement?: ShowRequirement | undefined
 }
 
-/** An agent's public posts, newest first. A long answer is listed by its first post. */
+/** Lists an agent's public posts, newest first. A long answer is listed by its first post. */
 export async function listRecentPosts(
   profile: AgentProfile,
   limit: number,
@@ -107,5 +113,5 @@ export async function listRecentPosts(
 ): Promise<readonly PostCard[]> {
   const listed = await store.listResponses({ agent: profile.name, via: 'activitypub', isListed: true, limit })
   const agent = { profile, domain: agents.domain, origin: agents.origin }
-  return listed.map(found => describeOwnPost(toAnswered(found, { ...deps, origin: agents.origin }), agent))
+  return listed.map(response => describeOwnPost(toAnswered(response, { ...deps, origin: agents.origin }), agent))
 }

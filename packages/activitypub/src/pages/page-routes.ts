@@ -1,13 +1,15 @@
-import type { AgentProfile, Platform } from '@postern/core'
-import { escapeHtml, isoTime, Rejection } from '@postern/core'
+// Serves the public posts of an agent to browsers and feed readers: post pages, tag pages and an Atom feed.
 import type { PageMarkup } from '@postern/http'
 import { htmlPageHeaders } from '@postern/http'
+import type { System } from '@postern/message'
+import { escapeHtml, isoTime, Rejection } from '@postern/message'
+import type { AgentProfile } from '@postern/pipeline'
 import type { Context } from 'hono'
 import type { Readers } from '../actors/readers.ts'
-import { isOpen } from '../format/document.ts'
+import { isOpen } from '../format/visibility.ts'
 import type { PostsDeps } from '../posts/posts.ts'
 import { findPost } from '../posts/posts.ts'
-import { tagKey } from '../words/words.ts'
+import { tagKey } from '../text/hashtags.ts'
 import type { PageAgent, RecentDeps } from './cards.ts'
 import { describeAgent, listRecentPosts } from './cards.ts'
 import type { PostCard } from './post-card.ts'
@@ -21,7 +23,7 @@ export function feedAddress(origin: string, agent: string): string {
   return `${origin}/agents/${agent}/feed.atom`
 }
 
-/** An agent's public posts as an Atom feed (RFC 4287). `madeAt` (ISO 8601 UTC) is the date of a feed without posts. */
+/** Renders an agent's public posts as an Atom feed (RFC 4287). `madeAt` (ISO 8601 UTC) is the date of a feed that has no posts. */
 function renderFeed(agent: PageAgent, posts: readonly PostCard[], madeAt: string): string {
   const { name, url = '', icon } = describeAgent(agent)
   const self = feedAddress(agent.origin, agent.profile.name)
@@ -57,7 +59,7 @@ function changedAt({ publishedAt, editedAt }: PostCard): string {
   return editedAt ?? publishedAt
 }
 
-/** XML 1.0 has no place for most control characters, nor for halves of surrogate pairs. */
+/** Escapes a text. XML 1.0 forbids most control characters and lone surrogates. */
 function text(value: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what XML forbids (XML 1.0 §2.2)
   return escapeHtml(value.toWellFormed().replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, ''))
@@ -67,10 +69,10 @@ interface PageRouteDeps {
   readonly posts: PostsDeps
   readonly pages: PageDeps & RecentDeps
   readonly readers: Readers
-  readonly platform: Pick<Platform, 'now'>
+  readonly system: Pick<System, 'now'>
 }
 
-/** The content of an agent's feed. */
+/** The number of posts in an agent's feed. */
 const feedLength = 20
 const searchedForTag = 100
 const forEverybody = { vary: 'Accept', 'cache-control': 'public, max-age=60' } as const
@@ -79,25 +81,22 @@ const feedHeaders = {
   'cache-control': forEverybody['cache-control'],
 } as const
 
-/**
- * Answers a browser at a post's address. A post that is not public does not exist for any browser.
- * @throws Rejection, Unavailable
- */
+/** Answers a browser at the address of a post. For browsers, a post that is not public does not exist. @throws Rejection, Unavailable */
 export async function servePostPage(
   context: Context,
   agent: AgentProfile | undefined,
   { posts, pages, readers }: PageRouteDeps,
 ): Promise<Response> {
   await readers.admit(context.req.raw)
-  const found = agent && (await findPost(agent.name, context.req.param('id') ?? '', posts))
-  if (!agent || !found || !isOpen(found.visibility)) return answerPage(context, renderMissingPage(false), 404)
-  if (found.retractedAt !== undefined) return answerPage(context, renderMissingPage(true), 410)
-  const view = await viewPost(found, agent, pages)
+  const post = agent && (await findPost(agent.name, context.req.param('id') ?? '', posts))
+  if (!agent || !post || !isOpen(post.visibility)) return answerPage(context, renderMissingPage(false), 404)
+  if (post.retractedAt !== undefined) return answerPage(context, renderMissingPage(true), 410)
+  const view = await viewPost(post, agent, pages)
   context.header('link', `<${view.post.url}>; rel="alternate"; type="application/activity+json"`)
   return answerPage(context, renderPostPage(view), 200, agent.iconUrl)
 }
 
-/** The posts under a tag, of the last hundred. @throws Rejection, Unavailable */
+/** Serves the page of the posts with a tag, out of the last hundred posts. @throws Rejection, Unavailable */
 export async function serveTagPage(
   context: Context,
   agent: AgentProfile | undefined,
@@ -122,15 +121,15 @@ export function answerPage(
   return context.html(page, status, { ...htmlPageHeaders([icon]), ...forEverybody })
 }
 
-/** @throws Rejection `no_recipient`, and as `Readers.admit` */
+/** Serves the Atom feed of an agent. @throws Rejection `no_recipient`, and like `Readers.admit` */
 export async function serveFeed(
   context: Context,
   agent: AgentProfile | undefined,
-  { pages, readers, platform }: PageRouteDeps,
+  { pages, readers, system }: PageRouteDeps,
 ): Promise<Response> {
   if (!agent) throw new Rejection('no_recipient', 'Cannot find feed: there is no such agent')
   await readers.admit(context.req.raw)
   const listed = await listRecentPosts(agent, feedLength, pages)
   const { domain, origin } = pages
-  return context.body(renderFeed({ profile: agent, domain, origin }, listed, isoTime(platform.now())), 200, feedHeaders)
+  return context.body(renderFeed({ profile: agent, domain, origin }, listed, isoTime(system.now())), 200, feedHeaders)
 }

@@ -1,11 +1,13 @@
-import { decodeEntities, lazy } from '@postern/core'
+// Renders a post as an HTML card.
 import type { PageMarkup } from '@postern/http'
+import { tokenizeHtml } from '@postern/markup/html'
+import { lazy } from '@postern/message'
 import { html, raw } from 'hono/html'
 
 /** A person whom a page names. */
 export interface Author {
   readonly name: string
-  /** `@user@host`, or an IRI. */
+  /** The address `@user@host`, or an IRI. */
   readonly handle: string
   readonly url: string | undefined
   readonly icon?: string | undefined
@@ -14,7 +16,7 @@ export interface Author {
 export interface Media {
   readonly url: string
   readonly mediaType: string
-  /** Alternative text. */
+  /** The alternative text of the file. */
   readonly name: string
 }
 
@@ -22,24 +24,24 @@ export interface Media {
 export interface PostCard {
   readonly author: Author
   readonly url: string | undefined
-  /** ISO 8601 UTC. */
+  /** The time of publication, ISO 8601 UTC. */
   readonly publishedAt: string
   readonly editedAt?: string | undefined
-  /** BCP 47. */
+  /** The language, BCP 47. Absent if unknown. */
   readonly language?: string | undefined
-  /** Content warning: the words are shown when the reader asks for them. */
+  /** The content warning. The text is shown only if the reader asks for it. Absent if there is no warning. */
   readonly warning?: string | undefined
-  /** Sanitized HTML. */
+  /** The text as sanitized HTML. */
   readonly words: string
-  /** Without `#`. */
+  /** The tags without `#`. */
   readonly tags: readonly string[]
   readonly media: readonly Media[]
 }
 
-/** UTF-16 code units of HTML: of a longer post a list shows the beginning. */
+/** The most UTF-16 code units of HTML of a post in a list. Of a longer post, a list shows the beginning. */
 const maxListed = 6_000
 
-/** `focus`: the post that the page is about; `near`: one beside it. */
+/** Renders a card. `focus` is the post that the page is about, `near` a neighbour in its thread, and `listed` a post in a list. */
 export function renderCard(card: PostCard, role: 'focus' | 'near' | 'listed'): PageMarkup {
   const words = role === 'listed' && card.words.length > maxListed ? renderBeginning(card) : raw(card.words)
   const shown = html`<div class="words">${words}</div>${card.media.map(renderMedia)}`
@@ -87,13 +89,14 @@ function renderMedia(media: Media): PageMarkup {
   return play ? play(media) : html``
 }
 
-/** UTF-16 code units that previews show. */
+/** The number of UTF-16 code units that previews show. */
 const maxDescription = 280
-/** UTF-16 code units of HTML in which they are looked for. */
+/** The most UTF-16 code units of HTML that are read for the description. */
 const maxRead = 4_000
-const inline = /^<\/?(?:a|span|strong|b|em|i|u|del|s|code)\b/
+/** The inline elements, at which a word does not end. */
+const inline: ReadonlySet<string> = new Set('a span strong b em i u del s code'.split(' '))
 
-/** A post in one line of plain text, without the addresses of its links. `words`: sanitized HTML. */
+/** Describes a post in one line of plain text, without the addresses of its links. `words` is sanitized HTML. */
 export function describePost({
   words,
   warning,
@@ -106,11 +109,18 @@ export function describePost({
 }
 
 function readLine(words: string): string {
-  const text = words.replace(/<[^>]*>/g, tag => (inline.test(tag) ? '' : ' '))
-  return decodeEntities(text).replace(/\s+/g, ' ').trim()
+  const pieces: string[] = []
+  const passTag = (name: string) => void pieces.push(inline.has(name) ? '' : ' ')
+  tokenizeHtml(words, {
+    text: text => void pieces.push(text),
+    open: passTag,
+    close: passTag,
+    isForeign: () => false,
+  })
+  return pieces.join('').replace(/\s+/g, ' ').trim()
 }
 
-/** Before a tag that would be cut in two. */
+/** Returns the beginning of a text, cut before a tag that the limit would split. */
 function beginningOf(words: string): string {
   return words.length <= maxRead ? words : words.slice(0, words.lastIndexOf('<', maxRead))
 }

@@ -1,24 +1,26 @@
-import type { AgentProfile, LookupStore, ResponseContext } from '@postern/core'
+// Renders the HTML page of a public post with its thread, and the page for a missing post.
 import type { PageMarkup } from '@postern/http'
 import { renderHtmlPage } from '@postern/http'
+import type { AgentProfile, LookupStore, ResponseContext } from '@postern/pipeline'
 import { html } from 'hono/html'
-import { findWebAddress, postIri } from '../format/document.ts'
-import type { IsBlocked } from '../peers/known-peers.ts'
-import { idOfPiece } from '../posts/answers.ts'
+import type { IsBlocked } from '../domains/blocklist.ts'
+import { findWebAddress } from '../format/iri.ts'
+import { postIri } from '../format/own-iris.ts'
 import type { FoundPost } from '../posts/posts.ts'
+import { idOfPiece } from '../posts/render-post.ts'
 import { describeOwnPost, describePeerPost } from './cards.ts'
 import type { Author, PostCard } from './post-card.ts'
 import { describePost, renderCard } from './post-card.ts'
 
-/** A public post and its place in the thread. */
+/** A public post and its position in the thread. */
 interface PostView {
   readonly post: PostCard
   readonly siteName: string
-  /** The post it answers, where we hold it. */
+  /** The post that it answers. Absent if the gateway has not stored it. */
   readonly answered?: PostCard | undefined
-  /** Its address, where only that is known. */
+  /** The address of the post that it answers, if only that is known. */
   readonly answers?: string | undefined
-  /** The address of what follows, where one answer is several posts. */
+  /** The address of the next post, if one answer is several posts. */
   readonly next?: string | undefined
   readonly replies: readonly { readonly post: PostCard; readonly answer?: string | undefined }[]
   readonly isIndexable: boolean
@@ -59,7 +61,7 @@ function renderFooter({ name, handle, url }: Author): PageMarkup {
   return html`<footer><a href="${url ?? ''}">${name}</a> is an automated agent. To answer, open this post on your own fediverse server: paste its address into the search there. Or mention <code>${handle}</code>.</footer>`
 }
 
-/** For every address there is nothing behind, whatever the reason. */
+/** Renders the page for an address without a visible post, regardless of the reason. */
 export function renderMissingPage(isGone: boolean): PageMarkup {
   const words = isGone ? 'This was here, and was taken back.' : 'There is no post for everybody at this address.'
   return renderHtmlPage({
@@ -68,7 +70,7 @@ export function renderMissingPage(isGone: boolean): PageMarkup {
   })
 }
 
-/** The preview of a link to the post in other programs (Open Graph protocol). Text behind a warning is left out. */
+/** Renders the metadata with which other programs preview a link to the post (Open Graph protocol). Text behind a warning is left out. */
 function renderPostPreview(card: PostCard, siteName: string): PageMarkup {
   const { author, url, publishedAt, media, warning } = card
   const picture = warning === undefined ? media.find(({ mediaType }) => mediaType.startsWith('image/'))?.url : undefined
@@ -93,9 +95,9 @@ export interface PageDeps {
 
 const maxReplies = 50
 
-/** A post with its neighbours in the thread, as far as they are public. */
-export async function viewPost(found: FoundPost, profile: AgentProfile, deps: PageDeps): Promise<PostView> {
-  const { answered, visibility } = found
+/** Collects a post with its neighbours in the thread, as far as they are public. */
+export async function viewPost(post: FoundPost, profile: AgentProfile, deps: PageDeps): Promise<PostView> {
+  const { answered, visibility } = post
   const { response, rendering, piece = 0 } = answered
   const { domain, origin, isBlocked } = deps
   const names = [idOfPiece(answered, piece)]
@@ -105,7 +107,7 @@ export async function viewPost(found: FoundPost, profile: AgentProfile, deps: Pa
     post: describeOwnPost(answered, { profile, domain, origin }),
     siteName: domain,
     answered: before,
-    answers: piece > 0 ? idOfPiece(answered, piece - 1) : findAnswered(found, isBlocked),
+    answers: piece > 0 ? idOfPiece(answered, piece - 1) : findAnswered(post, isBlocked),
     next: piece + 1 < rendering.pieces ? idOfPiece(answered, piece + 1) : undefined,
     replies: listReplies(context, profile.name, deps),
     isIndexable: visibility === 'public' && profile.isIndexable === true,
@@ -128,7 +130,7 @@ function listReplies(
   })
 }
 
-/** An agent's recent posts under a tag. */
+/** Renders an agent's recent posts under a tag. */
 export function renderTagPage(tag: string, author: Author, posts: readonly PostCard[]): PageMarkup {
   const { name, handle, url, icon } = author
   return renderHtmlPage({

@@ -1,8 +1,9 @@
-import type { AgentDirectory, PublicProfile, RelationStore } from '@postern/core'
-import { escapeHtml, Rejection } from '@postern/core'
+// Collects an agent's fediverse profile for its web page: description, followers and recent posts.
+import { escapeHtml, Rejection } from '@postern/message'
+import type { AgentDirectory, PublicProfile, RelationStore } from '@postern/pipeline'
 import { html } from 'hono/html'
 import type { ActivityPubConfig } from '../config.ts'
-import { describeInHtml } from '../words/words.ts'
+import { describeInHtml } from '../text/post-html.ts'
 import type { RecentDeps } from './cards.ts'
 import { listRecentPosts } from './cards.ts'
 import { feedAddress } from './page-routes.ts'
@@ -12,13 +13,13 @@ interface ProfileDeps extends RecentDeps {
   readonly store: RecentDeps['store'] & Pick<RelationStore, 'countRelations'>
   readonly agents: Pick<AgentDirectory, 'origin' | 'domain' | 'find'>
   readonly follows: ActivityPubConfig['follows']
-  /** Agents show their posts to signed requests only, and so to no browser. */
+  /** True if agents show their posts to signed requests only, and so to no browser. */
   readonly isSignedOnly: boolean
 }
 
 const postsShown = 10
 
-/** The public life of an agent on the network, for its page. @throws Rejection `no_recipient` */
+/** Creates the reader of an agent's public fediverse profile, for the agent's page. @throws Rejection `no_recipient` */
 export function createPublicProfiles(deps: ProfileDeps): (agent: string) => Promise<PublicProfile> {
   const { agents, store, follows, isSignedOnly } = deps
   return async name => {
@@ -41,7 +42,7 @@ const followWords: Readonly<Record<ActivityPubConfig['follows'], string>> = {
   closed: 'It takes no followers.',
 }
 
-/** How people of the fediverse reach an agent, for its page. */
+/** Renders the line of an agent's page that tells people of the fediverse how to reach it. */
 export function renderFediverseInvitation(
   agent: string,
   domain: string,

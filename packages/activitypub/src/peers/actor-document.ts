@@ -1,17 +1,10 @@
+// Parses the actor documents of other servers: keys, inboxes, names and aliases.
 import type { KeyObject } from 'node:crypto'
-import { Undeliverable } from '@postern/core'
-import type { Iri, JsonObject } from '../format/document.ts'
-import {
-  asObject,
-  findWebAddress,
-  idOf,
-  idsOf,
-  isOnOrigin,
-  listOf,
-  readHref,
-  textOf,
-  typeOf,
-} from '../format/document.ts'
+import { Undeliverable } from '@postern/message'
+import type { Iri } from '../format/iri.ts'
+import { findWebAddress, isOnOrigin } from '../format/iri.ts'
+import type { JsonObject } from '../format/json-object.ts'
+import { asObject, idOf, idsOf, listOf, readHref, textOf, typeOf } from '../format/json-object.ts'
 import { cleanName } from '../html/note-reading.ts'
 import { parseMultikey, parsePublicKeyPem } from '../signature/public-keys.ts'
 
@@ -19,20 +12,20 @@ import { parseMultikey, parsePublicKeyPem } from '../signature/public-keys.ts'
 export interface RemoteActor {
   readonly id: string
   readonly host: string
-  /** Ready to verify with, by key id. A key this document does not list does not speak for this actor. */
+  /** The keys that verify signatures, by key id. A key that this document does not list does not speak for this actor. */
   readonly keys: ReadonlyMap<string, KeyObject>
-  /** Those that also speak for documents (FEP-521a, `assertionMethod`). */
+  /** The keys that also prove documents (FEP-521a, `assertionMethod`). */
   readonly assertionKeys: ReadonlyMap<string, KeyObject>
   readonly inbox: string | undefined
-  /** Only when it lives on the actor's own origin. */
+  /** The shared inbox. Undefined if it is not on the actor's own origin. */
   readonly sharedInbox: string | undefined
   readonly followers: string | undefined
   readonly username: string | undefined
   readonly name: string | undefined
   readonly url: string | undefined
-  /** A machine, by its own account (`Service`, `Application`): what bots and whole servers call themselves. */
+  /** True if the actor says that it is a machine (`Service`, `Application`), as bots and whole servers do. */
   readonly isAutomated: boolean
-  /** Other accounts it calls its own (`alsoKnownAs`); they need not agree. */
+  /** The accounts that the actor claims as its own (`alsoKnownAs`). They need not confirm it. */
   readonly aliases: ReadonlySet<string>
   readonly icon: { readonly url: string; readonly mediaType?: string | undefined } | undefined
 }
@@ -43,8 +36,8 @@ const isShort = (iri: string) => iri.length <= 512
 const automatedTypes: ReadonlySet<string | undefined> = new Set(['Service', 'Application'])
 
 /**
- * Reads an actor document fetched from the origin of `iri`. Thousands are remembered, so each member has a longest size.
- * @throws Undeliverable when it is not that actor's own document
+ * Parses an actor document fetched from the origin of `iri`. Thousands are cached, so each member has a maximum size.
+ * @throws Undeliverable if it is not that actor's own document
  */
 export function parseActor(document: unknown, iri: Iri): RemoteActor {
   const json = asObject(document)
@@ -69,7 +62,7 @@ export function parseActor(document: unknown, iri: Iri): RemoteActor {
   }
 }
 
-/** Names that read differently from how they are stored (bidi, controls, look-alikes) are withheld. */
+/** Returns true if a name looks exactly as it is stored. Names with bidi marks, control characters or look-alikes are withheld. */
 function isPlainUsername(name: string): boolean {
   return /^[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,62}[A-Za-z0-9_])?$/.test(name)
 }
@@ -80,7 +73,7 @@ function readKeys({ publicKey }: JsonObject, iri: Iri): ReadonlyMap<string, KeyO
   })
 }
 
-/** Ed25519 keys embedded in the document; references to other documents prove nothing. */
+/** Reads the Ed25519 keys that are embedded in the document. References to other documents prove nothing. */
 function readMultikeys(value: unknown, iri: Iri): ReadonlyMap<string, KeyObject> {
   return listKeys(value, iri, ({ type, controller, publicKeyMultibase }) => {
     const isOwn = type === 'Multikey' && controller === iri.href

@@ -1,59 +1,62 @@
-import type { FetchAnswer, Platform } from '@postern/core'
-import { parseUrl, Unavailable, Undeliverable } from '@postern/core'
+// Fetches ActivityPub documents with signed requests, within one origin and a deadline.
 import { parseBoundedJson, parseRetryAfter } from '@postern/http'
 import { createExpiringMap } from '@postern/limits'
-import type { Activity, Iri, JsonObject } from '../format/document.ts'
-import {
-  activityAccept,
-  asObject,
-  checkPost,
-  idOf,
-  idsOf,
-  isActivityMediaType,
-  isOnOrigin,
-  isReadablePost,
-  parseIri,
-  textOf,
-} from '../format/document.ts'
+import type { FetchAnswer, System } from '@postern/message'
+import { parseUrl, Unavailable, Undeliverable } from '@postern/message'
+import type { IsBlocked } from '../domains/blocklist.ts'
+import { isBlockedAddress } from '../domains/blocklist.ts'
+import type { Activity } from '../format/activity.ts'
+import { checkPost, isReadablePost } from '../format/check-post.ts'
+import type { Iri } from '../format/iri.ts'
+import { isOnOrigin, parseIri } from '../format/iri.ts'
+import { normalizeJsonLd } from '../format/json-ld.ts'
+import type { JsonObject } from '../format/json-object.ts'
+import { asObject, idOf, idsOf, textOf } from '../format/json-object.ts'
+import { activityAccept, isActivityMediaType } from '../format/media-types.ts'
 import type { KeyRing } from '../keys/key-generations.ts'
 import type { SendSigned } from '../keys/message-signing.ts'
-import type { IsBlocked } from './known-peers.ts'
-import { isBlockedAddress } from './known-peers.ts'
-import type { FetchedDocument, LookUpDeps, SignerDocuments } from './look-ups.ts'
-import { limitLookUps, unless } from './look-ups.ts'
+import { limitFetches } from './fetch-limit.ts'
+import type { FetchActorDeps, FetchedDocument, SignerDocuments } from './fetched-document.ts'
+import { createKnownKeySend, ownFaultStatus } from './known-key.ts'
+import { ignoreFaults } from './peer-faults.ts'
 
 interface DocumentFetchDeps {
-  readonly platform: Pick<Platform, 'now'>
+  readonly system: Pick<System, 'now'>
   readonly send: SendSigned
   readonly keys: Pick<KeyRing, 'find'>
   readonly isBlocked: IsBlocked
-  /** IRI of the actor whose key signs. */
+  /** The IRI of the actor whose key signs the requests. */
   readonly instanceActor: string
 }
 
-/** For a document, with all requests that it takes. */
+/** The time limit for a document, including all requests that it needs, ms. */
 export const documentMs = 10_000
 export const maxDocumentBytes = 1024 * 1024
 const maxHops = 3
 const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 const waitStatuses: ReadonlySet<number> = new Set([408, 425, 429])
 
-/** As `FetchDocument`, until the given time, ms; default: for ten seconds. */
+/** Fetches like `FetchDocument`, until `deadline`, in ms since the epoch. Default: ten seconds from now. */
 export type FetchDocumentBy = (iri: string, deadline?: number) => Promise<FetchedDocument>
 
 export function createDocumentFetch({
-  platform,
+  system,
   send,
   keys,
   isBlocked,
   instanceActor,
 }: DocumentFetchDeps): FetchDocumentBy {
-  const now = () => platform.now()
+  const now = () => system.now()
+  const sendWithKnownKey = createKnownKeySend(send, now)
 
   async function get(url: string, timeoutMs: number): Promise<FetchAnswer> {
-    const { request } = await keys.find(instanceActor)
+    const { listed } = await keys.find(instanceActor)
     const headers = { accept: activityAccept }
-    return send({ method: 'GET', url, headers, timeoutMs, maxBytes: maxDocumentBytes }, request)
+    const call = { method: 'GET', url, headers, timeoutMs, maxBytes: maxDocumentBytes } as const
+    return sendWithKnownKey(
+      call,
+      listed.map(({ request }) => request),
+    )
   }
 
   return async function fetchDocument(iri, deadline = now() + documentMs) {
@@ -62,7 +65,7 @@ export function createDocumentFetch({
   }
 }
 
-/** @throws Undeliverable */
+/** Refuses an IRI on a blocked host. @throws Undeliverable */
 export function refuseBlocked(iri: string, isBlocked: IsBlocked): void {
   if (isBlockedAddress(iri, isBlocked)) throw new Undeliverable('Cannot fetch document: its host is blocked')
 }
@@ -73,7 +76,7 @@ interface WalkDeps {
   readonly deadline: number
 }
 
-/** The answer at the end of at most three redirects. @throws Unavailable, Undeliverable */
+/** Returns the response after at most three redirects. @throws Unavailable, Undeliverable */
 export async function walkWithinOrigin(iri: string, { get, now, deadline }: WalkDeps): Promise<FetchAnswer> {
   let url = iri
   for (let hop = 0; hop <= maxHops; hop += 1) {
@@ -86,22 +89,27 @@ export async function walkWithinOrigin(iri: string, { get, now, deadline }: Walk
   throw new Undeliverable('Cannot fetch document: too many redirects')
 }
 
-/** Each hop is a request of its own, and none leaves the origin: only it may speak for its own names. */
+/** Returns the target of a redirect. Each hop is a separate request and stays on the origin, because only the origin may speak for its own names. */
 function followWithin(url: string, { headers }: FetchAnswer): string {
   const next = parseUrl(headers.get('location') ?? '', url)?.href
   if (!next || !isOnOrigin(next, new URL(url).origin)) throw refuseDocument('it redirects away from its origin')
   return next
 }
 
-/** @throws Unavailable, NotShown */
+/**
+ * Reads the response to a signed request. A 401 concerns our own signature: the host does not know our newest key yet, or cannot fetch it now.
+ * @throws Unavailable, NotShown
+ */
 export function readFetched({ status, headers, body }: FetchAnswer, now: number): FetchedDocument {
   if (status === 404 || status === 410) return { state: status === 410 ? 'gone' : 'missing' }
   if (status >= 500 || waitStatuses.has(status)) throw waitFor(status, headers, now)
+  if (status === ownFaultStatus)
+    throw new SignatureRefused('Cannot fetch document: its host refuses our signature', { status })
   if (status !== 200) throw refuseDocument(`the answer is ${status}`)
   if (!isActivityMediaType(headers.get('content-type')))
     throw refuseDocument('it is not served as an activity document')
   try {
-    return { state: 'found', document: parseBoundedJson(body, { maxDepth: 32, what: 'document' }) }
+    return { state: 'found', document: normalizeJsonLd(parseBoundedJson(body, { maxDepth: 32, what: 'document' })) }
   } catch (cause) {
     throw refuseDocument('it is not readable JSON', cause)
   }
@@ -112,7 +120,10 @@ function waitFor(status: number, headers: Headers, now: number): Unavailable {
   return new Unavailable(`Cannot fetch document: the answer is ${status}`, { status, retryAfter })
 }
 
-/** The host answers, but shows no document. */
+/** The fault of a host that rejects our own signature. The peer is not at fault, and a retry may succeed. */
+class SignatureRefused extends Unavailable {}
+
+/** The fault of a host that answers but shows no document. */
 export class NotShown extends Undeliverable {}
 
 function refuseDocument(problem: string, cause?: unknown): NotShown {
@@ -120,26 +131,26 @@ function refuseDocument(problem: string, cause?: unknown): NotShown {
 }
 
 /**
- * The claimed owner of a key, by its id or by the document under it. It only says where to look: the owner's own
+ * Finds the claimed owner of a key, by the key's id or by the document at that id. The result only says where to look, because the owner's own
  * document decides.
  * @throws Unavailable, Undeliverable, Rejection `rate_limited`, `malformed`
  */
 export type FindKeyOwner = (key: Iri) => Promise<Iri>
 
-interface KeyOwnerDeps extends Pick<LookUpDeps, 'now'> {
+interface KeyOwnerDeps extends Pick<FetchActorDeps, 'now'> {
   readonly documents: Pick<SignerDocuments, 'fetch'>
 }
 
 const maxKeys = 5_000
 const keepMs = 86_400_000
-/** Look-ups a minute that strangers can make us do. */
+/** The most look-ups of keys a minute that strangers can cause. */
 const keyCeilings = { perHost: 120, inAll: 1_200 } as const
 
 export function createKeyOwners({ documents, now }: KeyOwnerDeps): FindKeyOwner {
-  const known = createExpiringMap<Iri>(maxKeys, now)
-  const countLookUp = limitLookUps(keyCeilings, now)
+  const owners = createExpiringMap<Iri>(maxKeys, now)
+  const countLookUp = limitFetches(keyCeilings, now)
 
-  /** Some servers give their keys documents of their own (GoToSocial: `/users/x/main-key`). */
+  /** Fetches the owner from a key's own document, which some servers have (GoToSocial: `/users/x/main-key`). */
   async function ask(key: Iri): Promise<Iri> {
     countLookUp(key.host)
     const fetched = await documents.fetch(key.href)
@@ -151,8 +162,8 @@ export function createKeyOwners({ documents, now }: KeyOwnerDeps): FindKeyOwner 
   return async function findKeyOwner(key) {
     const fragment = key.href.indexOf('#')
     if (fragment >= 0) return parseIri(key.href.slice(0, fragment), "its key's owner")
-    const owner = known.get(key.href) ?? (await ask(key))
-    known.set(key.href, owner, keepMs)
+    const owner = owners.get(key.href) ?? (await ask(key))
+    owners.set(key.href, owner, keepMs)
     return owner
   }
 }
@@ -164,23 +175,23 @@ function readOwner(document: unknown): string | undefined {
 }
 
 /**
- * The post that a `Create` names by its IRI alone, fetched from its own origin, which is the actor's. Undefined when
- * its host shows none, or names another author.
+ * Fetches the post that a `Create` names by its IRI alone, from its own origin, which is the actor's. Returns undefined if its host does not show
+ * the post, or the post names another author.
  * @throws Unavailable, Rejection `rate_limited`, `malformed`, `too_large`
  */
 export type FetchCreatedPost = (activity: Activity) => Promise<JsonObject | undefined>
 
-/** Posts a minute that strangers can make us fetch. */
+/** The most posts a minute that strangers can make us fetch. */
 const postCeilings = { perHost: 60, inAll: 600 } as const
 
-export function createCreatedPosts({ fetchDocument, now }: LookUpDeps): FetchCreatedPost {
-  const countLookUp = limitLookUps(postCeilings, now)
+export function createCreatedPosts({ fetchDocument, now }: FetchActorDeps): FetchCreatedPost {
+  const countLookUp = limitFetches(postCeilings, now)
   return async function fetchCreatedPost({ json, actor }) {
     const id = textOf(json.object)
     if (!id) return undefined
     countLookUp(actor.host)
-    // The delivery is not to blame when the host does not show the post to a server.
-    const fetched = await unless([Undeliverable], () => fetchDocument(id))
+    // The sender is not at fault if the host does not show the post to a server.
+    const fetched = await ignoreFaults([Undeliverable, SignatureRefused], () => fetchDocument(id))
     const post = fetched?.state === 'found' ? asObject(fetched.document) : undefined
     if (post?.id !== id || !isReadablePost(post) || !idsOf(post.attributedTo).includes(actor.href)) return undefined
     checkPost(post)

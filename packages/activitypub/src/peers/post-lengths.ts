@@ -1,7 +1,9 @@
-import type { Platform } from '@postern/core'
-import { Unavailable, Undeliverable } from '@postern/core'
+// Finds the longest post that a server accepts, by its NodeInfo, its instance API or its software.
 import { parseBoundedJson, parseMediaType } from '@postern/http'
-import { asObject, findHost, listOf, textOf } from '../format/document.ts'
+import type { System } from '@postern/message'
+import { Unavailable, Undeliverable } from '@postern/message'
+import { findHost } from '../format/iri.ts'
+import { asObject, listOf, textOf } from '../format/json-object.ts'
 
 /** Mastodon's own limit, which every server can be expected to accept. */
 export const commonLength = 500
@@ -18,7 +20,7 @@ interface Software {
 const withApi = (length: number): Software => ({ length, hasInstanceApi: true })
 const without = (length: number): Software => ({ length, hasInstanceApi: false })
 
-/** By `software.name` of NodeInfo, in lower case. glitch-soc calls itself Mastodon there. */
+/** The known kinds of software, by `software.name` of NodeInfo in lower case. glitch-soc calls itself Mastodon there. */
 const knownSoftware: ReadonlyMap<string, Software> = new Map([
   // mastodon: app/validators/status_length_validator.rb, MAX_CHARS
   ['mastodon', withApi(500)],
@@ -56,13 +58,13 @@ function softwareNamed(name: string | undefined): Software {
   return knownSoftware.get(name?.toLowerCase() ?? '') ?? without(commonLength)
 }
 
-/** The length that a peer declares, if it is within reason. */
+/** Returns the length that a peer declares, if it is within reason. */
 function readLength(value: unknown): number | undefined {
   if (typeof value !== 'number' || !Number.isFinite(value) || value < 1) return undefined
   return Math.floor(Math.min(Math.max(value, bounds.least), bounds.most))
 }
 
-/** From Mastodon's description of an instance, version 2 or 1; `max_toot_chars` is what its relatives had before. */
+/** Reads the limit from Mastodon's description of an instance, version 2 or 1. `max_toot_chars` is the older member of related software. */
 function readInstanceLength(document: unknown): number | undefined {
   const instance = asObject(document)
   const statuses = asObject(asObject(instance?.configuration)?.statuses)
@@ -70,26 +72,26 @@ function readInstanceLength(document: unknown): number | undefined {
 }
 
 const maxLinks = 20
-/** Newest first. */
+/** The NodeInfo schemas, newest first. */
 const schemas = ['2.2', '2.1', '2.0', '1.1', '1.0'].map(
   version => `http://nodeinfo.diaspora.software/ns/schema/${version}`,
 )
 
-/** Fetches JSON from that host, and from nowhere else. @throws Unavailable, Undeliverable, Rejection */
+/** Fetches JSON from the one host and from no other. @throws Unavailable, Undeliverable, Rejection */
 type GetJson = (url: string) => Promise<unknown>
 
 interface Learnt {
   readonly length: number
-  /** Whether the host itself gave the limit, or answered well enough that we know its software. */
+  /** True if the host itself gave the limit, or answered well enough that we know its software. */
   readonly isTold: boolean
 }
 
-/** For all requests to one host. */
+/** The time limit for all requests to one host, ms. */
 const limitsTotalMs = 10_000
 const maxDescriptionBytes = 256 * 1024
 
-/** The limit by the host's own account. Never throws. */
-export function askLength(host: string, { fetch, now }: Pick<Platform, 'fetch' | 'now'>): Promise<Learnt> {
+/** Asks a host for its limit. It never throws. */
+export function askLength(host: string, { fetch, now }: Pick<System, 'fetch' | 'now'>): Promise<Learnt> {
   const deadline = now() + limitsTotalMs
   async function getJson(url: string): Promise<unknown> {
     const timeoutMs = deadline - now()
@@ -110,7 +112,7 @@ export function askLength(host: string, { fetch, now }: Pick<Platform, 'fetch' |
 
 const unknownLength: Learnt = { length: commonLength, isTold: false }
 
-/** The limit in NodeInfo, or else in the instance document, or else the default of its software. */
+/** Finds the limit in NodeInfo, or else in the instance document, or else the default of its software. */
 async function findLength(host: string, getJson: GetJson): Promise<Learnt> {
   const nodeInfo = await fetchNodeInfo(host, getJson)
   const length = readLength(asObject(nodeInfo?.metadata)?.maxNoteTextLength)

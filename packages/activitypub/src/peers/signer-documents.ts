@@ -1,7 +1,10 @@
-import type { FetchAnswer, Platform } from '@postern/core'
-import { Rejection } from '@postern/core'
+// Fetches the documents of signers without a signature first, and signs if the host asks for that.
 import { createExpiringMap } from '@postern/limits'
-import { activityAccept, findHost } from '../format/document.ts'
+import type { FetchAnswer, System } from '@postern/message'
+import { Rejection } from '@postern/message'
+import type { IsBlocked } from '../domains/blocklist.ts'
+import { findHost } from '../format/iri.ts'
+import { activityAccept } from '../format/media-types.ts'
 import type { FetchDocumentBy } from './document-fetch.ts'
 import {
   documentMs,
@@ -11,29 +14,31 @@ import {
   refuseBlocked,
   walkWithinOrigin,
 } from './document-fetch.ts'
-import type { IsBlocked } from './known-peers.ts'
-import type { FetchedDocument, SignerDocuments } from './look-ups.ts'
-import { limitLookUps } from './look-ups.ts'
+import { limitFetches } from './fetch-limit.ts'
+import type { FetchedDocument, SignerDocuments } from './fetched-document.ts'
 
 interface SignerDocumentDeps {
-  readonly platform: Pick<Platform, 'now' | 'fetch'>
+  readonly system: Pick<System, 'now' | 'fetch'>
   readonly fetchSigned: FetchDocumentBy
   readonly isBlocked: IsBlocked
 }
 
 const maxHosts = 5_000
 const keptMs = 86_400_000
-/** Statuses that ask for a signature (GoToSocial, Mastodon's secure mode, Akkoma, Sharkey: 401). */
+/** The statuses that request a signature (GoToSocial, Mastodon's secure mode, Akkoma, Sharkey: 401). */
 const wantStatuses: ReadonlySet<number> = new Set([401, 403])
-/** Questions a minute whether a host hides from everybody what it shows to us. None is known to; forged names must not make us sign. */
+/**
+ * The most checks a minute whether a host hides from everybody what it shows to us. No host is known to do so, and forged names must not make us
+ * sign.
+ */
 const askAgain = { perHost: 3, inAll: 30 } as const
 
-export function createSignerDocuments({ platform, fetchSigned, isBlocked }: SignerDocumentDeps): SignerDocuments {
-  const now = () => platform.now()
-  const fetchOpenly = createOpenFetch(platform)
+export function createSignerDocuments({ system, fetchSigned, isBlocked }: SignerDocumentDeps): SignerDocuments {
+  const now = () => system.now()
+  const fetchOpenly = createOpenFetch(system)
   const strict = createExpiringMap<true>(maxHosts, now)
   const open = createExpiringMap<true>(maxHosts, now)
-  const countAgain = limitLookUps(askAgain, now)
+  const countAgain = limitFetches(askAgain, now)
 
   function learn(host: string, isOpen: boolean): void {
     const [kept, dropped] = isOpen ? [open, strict] : [strict, open]
@@ -41,7 +46,7 @@ export function createSignerDocuments({ platform, fetchSigned, isBlocked }: Sign
     dropped.delete(host)
   }
 
-  /** A host that shows something only to us is strict, however it puts off the others. */
+  /** Fetches a document with our signature. A host that shows something only to us is strict, regardless of its response to others. */
   async function ask(iri: string, host: string, deadline: number): Promise<FetchedDocument> {
     const fetched = await fetchSigned(iri, deadline)
     if (fetched.state === 'found') learn(host, false)
@@ -80,16 +85,16 @@ export function createSignerDocuments({ platform, fetchSigned, isBlocked }: Sign
   }
 }
 
-/** What a host shows to everybody; undefined when it wants a signature. */
-function createOpenFetch(platform: SignerDocumentDeps['platform']) {
+/** Creates the fetch of documents that a host shows to everybody. It returns undefined if the host requires a signature. */
+function createOpenFetch(system: SignerDocumentDeps['system']) {
   function get(url: string, timeoutMs: number): Promise<FetchAnswer> {
-    return platform.fetch(url, { headers: { accept: activityAccept }, timeoutMs, maxBytes: maxDocumentBytes })
+    return system.fetch(url, { headers: { accept: activityAccept }, timeoutMs, maxBytes: maxDocumentBytes })
   }
 
   return async (iri: string, deadline: number): Promise<FetchedDocument | NotShown | undefined> => {
     try {
-      const answer = await walkWithinOrigin(iri, { get, now: () => platform.now(), deadline })
-      return wantStatuses.has(answer.status) ? undefined : readFetched(answer, platform.now())
+      const answer = await walkWithinOrigin(iri, { get, now: () => system.now(), deadline })
+      return wantStatuses.has(answer.status) ? undefined : readFetched(answer, system.now())
     } catch (error) {
       if (error instanceof NotShown) return error
       throw error

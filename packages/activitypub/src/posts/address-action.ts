@@ -1,52 +1,62 @@
+// Plans the deliveries and broadcasts of an agent's post, edit, deletion or reaction.
 import { hash } from 'node:crypto'
 import type {
-  Addressing,
+  ActRefusal,
   Json,
   OutgoingAction,
-  PlannedBroadcast,
-  PlannedDelivery,
   PostAction,
   Reaction,
   ReactionAction,
-  Relation,
   RevisionAction,
-} from '@postern/core'
-import {
-  activityStreams,
-  agentIris,
-  isOpen,
-  postIri,
-  publicCollection,
-  readRendering,
-  readReplyTarget,
-  toJson,
-} from '../format/document.ts'
-import type { FollowerTarget, Rendering, ReplyTarget, Revision } from '../format/post-data.ts'
-import { countCallable, findCalled, mentionLength, ownNames } from '../words/words.ts'
-import type { AddressDeps, Place } from './answers.ts'
-import { addressPieces, aliasesOf, countPieces, mentionPlaces, replyPlaces, shortest } from './answers.ts'
+} from '@postern/message'
+import { refuseAct } from '@postern/message'
+import type { Addressing, PlannedBroadcast, PlannedDelivery, Relation } from '@postern/pipeline'
+import { agentIris, postIri } from '../format/own-iris.ts'
+import type {
+  DeliveryContent,
+  DeliveryDestination,
+  FollowerTarget,
+  Rendering,
+  ReplyTarget,
+  Revision,
+} from '../format/post-data.ts'
+import { readRendering, readReplyTarget, toJson } from '../format/targets.ts'
+import { isOpen } from '../format/visibility.ts'
+import { activityStreams, publicCollection } from '../format/vocabulary.ts'
+import { countCallable, findCalled, ownNames } from '../text/called-people.ts'
+import { mentionLength } from '../text/mention.ts'
+import type { AddressDeps } from './address-answer.ts'
+import { shortest } from './address-answer.ts'
+import type { Destination } from './destinations.ts'
+import { addressPieces, aliasesOf, mentionDestinations, replyDestinations } from './destinations.ts'
+import { countPieces } from './pieces.ts'
 
-/** An agent's action as deliveries and broadcasts; undefined when it cannot be done. Pure. */
-export function addressAction(action: OutgoingAction, gateway: AddressDeps): Addressing | undefined {
+/** Plans an agent's action as deliveries and broadcasts, or returns a refusal if the action cannot be done. It is pure. */
+export function addressAction(action: OutgoingAction, gateway: AddressDeps): Addressing | ActRefusal {
   if ('target' in action)
     return 'response' in action ? addressRevision(action, gateway) : addressReaction(action, gateway)
   return addressPost(action, gateway)
 }
 
-/** Shorter than any server of the network cuts: what followers read is not made for one of them. */
+const nobody = refuseAct(
+  'no_recipient',
+  'Cannot post to some people alone: it names nobody who may be called. Name whom it is for in "mentions"',
+)
+
+/** Plans the deliveries of a new post. Its parts have a length that every server accepts, because followers are on many servers. */
 function addressPost(
   { agent, response, chain }: PostAction,
   { origin, postLimitOf, maxMentions }: AddressDeps,
-): Addressing | undefined {
+): Addressing | ActRefusal {
   const { visibility = 'public' } = response
   const callable = countCallable(visibility, chain, maxMentions)
   const called = findCalled(response, { callable }, { own: ownNames(agent, response.sender, origin) })
-  if (visibility === 'direct' && called.chosen.length === 0) return undefined
+  if (visibility === 'direct' && called.chosen.length === 0) return nobody
   const limit = Math.max(shortest, postLimitOf(undefined) - mentionLength(called.chosen.map(name => ({ name }))))
   const pieces = countPieces(response.parts, limit)
   const rendering: Rendering = { visibility, pieces, ...(pieces > 1 && { limit }), ...(callable > 0 && { callable }) }
   return {
-    deliveries: addressPieces(pieces, mentionPlaces(called)),
+    deliveries: addressPieces(pieces, mentionDestinations(called)),
     broadcasts: broadcastPieces(rendering),
     aliases: aliasesOf(postIri(origin, agent, response.id), pieces),
     isListed: isOpen(visibility),
@@ -54,7 +64,7 @@ function addressPost(
   }
 }
 
-/** To all who got what is changed. */
+/** Plans the deliveries of a change to everyone who received the original. */
 function addressRevision(
   { act, agent, id, at, response, target, message, rendering }: RevisionAction,
   { origin }: AddressDeps,
@@ -63,20 +73,20 @@ function addressRevision(
   const revision: Revision = { act, id, at }
   const deliveries = addressPieces(
     rendered.pieces,
-    placesOf(rendered, response, ownNames(agent, message.recipient, origin)),
+    destinationsOf(rendered, response, ownNames(agent, message.recipient, origin)),
     { revision },
   )
   return { deliveries, aliases: [], broadcasts: rendered.reply ? [] : broadcastPieces(rendered, revision) }
 }
 
-function placesOf(
+function destinationsOf(
   rendering: Rendering,
   response: RevisionAction['response'],
   own: readonly string[],
-): readonly Place[] {
+): readonly Destination[] {
   const { reply, visibility } = rendering
   const called = findCalled(response, rendering, { own, author: reply?.address })
-  return reply ? replyPlaces(reply, called, isOpen(visibility)) : mentionPlaces(called)
+  return reply ? replyDestinations(reply, called, isOpen(visibility)) : mentionDestinations(called)
 }
 
 function broadcastPieces({ visibility, pieces }: Rendering, revision?: Revision): readonly PlannedBroadcast[] {
@@ -89,31 +99,50 @@ function broadcastPieces({ visibility, pieces }: Rendering, revision?: Revision)
 
 const boosts: ReadonlySet<string> = new Set(['boost', 'unboost'])
 
-/** Only public posts can be boosted; only posts can be liked. */
+/** Plans the deliveries of a reaction. Only public posts can be boosted, and only posts can be liked. */
 function addressReaction(
   { act, agent, at, target: json }: ReactionAction,
   { origin }: AddressDeps,
-): Addressing | undefined {
-  // What an agent said unasked has no target.
-  if (json === null) return undefined
+): Addressing | ActRefusal {
+  if (json === null) return refuseAct('unsupported', `Cannot ${act}: the agent said this itself`)
   const target = readReplyTarget(json)
-  const { object, inbox, actor } = target
+  const { object, inbox, sharedInbox, actor } = target
   const isBoost = boosts.has(act)
-  if (!object || !inbox || (isBoost && !isOpen(target.visibility))) return undefined
+  if (!object || !inbox) return refuseAct('unsupported', `Cannot ${act}: this message is no post of somebody`)
+  if (isBoost && !isOpen(target.visibility))
+    return refuseAct('forbidden', `Cannot ${act}: the post is not public, and a boost would show it to others`)
   const handshake = renderReaction(act, { origin, agent, at, target: { ...target, object } })
-  const deliveries: PlannedDelivery[] = [{ to: inbox, peer: actor, target: toJson({ handshake, inbox, peer: actor }) }]
-  const broadcasts: PlannedBroadcast[] = [{ relation: 'follower', target: toJson({ handshake }) }]
-  return { deliveries, aliases: [], broadcasts: isBoost ? broadcasts : [] }
+  if (!isBoost) return { deliveries: [deliverTo({ inbox, peer: actor }, handshake)], aliases: [], broadcasts: [] }
+  // A boost is public, so one copy is enough for the author and all followers on the author's server.
+  const destination = sharedInbox ? { inbox: sharedInbox } : { inbox, peer: actor }
+  const broadcast = { relation: 'follower', target: toJson({ handshake, except: destination.inbox }) } as const
+  return { deliveries: [deliverTo(destination, handshake)], aliases: [], broadcasts: [broadcast] }
 }
 
-/** One delivery a server where it has an inbox for all of its people; it knows itself who of them follows. Pure. */
-export function expandToFollowers(relations: readonly Relation[]): readonly PlannedDelivery[] {
+function deliverTo(
+  destination: Extract<DeliveryDestination, { readonly inbox: string }>,
+  handshake: Json,
+): PlannedDelivery {
+  const { inbox, peer } = destination
+  return { to: inbox, ...(peer && { peer }), target: toJson({ handshake, ...destination }) }
+}
+
+/**
+ * Plans one delivery for each server with a shared inbox, because the server knows which of its people follow. The inbox that has a copy already
+ * is left out. It is pure.
+ */
+export function expandToFollowers(
+  { target: shared }: Pick<PlannedBroadcast, 'target'>,
+  relations: readonly Relation[],
+): readonly PlannedDelivery[] {
+  const { except } = (shared ?? {}) as unknown as DeliveryContent
+
   return relations.flatMap(({ peer, target }) => {
     const { inbox, sharedInbox } = target as unknown as FollowerTarget
     const to = sharedInbox ?? inbox
     // A delivery for many belongs to no peer: one peer that blocks the agent must not stop it for the others.
     const whose = sharedInbox ? {} : { peer }
-    return to ? [{ to, target: toJson({ inbox: to, ...whose }), ...whose }] : []
+    return to && to !== except ? [{ to, target: toJson({ inbox: to, ...whose }), ...whose }] : []
   })
 }
 
@@ -121,13 +150,13 @@ interface Reacted {
   readonly origin: string
   readonly agent: string
   readonly target: ReplyTarget & { readonly object: string }
-  /** ISO 8601 UTC. */
+  /** The time of the reaction, ISO 8601 UTC. */
   readonly at: string
 }
 
 type ActivityMembers = { readonly [name: string]: Json }
 
-/** The activity of a reaction. Its id follows from what it is to, so that doing it twice is doing it once. Pure. */
+/** Renders the activity of a reaction. Its id follows from its object, so that a repeated reaction is the same activity. It is pure. */
 function renderReaction(reaction: Reaction, reacted: Reacted): Json {
   return { '@context': activityStreams, ...renderers[reaction](reacted) }
 }
@@ -157,7 +186,7 @@ function renderBoost({ origin, agent, target, at }: Reacted): ActivityMembers {
   return { id, type: 'Announce', actor, published: at, ...audience, object: target.object }
 }
 
-/** Servers that have forgotten the id can find it by its members. */
+/** Renders the `Undo` of an activity with all its members, so that servers that have lost its id can still find it. */
 function undo({ '@context': _, ...done }: ActivityMembers, { at }: Reacted): ActivityMembers {
   const { id, actor = null, to = [], cc = [] } = done
   return { id: `${String(id)}/undo/${Date.parse(at)}`, type: 'Undo', actor, to, cc, object: done }

@@ -1,19 +1,20 @@
-import type { Json, Part } from '@postern/core'
-import { findWebAddress } from '../format/document.ts'
+// Renders the files of a response as attachments of a post.
+import type { Json, Part } from '@postern/message'
+import { findWebAddress } from '../format/iri.ts'
 
 export type AttachedPart = Extract<Part, { kind: 'file' | 'artifact' }>
 
-/** The address of stored bytes. */
+/** Returns the address of stored bytes by their digest. Undefined if stored files have no public address. */
 export type StoredAddress = ((digest: string) => string) | undefined
 
 const mediaPattern = /^(image|video|audio)\//
 
-/** Servers show media beside the text: there it needs no words. */
+/** Returns true if servers show the part as media beside the text, so that the text need not mention it. */
 export function isShown(part: AttachedPart, fileAddress: StoredAddress): boolean {
   return mediaPattern.test(part.mime ?? '') && addressOf(part, fileAddress) !== undefined
 }
 
-/** The attachment of a post. A file without an address is none. */
+/** Renders a part as an attachment of a post. A file without an address gives none. */
 export function toDocument(part: AttachedPart, fileAddress: StoredAddress): readonly Json[] {
   const url = addressOf(part, fileAddress)
   const { name, description = name, mime } = part

@@ -1,10 +1,12 @@
-import type { Delivery, RelationStore } from '@postern/core'
-import { Rejection, Unavailable, Undeliverable } from '@postern/core'
-import { parseIri } from '../format/document.ts'
-import type { DeliveryPlace } from '../format/post-data.ts'
+// Looks up the actors and inboxes of people whom an answer mentions.
+import { Rejection, Unavailable, Undeliverable } from '@postern/message'
+import type { Delivery, RelationStore } from '@postern/pipeline'
+import { parseIri } from '../format/iri.ts'
+import type { DeliveryDestination } from '../format/post-data.ts'
+import type { RemoteActors } from '../peers/actor-cache.ts'
 import type { RemoteActor } from '../peers/actor-document.ts'
-import type { Handles, RemoteActors } from '../peers/known-peers.ts'
-import type { Mentioned } from '../words/words.ts'
+import type { Mentioned } from '../text/mention.ts'
+import type { Handles } from '../webfinger/handles.ts'
 
 interface MentionDeps {
   readonly handles: Pick<Handles, 'resolve'>
@@ -12,17 +14,17 @@ interface MentionDeps {
   readonly store: Pick<RelationStore, 'findRelation'>
 }
 
-export type Inbox = Extract<DeliveryPlace, { readonly inbox: string }>
+export type Inbox = Extract<DeliveryDestination, { readonly inbox: string }>
 
-/** The inbox of a person whom an answer mentions. @throws Unavailable, Undeliverable */
+/** Finds the inbox of a person whom an answer mentions. @throws Unavailable, Undeliverable */
 export async function findMentionedInbox(
   { agent }: Pick<Delivery, 'agent'>,
-  target: Extract<DeliveryPlace, { readonly mention: string }>,
-  parts: MentionDeps,
+  target: Extract<DeliveryDestination, { readonly mention: string }>,
+  deps: MentionDeps,
 ): Promise<Inbox> {
-  const actor = await findMentioned(target, parts)
+  const actor = await findMentioned(target, deps)
   const key = { via: 'activitypub', agent, relation: 'blocked_by', peer: actor.id } as const
-  if (await parts.store.findRelation(key))
+  if (await deps.store.findRelation(key))
     throw new Undeliverable('Cannot deliver: the one mentioned has blocked the agent')
   if (!actor.inbox) throw new Undeliverable('Cannot deliver: the one mentioned has no inbox')
   return { inbox: actor.inbox, peer: actor.id }
@@ -32,7 +34,7 @@ export function toMentioned({ id, url }: RemoteActor, name: string): Mentioned {
   return { href: id, name, url: url ?? id }
 }
 
-/** The actor of a person whom an answer mentions. @throws Unavailable, Undeliverable */
+/** Finds the actor of a person whom an answer mentions. @throws Unavailable, Undeliverable */
 export async function findMentioned(
   { mention, isNamed }: { readonly mention: string; readonly isNamed?: boolean | undefined },
   { handles, actors }: Pick<MentionDeps, 'handles' | 'actors'>,

@@ -1,12 +1,16 @@
-import type { FoundResponse, LookupStore, ShowRequirement, Visibility } from '@postern/core'
-import { Rejection } from '@postern/core'
-import { parsePieceId, readRendering } from '../format/document.ts'
+// Finds the posts of an agent by their ids, and decides whom each was addressed to.
+import type { ShowRequirement, Visibility } from '@postern/message'
+import { Rejection } from '@postern/message'
+import type { FoundResponse, LookupStore } from '@postern/pipeline'
+import { parsePieceId } from '../format/own-iris.ts'
+import { readRendering } from '../format/targets.ts'
 import type { RemoteActor } from '../peers/actor-document.ts'
-import type { Handles } from '../peers/known-peers.ts'
-import { unless } from '../peers/look-ups.ts'
-import { findCalled, ownNames } from '../words/words.ts'
-import type { Answered } from './answers.ts'
-import { partsOfPiece, presentPost } from './answers.ts'
+import { ignoreFaults } from '../peers/peer-faults.ts'
+import { findCalled, ownNames } from '../text/called-people.ts'
+import type { Handles } from '../webfinger/handles.ts'
+import { partsOfPiece } from './pieces.ts'
+import { presentPost } from './present-post.ts'
+import type { Answered } from './render-post.ts'
 
 export interface PostsDeps {
   readonly store: Pick<LookupStore, 'findResponse'>
@@ -16,13 +20,13 @@ export interface PostsDeps {
   readonly showRequirement?: ShowRequirement | undefined
 }
 
-/** An own post, and its readers. */
+/** An own post and the check of its readers. */
 export interface FoundPost {
   readonly answered: Answered
   readonly visibility: Visibility
-  /** ISO 8601 UTC: when it was withdrawn. */
+  /** The time at which the post was withdrawn, ISO 8601 UTC. Undefined if it was not. */
   readonly retractedAt: string | undefined
-  /** Whether it was addressed to this actor. */
+  /** Returns true if the post was addressed to this actor. */
   isFor(reader: RemoteActor): Promise<boolean>
 }
 
@@ -32,17 +36,17 @@ export async function findPost(
   { store, handles, ...gateway }: PostsDeps,
 ): Promise<FoundPost | undefined> {
   const { responseId, piece } = parsePieceId(id)
-  const found = await store.findResponse(responseId)
-  if (!found || found.agent !== agent || found.via !== 'activitypub') return undefined
-  const { message, editedAt, retractedAt } = found
-  const answered = toAnswered(found, gateway)
+  const stored = await store.findResponse(responseId)
+  if (!stored || stored.agent !== agent || stored.via !== 'activitypub') return undefined
+  const { message, editedAt, retractedAt } = stored
+  const answered = toAnswered(stored, gateway)
   const { response, rendering } = answered
   const { reply, visibility } = rendering
   if (piece >= rendering.pieces) return undefined
   const reached = { own: ownNames(agent, message.recipient, gateway.origin), author: reply?.address }
   const { chosen, named } = findCalled(response, rendering, reached)
-  const others = [...chosen, ...named]
-  const mentions = others.flatMap(name => {
+  const recipients = [...chosen, ...named]
+  const mentions = recipients.flatMap(name => {
     const href = handles.recall(name)
     return href ? [{ href, name, url: href }] : []
   })
@@ -53,15 +57,16 @@ export async function findPost(
     retractedAt: retractedAt ?? (isLeft ? undefined : editedAt),
     async isFor(reader) {
       if (reader.id === reply?.actor) return true
-      if (others.length === 0) return false
-      // By name: the look-up of whom an answer mentioned is forgotten with the process. One on a blocked domain belongs to nobody.
-      const address = await unless([Rejection], () => handles.confirm(reader))
-      return address !== undefined && others.includes(address)
+      if (recipients.length === 0) return false
+      // The reader is compared by name, because the look-up of the mentioned people is lost when the process ends. An actor with a name on a blocked
+      // domain is no addressee.
+      const address = await ignoreFaults([Rejection], () => handles.confirm(reader))
+      return address !== undefined && recipients.includes(address)
     },
   }
 }
 
-/** A response as it is published. */
+/** Returns a response as it is published. */
 export function toAnswered(
   { response, message, target, agent, rendering: json, editedAt }: FoundResponse,
   { origin, fileAddress, showRequirement }: Pick<PostsDeps, 'origin' | 'fileAddress' | 'showRequirement'>,

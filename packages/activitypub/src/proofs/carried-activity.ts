@@ -1,16 +1,21 @@
-import type { IntakeSteps, Proof } from '@postern/core'
-import { Rejection } from '@postern/core'
-import type { Activity } from '../format/document.ts'
-import { idOf, parseIri } from '../format/document.ts'
+// Verifies an activity that another server forwards, by the proof in its document (FEP-8b32).
+import type { Proof } from '@postern/message'
+import { Rejection } from '@postern/message'
+import type { IntakeSteps } from '@postern/pipeline'
+import type { IsBlocked } from '../domains/blocklist.ts'
+import type { Activity } from '../format/activity.ts'
+import { parseIri } from '../format/iri.ts'
+import { idOf } from '../format/json-object.ts'
+import type { RemoteActors } from '../peers/actor-cache.ts'
 import type { RemoteActor } from '../peers/actor-document.ts'
 import type { FindKeyOwner } from '../peers/document-fetch.ts'
-import type { IsBlocked, RemoteActors } from '../peers/known-peers.ts'
-import { asPeersFault, findSigner, keyOf, proveSigner } from '../peers/known-peers.ts'
+import { keyOf } from '../peers/recorded-key.ts'
+import { asPeersFault, findSigner, proveSigner } from '../peers/signer.ts'
 import type { RequestProof } from '../signature/request-proof.ts'
 import { verifyObjectProof } from './object-integrity.ts'
 import type { DeletedActor, ProvenActivity, VerifiedDelivery } from './proven-activity.ts'
 
-/** What it takes to find out who has signed a request. */
+/** The dependencies for finding out who has signed a request. */
 export interface VerifyFetchDeps {
   readonly actors: RemoteActors
   readonly findKeyOwner: FindKeyOwner
@@ -21,29 +26,29 @@ export interface VerifyFetchDeps {
   now(): number
 }
 
-/** How long after its proof an activity may still be forwarded. */
+/** The oldest proof with which a forwarded activity is accepted, ms. */
 const maxCarriedMs = 86_400_000
 
 /**
- * An activity that another server forwards. Its HTTP signature proves only the carrier; the document's own proof
- * (FEP-8b32) proves the actor. An old proof does not count, or anyone with a copy could replay it.
+ * Verifies an activity that another server forwards. Its HTTP signature proves only the carrier, so the document's own proof (FEP-8b32) must
+ * prove the actor. An old proof is rejected, or anyone with a copy could replay the activity.
  * @throws Rejection, Unavailable
  */
 export async function verifyCarried(
   { activity, bytes, arrival }: Pick<ProvenActivity, 'activity' | 'bytes' | 'arrival'>,
   proof: RequestProof,
-  parts: VerifyFetchDeps & { readonly steps: IntakeSteps },
+  deps: VerifyFetchDeps & { readonly steps: IntakeSteps },
 ): Promise<VerifiedDelivery> {
-  const { steps } = parts
+  const { steps } = deps
   const carrierAt = steps.now()
-  const carrier = await identifySigner(proof, parts)
+  const carrier = await identifySigner(proof, deps)
   steps.note({ kind: 'http-signature', verdict: 'none', key_id: proof.keyId }, carrierAt)
   const objectAt = steps.now()
-  const from = parts.actors.knows(activity.actor) ? 'cache' : 'fetched'
-  const actor = await asPeersFault(() => parts.actors.find(activity.actor))
-  if (!actor) return endOfGone(activity, parts.actors)
-  const notBefore = parts.now() - maxCarriedMs
-  const objectProof = await verifyObjectProof({ activity, bytes, actor, notBefore }, parts)
+  const from = deps.actors.knows(activity.actor) ? 'cache' : 'fetched'
+  const actor = await asPeersFault(() => deps.actors.find(activity.actor))
+  if (!actor) return endOfGone(activity, deps.actors)
+  const notBefore = deps.now() - maxCarriedMs
+  const objectProof = await verifyObjectProof({ activity, bytes, actor, notBefore }, deps)
   if (objectProof) steps.note(objectProof, objectAt, { from, key: keyOf(actor, objectProof.key_id) })
   if (objectProof?.verdict !== 'pass') {
     const reason = objectProof?.reason ?? 'there is none'
@@ -63,7 +68,7 @@ export async function verifyCarried(
     actor,
     bytes,
     arrival,
-    receivedAt: parts.now(),
+    receivedAt: deps.now(),
     keyId: undefined,
     objectKeyId: objectProof.key_id,
     proofs,
@@ -71,20 +76,21 @@ export async function verifyCarried(
   return proven as unknown as ProvenActivity
 }
 
-/** Every proven activity has it. */
+/** The record of the digest check, which every proven activity has passed. */
 export const digestProof: Proof = { kind: 'digest', verdict: 'pass' }
 
-/** Servers announce the end of an actor to all they know, when its key can no longer be had; 401 would make them repeat it. */
+/**
+ * Accepts the `Delete` of an actor that is deleted, although nobody can fetch its key any more. Servers send it to every peer they know, and
+ * would repeat it after a 401.
+ * @throws Rejection `signature_invalid` for any other activity
+ */
 export function endOfGone({ type, json, actor }: Activity, actors: RemoteActors): DeletedActor | 'nothing' {
   if (type === 'Delete' && idOf(json.object) === actor.href)
     return actors.isGone(actor) ? { gone: actor.href } : 'nothing'
   throw new Rejection('signature_invalid', 'Cannot verify activity: its actor is gone')
 }
 
-/**
- * The signer of a request, whatever its content, by the key's owner and the owner's document.
- * @throws Rejection, Unavailable
- */
+/** Finds the signer of a request, regardless of its content, by the key's owner and the owner's document. @throws Rejection, Unavailable */
 export async function identifySigner(
   proof: RequestProof,
   { isBlocked, findKeyOwner, actors }: Pick<VerifyFetchDeps, 'isBlocked' | 'findKeyOwner' | 'actors'>,

@@ -1,5 +1,5 @@
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto'
-import { canonicalizeJson, decodeBase58, encodeBase58 } from '@postern/core'
+import { canonicalizeJson, decodeBase58, encodeBase58 } from '@postern/message'
 import { measureGrowth } from '@postern/testing/growth'
 import { describe, expect, test } from 'vitest'
 import { readFixture } from '../../test/fixtures.ts'
@@ -60,9 +60,9 @@ describe('W3C eddsa-jcs-2022', () => {
 
   test('a document may add contexts behind the signed ones, but none in front', () => {
     const context = unsecured['@context'] as string[]
-    const more = (list: string[]) => ({ ...unsecured, '@context': list })
-    expect(isProofMadeBy(key, { unsecured: more([...context, 'https://x.test/']), proof })).toBe(true)
-    expect(isProofMadeBy(key, { unsecured: more(['https://x.test/', ...context]), proof })).toBe(false)
+    const withContexts = (list: string[]) => ({ ...unsecured, '@context': list })
+    expect(isProofMadeBy(key, { unsecured: withContexts([...context, 'https://x.test/']), proof })).toBe(true)
+    expect(isProofMadeBy(key, { unsecured: withContexts(['https://x.test/', ...context]), proof })).toBe(false)
   })
 })
 

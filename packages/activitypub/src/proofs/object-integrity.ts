@@ -1,6 +1,7 @@
+// Verifies the integrity proofs that documents carry (FEP-8b32, eddsa-jcs-2022).
 import type { KeyObject } from 'node:crypto'
 import { verify } from 'node:crypto'
-import type { Proof } from '@postern/core'
+import type { Proof } from '@postern/message'
 import {
   canonicalizeJson,
   decodeBase58,
@@ -9,21 +10,23 @@ import {
   Rejection,
   Unavailable,
   Undeliverable,
-} from '@postern/core'
-import type { Activity, JsonObject } from '../format/document.ts'
-import { asObject, isOnOrigin, listOf, textOf } from '../format/document.ts'
+} from '@postern/message'
+import type { Activity } from '../format/activity.ts'
+import { isOnOrigin } from '../format/iri.ts'
+import type { JsonObject } from '../format/json-object.ts'
+import { asObject, listOf, textOf } from '../format/json-object.ts'
+import type { RemoteActors } from '../peers/actor-cache.ts'
 import type { RemoteActor } from '../peers/actor-document.ts'
-import type { RemoteActors } from '../peers/known-peers.ts'
-import { unless } from '../peers/look-ups.ts'
+import { ignoreFaults } from '../peers/peer-faults.ts'
 import { isAhead } from '../signature/request-proof.ts'
 
 interface IntegrityClaim {
   readonly activity: Activity
-  /** The text as it arrived: only there are repeated members visible. */
+  /** The document as received. Only there are repeated members visible. */
   readonly bytes: Uint8Array
-  /** The actor's own document. */
+  /** The actor as its own document describes it. */
   readonly actor: RemoteActor
-  /** A proof made before proves nothing, ms; absent: however old it is. */
+  /** The earliest time of a valid proof, in ms since the epoch. If it is absent, a proof of any age is valid. */
   readonly notBefore?: number | undefined
 }
 
@@ -32,7 +35,7 @@ interface IntegrityDeps {
   now(): number
 }
 
-/** Options we do not know might limit what the proof is good for (`domain`, `challenge`, `previousProof`). */
+/** The members of a proof that are known. Other options might limit the use of the proof (`domain`, `challenge`, `previousProof`). */
 const knownMembers: ReadonlySet<string> = new Set([
   '@context',
   'type',
@@ -46,25 +49,24 @@ const knownMembers: ReadonlySet<string> = new Set([
 const timePattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/
 
 /**
- * Whether the actor's own key signed the document itself (FEP-8b32, eddsa-jcs-2022), besides the request that brought
- * it. An invalid proof proves nothing, but is no reason to refuse what HTTP has proven. Undefined when there is no
- * proof of the known kind.
+ * Verifies the proof that the actor's own key made of the document itself, in addition to the request that brought it. An invalid proof proves
+ * nothing, but is no reason to reject what HTTP has proven. Returns undefined if there is no proof of the known kind.
  */
-export async function verifyObjectProof(claim: IntegrityClaim, parts: IntegrityDeps): Promise<Proof | undefined> {
-  // A Linked Data Signature is put on last and is no part of what the proof covers; it proves nothing to us.
-  const { proof, signature: _, ...unsecured } = claim.activity.json
-  const known = listOf(proof)
+export async function verifyObjectProof(claim: IntegrityClaim, deps: IntegrityDeps): Promise<Proof | undefined> {
+  // A Linked Data Signature is added last and is not covered by the proof. It proves nothing to us.
+  const { proof, signature: _, ...unsecured } = claim.activity.sent
+  const proofs = listOf(proof)
     .slice(0, maxProofs)
     .map(asObject)
     .filter(entry => entry !== undefined)
     .filter(isKnownProof)
-  const [first] = known
+  const [first] = proofs
   if (!first) return undefined
   const ambiguity = findAmbiguity(Buffer.from(claim.bytes).toString())
   if (ambiguity) return toVerdict(first, ambiguity)
   let verdict: Proof | undefined
-  for (const entry of known) {
-    verdict = toVerdict(entry, await findFault({ unsecured, proof: entry }, claim, parts))
+  for (const entry of proofs) {
+    verdict = toVerdict(entry, await findFault({ unsecured, proof: entry }, claim, deps))
     if (verdict.verdict === 'pass') return verdict
   }
   return verdict
@@ -72,25 +74,25 @@ export async function verifyObjectProof(claim: IntegrityClaim, parts: IntegrityD
 
 /** A document that carries its own proof (FEP-8b32). */
 interface ProvenDocument {
-  /** Without `proof`. */
+  /** The document without `proof`. */
   readonly unsecured: JsonObject
   readonly proof: JsonObject
 }
 
-/** Structure, then whose key, then times, then the signature. */
+/** Finds the fault of a proof. It checks the structure, then the owner of the key, then the times, then the signature. */
 async function findFault(
   proven: ProvenDocument,
   claim: IntegrityClaim,
-  parts: IntegrityDeps,
+  deps: IntegrityDeps,
 ): Promise<string | undefined> {
   const { proof } = proven
   const method = textOf(proof.verificationMethod)
   const malformation = findMalformation(proof)
   if (malformation || !method) return malformation ?? 'it names no key'
-  const key = await findAssertionKey(method, claim, parts)
+  const key = await findAssertionKey(method, claim, deps)
   if (!key) return 'its key is not an assertionMethod of the actor'
   return (
-    findTimeFault(proof, parts.now(), claim.notBefore) ??
+    findTimeFault(proof, deps.now(), claim.notBefore) ??
     (isIntact(key, proven) ? undefined : 'it does not fit the document')
   )
 }
@@ -113,11 +115,11 @@ function parseTime(value: unknown): number | undefined {
   return Number.isNaN(ms) ? undefined : ms
 }
 
-/** A key made since the actor was last looked at is looked for once in a while. */
+/** Finds the key of a proof. A key that is newer than the cached actor is looked up only once in a while. */
 async function findAssertionKey(id: string, { activity, actor }: IntegrityClaim, { actors }: IntegrityDeps) {
-  const known = actor.assertionKeys.get(id)
-  if (known || !isOnOrigin(id, activity.actor.origin)) return known
-  const fresh = await unless([Unavailable, Undeliverable, Rejection], () => actors.refresh(activity.actor))
+  const assertionKey = actor.assertionKeys.get(id)
+  if (assertionKey || !isOnOrigin(id, activity.actor.origin)) return assertionKey
+  const fresh = await ignoreFaults([Unavailable, Undeliverable, Rejection], () => actors.refresh(activity.actor))
   return fresh?.assertionKeys.get(id)
 }
 
@@ -125,7 +127,7 @@ function isIntact(key: Parameters<typeof isProofMadeBy>[0], proven: ProvenDocume
   try {
     return isProofMadeBy(key, proven)
   } catch (error) {
-    // A document without a canonical form was never signed.
+    // A document without a canonical form cannot have been signed.
     if (error instanceof TypeError) return false
     throw error
   }
@@ -142,19 +144,19 @@ function toVerdict(proof: JsonObject, fault: string | undefined): Proof {
   }
 }
 
-/** For one document; further ones are ignored. */
+/** The most proofs that are read of one document. Further ones are ignored. */
 export const maxProofs = 4
 
 const signatureLength = 64
 
-/** Whether this is a proof of the one known kind, whoever made it. */
+/** Returns true if the proof is of the one known kind, regardless of who made it. */
 export function isKnownProof({ type, cryptosuite }: JsonObject): boolean {
   return type === proofSuite.type && cryptosuite === proofSuite.cryptosuite
 }
 
 /**
- * Whether `key` (Ed25519) made the proof over the document (vc-di-eddsa §3.3). Older writers hash the document's
- * context into a proof that does not show it; both readings sign the same words.
+ * Returns true if `key` (Ed25519) made the proof over the document (vc-di-eddsa §3.3). Older programs hash the document's context into a proof
+ * that does not contain it. In both cases the same content is signed.
  */
 export function isProofMadeBy(key: KeyObject, { unsecured, proof }: ProvenDocument): boolean {
   const { proofValue, ...options } = proof
@@ -172,7 +174,10 @@ function readSignature(proofValue: unknown): Uint8Array | undefined {
   return bytes?.length === signatureLength ? bytes : undefined
 }
 
-/** A proof's own context must begin the document's, and is the one that was signed. */
+/**
+ * Returns the document in the context of its proof. The proof's own context must be the beginning of the document's, and is the one that was
+ * signed.
+ */
 function inContextOf(proof: JsonObject, unsecured: JsonObject): JsonObject | undefined {
   const context = proof['@context']
   if (context === undefined) return unsecured
@@ -186,8 +191,8 @@ const tokenPattern =
   /[ \t\r\n]*(?:"([^"\\]*(?:\\.[^"\\]*)*)"([ \t\r\n]*:)?|([[{])|([\]}])|(-?\d[\d.eE+-]*)|(true|false|null)|,)[ \t\r\n]*/y
 
 /**
- * The reason why two readers of this text may see different documents; undefined when there is none. Reasons are a
- * repeated member, or a number that is not canonical (`1.0`, `1e3`, too many digits). The text must be JSON. Linear.
+ * Finds the reason why two readers of this text may see different documents, or returns undefined if there is none. Reasons are a repeated
+ * member, or a number that is not canonical (`1.0`, `1e3`, too many digits). The text must be JSON. It takes linear time.
  */
 export function findAmbiguity(text: string): string | undefined {
   const open: OpenValue[] = []
@@ -201,7 +206,7 @@ export function findAmbiguity(text: string): string | undefined {
   return undefined
 }
 
-/** The names seen so far in an object; undefined for an array. */
+/** The names seen so far in an object. Undefined for an array. */
 type OpenValue = Set<string> | undefined
 
 function findTokenFault([, string, colon, , , number]: RegExpExecArray, inside: OpenValue): string | undefined {

@@ -1,32 +1,30 @@
-import type { Json, Proof } from '@postern/core'
-import type { Activity } from '../format/document.ts'
+// Defines the outcome of verifying an activity: a proven one, a deleted actor, or nothing.
+import type { Json, Proof } from '@postern/message'
+import type { Activity } from '../format/activity.ts'
 import type { RemoteActor } from '../peers/actor-document.ts'
 
 export declare const provenBrand: unique symbol
 
-/** An activity its actor has proven to be its own; only `verifyDelivery` makes one. */
+/** An activity that its actor has proven to be its own. Only `verifyDelivery` creates one. */
 export interface ProvenActivity {
   readonly [provenBrand]: true
   readonly activity: Activity
   readonly actor: RemoteActor
-  /**
-   * The proof of the actor's HTTP signature. Absent when another server forwards the activity, and the document proves
-   * itself.
-   */
+  /** The id of the key that made the actor's HTTP signature. Absent if another server forwards the activity and the document proves itself. */
   readonly keyId: string | undefined
-  /** The proof of the document itself, when it holds. */
+  /** The id of the key that made the proof of the document itself. Absent if there is no valid proof. */
   readonly objectKeyId: string | undefined
   readonly bytes: Uint8Array
-  /** The request beside its body, for a replay. */
+  /** The request without its body, for a replay. */
   readonly arrival: Json
   readonly proofs: readonly Proof[]
-  /** Milliseconds. */
+  /** The time of receipt, in ms since the epoch. */
   readonly receivedAt: number
 }
 
 /**
- * `gone`: the farewell of an actor whose origin confirms it (410). `nothing`: a farewell of an actor that cannot be
- * found, so that nobody can prove it; or an own post that comes back.
+ * The outcome of the verification. `gone` is the `Delete` of an actor whose origin confirms that it is deleted (410). `nothing` is such a
+ * `Delete` of an actor that cannot be found, so that nobody can prove it, or an own post that a peer sends back.
  */
 export type VerifiedDelivery = ProvenActivity | DeletedActor | 'nothing'
 
@@ -35,11 +33,11 @@ export interface DeletedActor {
   readonly activity?: undefined
 }
 
-/** A proven activity and the name of who sent it. */
+/** A proven activity and the name of its sender. */
 export interface NamedActivity extends ProvenActivity {
-  /** `@user@host` as WebFinger confirms it; absent when it does not, or when nothing needs the name. */
+  /** The address `@user@host`, confirmed by WebFinger. Absent if it is not confirmed, or if nothing needs the name. */
   readonly address: string | undefined
 }
 
-/** What our own store knew of an activity when it came, by question. What it did not know is not in it. */
+/** The facts about an activity that our own store had when the activity came, by query. A query without a result is absent. */
 export type Facts = Readonly<Record<string, Json>>

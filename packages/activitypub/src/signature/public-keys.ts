@@ -1,17 +1,18 @@
+// Parses and formats public keys as PEM and as Multikey (FEP-521a).
 import type { KeyObject } from 'node:crypto'
 import { createPublicKey } from 'node:crypto'
-import { decodeBase58, encodeBase58 } from '@postern/core'
+import { decodeBase58, encodeBase58 } from '@postern/message'
 
 const pemPattern = /^\s*-----BEGIN (RSA )?PUBLIC KEY-----[A-Za-z0-9+/=\s]+-----END (RSA )?PUBLIC KEY-----\s*$/
 const maxPemLength = 4_096
 const leastBits = 2_048
-/** Keeps the time of one verification bounded. */
+/** The longest RSA key in bits, which limits the time of one verification. */
 const mostBits = 4_096
 const mostExponent = 0xffff_ffffn
 
 /**
- * An RSA key of 2048–4096 bits from SPKI or PKCS#1 PEM, ready to verify with; undefined for anything else. The armour
- * is checked first because `createPublicKey` also accepts private keys and certificates.
+ * Parses an RSA key of 2048–4096 bits from SPKI or PKCS#1 PEM for verification. Returns undefined for anything else. The PEM label is checked
+ * first, because `createPublicKey` also accepts private keys and certificates.
  */
 export function parsePublicKeyPem(pem: string): KeyObject | undefined {
   if (pem.length > maxPemLength || !pemPattern.test(pem)) return undefined
@@ -34,24 +35,24 @@ function isAcceptable(key: KeyObject): boolean {
   )
 }
 
-/** Multicodec of an Ed25519 public key, 0xed as a varint. */
+/** The multicodec prefix of an Ed25519 public key: 0xed as a varint. */
 const ed25519Prefix = Buffer.from([0xed, 0x01])
 const ed25519Length = 32
-/** Multicodec of an RSA public key, 0x1205 as a varint; PKCS#1 DER follows. */
+/** The multicodec prefix of an RSA public key: 0x1205 as a varint. PKCS#1 DER follows. */
 const rsaPrefix = Buffer.from([0x85, 0x24])
 
-/** The public half of an Ed25519 key as `publicKeyMultibase` (FEP-521a). */
+/** Formats the public half of an Ed25519 key as `publicKeyMultibase` (FEP-521a). */
 export function formatMultikey(key: KeyObject): string {
   const { x = '' } = createPublicKey(key.export({ type: 'spki', format: 'pem' })).export({ format: 'jwk' })
   return `z${encodeBase58(Buffer.concat([ed25519Prefix, Buffer.from(x, 'base64url')]))}`
 }
 
-/** An RSA key as `publicKeyMultibase` (FEP-521a). */
+/** Formats an RSA key as `publicKeyMultibase` (FEP-521a). */
 export function formatRsaMultikey(key: KeyObject): string {
   return `z${encodeBase58(Buffer.concat([rsaPrefix, key.export({ type: 'pkcs1', format: 'der' })]))}`
 }
 
-/** An Ed25519 key from `publicKeyMultibase`, ready to verify with; undefined when it is anything else. */
+/** Parses an Ed25519 key from `publicKeyMultibase` for verification. Returns undefined for anything else. */
 export function parseMultikey(text: string): KeyObject | undefined {
   const bytes = text.startsWith('z') ? decodeBase58(text.slice(1)) : undefined
   if (bytes?.length !== ed25519Prefix.length + ed25519Length) return undefined

@@ -1,24 +1,25 @@
+// Reads HTTP signatures of draft-cavage-12, and checks what both signature schemes have in common.
 import type { KeyObject } from 'node:crypto'
 import { hash, timingSafeEqual, verify } from 'node:crypto'
-import type { Json } from '@postern/core'
-import { isJsonObject, isoTime, Rejection } from '@postern/core'
+import type { Json } from '@postern/message'
+import { isJsonObject, isoTime, Rejection } from '@postern/message'
 
-/** A request's signature of either kind, its form checked; the rest is checked in the order of what it costs. */
+/** The signature of a request, of either scheme. Its form has been checked. The other checks follow in the order of their cost. */
 export interface RequestProof {
   readonly scheme: 'cavage' | 'rfc9421'
   readonly keyId: string
-  /** As it is named; the key decides. */
+  /** The algorithm that the signature names. The type of the key decides which algorithm is used. */
   readonly algorithm: string | undefined
   readonly covered: readonly string[]
-  /** @throws Rejection `expired`, `signature_invalid` */
+  /** Checks the signed times. @throws Rejection `expired`, `signature_invalid` */
   checkTimes(window: TimeWindow): void
-  /** @throws Rejection `signature_invalid` */
+  /** Checks the digests of the body. @throws Rejection `signature_invalid` */
   checkBody(body: Uint8Array): void
-  /** Whether `key` made it. @throws Rejection when a covered component is missing */
+  /** Returns true if `key` made the signature. @throws Rejection when a covered component is missing */
   isMadeBy(key: KeyObject): boolean
 }
 
-/** Reads a signature of the old kind (draft-cavage-12). @throws Rejection `unsigned`, `signature_invalid` */
+/** Reads a signature of the old scheme (draft-cavage-12). @throws Rejection `unsigned`, `signature_invalid` */
 export function readCavageProof(request: SignedRequest): RequestProof {
   const { headers } = request
   const header = headers.get('signature')
@@ -46,19 +47,25 @@ export function toMs(seconds: number | undefined): number | undefined {
   return seconds === undefined ? undefined : seconds * 1_000
 }
 
-/** Both mean RSASSA-PKCS1-v1_5 with SHA-256 on this network; the key decides, the name only narrows (cavage-12 §2.1). */
+/**
+ * The accepted algorithm names. Both names mean RSASSA-PKCS1-v1_5 with SHA-256 on this network, because the key decides and the name only narrows
+ * (cavage-12 §2.1).
+ */
 const acceptedAlgorithms: ReadonlySet<string | undefined> = new Set(['rsa-sha256', 'hs2019', undefined])
 
-/** The parts that a signature must cover, so that none of them can be swapped (SWICG report on HTTP signatures). */
+/** The components that a signature must cover, so that none of them can be replaced (SWICG report on HTTP signatures). */
 const requiredOfAll = ['(request-target)', 'host'] as const
 const requiredOfContent = [...requiredOfAll, 'digest'] as const
 
-/** @throws Rejection `signature_invalid` */
+/** Checks that the named algorithm is accepted. @throws Rejection `signature_invalid` */
 export function checkAlgorithm({ algorithm }: SignatureParameters): void {
   if (!acceptedAlgorithms.has(algorithm)) throw invalidSignature('its algorithm is not accepted, use rsa-sha256')
 }
 
-/** @throws Rejection `signature_invalid` unless target, host, a time and, with content, its digest are covered */
+/**
+ * Checks that the signature covers the target, the host, a time and, if the request has content, its digest.
+ * @throws Rejection `signature_invalid`
+ */
 export function checkCoverage(
   { covered }: Pick<SignatureParameters, 'covered'>,
   request: Pick<SignedRequest, 'method'>,
@@ -71,15 +78,12 @@ export function checkCoverage(
   }
 }
 
-/**
- * The text a signature is made over (cavage-12 §2.3).
- * @throws Rejection `signature_invalid` when a covered header or parameter is missing
- */
+/** Builds the text that is signed (cavage-12 §2.3). @throws Rejection `signature_invalid` if a covered header or parameter is missing */
 export function buildSigningString(parameters: SignatureParameters, request: SignedRequest): string {
   return parameters.covered.map(name => `${name}: ${componentOf(name, parameters, request)}`).join('\n')
 }
 
-/** Whether `key` made this signature over this request; some peers leave the query out of the target. */
+/** Returns true if `key` made this signature over this request, with or without the query in the target, because some peers omit it. */
 export function isSignedBy(key: KeyObject, parameters: SignatureParameters, request: SignedRequest): boolean {
   if (isVerified(key, parameters, request)) return true
   const query = request.target.indexOf('?')
@@ -87,7 +91,7 @@ export function isSignedBy(key: KeyObject, parameters: SignatureParameters, requ
 }
 
 function isVerified(key: KeyObject, parameters: SignatureParameters, request: SignedRequest): boolean {
-  // Only RSA is spoken in this scheme; node:crypto throws for a digest with an Ed25519 key.
+  // This scheme uses RSA only, and node:crypto throws for a digest with an Ed25519 key.
   if (key.asymmetricKeyType !== 'rsa') return false
   return verify('sha256', Buffer.from(buildSigningString(parameters, request)), key, parameters.signature)
 }
@@ -101,7 +105,7 @@ const specialValues: ReadonlyMap<string, ReadValue> = new Map<string, ReadValue>
   ['host', request => hostOf(request)],
 ])
 
-/** With an algorithm name of the old kind `(created)` and `(expires)` are an error (cavage-12 §2.3). */
+/** Returns true if the algorithm name has the old form, with which `(created)` and `(expires)` are an error (cavage-12 §2.3). */
 function isNamedByFamily(algorithm: string | undefined): boolean {
   return algorithm?.startsWith('rsa') ?? false
 }
@@ -113,7 +117,7 @@ function componentOf(name: string, parameters: SignatureParameters, request: Sig
   return value
 }
 
-/** A field that a signature covers, by its name. */
+/** Reads a header field that a signature covers, by its name. */
 export function readField(headers: Headers, name: string): string | null {
   return /^[a-z0-9-]+$/.test(name) ? headers.get(name) : null
 }
@@ -122,16 +126,14 @@ export function invalidSignature(problem: string): Rejection {
   return new Rejection('signature_invalid', `Cannot verify activity: signature is invalid, ${problem}`)
 }
 
-/**
- * The declarations of a signature, in whichever scheme: the parameters of a `Signature` header (draft-cavage-12 §2.1).
- */
+/** The parameters that a signature declares, in either scheme: those of a `Signature` header (draft-cavage-12 §2.1). */
 export interface SignatureParameters {
   readonly keyId: string
   readonly signature: Uint8Array
-  /** Lower case, in signing order. */
+  /** The names of the covered components, in lower case and in signing order. */
   readonly covered: readonly string[]
   readonly algorithm: string | undefined
-  /** Seconds since the epoch. */
+  /** The time of the signature, in seconds since the epoch. Undefined if it states none. */
   readonly created: number | undefined
   readonly expires: number | undefined
 }
@@ -139,7 +141,7 @@ export interface SignatureParameters {
 const maxCovered = 32
 const parameterPattern = /\s*([A-Za-z]+)\s*=\s*(?:"([^"\\]*)"|(\d+))\s*(,|$)/y
 
-/** @throws Rejection `signature_invalid`: bad syntax, a repeated parameter, or one that is missing */
+/** Parses a `Signature` header. @throws Rejection `signature_invalid` for invalid syntax, or a repeated or missing parameter */
 export function parseSignatureHeader(header: string): SignatureParameters {
   const parameters = readParameters(header)
   const covered = (parameters.get('headers') ?? '').toLowerCase().split(' ').filter(Boolean)
@@ -162,7 +164,7 @@ function readParameters(header: string): ReadonlyMap<string, string> {
   for (let isLast = false; !isLast; ) {
     const [, name = '', quoted, bare, end] = parameterPattern.exec(header) ?? []
     if (!name) throw invalidHeader('it is not a list of parameters')
-    // Two keyIds would let a peer be one actor to one reader and another to the next.
+    // With two keyIds, a peer could be one actor to one reader and another actor to the next.
     if (parameters.has(name)) throw invalidHeader(`the parameter "${name}" is repeated`)
     parameters.set(name, quoted ?? bare ?? '')
     isLast = end === ''
@@ -192,37 +194,43 @@ function invalidHeader(problem: string): Rejection {
   return new Rejection('signature_invalid', `Cannot verify activity: Signature header is invalid, ${problem}`)
 }
 
-/** Names of RFC 3230 (`Digest`) and RFC 9530 (`Content-Digest`) → node:crypto names. Others prove nothing and are passed over. */
+/**
+ * The digest algorithms: names of RFC 3230 (`Digest`) and RFC 9530 (`Content-Digest`), with their names in node:crypto. Others prove nothing and
+ * are ignored.
+ */
 export const digestAlgorithms: ReadonlyMap<string, string> = new Map([
   ['sha-256', 'sha256'],
   ['sha-512', 'sha512'],
 ])
 
 /**
- * Checks every digest of the `Digest` header whose algorithm we know, and that there is one (RFC 3230 §4.3.2).
+ * Checks every digest of the `Digest` header with a known algorithm. There must be at least one (RFC 3230 §4.3.2).
  * @throws Rejection `signature_invalid`
  */
 export function checkDigest(header: string | null, body: Uint8Array): void {
   const digests = (header ?? '').split(',').map(splitDigest)
-  const known = digests.filter(({ algorithm }) => algorithm !== undefined)
-  if (known.length === 0) throw invalidDigest('there is no SHA-256 digest of the body')
-  if (known.length > 4 || !known.every(({ algorithm, value }) => isDigestOf(body, algorithm as string, value))) {
+  const digestsOfBody = digests.filter(({ algorithm }) => algorithm !== undefined)
+  if (digestsOfBody.length === 0) throw invalidDigest('there is no SHA-256 digest of the body')
+  if (
+    digestsOfBody.length > 4 ||
+    !digestsOfBody.every(({ algorithm, value }) => isDigestOf(body, algorithm as string, value))
+  ) {
     throw invalidDigest('the digest is not that of the body')
   }
 }
 
-/** The `Digest` header of a body we send. */
+/** Formats the `Digest` header of a body we send. */
 export function formatDigest(body: Uint8Array | string): string {
   return `SHA-256=${hash('sha256', body, 'base64')}`
 }
 
-/** Peers write the name in either case; the value is base64 and may hold `=`. */
+/** Splits an entry of the `Digest` header. Peers write the name in upper or lower case. The value is base64 and may contain `=`. */
 function splitDigest(entry: string): { readonly algorithm: string | undefined; readonly value: string } {
   const [name = '', ...value] = entry.trim().split('=')
   return { algorithm: digestAlgorithms.get(name.toLowerCase()), value: value.join('=') }
 }
 
-/** Whether `value` (base64) is the digest of `body`; `algorithm` is a name of node:crypto. */
+/** Returns true if `value` (base64) is the digest of `body`. `algorithm` is a name of node:crypto. */
 export function isDigestOf(body: Uint8Array, algorithm: string, value: string): boolean {
   const computed = Buffer.from(hash(algorithm, body, 'base64'))
   const claimed = Buffer.from(value)
@@ -233,9 +241,9 @@ export function invalidDigest(problem: string): Rejection {
   return new Rejection('signature_invalid', `Cannot verify activity: ${problem}`)
 }
 
-/** How far a peer's clock may run ahead of ours, ms. */
+/** The most time by which a peer's clock may be ahead of ours, ms. */
 const skewMs = 5 * 60_000
-/** IMF-fixdate and its two obsolete forms all begin with a day's name; `Date.parse` alone accepts far more. */
+/** The pattern of HTTP dates. IMF-fixdate and its two obsolete forms all begin with the name of a day. `Date.parse` alone accepts far more. */
 const httpDatePattern = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? .*\d{2}:\d{2}:\d{2}/
 
 interface TimeWindow {
@@ -244,8 +252,8 @@ interface TimeWindow {
 }
 
 /**
- * A signed time, ms, must lie in the window.
- * @throws Rejection `expired`, or `signature_invalid` when it could not be read
+ * Checks that a signed time, in ms since the epoch, lies in the window.
+ * @throws Rejection `expired`, or `signature_invalid` if the time could not be read
  */
 export function checkSignedTime(ms: number | undefined, what: string, { now, windowMs }: TimeWindow): void {
   if (ms === undefined) {
@@ -257,40 +265,40 @@ export function checkSignedTime(ms: number | undefined, what: string, { now, win
   if (isAhead(ms, now)) throw new Rejection('expired', 'Cannot verify activity: signed in the future')
 }
 
-/** `expires`, seconds, must lie in the future, whether it is signed or not. @throws Rejection `expired` */
+/** Checks that `expires`, in seconds since the epoch, lies in the future, whether it is signed or not. @throws Rejection `expired` */
 export function checkExpiry(expires: number | undefined, { now }: TimeWindow): void {
   if (expires !== undefined && expires * 1_000 <= now) {
     throw new Rejection('expired', 'Cannot verify activity: signature has expired')
   }
 }
 
-/** Whether a time is further in the future than clocks differ. */
+/** Returns true if a time is in the future by more than the accepted difference of clocks. */
 export function isAhead(ms: number, now: number): boolean {
   return ms > now + skewMs
 }
 
-/** Milliseconds of an HTTP date (RFC 9110 §5.6.7), or undefined when it is none. */
+/** Parses an HTTP date (RFC 9110 §5.6.7) as ms since the epoch. Returns undefined if it is not one. */
 function parseHttpDate(text: string | null): number | undefined {
   const ms = text && httpDatePattern.test(text) ? Date.parse(text) : Number.NaN
   return Number.isNaN(ms) ? undefined : ms
 }
 
-/** A request as we saw it or, for its origin, as it has to be. */
+/** A request as it was received or, from the view of its origin, as it must have been sent. */
 export interface SignedRequest {
   readonly method: string
-  /** Path and query as on the request line. */
+  /** The path and query as on the request line. */
   readonly target: string
-  /** The configured public origin: neither `Host` nor a proxy's header is believed. */
+  /** The configured public origin. Neither `Host` nor a proxy's header is trusted. */
   readonly origin: string
   readonly headers: Headers
 }
 
-/** Host, with port if any. */
+/** Returns the host, with its port if any. */
 export function hostOf({ origin }: Pick<SignedRequest, 'origin'>): string {
   return origin.slice(origin.indexOf('//') + 2)
 }
 
-/** Reads a request. The target is the text of the request line, as far as the server has kept it. */
+/** Reads a request. The target is the text of the request line, as far as the server has preserved it. */
 export function toSignedRequest({ method, url, headers }: Request, origin: string): SignedRequest {
   const path = url.indexOf('/', url.indexOf('//') + 2)
   const hash = url.indexOf('#')
@@ -298,17 +306,17 @@ export function toSignedRequest({ method, url, headers }: Request, origin: strin
   return { method, target, origin, headers }
 }
 
-/** Only a request with content can lose it; a GET has none to cover. */
+/** Returns true if a request with this method may have content, which its signature must then cover. A GET has none. */
 export function hasContent({ method }: Pick<SignedRequest, 'method'>): boolean {
   return method !== 'GET' && method !== 'HEAD'
 }
 
-/** What a signature is read from, besides what it covers. */
+/** The header fields from which a signature is read, besides those that it covers. */
 const alwaysKept = ['signature', 'signature-input', 'digest', 'content-digest', 'date', 'content-type']
-/** They would let in whoever reads them. */
+/** The header fields that are never recorded, because they contain credentials. */
 const neverKept: ReadonlySet<string> = new Set(['authorization', 'proxy-authorization', 'cookie'])
 
-/** The signed part of a request without its body, to verify it once more: its target and the fields that count. */
+/** Records the signed part of a request without its body, so that it can be verified again: its target and the relevant header fields. */
 export function recordRequest({ target, headers }: SignedRequest, { covered }: Pick<RequestProof, 'covered'>): Json {
   const kept: Record<string, string> = {}
   const keep = (name: string) => {
@@ -323,7 +331,7 @@ export function recordRequest({ target, headers }: SignedRequest, { covered }: P
   return { target, headers: kept }
 }
 
-/** The request again. Undefined when it is no record of one. */
+/** Restores the request from a record. Returns undefined if the value is not such a record. */
 export function restoreRequest(record: Json, body: Uint8Array, origin: string): Request | undefined {
   if (!isJsonObject(record) || typeof record.target !== 'string' || !isJsonObject(record.headers)) return undefined
   const headers = Object.entries(record.headers).map(([name, value]) => [name, String(value)] as [string, string])

@@ -1,5 +1,7 @@
+// Cuts long Markdown into fragments that render correctly on their own.
 import { markdownToPostHtml } from '@postern/markup/markdown'
 import { countText, countVisible } from '../html/visible-length.ts'
+import { countBeginning } from './count-beginning.ts'
 import type { Cut, Fragment, PieceLimits } from './cut-text.ts'
 import { createCut, cutParagraph, cutPlain } from './cut-text.ts'
 import type { BlockKind, SourceBlock } from './source-blocks.ts'
@@ -15,12 +17,10 @@ import {
   readSourceBlocks,
 } from './source-blocks.ts'
 
-/** For an item's mark, and for lines of it that become paragraphs. */
+/** The characters that are reserved in an item for its mark and for lines that become paragraphs. */
 const itemReserve = 4
 
-/**
- * Cuts Markdown at its blocks first, then inside of blocks that are too long. Each part of a block is a block again.
- */
+/** Cuts Markdown between its blocks first, then inside blocks that are too long. Each part of a block is a block again. */
 export const cutMarkdown: Cut = (markdown, limits) => {
   const fragments = createBlockCut(0)(markdown.replace(/\r\n?/g, '\n'), limits)
   return carryHeadings(fragments, limits)
@@ -53,7 +53,7 @@ function createBlockCut(depth: number): Cut {
   })
 }
 
-/** Blocks put together up to the next that begins a group. */
+/** Yields groups of blocks. Each group ends before the next block that begins one. */
 function* readGroups(source: string, depth: number, begins: (block: SourceBlock) => boolean): Generator<string> {
   let group = ''
   for (const block of readSourceBlocks(source, depth)) {
@@ -66,7 +66,7 @@ function* readGroups(source: string, depth: number, begins: (block: SourceBlock)
   if (group) yield group
 }
 
-/** A heading stays with what follows it. */
+/** Creates the check for the beginning of a section. A heading stays with the block after it. */
 function beginsSection(): (block: SourceBlock) => boolean {
   let isUnderHeading = false
   return ({ kind }) => {
@@ -77,14 +77,14 @@ function beginsSection(): (block: SourceBlock) => boolean {
   }
 }
 
-/** Of one block and the blank lines around it. */
+/** Cuts one block, with the blank lines around it. */
 function cutBlock(source: string, limits: PieceLimits, depth: number): readonly Fragment[] {
   const block = [...readSourceBlocks(source, depth)].find(({ kind }) => kind !== 'blank')
   const fragments = block ? blockCuts[block.kind](block.source, limits, depth) : []
   return fragments.map(({ text, length }) => ({ text: text && `${text.trimEnd()}\n\n`, length }))
 }
 
-/** A new beginning of a line must not look like a block. */
+/** Cuts a paragraph. The new beginning of a line must not look like the beginning of a block. */
 function cutLines(source: string, limits: PieceLimits): readonly Fragment[] {
   const fragments = carryEmphasis(cutParagraph(source, limits))
   const begun = fragments.findIndex(({ text }) => text)
@@ -100,13 +100,13 @@ function cutQuote(source: string, limits: PieceLimits, depth: number): readonly 
   return createBlockCut(depth + 1)(inside.join(''), limits).map(fragment => wrapLines(fragment, line => `> ${line}`))
 }
 
-/** Items keep their mark, and so their number. The rest of a cut item continues without a mark. */
+/** Cuts a list. Items keep their mark, and so their number. The rest of a cut item continues without a mark. */
 function cutList(source: string, limits: PieceLimits, depth: number): readonly Fragment[] {
   const finer: Cut = (item, itemLimits) => cutItem(item, itemLimits, depth)
   return createCut({ units: readItems, measure: countMarkdown, gap: gaps.line, finer })(numberItems(source), limits)
 }
 
-/** Each item by the number it is shown with, for it may become the first of a list. */
+/** Writes the displayed number of each item into its mark, because the item may become the first of a list. */
 function numberItems(list: string): string {
   let next = Number(/^ *(\d+)/.exec(list)?.[1])
   const lines = readLines(list).map(line => (beginsItem(line) ? line.replace(/^( *)\d+/, `$1${next++}`) : line))
@@ -138,7 +138,7 @@ function cutItem(item: string, limits: PieceLimits, depth: number): readonly Fra
   return fragments.map((fragment, at) => (at === marked ? markItem(fragment, mark) : fragment))
 }
 
-/** Blank lines would end the item. */
+/** Writes a fragment as an item. It has no blank lines, because they would end the item. */
 function markItem({ text, length }: Fragment, mark: string): Fragment {
   const [first = '', ...more] = text.split('\n').filter(line => line.trim())
   return { text: [mark + first, ...more.map(line => `    ${line}`), ''].join('\n'), length: length + itemReserve }
@@ -149,7 +149,7 @@ function wrapLines({ text, length }: Fragment, wrap: (line: string) => string): 
   return { text: lines.map(wrap).join('\n'), length }
 }
 
-/** Each piece of code is fenced like the whole. */
+/** Cuts fenced code. Each piece has the same fence as the whole. */
 function cutFence(source: string, limits: PieceLimits): readonly Fragment[] {
   const [opening = '', ...lines] = readLines(source)
   const mark = fence.exec(opening)?.[1] ?? ''
@@ -165,7 +165,7 @@ function cutFence(source: string, limits: PieceLimits): readonly Fragment[] {
 
 const cutCode = createCut({ units: readLines, measure: countText, gap: 0, finer: cutPlain })
 
-/** A line that was cut may begin with what would end the code. */
+/** Lengthens the fence if the code contains it, because a line that was cut may begin with the end of a fence. */
 function lengthenMark(mark: string, code: string): string {
   const char = mark[0] ?? '`'
   const runs = code.match(char === '~' ? /^[ \t]*~+/gm : /^[ \t]*`+/gm) ?? []
@@ -173,10 +173,10 @@ function lengthenMark(mark: string, code: string): string {
   return longest < mark.length ? mark : char.repeat(longest + 1)
 }
 
-/** Code, which is passed over; where bold text may begin; where it may end. */
+/** The pattern of code, which is skipped, and of the places at which bold text may begin or end. */
 const boldMark = /`[^`\n]*`|(?<begin>(?<![^\s("'])\*\*(?=[^\s*]))|(?<end>(?<=[^\s*])\*\*)/g
 
-/** Bold text that is cut ends in its piece and begins again in the next. A mark without its like stays what it is. */
+/** Closes bold text at the end of a fragment, and opens it again in the next. A mark without a counterpart stays as it is. */
 function carryEmphasis(fragments: readonly Fragment[]): readonly Fragment[] {
   if (isBoldAfter(fragments.map(({ text }) => text).join(''), false)) return fragments
   let isBold = false
@@ -197,7 +197,7 @@ function isBoldAfter(text: string, before: boolean): boolean {
   return isBold
 }
 
-/** A heading at the end of a piece moves to the text below it, if that piece has limit. */
+/** Moves a heading at the end of a piece to the text below it, if that piece has a limit. */
 function carryHeadings(fragments: readonly Fragment[], limits: PieceLimits): readonly Fragment[] {
   const carried = fragments.map(fragment => ({ ...fragment }))
   for (const [at, fragment] of carried.entries()) {
@@ -217,9 +217,9 @@ function lastLineOf(text: string): string {
   return trimmed.slice(trimmed.lastIndexOf('\n') + 1)
 }
 
-/** Between paragraphs, and between lines. */
+/** The lengths of the separators between blocks and between lines. */
 const gaps = { block: 2, line: 1 } as const
 
 function countMarkdown(source: string, max: number): number {
-  return countVisible(markdownToPostHtml(source), max)
+  return countBeginning(source, max, (text, most) => countVisible(markdownToPostHtml(text), most))
 }

@@ -1,10 +1,9 @@
+// Cuts a text into fragments of limited length, at the coarsest boundaries that fit.
 import { inlineToPostHtml } from '@postern/markup/markdown'
 import { countText, countVisible, readAddresses, readGraphemes } from '../html/visible-length.ts'
+import { countBeginning } from './count-beginning.ts'
 
-/**
- * The number of characters that the piece with this number holds. Piece 0 is the one already begun; `Infinity` for the
- * last one.
- */
+/** Returns the most characters of the piece with this number. Piece 0 is the one already begun. The last piece has the limit `Infinity`. */
 export type PieceLimits = (piece: number) => number
 
 export interface Fragment {
@@ -12,18 +11,18 @@ export interface Fragment {
   readonly length: number
 }
 
-/** Cuts a text into one fragment for each piece. The first is empty when nothing fits the rest of the first piece. */
+/** Cuts a text into one fragment for each piece. The first fragment is empty if nothing fits the rest of the first piece. */
 export type Cut = (text: string, limits: PieceLimits) => readonly Fragment[]
 
-/** How texts of one kind fall apart. */
+/** The units into which texts of one kind are divided, and their lengths. */
 interface Grain {
-  /** Put together they are the text again. */
+  /** Divides a text into units. Joined, the units are the text again. */
   units(text: string): Iterable<string>
-  /** Length of a unit; counting may stop beyond `max`. */
+  /** Returns the length of a unit. It may stop once the count exceeds `max`. */
   measure(unit: string, max: number): number
   /** The length of a separator between two units, which is part of neither. */
   readonly gap: number
-  /** For a unit that fits no piece. Without it such a unit is a fragment of its own. */
+  /** The cut for a unit that fits no piece. If it is absent, such a unit is a fragment of its own. */
   readonly finer?: Cut | undefined
 }
 
@@ -32,7 +31,7 @@ interface Growing {
   length: number
 }
 
-/** Units go into the current piece while they fit, else into the next one. A unit that fits neither is cut finer. */
+/** Creates a cut. It adds units to the current piece while they fit, else to the next one. A unit that fits neither is cut by `finer`. */
 export function createCut({ units, measure, gap, finer }: Grain): Cut {
   return function cut(text, limits) {
     const fragments: Growing[] = [{ text: '', length: 0 }]
@@ -46,7 +45,7 @@ export function createCut({ units, measure, gap, finer }: Grain): Cut {
         grow(last, text.slice(from), 0)
         break
       }
-      const [here, ...more] = placeUnit(unit, left, { measure, finer })
+      const [here, ...more] = fitUnit(unit, left, { measure, finer })
       if (here?.text) grow(last, here.text, taken + here.length)
       fragments.push(...more.map(fragment => ({ ...fragment })))
       from += unit.length
@@ -55,13 +54,13 @@ export function createCut({ units, measure, gap, finer }: Grain): Cut {
   }
 }
 
-function placeUnit(text: string, limits: PieceLimits, { measure, finer }: Pick<Grain, 'measure' | 'finer'>) {
+function fitUnit(text: string, limits: PieceLimits, { measure, finer }: Pick<Grain, 'measure' | 'finer'>) {
   const [here, next] = [limits(0), limits(1)]
-  // The text for the last piece need not be counted to its end.
+  // The text for the last piece need not be counted in full.
   const length = measure(text, next === Number.POSITIVE_INFINITY ? here : Math.max(here, next))
-  const whole: Fragment = { text, length }
-  if (length <= here) return [whole]
-  return length <= next || !finer ? [{ text: '', length: 0 }, whole] : finer(text, limits)
+  const fragment: Fragment = { text, length }
+  if (length <= here) return [fragment]
+  return length <= next || !finer ? [{ text: '', length: 0 }, fragment] : finer(text, limits)
 }
 
 function grow(fragment: Growing, text: string, length: number): void {
@@ -69,45 +68,45 @@ function grow(fragment: Growing, text: string, length: number): void {
   fragment.length = length
 }
 
-/** In scripts without spaces a word is what ends like a sentence. */
+/** The pattern of a word. In scripts without spaces, a word ends where a sentence ends. */
 const plainToken = /[^\s。！？]*[。！？]+|\S+|\s+/gu
 /**
- * A Markdown construct is one token: a link, code, short emphasis. The text between its marks holds no such mark, so
- * the search for an end runs once.
+ * The pattern of a word or construct of Markdown. A link, code or short emphasis is one token. The text between its marks contains no such mark,
+ * so the search for an end runs once.
  */
 const inlineToken =
   /\[[^[\]\n]{0,300}\]\([^\s()[\]<>"]{0,2048}\)|`[^`\n]{1,300}`|\*\*[^*\n]{1,300}\*\*|(?<![*\w])\*[^*\s][^*\n]{0,300}\*|(?<!\w)__?[^_\s][^_\n]{0,300}__?|~~[^~\n]{1,300}~~|[^\s。！？[`*_~]*[。！？]+|[^\s。！？[`*_~]+|\s+|\S/gu
 const line = /[^\n]*\n|[^\n]+/g
 const blankLine = /^[ \t]*\n$/
 const wordEnd = /(?:\s|[。！？])$/u
-/** Closing marks come after the one that ends a sentence; a line ends one, too. */
+/** The end of a sentence: a final mark and the closing marks after it, or the end of a line. */
 const sentenceEnd = /(?:[.!?…][\p{Pe}\p{Pf}"'*_~`]*\s+|[。！？][\p{Pe}\p{Pf}]*\s*|\n\s*)$/u
 
-/** Paragraphs with the blank lines after them; put together they are the text again. */
+/** Yields paragraphs with the blank lines after them. Joined, they are the text again. */
 function readParagraphs(text: string): Generator<string> {
   return readUntil(blankLine, readMatches(text, line))
 }
 
-/** Words with the space after them; put together they are the text again. */
+/** Yields words with the space after them. Joined, they are the text again. */
 function readPlainWords(text: string): Generator<string> {
   return readUntil(wordEnd, readMatches(text, plainToken))
 }
 
-/** Words of markdown: what is linked or emphasised in one is in one word. */
+/** Yields words of Markdown. A link or emphasized text that is one token is part of one word. */
 function readInlineWords(text: string): Generator<string> {
   return readUntil(wordEnd, readMatches(text, inlineToken))
 }
 
-/** Words put together to sentences. */
+/** Yields sentences, joined from words. */
 function readSentences(words: Iterable<string>): Generator<string> {
   return readUntil(sentenceEnd, words)
 }
 
 function* readMatches(text: string, pattern: RegExp): Generator<string> {
-  for (const [found] of text.matchAll(pattern)) yield found
+  for (const [piece] of text.matchAll(pattern)) yield piece
 }
 
-/** Joins pieces up to one that ends as `end` says. */
+/** Joins pieces up to one whose end matches `end`. */
 function* readUntil(end: RegExp, pieces: Iterable<string>): Generator<string> {
   const gathered: string[] = []
   for (const piece of pieces) {
@@ -117,7 +116,7 @@ function* readUntil(end: RegExp, pieces: Iterable<string>): Generator<string> {
   if (gathered.length > 0) yield gathered.join('')
 }
 
-/** An overlong word: addresses in it stay whole, the rest falls apart between grapheme clusters. */
+/** Cuts an overlong word. Addresses in it stay whole, and the rest is cut between grapheme clusters. */
 const cutWord = createCut({ units: readWordPieces, measure: countText, gap: 0 })
 const cutWords = createCut({ units: readPlainWords, measure: countText, gap: 0, finer: cutWord })
 
@@ -130,10 +129,10 @@ const cutSentences = createCut({
 
 const cutInlineWords = createCut({ units: readInlineWords, measure: countInline, gap: 0, finer: cutSentences })
 
-/** Text as it is: paragraphs first, then sentences and lines, then words. */
+/** Cuts plain text: between paragraphs first, then between sentences and lines, then between words. */
 export const cutPlain = createCut({ units: readParagraphs, measure: countText, gap: 0, finer: cutSentences })
 
-/** A paragraph of markdown. */
+/** Cuts a paragraph of Markdown. */
 export const cutParagraph = createCut({
   units: text => readSentences(readInlineWords(text)),
   measure: countInline,
@@ -148,8 +147,9 @@ function* readWordPieces(word: string): Generator<string> {
   }
 }
 
-/** As it will be shown, with the space around it. */
+/** Counts a text as it is displayed, with the space around it. */
 function countInline(text: string, max: number): number {
   const words = text.trim()
-  return countVisible(inlineToPostHtml(words), max) + text.length - words.length
+  const count = (some: string, most: number) => countVisible(inlineToPostHtml(some), most)
+  return countBeginning(words, max, count) + text.length - words.length
 }

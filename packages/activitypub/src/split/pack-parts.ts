@@ -1,29 +1,30 @@
-import type { Part, TextPart } from '@postern/core'
+// Distributes message parts over pieces of limited length.
+import type { Part, TextPart } from '@postern/message'
 import { readPostText } from '../html/note-reading.ts'
 import type { Cut, PieceLimits } from './cut-text.ts'
 import { cutPlain } from './cut-text.ts'
 
 interface Packing {
-  /** The maximum of characters in a piece. */
+  /** The most characters in a piece. */
   readonly limit: number
-  /** The last piece has no limit. */
+  /** The most pieces. The last piece has no limit of characters. */
   readonly maxPieces: number
-  /** Length of parts as they are shown; counting may stop beyond `max`. */
+  /** Returns the displayed length of parts. It may stop once the count exceeds `max`. */
   measure(parts: readonly Part[], max: number): number
-  /** Without it markdown is cut as the plain text it is written in. */
+  /** The cut for Markdown. If it is undefined, Markdown is cut like plain text. */
   readonly cutMarkdown: Cut | undefined
 }
 
-/** Between the texts of two parts. */
+/** The length of the separator between the texts of two parts. */
 const gap = 2
 
-/** Parts go into the piece that is begun while they fit; a text that does not is cut, another part begins a new piece. */
+/** Packs parts into pieces. A part goes into the current piece if it fits. A text that does not fit is cut. Any other part begins a new piece. */
 export function packParts(parts: readonly Part[], packing: Packing): readonly (readonly Part[])[] {
   const { limit, maxPieces, measure } = packing
   const pieces: Part[][] = [[]]
   let used = 0
 
-  /** The capacity as seen from piece `at`, of which `used` is in use. */
+  /** Returns the limits of the pieces from piece `at`, of which `used` characters are in use. */
   function limitsFrom(at: number): PieceLimits {
     const left = limit - used - (used > 0 ? gap : 0)
     return piece => (at + piece >= maxPieces - 1 ? Number.POSITIVE_INFINITY : piece === 0 ? left : limit)
@@ -40,7 +41,7 @@ export function packParts(parts: readonly Part[], packing: Packing): readonly (r
     used = length
   }
 
-  function placeText(part: TextPart, limits: PieceLimits): void {
+  function addText(part: TextPart, limits: PieceLimits): void {
     const [first, ...more] = cutTextPart(part, limits, packing.cutMarkdown)
     if (first?.part.content) append(first.part, first.length)
     for (const { part: next, length } of more) {
@@ -53,13 +54,13 @@ export function packParts(parts: readonly Part[], packing: Packing): readonly (r
     const limit = limits(0)
     const length = measure([part], limit)
     if (length === 0 || length <= limit) append(part, length)
-    else if (part.kind === 'text') placeText(part, limits)
+    else if (part.kind === 'text') addText(part, limits)
     else begin(part, length)
   }
   return pieces
 }
 
-/** HTML is cut as the text it shows. */
+/** Cuts a text part. HTML is cut as the text that it displays. */
 function cutTextPart(part: TextPart, limits: PieceLimits, cutMarkdown: Cut | undefined) {
   const { mime, content } = part
   if (mime === 'text/markdown' && cutMarkdown) {

@@ -1,13 +1,15 @@
-/** Deeper than this no block has blocks inside: everything is a paragraph. */
-export const maxDepth = 6
+// Divides Markdown into its blocks, as they stand in the source.
 
-/** The beginnings of blocks, as the lines of them are written. */
+/** The depth at which blocks contain no further blocks, so that everything is a paragraph. */
+const maxDepth = 6
+
+/** The patterns of the first lines of blocks in the source: fenced code here, then list items, quotes, headings and rules. */
 export const fence = /^ {0,3}(```+|~~~+)/
 export const bullet = /^( {0,3})([-*+]|\d{1,9}[.)])( +|$)/
 export const quoted = /^ {0,3}> ?/
 export const heading = /^ {0,3}#{1,6} +/
 const rule = /^ {0,3}([-*_])( *\1){2,} *$/
-/** Belongs to the list item above. */
+/** The form of a line that belongs to the list item above. */
 export const indented = /^ {2,}\S/
 /** The part that is removed from such a line. */
 export const indent = /^ {2,4}/
@@ -20,14 +22,14 @@ export type BlockKind = 'blank' | 'fence' | 'heading' | 'rule' | 'quote' | 'list
 
 export interface SourceBlock {
   readonly kind: BlockKind
-  /** Its lines, each with its end. */
+  /** The lines of the block, each with its line end. */
   readonly source: string
 }
 
 /** Finds the end of the block that begins with line `at`. */
 type EndFinder = (lines: readonly string[], at: number) => number
 
-/** In the order in which the writer of HTML tries them. */
+/** The kinds of blocks, in the order in which the HTML writer tries them. */
 const kinds: readonly (readonly [kind: BlockKind, begins: RegExp, end: EndFinder])[] = [
   ['blank', /^\s*$/, (_, at) => at + 1],
   ['fence', fence, endOfFence],
@@ -37,7 +39,7 @@ const kinds: readonly (readonly [kind: BlockKind, begins: RegExp, end: EndFinder
   ['list', bullet, endOfList],
 ]
 
-/** The blocks of Markdown inside of `depth` others, as the source has them; joined they are the source. */
+/** Yields the blocks of Markdown that is nested in `depth` other blocks, as they are in the source. Joined, they are the source again. */
 export function* readSourceBlocks(markdown: string, depth: number): Generator<SourceBlock> {
   const lines = readLines(markdown)
   for (let at = 0; at < lines.length; ) {
@@ -48,12 +50,12 @@ export function* readSourceBlocks(markdown: string, depth: number): Generator<So
   }
 }
 
-/** Lines with their ends. */
+/** Returns the lines of a text with their line ends. */
 export function readLines(text: string): readonly string[] {
   return text.match(/[^\n]*\n|[^\n]+/g) ?? []
 }
 
-/** Whether the first line makes a text a paragraph. */
+/** Returns true if a text is a paragraph by its first line. */
 export function isParagraph(text: string): boolean {
   return kindAt(/[^\n]*/.exec(text)?.[0] ?? '', 0) === undefined
 }
@@ -79,7 +81,7 @@ function endOfList(lines: readonly string[], at: number): number {
   return endOfRun(lines, at, belongs)
 }
 
-/** The first line after `at` that does not go on. */
+/** Finds the first line after `at` that does not continue the block. */
 function endOfRun(lines: readonly string[], at: number, goesOn: (line: string) => boolean): number {
   let end = at + 1
   while (end < lines.length && goesOn(withoutEnd(lines[end] ?? ''))) end += 1

@@ -1,10 +1,10 @@
-import type { Part } from '@postern/core'
+import type { Part } from '@postern/message'
 import { measureGrowth } from '@postern/testing/growth'
 import { drawCount } from '@postern/testing/scale'
 import { describe, expect, test } from 'vitest'
 import { readPostText } from '../html/note-reading.ts'
 import { countVisible } from '../html/visible-length.ts'
-import { partsToHtml } from '../words/words.ts'
+import { partsToHtml } from '../text/post-html.ts'
 import { splitParts } from './split-parts.ts'
 
 type Mime = 'text/plain' | 'text/markdown' | 'text/html'
@@ -19,7 +19,7 @@ function split(content: string, limit: number, mime: Mime = 'text/markdown'): re
   )
 }
 
-/** All letters a reader sees, in order. */
+/** Returns all letters that a reader sees, in order. */
 function lettersOf(parts: readonly Part[]): string {
   return readPostText(show(parts)).text.replace(/\P{L}/gu, '')
 }
@@ -204,7 +204,7 @@ describe('splitParts()', () => {
   })
 })
 
-/** Numbers that look like chance and are the same each time. */
+/** Creates pseudo-random numbers that are the same each time. */
 function createDice(seed: number): (sides: number) => number {
   let state = seed
   return sides => {
@@ -272,10 +272,10 @@ test.each([
   ['line ends', '\n', 40_000],
   ['asterisks', '*', 40_000],
   ['brackets', '[', 40_000],
-  // An eighth of it does not fit into one post either, though little of a link is seen.
+  // Even an eighth of the text does not fit into one post, although little of a link is visible.
   ['links', '[a](https://b.test) ', 160_000],
   ['addresses', 'https://b.test/ ', 40_000],
-  // It fits into one post, and so does an eighth of it: an address counts 23.
+  // The text fits into one post, and so does an eighth of it, because an address counts 23.
   ['one address', 'http://', 32_000],
   ['people', '@a@b', 40_000],
   ['backticks', '`', 40_000],

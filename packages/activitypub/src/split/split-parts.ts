@@ -1,33 +1,39 @@
-import type { Part } from '@postern/core'
+// Splits a long answer into the posts of a thread.
 import { memoize } from '@postern/limits'
+import type { Part } from '@postern/message'
 import { countVisible } from '../html/visible-length.ts'
-import { partsToHtml, partsToHtmlOnce } from '../words/words.ts'
+import { partsToHtml } from '../text/post-html.ts'
+import { countBeginning } from './count-beginning.ts'
 import { cutMarkdown } from './cut-markdown.ts'
 import type { Cut } from './cut-text.ts'
 import { packParts } from './pack-parts.ts'
 
 const maxPieces = 20
-/** Less is no thread: an address and a few words have to fit. */
+/** The lowest limit of a post. An address and a few words have to fit. */
 const minLimit = 40
 
 /**
- * The parts of the limit that pieces may fill. The next one counts when a piece turns out longer than the sum of its parts: marks of
- * emphasis or code mean something else beside others.
+ * The shares of the limit that pieces may fill. The second share is used if a piece turns out longer than the sum of its parts, because marks of
+ * emphasis or code can change their meaning beside others.
  */
 const shares = [1, 0.9]
 
 type Pieces = readonly (readonly Part[])[]
 
-const remember = memoize<Pieces>()
+const remember = memoize<Pieces>({
+  sizeOf: pieces => pieces.flat().reduce((size, part) => size + (part.kind === 'text' ? part.content.length : 0), 0),
+  // Each post of a thread needs the pieces, and the posts of many threads are sent at the same time.
+  maxChars: 16_000_000,
+})
 
 /**
- * Cuts an answer into the pieces of a thread. Each has at most `limit` characters (no less than 40), as `countVisible`
- * counts what a reader sees. An answer that fits is one piece, unchanged. Parts that are no text stay whole and in
- * place, even when one is longer. There are at most 20 pieces; the last holds the rest, however long. Pure.
+ * Cuts an answer into the pieces of a thread. Each has at most `limit` characters (no less than 40), as `countVisible` counts them. An answer
+ * that fits is one piece, unchanged. Parts without text stay whole and in place, even if one is longer. There are at most 20 pieces, and the last
+ * one contains the rest regardless of its length. It is pure.
  */
 export function splitParts(parts: readonly Part[], limit: number): Pieces {
   const maxChars = Math.max(limit, minLimit)
-  if (countVisible(partsToHtmlOnce({ parts, status: 'completed' }), maxChars) <= maxChars) return [parts]
+  if (countParts(parts, maxChars) <= maxChars) return [parts]
   const fits = (some: readonly Part[]) => countParts(some, maxChars) <= maxChars
   const isHeld = (piece: readonly Part[], at: number) =>
     at === maxPieces - 1 || piece.every(({ kind }) => kind !== 'text') || fits(piece)
@@ -37,18 +43,24 @@ export function splitParts(parts: readonly Part[], limit: number): Pieces {
     const pieces = cutInPieces(share, cutMarkdown)
     if (pieces.every(isHeld)) return pieces
   }
-  // A piece cut as plain text is exactly as long as its words.
+  // A piece that is cut as plain text is exactly as long as its text.
   return cutInPieces(1)
 }
 
 /**
- * As `splitParts`, with a memory. Each post of a thread is rendered from its piece whenever it is sent or read, and a
- * text that strangers choose may take a second to split.
+ * Splits like `splitParts` and caches the result. Each post of a thread is rendered from its piece whenever it is sent or read, and a text that
+ * strangers choose may need a second to split.
  */
 export function splitOnce(parts: readonly Part[], limit: number): Pieces {
   return remember(JSON.stringify([limit, parts]), () => splitParts(parts, limit))
 }
 
 function countParts(parts: readonly Part[], max: number): number {
-  return countVisible(partsToHtml({ parts, status: 'completed' }), max)
+  const [only, ...others] = parts
+  const count = (some: readonly Part[], most: number) =>
+    countVisible(partsToHtml({ parts: some, status: 'completed' }), most)
+  if (only?.kind !== 'text') return count(parts, max)
+  // If the beginning of one long text does not fit, the other parts need not be counted.
+  const beginning = countBeginning(only.content, max, (content, most) => count([{ ...only, content }], most))
+  return beginning > max || others.length === 0 ? beginning : count(parts, max)
 }

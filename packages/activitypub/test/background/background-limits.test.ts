@@ -6,7 +6,7 @@ import { settlePerson } from '../person.ts'
 import type { Stage } from '../stage.ts'
 import { openStage } from '../stage.ts'
 
-// Numbers are rows of the ActivityPub bug history.
+// The numbers in the titles are rows of the ActivityPub bug history.
 
 let stage: Stage
 let bob: PeerAccount
@@ -139,7 +139,7 @@ test.each(answers)('the gateway leaves out a parent that %s, and does not ask fo
   for (const thread of ['a', 'b']) {
     expect(await mention(stage, alice, { inReplyTo: parent, context: `https://good.test/${thread}` })).toEqual([])
   }
-  // A refused signature is tried in the other scheme, too.
+  // A rejected signature is retried in the other scheme, too.
   expect(peer.countOf(parent)).toBe(answer(parent).status === 401 ? 2 : 1)
   expect(peer.countOf('https://good.test/1')).toBe(0)
 })
@@ -178,7 +178,7 @@ test.each([
   ['2020-02-03T04:05:06+01:00', '2020-02-03T03:05:06.000Z'],
 ])('a parent with the time %s has the date %s', async (published, at) => {
   const { peer, alice, gateway } = stage
-  const start = gateway.platform.now()
+  const start = gateway.system.now()
   const [entry] = await mention(stage, alice, { inReplyTo: servePost(peer, bob, { published }) })
   if (at === 'now') expect(Date.parse(entry?.at ?? '')).toBeGreaterThanOrEqual(start)
   else expect(entry?.at).toBe(at)
@@ -186,12 +186,12 @@ test.each([
 
 test('AP-37: a host that hangs delays one answer by its time limit, and the next answer not at all', async () => {
   const { peer, alice, gateway } = stage
-  const { sleep } = gateway.platform
+  const { sleep } = gateway.system
   const slept: number[] = []
   const hanging = servePost(peer, bob)
   peer.serve(hanging, 'hang')
-  // Five seconds are over soon after the host begins to hang.
-  vi.spyOn(gateway.platform, 'sleep').mockImplementation(async (ms, signal) => {
+  // The limit of five seconds passes soon after the host begins to hang.
+  vi.spyOn(gateway.system, 'sleep').mockImplementation(async (ms, signal) => {
     slept.push(ms)
     if (ms !== 5_000) return sleep(ms, signal)
     while (peer.countOf(hanging) === 0 && !signal?.aborted) await sleep(10, signal)
@@ -201,7 +201,7 @@ test('AP-37: a host that hangs delays one answer by its time limit, and the next
   expect(textsOf(await mention(stage, alice, { inReplyTo: chain }))).toEqual(['reached'])
   expect(slept).toContain(5_000)
   await vi.waitFor(async () => expect((await stage.stored())[0]?.state).toBe('answered'))
-  gateway.platform.advance(3_000)
+  gateway.system.advance(3_000)
   const another = servePost(peer, bob)
   expect(await mention(stage, bob, { inReplyTo: another, context: 'https://other.test/another' })).toEqual([])
   expect(slept.filter(ms => ms === 5_000)).toHaveLength(2)

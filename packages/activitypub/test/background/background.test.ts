@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { publicCollection } from '../../src/format/document.ts'
+import { publicCollection } from '../../src/format/vocabulary.ts'
 import { composeActivity, composeDelete, echoActor } from '../activity.ts'
 import { mention, recall, serveChain, servePost, textsOf } from '../conversation.ts'
 import { origin, readText } from '../gateway.ts'
@@ -8,7 +8,7 @@ import { composeNote, postActivity, settlePerson } from '../person.ts'
 import type { Stage } from '../stage.ts'
 import { openStage } from '../stage.ts'
 
-// The conversation before an agent is called.
+// The gateway reads the earlier posts of a conversation before it calls an agent.
 
 let stage: Stage
 let bob: PeerAccount
@@ -75,8 +75,8 @@ test('the second mention in a thread fetches only what is new', async () => {
   const chain = serveChain(peer, [bob, carol], 2)
   await mention(stage, alice, { context, inReplyTo: chain[1] })
   peer.forget()
-  // Longer than a post is kept in memory: the thread itself knows it.
-  stage.gateway.platform.advance(3_600_000)
+  // The time is longer than a post is cached, so the thread itself must contain it.
+  stage.gateway.system.advance(3_600_000)
   const third = servePost(peer, bob, { inReplyTo: chain[1], content: 'third' })
   const history = await mention(stage, carol, { context, inReplyTo: third })
   expect(textsOf(history)).toEqual(['1 by bob', '2 by carol', 'Hello', 'heard: Hello', 'third'])
@@ -89,8 +89,8 @@ test('a reply to a post that the agent knows or wrote fetches nothing', async ()
   await postActivity(gateway, alice, first)
   await vi.waitFor(() => expect(gateway.resolved).toHaveLength(1))
   peer.forget()
-  const known = String((first.object as { id: string }).id)
-  expect(textsOf(await mention(stage, alice, { inReplyTo: known }))).toContain('Hello')
+  const postId = String((first.object as { id: string }).id)
+  expect(textsOf(await mention(stage, alice, { inReplyTo: postId }))).toContain('Hello')
   await mention(stage, alice, { inReplyTo: `${origin}/agents/echo/posts/none` })
   expect(peer.requests.filter(({ method }) => method === 'GET')).toEqual([])
 })
@@ -178,7 +178,7 @@ test('the gateway forgets a fetched post when its author withdraws it', async ()
   expect(await recall(stage, String(note.id))).toHaveLength(2)
   await postActivity(gateway, bob, composeDelete(bob, chain[0]))
   expect(textsOf(await recall(stage, String(note.id)))).toEqual(['2 by carol'])
-  // Still in the memory of posts.
+  // This post is still in the cache.
   await mention(stage, alice, { inReplyTo: chain[1] })
   expect(JSON.stringify(await mention(stage, alice, { quote: chain[0] }))).not.toContain('1 by bob')
 })

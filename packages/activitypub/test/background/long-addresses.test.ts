@@ -1,8 +1,8 @@
-import { parseUrl, toAsciiDomain } from '@postern/core'
+import { parseUrl, toAsciiDomain } from '@postern/message'
 import { measureGrowth } from '@postern/testing/growth'
 import { afterEach, expect, test } from 'vitest'
+import { createBlocklist, isBlockedAddress } from '../../src/domains/blocklist.ts'
 import { readNote } from '../../src/html/note-reading.ts'
-import { createBlocklist, isBlockedAddress } from '../../src/peers/known-peers.ts'
 import { composeNote, postActivity } from '../person.ts'
 import type { Stage } from '../stage.ts'
 import { openStage } from '../stage.ts'
@@ -11,7 +11,10 @@ let stage: Stage | undefined
 
 afterEach(() => stage?.close())
 
-/** Far from linear: if the work grew with the square, eight times the input would take 64 times as long. */
+/**
+ * The highest accepted ratio of times. It is generous for linear work. If the work grew with the square, eight times the input would take 64
+ * times as long.
+ */
 const linear = 24
 const own = { isOwnMention: () => false, addresses: [] }
 const attach = (url: string) => ({ type: 'Document', mediaType: 'image/png', url })

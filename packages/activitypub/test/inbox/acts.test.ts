@@ -1,7 +1,7 @@
-import type { Agent } from '@postern/core'
-import { createPublisher } from '@postern/core'
+import type { Agent } from '@postern/pipeline'
+import { createPublisher } from '@postern/pipeline'
 import { afterEach, expect, test, vi } from 'vitest'
-import { publicCollection } from '../../src/format/document.ts'
+import { publicCollection } from '../../src/format/vocabulary.ts'
 import { composeActivity, echoActor } from '../activity.ts'
 import { readText } from '../gateway.ts'
 import type { PeerAccount } from '../person.ts'
@@ -35,7 +35,7 @@ interface Posted {
   readonly object: { readonly [name: string]: unknown } & { readonly id: string; readonly content: string }
 }
 
-/** All posts to the peers' inboxes except handshakes, in order. */
+/** Returns all posts to the peers' inboxes except handshakes, in order. */
 function posted(): Posted[] {
   return stage.peer.requests
     .filter(({ method }) => method === 'POST')
@@ -57,10 +57,10 @@ function ask(person: PeerAccount, text = 'go on', note: Record<string, unknown> 
 }
 
 function openPublisher() {
-  const { store, platform, channel } = stage.gateway
+  const { store, system, channel } = stage.gateway
   const acting = { agent: 'echo', address: '@echo@agents.test' }
-  const gateway = { store, platform, channels: [channel] }
-  return createPublisher({ acting, gateway, signal: new AbortController().signal, log: platform.log })
+  const gateway = { store, system, channels: [channel] }
+  return createPublisher({ acting, gateway, signal: new AbortController().signal, log: system.log })
 }
 
 async function readPost(iri: string) {
@@ -71,11 +71,11 @@ async function readPost(iri: string) {
 
 test('an agent that likes the occasion of its own post gets a refusal, and the log shows no fault', async () => {
   const { gateway } = await openWith(() => undefined)
-  const failed = vi.spyOn(gateway.platform.log, 'error')
+  const failed = vi.spyOn(gateway.system.log, 'error')
   const publisher = openPublisher()
   await publisher.post('Good morning')
   const [listed] = await gateway.store.listMessages({ limit: 1 })
-  await expect(publisher.react('like', listed?.id ?? '')).rejects.toThrow('there is no such response or message')
+  expect(String(await publisher.react('like', listed?.id ?? ''))).toBe('Cannot like: the agent said this itself')
   expect(failed).not.toHaveBeenCalled()
 })
 
@@ -87,8 +87,8 @@ test('a post of an agent reaches every follower once, by the shared inbox where 
   for (const person of [alice, bob, mallory, carol]) await follow(person)
   const id = await openPublisher().post('Good **morning**')
   await vi.waitFor(() => expect(postedOf('Create')).toHaveLength(3))
-  const places = postedOf('Create').map(({ host, path }) => `${host}${path}`)
-  expect(places.sort()).toEqual(['evil.test/inbox', 'good.test/inbox', 'other.test/users/carol/inbox'])
+  const inboxes = postedOf('Create').map(({ host, path }) => `${host}${path}`)
+  expect(inboxes.sort()).toEqual(['evil.test/inbox', 'good.test/inbox', 'other.test/users/carol/inbox'])
   const post = `https://agents.test/agents/echo/posts/${id}`
   expect(postedOf('Create')[0]).toMatchObject({
     id: `${post}/activity`,
@@ -180,7 +180,7 @@ test('the gateway deletes a withdrawn post wherever it sent it, and leaves a Tom
   const { alice, mallory } = await openWith(() => undefined)
   for (const person of [alice, mallory]) await follow(person)
   const publisher = openPublisher()
-  const id = await publisher.post('Oops')
+  const id = String(await publisher.post('Oops'))
   await vi.waitFor(() => expect(postedOf('Create')).toHaveLength(2))
   await publisher.delete(id)
   await vi.waitFor(() => expect(postedOf('Delete')).toHaveLength(2))
@@ -190,7 +190,10 @@ test('the gateway deletes a withdrawn post wherever it sent it, and leaves a Tom
     status: 410,
     document: { id: post, type: 'Tombstone', formerType: 'Note', deleted: expect.any(String) },
   })
-  await expect(publisher.edit(id, 'again')).rejects.toMatchObject({ code: 'unsupported' })
+  expect(await publisher.edit(id, 'again')).toMatchObject({
+    refused: true,
+    message: expect.stringContaining('was deleted'),
+  })
   const outbox = await stage.gateway.app.request('/agents/echo/outbox', {
     headers: { accept: 'application/activity+json' },
   })
@@ -261,6 +264,26 @@ test('a like and a boost name their object, and the agent can undo both', async 
   ).toEqual(['Announce', 'Announce', 'Like'])
 })
 
+test('a boost goes once to each inbox, and to the shared one where there is one', async () => {
+  const { alice, mallory } = await openWith((_, { react }) => {
+    react('boost')
+    return undefined
+  })
+  await follow(alice)
+  await follow(mallory)
+  const note = composeNote(alice)
+  await postActivity(stage.gateway, alice, note)
+  const reached = (type: string) => postedOf(type).map(({ host, path }) => host + path)
+  const everybody = ['evil.test/inbox', 'good.test/inbox']
+  await vi.waitFor(() => expect(reached('Announce')).toHaveLength(2))
+  await openPublisher().react('unboost', String(note.id))
+  await vi.waitFor(() => expect(reached('Undo')).toHaveLength(2))
+  const open = async () =>
+    (await stage.gateway.store.listDeliveries({ limit: 50 })).filter(({ state }) => state !== 'sent')
+  await vi.waitFor(async () => expect(await open()).toEqual([]))
+  expect([reached('Announce').toSorted(), reached('Undo').toSorted()]).toEqual([everybody, everybody])
+})
+
 test('the gateway does not boost a post that is not public', async () => {
   const { alice, mallory, gateway } = await openWith(() => ({ acts: [{ act: 'boost' }, { act: 'like' }] }))
   await follow(mallory)
@@ -274,16 +297,17 @@ test('an agent cannot change the post of another one', async () => {
   await ask(alice)
   await vi.waitFor(() => expect(postedOf('Create')).toHaveLength(1))
   const [{ object: note }] = postedOf('Create') as [Posted]
-  const { store, platform, channel } = stage.gateway
+  const { store, system, channel } = stage.gateway
   const other = createPublisher({
     acting: { agent: 'help', address: '@help@agents.test' },
-    gateway: { store, platform, channels: [channel] },
+    gateway: { store, system, channels: [channel] },
     signal: new AbortController().signal,
-    log: platform.log,
+    log: system.log,
   })
   const id = note.id.split('/').at(-1) ?? ''
-  await expect(other.edit(id, 'yours')).rejects.toThrow('Cannot act: there is no such response or message')
-  await expect(other.delete(id)).rejects.toMatchObject({ code: 'unsupported' })
+  const refused = { refused: true, message: expect.stringContaining('this agent has no answer or post with this id') }
+  expect(await other.edit(id, 'yours')).toMatchObject(refused)
+  expect(await other.delete(id)).toMatchObject(refused)
 })
 
 test('a long answer is a thread in which each post answers the previous one, and readers can fetch each of them', async () => {
@@ -328,7 +352,7 @@ test('a picture goes out as a Document with our address, and no bytes in the act
   expect(Buffer.from((await stage.gateway.store.findBlob(digest))?.bytes ?? []).toString()).toBe('not really a picture')
 })
 
-/** As if so many had followed one after the other. */
+/** Adds followers as if they had followed one after the other. */
 async function addFollowers(host: string, names: readonly string[]): Promise<void> {
   const { gateway, alice } = stage
   await follow(alice)

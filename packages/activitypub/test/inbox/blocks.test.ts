@@ -1,7 +1,7 @@
-import { createPublisher } from '@postern/core'
+import { createPublisher } from '@postern/pipeline'
 import { afterEach, expect, test, vi } from 'vitest'
-import { publicCollection } from '../../src/format/document.ts'
-import { createBlocklist } from '../../src/peers/known-peers.ts'
+import { createBlocklist } from '../../src/domains/blocklist.ts'
+import { publicCollection } from '../../src/format/vocabulary.ts'
 import { composeActivity } from '../activity.ts'
 import type { TestGatewayOptions } from '../gateway.ts'
 import { echo as echoAgent, origin } from '../gateway.ts'
@@ -10,7 +10,7 @@ import { composeNote, postActivity, settlePerson } from '../person.ts'
 import type { Stage } from '../stage.ts'
 import { openStage } from '../stage.ts'
 
-// AP-64: the lists of domains, on every path.
+// AP-64: the lists of domains apply on every path.
 
 let stage: Stage | undefined
 afterEach(() => stage?.close())
@@ -96,7 +96,7 @@ test('when there is an allow list, only its hosts and their sub-domains speak', 
   expect(await stored()).toHaveLength(3)
 })
 
-/** An honest relay forwards the words of others. */
+/** Composes the announcement by which an honest relay forwards the post of another server. */
 function announce(alice: PeerAccount, object: unknown) {
   return {
     '@context': 'https://www.w3.org/ns/activitystreams',
@@ -235,13 +235,13 @@ test('a follower gets nothing after a block of their domain, wherever the inbox 
   ]
   await gateway.store.decide(stored?.message ?? 0, { effects, deliveries: [] })
   const acting = { agent: 'echo', address: '@echo@agents.test' }
-  const { store, platform, channel } = gateway
+  const { store, system, channel } = gateway
   const acts = {
     acting,
-    gateway: { store, platform, channels: [channel] },
+    gateway: { store, system, channels: [channel] },
     signal: new AbortController().signal,
   }
-  await createPublisher({ ...acts, log: platform.log }).post('Good morning')
+  await createPublisher({ ...acts, log: system.log }).post('Good morning')
   const stateOf = async (inbox: string) =>
     (await store.listDeliveries({ limit: 20 })).find(({ to }) => to === inbox)?.state
   await vi.waitFor(async () => {

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { publicCollection } from '../../src/format/document.ts'
+import { publicCollection } from '../../src/format/vocabulary.ts'
 import { origin } from '../gateway.ts'
 import { composeNote, postActivity, settlePerson } from '../person.ts'
 import type { Stage } from '../stage.ts'
 import { openStage } from '../stage.ts'
 
-// Numbers are rows of the ActivityPub bug history.
+// The numbers in the titles are rows of the ActivityPub bug history.
 
 let stage: Stage
 
@@ -281,7 +281,7 @@ test('an id of more than 2 048 characters is malformed, and the gateway ignores 
   expect(answer).toMatchObject({ status: 400, detail: 'Cannot read activity: its id is too long' })
   const note = composeNote(alice, { context: long })
   await postActivity(gateway, alice, note)
-  expect((await stage.stored())[0]?.message.thread_id).toBe((note.object as { id: string }).id)
+  expect((await stage.stored())[0]?.message.thread_source).toBe((note.object as { id: string }).id)
 })
 
 test.each([
@@ -295,7 +295,7 @@ test.each([
 ])('the thread of a post is %s', async (_, note, thread) => {
   const { gateway, alice } = stage
   await postActivity(gateway, alice, composeNote(alice, note))
-  expect((await stage.stored())[0]?.message.thread_id).toBe(thread)
+  expect((await stage.stored())[0]?.message.thread_source).toBe(thread)
 })
 
 test('attachments, quotes and content warnings reach the agent as parts, and the gateway fetches nothing', async () => {

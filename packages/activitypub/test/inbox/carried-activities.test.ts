@@ -8,7 +8,7 @@ import { composeNote, postActivity, settlePerson } from '../person.ts'
 import type { Stage } from '../stage.ts'
 import { openStage } from '../stage.ts'
 
-// FEP-8b32: what another server passes on, by the document's own proof.
+// FEP-8b32: an activity that another server forwards is proven by the document's own proof.
 
 type Members = Record<string, unknown>
 
@@ -37,7 +37,7 @@ function prove(
   return proveDocument(document, { verificationMethod: method, privateKey: key, createdAt: at }) as Members
 }
 
-/** Mallory carries it: the signature is Mallory's, and the words are Erin's. */
+/** Forwards a document: the signature is Mallory's, and the document is Erin's. */
 async function carry(document: Members, by: PeerAccount = stage.mallory) {
   const { status, code, detail } = await postActivity(stage.gateway, by, document)
   return { status, code, detail, stored: await stage.stored() }
@@ -102,7 +102,8 @@ describe('the gateway refuses a carried activity', () => {
     ['changed', () => changed({ cc: [] })],
     ['as somebody else’s', () => changed({ actor: stage.alice.id })],
     ['with a proof made more than a day ago', () => prove(note(), { at: Date.now() - dayMs - 60_000 })],
-    ['with a proof from the future', () => prove(note(), { at: Date.now() + dayMs })],
+    ['with a proof 6 minutes ahead', () => prove(note(), { at: Date.now() + 360_000 })],
+    ['with a proof a day ahead', () => prove(note(), { at: Date.now() + dayMs })],
   ])('%s', async (_, compose) => {
     expect(await carry(compose())).toMatchObject({ status: 401, code: 'signer_mismatch', stored: [] })
   })

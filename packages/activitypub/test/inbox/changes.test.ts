@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { publicCollection } from '../../src/format/document.ts'
+import { publicCollection } from '../../src/format/vocabulary.ts'
 import { composeActivity, composeDelete, composeUpdate, echoActor, objectIdOf } from '../activity.ts'
 import { origin } from '../gateway.ts'
 import { composeNote, postActivity, settlePerson } from '../person.ts'
 import type { Stage } from '../stage.ts'
 import { openStage } from '../stage.ts'
 
-// Numbers are rows of the ActivityPub bug history.
+// The numbers in the titles are rows of the ActivityPub bug history.
 
 let stage: Stage
 
@@ -18,7 +18,7 @@ afterEach(() => stage.close())
 
 const onlyMe = { to: [echoActor], cc: [] }
 
-/** Waits until the agent has answered everything. */
+/** Waits until the agent has answered all messages. */
 async function answerAll(): Promise<void> {
   const worker = stage.gateway.work()
   const states = async () => new Set((await stage.stored()).map(({ state }) => state))
@@ -71,7 +71,7 @@ test('an edit after the answer reaches the agent as an edit, in the thread of th
   expect(edit?.message).toMatchObject({
     id: update.id,
     kind: 'edit',
-    thread_id: 'https://good.test/contexts/1',
+    thread_source: 'https://good.test/contexts/1',
     in_reply_to: objectIdOf(note),
     parts: [{ content: 'Hello again' }],
   })
@@ -129,8 +129,10 @@ test('AP-53: an edit does not let more people read, nor does a second Create of 
   await postActivity(gateway, alice, composeUpdate(alice, note, wide, wide))
   const again = { ...note, id: `${note.id}/again`, ...wide, object: { ...(note.object as object), ...wide } }
   expect(await postActivity(gateway, alice, again)).toMatchObject({ status: 202 })
-  const known = await gateway.store.findAuthored('activitypub', { author: alice.id, object: objectIdOf(note) })
-  expect(known.map(({ kind, scope, target }) => [kind, scope, (target as { visibility: string }).visibility])).toEqual([
+  const messages = await gateway.store.findAuthored('activitypub', { author: alice.id, object: objectIdOf(note) })
+  expect(
+    messages.map(({ kind, scope, target }) => [kind, scope, (target as { visibility: string }).visibility]),
+  ).toEqual([
     ['message', alice.id, 'direct'],
     ['edit', alice.id, 'direct'],
   ])
@@ -258,7 +260,7 @@ test('AP-31: the gateway forgets an actor that says farewell with a 410 at its o
   const { gateway, peer, alice } = stage
   const bob = settlePerson(peer, 'bob@good.test')
   for (const person of [alice, bob]) await postActivity(gateway, person, composeActivity(person, 'Follow', echoActor))
-  gateway.platform.advance(25 * 3_600_000)
+  gateway.system.advance(25 * 3_600_000)
   peer.serve(alice.id, { status: 410 })
   peer.serve(bob.id, { status: 404 })
   for (const person of [alice, bob]) {

@@ -139,11 +139,13 @@ test('a reader finds NodeInfo, which describes the running gateway', async () =>
 })
 
 test('links() names the actor for WebFinger', () => {
-  expect(stage.gateway.channel.links('echo')).toEqual([{ rel: 'self', type: 'application/activity+json', href: echo }])
+  expect(stage.gateway.channel.discovery?.links?.('echo')).toEqual([
+    { rel: 'self', type: 'application/activity+json', href: echo },
+  ])
 })
 
-test('publishedKeys() are those of the actor documents', async () => {
-  const keys = await stage.gateway.channel.publishedKeys()
+test('keys.list() are those of the actor documents', async () => {
+  const keys = (await stage.gateway.channel.keys?.list()) ?? []
   expect(keys.map(({ id }) => id)).toEqual([
     `${echo}#main-key`,
     `${echo}#ed25519-key`,
@@ -202,7 +204,7 @@ describe('posts', () => {
     expect(page.body.next).toBeUndefined()
   })
 
-  test('a page after an unknown place is malformed', async () => {
+  test('a page after an invalid number is malformed', async () => {
     expect(await get('/agents/echo/outbox?page=true&after=x')).toMatchObject({ status: 400 })
   })
 })

@@ -3,7 +3,7 @@ import { composeNote, postActivity, settlePerson } from '../person.ts'
 import type { Stage } from '../stage.ts'
 import { openStage } from '../stage.ts'
 
-// Numbers are rows of the ActivityPub bug history.
+// The numbers in the titles are rows of the ActivityPub bug history.
 
 let stage: Stage
 
@@ -100,7 +100,7 @@ test.each([500, 502, 503, 429])('AP-37: the gateway asks a host that answers %s 
   expect(answer).toMatchObject({ status: 503 })
   expect(answer.headers.get('retry-after')).toBe('120')
   peer.serve(alice.id, { body: alice.document })
-  gateway.platform.advance(60_000)
+  gateway.system.advance(60_000)
   expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject({ status: 202 })
 })
 
@@ -141,7 +141,7 @@ test('AP-41: the gateway does not use a shared inbox on a third party’s host',
 test('AP-43: strangers cannot make us look up without end', async () => {
   const { gateway, peer, alice } = stage
   const now = Date.now()
-  Object.assign(gateway.platform, { now: () => now })
+  Object.assign(gateway.system, { now: () => now })
   const answers = new Set<number>()
   for (let at = 0; at < 320; at += 1) {
     const id = `https://good.test/users/nobody-${at}`
@@ -178,7 +178,7 @@ test('AP-44: a broken, private or too large answer about a name, or one on anoth
   ]
   for (const answer of answers) {
     peer.serve(url, answer)
-    gateway.platform.advance(6 * 60_000)
+    gateway.system.advance(6 * 60_000)
     expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject({ status: 202 })
     const [record] = await stage.stored()
     expect(record?.message.sender.address).toBe('@~unconfirmed@good.test')

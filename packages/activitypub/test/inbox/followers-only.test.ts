@@ -1,4 +1,4 @@
-import { performActions } from '@postern/core'
+import { performActions } from '@postern/pipeline'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { composeActivity } from '../activity.ts'
 import { origin } from '../gateway.ts'
@@ -7,7 +7,7 @@ import { composeNote, postActivity, settlePerson, signHeaders } from '../person.
 import type { Stage } from '../stage.ts'
 import { openStage } from '../stage.ts'
 
-// A post for those who follow the agent.
+// The agent's posts for followers only are shown to followers only.
 
 let stage: Stage
 let bob: PeerAccount
@@ -102,13 +102,13 @@ test('those who may read it can like it, and others cannot', async () => {
 })
 
 test('a withdrawn one is gone for its readers, and never existed for others', async () => {
-  const { store, platform, channel } = stage.gateway
+  const { store, system, channel } = stage.gateway
   const acting = { agent: 'echo', address: '@echo@agents.test' }
   const response = path.split('/').at(-1) ?? ''
-  await performActions([{ act: 'delete', response }], acting, { store, platform, channels: [channel] })
+  await performActions([{ act: 'delete', response }], acting, { store, system, channels: [channel] })
   const { status, headers, body } = await read(stage.alice)
   expect({ status, type: body.type }).toEqual({ status: 410, type: 'Tombstone' })
-  // A cache in between would show it to the next reader.
+  // A shared cache would show the post to the next reader.
   expect(headers.get('cache-control')).toBe('private, no-store')
   expect(await read()).toMatchObject({ status: 404, body: { code: 'no_recipient' } })
   expect(await read(bob)).toMatchObject({ status: 404, body: { code: 'no_recipient' } })

@@ -22,7 +22,7 @@ async function totalOf({ app }: ActivityPubGateway, kind = 'followers'): Promise
   return ((await answer.json()) as { totalItems: number }).totalItems
 }
 
-/** The posts to the peer's inboxes. */
+/** Returns the posts to the peer's inboxes. */
 function posted() {
   return stage.peer.requests
     .filter(({ method }) => method === 'POST')
@@ -45,7 +45,7 @@ test('the gateway accepts a Follow, counts the follower and informs the agent', 
   expect(accept?.id).toMatch(/^https:\/\/agents\.test\/agents\/echo#accepts\/[0-9a-f]{32}$/)
   expect(await totalOf(gateway)).toBe(1)
   expect(gateway.resolved).toMatchObject([
-    { id: follow.id, kind: 'follow', thread_id: alice.id, sender: { address: '@alice@good.test', verified: true } },
+    { id: follow.id, kind: 'follow', thread_source: alice.id, sender: { address: '@alice@good.test', verified: true } },
   ])
   expect(gateway.resolved[0]?.parts).toEqual([{ kind: 'text', mime: 'text/plain', content: 'Follows you' }])
 })
@@ -151,7 +151,7 @@ test.each([
   gateway.work()
   const follow = composeActivity(alice, 'Follow', echoActor)
   await postActivity(gateway, alice, follow)
-  const decide = (peer: string) => gateway.channel.decideFollow?.('echo', peer, isAccepted)
+  const decide = (peer: string) => gateway.channel.peers?.decideFollow?.('echo', peer, isAccepted)
   expect(await decide('https://good.test/users/bob')).toBe(false)
   expect(await decide(alice.id)).toBe(true)
   expect(await decide(alice.id)).toBe(false)

@@ -5,7 +5,7 @@ import { composeNote, postActivity, settlePerson, signHeaders } from '../person.
 import type { Stage } from '../stage.ts'
 import { openStage } from '../stage.ts'
 
-// Names on hosts that are not the speaker's own.
+// An id of somebody else, or one on another host, gives a sender no rights.
 
 let stage: Stage
 

@@ -1,12 +1,12 @@
 import { afterEach, expect, test } from 'vitest'
-import { publicCollection } from '../../src/format/document.ts'
+import { publicCollection } from '../../src/format/vocabulary.ts'
 import { composeUpdate, echoActor } from '../activity.ts'
 import type { PeerAccount } from '../person.ts'
 import { composeNote, postActivity, settlePerson } from '../person.ts'
 import type { Stage } from '../stage.ts'
 import { openStage } from '../stage.ts'
 
-// Numbers are rows of the ActivityPub bug history.
+// The numbers in the titles are rows of the ActivityPub bug history.
 
 let stage: Stage
 
@@ -32,7 +32,7 @@ test.each(['Service', 'Application'])(
       'ignored from_agent loop_guard',
       'received from_agent',
     ])
-    gateway.platform.advance(61 * 60_000)
+    gateway.system.advance(61 * 60_000)
     await say('https://good.test/a')
     expect((await statesOf()).at(-1)).toBe('received from_agent')
   },
@@ -66,10 +66,10 @@ test('AP-66: people do not count, not even in the thread of a machine', async ()
 test('AP-66: a post that mentions 200 people does not reach the agents', async () => {
   stage = await openStage()
   const { gateway, alice } = stage
-  const others = (count: number) => Array.from({ length: count }, (_, at) => `https://other.test/users/${at}`)
+  const otherUsers = (count: number) => Array.from({ length: count }, (_, at) => `https://other.test/users/${at}`)
   const calling = (count: number) => {
-    const tag = [echoActor, ...others(count - 1)].map(href => ({ type: 'Mention', href }))
-    return composeNote(alice, { to: [publicCollection], cc: others(count - 1), tag })
+    const tag = [echoActor, ...otherUsers(count - 1)].map(href => ({ type: 'Mention', href }))
+    return composeNote(alice, { to: [publicCollection], cc: otherUsers(count - 1), tag })
   }
   await postActivity(gateway, alice, calling(50))
   await postActivity(gateway, alice, calling(51))
@@ -82,7 +82,7 @@ async function sayAfterAnswer({ gateway }: Stage, person: PeerAccount, pauseMs: 
   const settled = async () => (await statesOf()).filter(state => state === 'answered' || state.startsWith('ignored'))
   const before = (await statesOf()).length
   await expect.poll(settled).toHaveLength(before)
-  gateway.platform.advance(pauseMs)
+  gateway.system.advance(pauseMs)
   await postActivity(gateway, person, composeNote(person, { context: 'https://good.test/talk' }))
 }
 

@@ -42,7 +42,7 @@ test('the gateway fetches an account once more that claims the old one only now'
   await postActivity(gateway, moved, composeNote(moved))
   await postActivity(gateway, alice, composeActivity(alice, 'Block', echoActor))
   settlePerson(peer, 'alice@other.test', { document: { alsoKnownAs: alice.id } })
-  gateway.platform.advance(3_600_000)
+  gateway.system.advance(3_600_000)
   await move(alice, moved.id)
   expect(await findBlock(moved.id)).toBeDefined()
 })

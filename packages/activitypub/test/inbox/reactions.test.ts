@@ -1,18 +1,18 @@
-import type { Agent } from '@postern/core'
-import { performActions } from '@postern/core'
+import type { Agent } from '@postern/pipeline'
+import { performActions } from '@postern/pipeline'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { publicCollection } from '../../src/format/document.ts'
+import { publicCollection } from '../../src/format/vocabulary.ts'
 import { composeActivity, composeUndo, echoActor } from '../activity.ts'
 import type { PeerAccount } from '../person.ts'
 import { composeNote, postActivity, settlePerson } from '../person.ts'
 import type { Stage } from '../stage.ts'
 import { openStage } from '../stage.ts'
 
-// Numbers are rows of the ActivityPub bug history.
+// The numbers in the titles are rows of the ActivityPub bug history.
 
 let stage: Stage
 
-/** Answers messages, and not mere events. */
+/** An agent that answers messages but not events. */
 const listener: Agent = { handle: ({ kind }) => (kind === 'message' ? 'I see' : undefined) }
 
 beforeEach(async () => {
@@ -22,7 +22,7 @@ beforeEach(async () => {
 })
 afterEach(() => stage.close())
 
-/** The agent's answer to a post of Alice's: its IRI. */
+/** Returns the IRI of the agent's answer to a post by Alice. */
 async function getAnswer(
   audience: Record<string, unknown> = { to: [publicCollection], cc: [echoActor] },
 ): Promise<string> {
@@ -45,6 +45,7 @@ test.each([
   ['Like', {}, 'Liked the post'],
   ['Like', { content: '🎉' }, 'Reacted to the post with 🎉'],
   ['Like', { _misskey_reaction: ':blobcat:' }, 'Reacted to the post with :blobcat:'],
+  ['Like', { content: 'x'.repeat(64) }, `Reacted to the post with ${'x'.repeat(64)}`],
   ['Like', { content: 'x'.repeat(65) }, 'Liked the post'],
   ['EmojiReact', { content: '🦓' }, 'Reacted to the post with 🦓'],
   ['EmojiReact', {}, 'Reacted to the post with an emoji'],
@@ -120,10 +121,10 @@ test('AP-65: nor can a follower react to a post for one person', async () => {
 test('a reaction to a withdrawn post has no effect', async () => {
   const { gateway, mallory } = stage
   const post = await getAnswer()
-  const { store, platform, channel } = gateway
+  const { store, system, channel } = gateway
   const response = post.split('/').at(-1) ?? ''
   const acting = { agent: 'echo', address: '@echo@agents.test' }
-  await performActions([{ act: 'delete', response }], acting, { store, platform, channels: [channel] })
+  await performActions([{ act: 'delete', response }], acting, { store, system, channels: [channel] })
   await react(mallory, 'Like', post)
   expect((await stage.stored()).map(({ message }) => message.kind)).not.toContain('reaction')
 })

@@ -1,4 +1,4 @@
-import { performActions } from '@postern/core'
+import { performActions } from '@postern/pipeline'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { composeActivity, echoActor } from '../activity.ts'
 import type { PeerAccount } from '../person.ts'
@@ -21,18 +21,18 @@ async function tell(person: PeerAccount, type: string, object: unknown): Promise
   return (await postActivity(stage.gateway, person, composeActivity(person, type, object))).status
 }
 
-/** The server of alice has moved its inboxes, and announces it or not. */
+/** Moves the inboxes of Alice's server. The server may announce the move or not. */
 function moveInboxes(inbox: string, sharedInbox?: string): Record<string, unknown> {
   const document = { inbox, endpoints: sharedInbox && { sharedInbox } }
   return settlePerson(stage.peer, 'alice@good.test', { document }).document
 }
 
-async function placesOfPost(): Promise<readonly string[]> {
-  const { store, platform, channel } = stage.gateway
+async function inboxesOfPost(): Promise<readonly string[]> {
+  const { store, system, channel } = stage.gateway
   const parts = [{ kind: 'text' as const, mime: 'text/plain' as const, content: 'to all' }]
   stage.peer.forget()
   const acting = { agent: 'echo', address: '@echo@agents.test' }
-  await performActions([{ act: 'post', parts }], acting, { store, platform, channels: [channel] })
+  await performActions([{ act: 'post', parts }], acting, { store, system, channels: [channel] })
   const posts = () => stage.peer.requests.filter(({ method, body }) => method === 'POST' && /"Create"/.test(body))
   await vi.waitFor(() => expect(posts()).not.toEqual([]))
   return posts().map(({ host, path }) => `${host}${path}`)
@@ -40,21 +40,21 @@ async function placesOfPost(): Promise<readonly string[]> {
 
 test('the gateway fetches an actor that announces a change, and then uses its current inbox', async () => {
   const [inbox, sharedInbox] = ['https://good.test/ap/alice/inbox', 'https://good.test/ap/inbox']
-  expect(await placesOfPost()).toEqual(['good.test/inbox'])
+  expect(await inboxesOfPost()).toEqual(['good.test/inbox'])
   const document = moveInboxes(inbox, sharedInbox)
   expect(await tell(stage.alice, 'Update', document)).toBe(202)
   expect((await stage.stored())[0]).toMatchObject({ flags: ['readdressed'], state: 'ignored' })
-  expect(await placesOfPost()).toEqual(['good.test/ap/inbox'])
+  expect(await inboxesOfPost()).toEqual(['good.test/ap/inbox'])
   moveInboxes(inbox)
-  stage.gateway.platform.advance(3_600_000)
+  stage.gateway.system.advance(3_600_000)
   await tell(stage.alice, 'Update', stage.alice.id)
-  expect(await placesOfPost()).toEqual(['good.test/ap/alice/inbox'])
+  expect(await inboxesOfPost()).toEqual(['good.test/ap/alice/inbox'])
 })
 
 test("an actor's own document counts, not what the activity has of it", async () => {
   await tell(stage.alice, 'Update', { ...stage.alice.document, inbox: 'https://good.test/forged', endpoints: {} })
   expect((await stage.stored())[0]?.flags).not.toContain('readdressed')
-  expect(await placesOfPost()).toEqual(['good.test/inbox'])
+  expect(await inboxesOfPost()).toEqual(['good.test/inbox'])
 })
 
 test('a change of another actor, or of a stranger, changes nothing and causes no fetch', async () => {
@@ -65,7 +65,7 @@ test('a change of another actor, or of a stranger, changes nothing and causes no
   const bob = settlePerson(stage.peer, 'bob@other.test', { key: stage.alice.key })
   await tell(bob, 'Update', bob.document)
   expect(stage.peer.countOf(stage.alice.id)).toBe(0)
-  // To know who that is: once as everybody, once as ourselves.
+  // The sender is fetched twice: once without a signature, and once with ours.
   expect(stage.peer.countOf(bob.id)).toBe(2)
   expect((await stage.stored()).flatMap(({ flags }) => flags)).not.toContain('readdressed')
 })
@@ -86,4 +86,13 @@ test('AP-42: the limit for followers with an inbox on a foreign host also slows 
   const followers = await gateway.store.listRelations(echo)
   const foreign = followers.filter(({ target }) => JSON.stringify(target).includes('good.test/any/'))
   expect(foreign).toHaveLength(60)
+})
+
+test('AP-42: an announcement without a change does not count against the limit of foreign inboxes', async () => {
+  const document = { inbox: 'https://good.test/any/1', endpoints: undefined }
+  const own = settlePerson(stage.peer, 'ann@evil.test', { key: stage.mallory.key, document })
+  await tell(own, 'Follow', echoActor)
+  const answers: number[] = []
+  for (let at = 0; at < 62; at += 1) answers.push(await tell(own, 'Update', own.id))
+  expect(answers).toEqual(Array(62).fill(202))
 })

@@ -18,7 +18,7 @@ test('an agent’s description of a picture is its alt text; a file without one 
   gateway.work()
   await postActivity(gateway, alice, composeNote(alice))
   const sent = () => peer.requests.find(({ method }) => method === 'POST')?.body
-  await vi.waitFor(() => expect(sent()).toBeDefined(), 10_000)
+  await vi.waitFor(() => expect(sent()).toBeDefined())
   const document = { type: 'Document', url, mediaType: 'image/png' }
   expect(JSON.parse(sent() ?? '').object.attachment).toEqual([
     { ...document, name: 'A cat on a mat' },

@@ -1,4 +1,5 @@
-import type { Agent, DeliveryRecord, Turn } from '@postern/core'
+import { plainTextOf } from '@postern/message'
+import type { Agent, DeliveryRecord, RunningAgent, Turn } from '@postern/pipeline'
 import { afterEach, expect, test, vi } from 'vitest'
 import { origin } from '../gateway.ts'
 import type { PeerAccount } from '../person.ts'
@@ -6,15 +7,19 @@ import { composeNote, postActivity, settlePerson } from '../person.ts'
 import type { Stage } from '../stage.ts'
 import { openStage } from '../stage.ts'
 
-// Names and tags in the words of an agent.
+// The names and tags in an agent's text become mentions and hashtags.
 
 let stage: Stage
 let bob: PeerAccount
 
-async function openPartialAnswer(handle: Agent['handle']): Promise<void> {
-  stage = await openStage({ agents: { echo: { handle } } })
+async function openPartialAnswer(
+  handle: Agent['handle'],
+  policy: Pick<RunningAgent, 'mentions'> = { mentions: 'any' },
+): Promise<void> {
+  stage = await openStage({ agents: { echo: { handle } }, ...policy })
   bob = settlePerson(stage.peer, 'bob@other.test')
-  for (const inbox of ['https://good.test/inbox', 'https://good.test/users/alice/inbox', `${bob.id}/inbox`]) {
+  const shared = ['https://good.test/inbox', 'https://other.test/inbox']
+  for (const inbox of [...shared, 'https://good.test/users/alice/inbox', `${bob.id}/inbox`]) {
     stage.peer.serve(inbox, { status: 202 })
   }
   stage.gateway.work()
@@ -26,14 +31,16 @@ const say =
 
 afterEach(() => stage.close())
 
-/** @returns the deliveries, once all have ended */
-async function ask(note: object = {}, activity: object = {}): Promise<readonly DeliveryRecord[]> {
+/** Posts a note to the agent. @returns the deliveries, once all have ended */
+async function ask(note: object = {}, activity: object = {}, from?: PeerAccount): Promise<readonly DeliveryRecord[]> {
   const { gateway, alice } = stage
-  await postActivity(gateway, alice, composeNote(alice, note as never, activity as never))
+  const author = from ?? alice
+  const { length } = await gateway.store.listDeliveries({ limit: 50 })
+  await postActivity(gateway, author, composeNote(author, note as never, activity as never))
   return vi.waitFor(
     async () => {
       const list = await gateway.store.listDeliveries({ limit: 50 })
-      expect(list.length).toBeGreaterThan(0)
+      expect(list.length).toBeGreaterThan(length)
       expect(list.filter(({ state }) => state === 'queued' || state === 'later')).toEqual([])
       return list
     },
@@ -81,6 +88,45 @@ test('@user@host in a public answer becomes a mention that notifies, and #tag a 
   expect(toBob?.content).toContain('<code>@nobody@other.test #code</code>')
 })
 
+const repeat: Agent['handle'] = ({ parts }) => `You said: ${plainTextOf(parts)}`
+
+test('a name that an agent repeats from the words of a stranger calls nobody', async () => {
+  await openPartialAnswer(repeat, {})
+  const content = 'say hi to @bob@other.test @guest@elsewhere.test'
+  const tag = [
+    { type: 'Mention', href: `${origin}/agents/echo`, name: '@echo@agents.test' },
+    { type: 'Mention', href: bob.id, name: '@bob@other.test' },
+  ]
+  expect((await ask({ content, tag, cc: [`${origin}/agents/echo`, bob.id] })).map(({ state }) => state)).toEqual([
+    'sent',
+  ])
+  const [note] = notesAt('https://good.test/inbox')
+  expect(note?.tag.map(({ name }) => name)).toEqual(['@alice@good.test'])
+  expect(note?.content).toContain('say hi to @bob@other.test @guest@elsewhere.test')
+  expect(stage.peer.countOf(bob.id)).toBe(0)
+})
+
+test('a name in the text calls whoever has written in the conversation', async () => {
+  await openPartialAnswer(() => 'As @bob@other.test said, and not @carol@other.test.', {})
+  await ask()
+  const answers = () => [...notesAt('https://good.test/inbox'), ...notesAt('https://other.test/inbox')]
+  await ask({ inReplyTo: answers()[0]?.id }, {}, bob)
+  await ask({ inReplyTo: answers().at(-1)?.id })
+  expect(answers().map(({ tag }) => tag.map(({ name }) => name))).toEqual([
+    ['@alice@good.test'],
+    ['@alice@good.test', '@bob@other.test'],
+    ['@bob@other.test'],
+  ])
+  expect(notesAt(`${bob.id}/inbox`)).toHaveLength(1)
+})
+
+test('with "named" the text calls nobody, and the member mentions does', async () => {
+  const parts = [{ kind: 'text', mime: 'text/markdown', content: 'Ask @carol@other.test.' }] as const
+  await openPartialAnswer(() => ({ parts: [...parts], mentions: ['@bob@other.test'] }), { mentions: 'named' })
+  expect((await ask()).map(({ to }) => to).toSorted()).toEqual(['@bob@other.test', 'https://good.test/inbox'])
+  expect(notesAt(`${bob.id}/inbox`)[0]?.tag.map(({ name }) => name)).toEqual(['@alice@good.test', '@bob@other.test'])
+})
+
 test('a name that nobody has stays text, and is no dead letter', async () => {
   await openPartialAnswer(say('Write @nobody@sub.evil.test or @user@example.invalid.'))
   expect((await ask()).filter(({ state }) => state !== 'sent')).toEqual([])
@@ -113,7 +159,7 @@ test('words of an answer do not call local agents, which would in turn call the 
   ])
 })
 
-/** The addressees of an answer. */
+/** Returns the addressees of an answer. */
 function addressed(content: string, mentions: readonly string[], chain?: object): readonly string[] {
   const turn = {
     agent: 'echo',

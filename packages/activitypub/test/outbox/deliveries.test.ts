@@ -1,5 +1,5 @@
-import type { Agent, Delivery, DeliveryRecord, Turn } from '@postern/core'
-import { Unavailable, Undeliverable } from '@postern/core'
+import { Unavailable, Undeliverable } from '@postern/message'
+import type { Agent, Delivery, DeliveryRecord, Turn } from '@postern/pipeline'
 import { afterEach, expect, test } from 'vitest'
 import { checkAnswer } from '../../src/deliver.ts'
 import type { PeerAnswer } from '../peer.ts'

@@ -1,11 +1,11 @@
-import type { AgentProfile } from '@postern/core'
+import type { AgentProfile } from '@postern/pipeline'
 import { Hono } from 'hono'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { activityPubConfigSchema, openActivityPub } from '../../src/index.ts'
 import type { ActivityPubGateway } from '../gateway.ts'
 import { openActivityPubGateway, origin } from '../gateway.ts'
 
-// The appearance of an agent.
+// An agent's actor document has its icon, its fields, its other accounts and its settings for directories.
 
 let gateway: ActivityPubGateway
 beforeAll(async () => {
@@ -16,15 +16,15 @@ afterAll(() => gateway.close())
 async function readActor(face: Partial<AgentProfile>) {
   const echo = { ...(gateway.agents.find('echo') as AgentProfile), ...face }
   const agents = { ...gateway.agents, find: () => echo, list: () => [echo] }
-  const { routes } = openActivityPub(activityPubConfigSchema.parse({}), {
+  const { endpoint } = openActivityPub(activityPubConfigSchema.parse({}), {
     channels: [],
-    platform: gateway.platform,
+    system: gateway.system,
     store: gateway.store,
     admission: { rules: [], store: gateway.store },
     decisions: gateway.store,
     agents,
   })
-  const app = new Hono().route('/', routes)
+  const app = new Hono().route('/', endpoint.routes)
   const answer = await app.request(`${origin}/agents/echo`, { headers: { accept: 'application/activity+json' } })
   return (await answer.json()) as Record<string, unknown>
 }

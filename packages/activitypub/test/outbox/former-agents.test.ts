@@ -1,15 +1,17 @@
+import type { Channel } from '@postern/pipeline'
 import { Hono } from 'hono'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { activityPubConfigSchema, openActivityPub } from '../../src/index.ts'
 import { origin } from '../gateway.ts'
 import { composeNote, postActivity } from '../person.ts'
 import type { Stage } from '../stage.ts'
 import { openStage } from '../stage.ts'
 
-// An agent that was configured once and is no more.
+// An agent that has left the configuration is reported as deleted.
 
 let stage: Stage
 let app: Hono
+let later: Channel<Hono>
 
 const echo = `${origin}/agents/echo`
 const accept = 'application/activity+json'
@@ -17,7 +19,7 @@ const accept = 'application/activity+json'
 beforeEach(async () => {
   stage = await openStage()
   const { gateway } = stage
-  // Its keys are made at the first request.
+  // The agent's keys are made at the first request.
   expect((await gateway.app.request('/agents/echo', { headers: { accept } })).status).toBe(200)
   const list = gateway.agents.list().filter(({ name }) => name !== 'echo')
   const agents = {
@@ -25,15 +27,15 @@ beforeEach(async () => {
     list: () => list,
     find: (name: string) => list.find(agent => agent.name === name),
   }
-  const later = openActivityPub(activityPubConfigSchema.parse({}), {
+  later = openActivityPub(activityPubConfigSchema.parse({}), {
     channels: [],
-    platform: gateway.platform,
+    system: gateway.system,
     store: gateway.store,
     admission: { rules: [], store: gateway.store },
     decisions: gateway.store,
     agents,
   })
-  app = new Hono().route('/', later.routes)
+  app = new Hono().route('/', later.endpoint.routes)
 })
 afterEach(() => stage.close())
 
@@ -83,4 +85,43 @@ test.each(['nobody', 'ECHO', 'constructor', '__proto__', 'echo%23main-key'])('%s
 test('the others are as they were, and it can come back', async () => {
   expect((await app.request(`${origin}/agents/help`, { headers: { accept } })).status).toBe(200)
   expect((await stage.gateway.app.request('/agents/echo', { headers: { accept } })).status).toBe(200)
+})
+
+test('its followers and the people whom it has answered learn of its end, once for each inbox', async () => {
+  const { gateway, alice, mallory, peer } = stage
+  for (const inbox of [
+    'good.test/inbox',
+    'good.test/users/alice/inbox',
+    'evil.test/inbox',
+    'evil.test/users/mallory/inbox',
+  ])
+    peer.serve(`https://${inbox}`, { status: 202 })
+  gateway.work()
+  const followed = composeNote(alice, {}, { type: 'Follow', object: echo })
+  await postActivity(gateway, alice, followed)
+  await postActivity(gateway, alice, composeNote(alice))
+  await postActivity(gateway, mallory, composeNote(mallory))
+  const posted = (type: string) =>
+    peer.requests.filter(({ method, body }) => method === 'POST' && JSON.parse(body).type === type)
+  await vi.waitFor(() => expect([...posted('Accept'), ...posted('Create')]).toHaveLength(4))
+  await later.actions?.announceRemoval?.('echo')
+  await vi.waitFor(() => expect(posted('Delete')).toHaveLength(2))
+  expect(
+    posted('Delete')
+      .map(({ host, path }) => host + path)
+      .toSorted(),
+  ).toEqual(['evil.test/inbox', 'good.test/inbox'])
+  const [{ body = '', headers = {} } = {}] = posted('Delete')
+  expect(JSON.parse(body)).toMatchObject({
+    actor: echo,
+    object: echo,
+    proof: { verificationMethod: `${echo}#ed25519-key` },
+  })
+  expect(headers.signature).toContain(`keyId="${echo}#main-key"`)
+})
+
+test('nobody learns of the end of an agent that is here, or never was', async () => {
+  await later.actions?.announceRemoval?.('help')
+  await later.actions?.announceRemoval?.('nobody')
+  expect(await stage.gateway.store.listDeliveries({ limit: 10 })).toEqual([])
 })

@@ -1,36 +1,36 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { createKeyRing } from '../../src/actors/actor.ts'
 import { createDoubleKnock } from '../../src/deliver.ts'
-import { instanceActorIri } from '../../src/format/document.ts'
+import { instanceActorIri } from '../../src/format/own-iris.ts'
+import { createDeletedCheck } from '../../src/inboxes/unreachable-inboxes.ts'
+import { createKeyRing } from '../../src/keys/key-ring.ts'
 import { createDocumentFetch } from '../../src/peers/document-fetch.ts'
-import { createDeletedCheck } from '../../src/peers/unreachable-inboxes.ts'
 import { origin } from '../gateway.ts'
 import { composeNote, postActivity } from '../person.ts'
 import type { Stage } from '../stage.ts'
 import { openStage } from '../stage.ts'
 
-// Numbers are rows of the ActivityPub bug history.
+// The numbers in the titles are rows of the ActivityPub bug history.
 
 const dayMs = 24 * 3_600_000
 
 let stage: Stage
 afterEach(() => stage.close())
 
-/** Alice follows the agent and has written to it. */
+/** Opens a gateway where Alice follows the agent and has written to it. */
 async function openDeletedCheck() {
   stage = await openStage()
   const { gateway, alice, peer } = stage
-  const { platform, store } = gateway
-  const now = () => platform.now()
+  const { system, store } = gateway
+  const now = () => system.now()
   const follow = { id: `${alice.id}/follow`, type: 'Follow', actor: alice.id, object: `${origin}/agents/echo` }
   await postActivity(gateway, alice, { '@context': 'https://www.w3.org/ns/activitystreams', ...follow })
   await postActivity(gateway, alice, composeNote(alice))
   peer.forget()
   const keys = createKeyRing({ store, origin, now })
-  const send = createDoubleKnock({ fetch: platform.fetch, now })
+  const send = createDoubleKnock({ fetch: system.fetch, now })
   const instanceActor = instanceActorIri(origin)
-  const fetchDocument = createDocumentFetch({ platform, send, keys, isBlocked: () => false, instanceActor })
-  return createDeletedCheck({ fetchDocument, store, platform })
+  const fetchDocument = createDocumentFetch({ system, send, keys, isBlocked: () => false, instanceActor })
+  return createDeletedCheck({ fetchDocument, store, system })
 }
 
 function answerFor(status: number): void {
@@ -54,14 +54,14 @@ describe('createDeletedCheck()', () => {
     answerFor(410)
     await check(stage.alice.id)
     expect(await left()).toEqual({ followers: 0, words: 0 })
-    expect(stage.gateway.platform.logged.filter(({ text }) => text.startsWith('peer forgotten'))).toHaveLength(1)
+    expect(stage.gateway.system.logged.filter(({ text }) => text.startsWith('peer forgotten'))).toHaveLength(1)
   })
 
   test('AP-31: the gateway does not forget a missing actor at once, since the server may be in trouble', async () => {
     const check = await openDeletedCheck()
     answerFor(404)
     await check(stage.alice.id)
-    stage.gateway.platform.advance(dayMs / 2)
+    stage.gateway.system.advance(dayMs / 2)
     await check(stage.alice.id)
     expect(stage.peer.countOf(stage.alice.id)).toBe(2)
     expect(await left()).toEqual(all)
@@ -71,7 +71,7 @@ describe('createDeletedCheck()', () => {
     const check = await openDeletedCheck()
     answerFor(404)
     await check(stage.alice.id)
-    stage.gateway.platform.advance(dayMs)
+    stage.gateway.system.advance(dayMs)
     await check(stage.alice.id)
     expect(await left()).toEqual({ followers: 0, words: 1 })
   })
@@ -81,7 +81,7 @@ describe('createDeletedCheck()', () => {
     for (const status of [404, 200, 404]) {
       answerFor(status)
       await check(stage.alice.id)
-      stage.gateway.platform.advance(dayMs)
+      stage.gateway.system.advance(dayMs)
     }
     expect(stage.peer.countOf(stage.alice.id)).toBe(3)
     expect(await left()).toEqual(all)
@@ -92,7 +92,7 @@ describe('createDeletedCheck()', () => {
     answerFor(status)
     for (let count = 0; count < 3; count += 1) {
       await check(stage.alice.id)
-      stage.gateway.platform.advance(dayMs)
+      stage.gateway.system.advance(dayMs)
     }
     expect(await left()).toEqual(all)
   })
@@ -112,7 +112,7 @@ describe('createDeletedCheck()', () => {
     await Promise.all([1, 2, 3].map(() => check(stage.alice.id)))
     await check(stage.alice.id)
     expect(stage.peer.countOf(stage.alice.id)).toBe(1)
-    stage.gateway.platform.advance(3_600_000)
+    stage.gateway.system.advance(3_600_000)
     await check(stage.alice.id)
     expect(stage.peer.countOf(stage.alice.id)).toBe(2)
   })

@@ -1,9 +1,9 @@
-import type { FetchAnswer } from '@postern/core'
+import type { FetchAnswer } from '@postern/message'
 import { expect, test } from 'vitest'
 import type { RemoteActor } from '../../src/peers/actor-document.ts'
-import { createHandles } from '../../src/peers/known-peers.ts'
+import { createHandles } from '../../src/webfinger/handles.ts'
 
-/** Every name of evil.test and below claims to be of victim.test; returns the number of requests there. */
+/** Makes every name of evil.test and its sub-domains claim to be of victim.test. Returns the number of requests there. */
 function openHandles() {
   const asked = new Map<string, number>()
   let now = 0
@@ -30,7 +30,7 @@ test('AP-44: names that claim a foreign domain cause sixty requests a minute the
   const { asked, confirm, pass } = openHandles()
   for (let at = 0; at < 200; at += 1) await confirm(`u${at}`, 'evil.test')
   expect(Object.fromEntries(asked)).toEqual({ 'evil.test': 200, 'victim.test': 60 })
-  // Other names of that domain do not wait for it.
+  // Other names of that domain are not delayed by the limit.
   await confirm('alice', 'social.test')
   expect(asked.get('victim.test')).toBe(61)
   pass(60_000)
@@ -55,7 +55,7 @@ test('the gateway looks up at most sixty names a minute on one domain that the w
   for (let at = 0; at < 60; at += 1) await resolve(`@u${at}@victim.test`, { isCounted: true })
   await expect(resolve('@one-more@victim.test', { isCounted: true })).rejects.toMatchObject({ code: 'rate_limited' })
   expect(asked.get('victim.test')).toBe(60)
-  // Names that an agent chose itself, and known ones, are not held back.
+  // The limit does not apply to names that an agent chose itself, or to known ones.
   await resolve('@chosen@victim.test')
   await resolve('@u1@victim.test', { isCounted: true })
   expect(asked.get('victim.test')).toBe(61)

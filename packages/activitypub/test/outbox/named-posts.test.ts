@@ -14,7 +14,7 @@ beforeEach(async () => {
 })
 afterEach(() => stage.close())
 
-/** The activity as it is posted, and the post as its server shows it. */
+/** Composes an activity that names its post, and the post as its server shows it. */
 function composeNamed(note: Document = {}) {
   const create = composeNote(stage.alice, { ...note })
   const post: Document = { '@context': 'https://www.w3.org/ns/activitystreams', ...(create.object as Document) }
@@ -78,7 +78,7 @@ test('while its host has no answer the sender should deliver again; when the hos
 test('a stranger can cause a limited number of fetches a minute', async () => {
   const { gateway, alice, peer } = stage
   const { activity, url } = composeNamed()
-  // One more is let through each second.
+  // Each second allows one more fetch.
   const sent = Array.from({ length: 150 }, (_, count) => ({ ...activity, id: `${url}/activity/${count}` }))
   const answers = await Promise.all(sent.map(each => postActivity(gateway, alice, each)))
   const taken = answers.filter(({ status }) => status === 202).length
@@ -93,6 +93,6 @@ test('all messages of a chat are one conversation, which nobody else can read', 
   const records = await stage.stored()
   expect(records).toHaveLength(2)
   expect(new Set(records.map(({ thread }) => thread)).size).toBe(1)
-  const found = await stage.gateway.store.findMessageTo('echo', records[0]?.message.id ?? '')
-  expect(found?.target).toMatchObject({ visibility: 'direct' })
+  const message = await stage.gateway.store.findMessageTo('echo', records[0]?.message.id ?? '')
+  expect(message?.target).toMatchObject({ visibility: 'direct' })
 })

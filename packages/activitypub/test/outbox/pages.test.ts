@@ -1,4 +1,4 @@
-import type { Agent } from '@postern/core'
+import type { Agent } from '@postern/pipeline'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { domain, origin } from '../gateway.ts'
 import type { PeerAccount } from '../person.ts'
@@ -6,7 +6,7 @@ import { composeNote, postActivity, settlePerson } from '../person.ts'
 import type { Stage } from '../stage.ts'
 import { openStage } from '../stage.ts'
 
-// The pages at the addresses of an agent's posts.
+// The addresses of an agent's posts show pages to browsers.
 
 const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8'
 const activityType = 'application/activity+json'
@@ -18,7 +18,7 @@ const agent: Agent = {
       const bytes = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex').toString('base64')
       const file = {
         kind: 'file',
-        name: 'A "red" cat',
+        description: 'A "red" cat',
         mime: 'image/png',
         bytes_ref: { kind: 'inline', data_base64: bytes },
       }
@@ -53,9 +53,9 @@ async function converse(person: PeerAccount, note: object = {}, activity: object
   expect(await postActivity(gateway, person, composed)).toMatchObject({ status: 202 })
   const record = await vi.waitFor(
     async () => {
-      const found = await gateway.store.findMessage(String(composed.id))
-      expect(found?.response).toBeTruthy()
-      return found
+      const record = await gateway.store.findMessage(String(composed.id))
+      expect(record?.response).toBeTruthy()
+      return record
     },
     { timeout: 30_000 },
   )
@@ -78,7 +78,7 @@ test('a browser gets a page of a public post with words, author, date, Open Grap
   expect(text).toMatch(/<meta property="og:description" content="@alice heard: good morning">/)
   expect(text).toContain(`<meta property="og:url" content="${origin}${path}">`)
   expect(text).toContain('<meta name="robots" content="noindex">')
-  // The post it answers, with its author and address.
+  // The page shows the answered post with its author and address.
   expect(text).toContain('<p>good morning</p>')
   expect(text).toContain(`href="${id}"`)
   expect(text).toContain('@alice@good.test')
@@ -132,7 +132,7 @@ test('the page shows a reply in the current form after an edit or a withdrawal',
     const { text } = await open(path)
     expect(text).toContain('well spelt')
     expect(text).not.toMatch(/misspelt|regretted/)
-  }, 20_000)
+  })
 })
 
 test('the page drops a public reply that its author makes a direct one', async () => {
@@ -143,7 +143,7 @@ test('the page drops a public reply that its author makes a direct one', async (
   const direct = { to: [`${origin}/agents/echo`], cc: [] }
   const note = composeNote(stage.mallory, { id, inReplyTo, content: '<p>too public, still</p>', ...direct }, direct)
   await postActivity(stage.gateway, stage.mallory, { ...note, id: `${id}#narrowed`, type: 'Update' })
-  await vi.waitFor(async () => expect((await open(path)).text).not.toContain('too public'), 20_000)
+  await vi.waitFor(async () => expect((await open(path)).text).not.toContain('too public'))
 })
 
 test('a post that is not public has no page, neither for strangers nor for its recipients', async () => {
@@ -177,7 +177,7 @@ test('the gateway shows an agent’s picture, with its text, in the page and in 
   expect(headers.get('content-security-policy')).toContain("img-src 'self';")
 })
 
-/** Everything a peer decides, written to break out of wherever it is put. */
+/** A text for every member that a peer chooses, which tries to break out of its place in the HTML. */
 const attack = '"\'><script>alert(1)</script><img src=x onerror=alert(1)>\u202e&lt;'
 
 test('the words of a peer never become markup of the page', async () => {
@@ -215,12 +215,12 @@ test('the words of a peer never become markup of the page', async () => {
   expect(feed.text).not.toMatch(/<script|<img/)
 })
 
-/** As the HTML tokenizer finds them. */
+/** Returns the tags of a page as the HTML tokenizer finds them. */
 function readTags(page: string): readonly string[] {
   return page.match(/<[a-z!/](?:"[^"]*"|[^>"])*>/gi) ?? []
 }
 
-const known = new Set(
+const postNames = new Set(
   '!doctype html head meta title link style body main h1 h2 p div span strong a article details summary time footer code br'.split(
     ' ',
   ),
@@ -230,7 +230,9 @@ function isOurs(tag: string): boolean {
   const [, name = ''] = /^<\/?([!a-z0-9]+)/i.exec(tag) ?? []
   const bare = tag.replace(/"[^"]*"/g, '""')
   const links = [...tag.matchAll(/(?:href|src)="([^"]*)"/g)].map(([, address = '']) => address)
-  return known.has(name.toLowerCase()) && !/\son\w+=/i.test(bare) && links.every(link => /^(https?:\/\/|\/)/.test(link))
+  return (
+    postNames.has(name.toLowerCase()) && !/\son\w+=/i.test(bare) && links.every(link => /^(https?:\/\/|\/)/.test(link))
+  )
 }
 
 test('a blocked peer does not appear, and a blocked address is not linked', async () => {
@@ -267,10 +269,10 @@ test('the feed is Atom: ids, dates, words and links of the public posts, newest 
   expect(await open('/agents/nobody/feed.atom')).toMatchObject({ status: 404 })
 })
 
-test('readProfile() returns the public life, as HTML that is safe to show', async () => {
+test('discovery.readProfile() returns the public life, as HTML that is safe to show', async () => {
   const { channel } = stage.gateway
   await converse(stage.alice, { content: '<p>last</p>' })
-  const life = await channel.readProfile?.('echo')
+  const life = await channel.discovery?.readProfile?.('echo')
   expect(life).toMatchObject({
     bio: '<p>It is echo.</p>',
     followers: 0,
@@ -279,7 +281,7 @@ test('readProfile() returns the public life, as HTML that is safe to show', asyn
   })
   expect(life?.posts[0]).toContain('heard: last')
   expect(life?.posts.join('')).not.toContain('secret')
-  await expect(channel.readProfile?.('nobody')).rejects.toMatchObject({ code: 'no_recipient' })
+  await expect(channel.discovery?.readProfile?.('nobody')).rejects.toMatchObject({ code: 'no_recipient' })
 })
 
 test('where only signed requests get documents, there are no pages for browsers', async () => {
@@ -293,6 +295,6 @@ test('where only signed requests get documents, there are no pages for browsers'
   for (const address of [path, '/agents/echo/feed.atom']) {
     expect((await strict.gateway.app.request(address, { headers: { accept: browser } })).status).toBe(401)
   }
-  expect(await strict.gateway.channel.readProfile?.('echo')).toMatchObject({ posts: [] })
+  expect(await strict.gateway.channel.discovery?.readProfile?.('echo')).toMatchObject({ posts: [] })
   await strict.peer.close()
 })

@@ -1,23 +1,23 @@
-import type { GuardedFetch } from '@postern/core'
 import { createGuardedFetch } from '@postern/http'
+import type { GuardedFetch } from '@postern/message'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { PeerLimits } from '../../src/peers/known-peers.ts'
-import { createPeerLimits } from '../../src/peers/known-peers.ts'
+import type { PeerLimits } from '../../src/peers/peer-limits.ts'
+import { createPeerLimits } from '../../src/peers/peer-limits.ts'
 import type { Peer, PeerAnswer, PeerRoute } from '../peer.ts'
 import { openPeer } from '../peer.ts'
-import type { TestPlatform } from '../platform.ts'
-import { createTestPlatform } from '../platform.ts'
+import type { TestSystem } from '../system.ts'
+import { createTestSystem } from '../system.ts'
 
 let peer: Peer
-let platform: TestPlatform
+let system: TestSystem
 let limits: PeerLimits
 let fetch: GuardedFetch & { close(): void }
 
 beforeEach(async () => {
   peer = await openPeer(['good.test', 'other.test'])
   fetch = createGuardedFetch({ userAgent: 'Postern/0', loopback: peer.loopback })
-  platform = createTestPlatform(fetch)
-  limits = createPeerLimits(platform)
+  system = createTestSystem(fetch)
+  limits = createPeerLimits(system)
 })
 afterEach(async () => {
   fetch.close()
@@ -182,7 +182,7 @@ test('the gateway leaves a host that never answers, and does not ask again for a
   peer.serve(urls.discovery, 'hang')
   let timeoutMs = 500
   limits = createPeerLimits({
-    now: () => platform.now(),
+    now: () => system.now(),
     fetch: (url, request) => fetch(url, { ...request, timeoutMs }),
   })
   expect(await learn()).toBe(500)
@@ -190,7 +190,7 @@ test('the gateway leaves a host that never answers, and does not ask again for a
   serveSoftware('lemmy')
   expect(await learn()).toBe(500)
   expect(peer.countOf(urls.discovery)).toBe(1)
-  platform.advance(hour)
+  system.advance(hour)
   expect(await learn()).toBe(10_000)
 })
 
@@ -198,10 +198,10 @@ test('a slow host gets ten seconds for all its answers together', async () => {
   serveSoftware('pleroma')
   const asked: (number | undefined)[] = []
   limits = createPeerLimits({
-    now: () => platform.now(),
+    now: () => system.now(),
     fetch: (url, request) => {
       asked.push(Math.round((request?.timeoutMs ?? 0) / 1_000))
-      platform.advance(4_000)
+      system.advance(4_000)
       return fetch(url, request)
     },
   })
@@ -214,9 +214,9 @@ test('the gateway remembers the limit of a host for a day', async () => {
   serve(urls.v2, { configuration: { statuses: { max_characters: 1_000 } } })
   await learn()
   serve(urls.v2, { configuration: { statuses: { max_characters: 2_000 } } })
-  platform.advance(24 * hour - 60_000)
+  system.advance(24 * hour - 60_000)
   expect(await learn()).toBe(1_000)
-  platform.advance(60_000)
+  system.advance(60_000)
   expect(limits.recall('good.test')).toBe(500)
   expect(await learn()).toBe(2_000)
 })
@@ -226,7 +226,7 @@ test('the gateway asks an instance that declares no limit again after an hour', 
   serve(urls.v2, {}, { status: 503 })
   expect(await learn()).toBe(5_000)
   serve(urls.v2, { configuration: { statuses: { max_characters: 7_000 } } })
-  platform.advance(hour)
+  system.advance(hour)
   expect(await learn()).toBe(7_000)
 })
 
@@ -251,7 +251,7 @@ test('the gateway forgets hosts from long ago when there are too many', async ()
   await learn()
   const failing: GuardedFetch = () => Promise.reject(new Error('not there'))
   const crowded = createPeerLimits({
-    now: () => platform.now(),
+    now: () => system.now(),
     fetch: (url, request) => (url.includes('good') ? fetch : failing)(url, request),
   })
   await crowded.learn('good.test')

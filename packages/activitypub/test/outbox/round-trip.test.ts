@@ -31,7 +31,7 @@ test.each(['alice@mastodon.test', 'alice@gotosocial.test'])(
   async from => {
     const sent = await simulation.fediverse.deliver({ from, to, text: 'hello there' })
     expect(sent.status).toBe(202)
-    const { activity, verified } = await simulation.fediverse.awaitReply(sent.objectId, 5_000)
+    const { activity, verified } = await simulation.fediverse.awaitReply(sent.objectId, 30_000)
     expect(verified).toBe(true)
     const note = activity.object as Record<string, unknown>
     const author = simulation.fediverse.actors.get(from)
@@ -58,11 +58,11 @@ test('the agent reads the message of a confirmed sender with their proof', async
     text: 'who am I?',
     visibility: 'direct',
   })
-  await simulation.fediverse.awaitReply(sent.objectId, 5_000)
+  await simulation.fediverse.awaitReply(sent.objectId, 30_000)
   const message = gateway.resolved.find(({ id }) => id === sent.activityId)
   const actor = simulation.fediverse.actors.get('bob@mastodon.test')
   expect(message).toMatchObject({
-    thread_id: sent.activity.object.context,
+    thread_source: sent.activity.object.context,
     recipient: to,
     received_via: 'activitypub',
     parts: [{ kind: 'text', mime: 'text/plain', content: 'who am I?' }],
@@ -89,10 +89,10 @@ test('the agent reads the message of a confirmed sender with their proof', async
 
 test('a reply to the agent’s reply comes back to the same thread with its history', async () => {
   const first = await simulation.fediverse.deliver({ to, text: 'first' })
-  const reply = await simulation.fediverse.awaitReply(first.objectId, 5_000)
+  const reply = await simulation.fediverse.awaitReply(first.objectId, 30_000)
   const answerId = (reply.activity.object as { id: string }).id
   const second = await simulation.fediverse.deliver({ to, text: 'second', inReplyTo: answerId })
-  await simulation.fediverse.awaitReply(second.objectId, 5_000)
+  await simulation.fediverse.awaitReply(second.objectId, 30_000)
   const message = gateway.resolved.find(({ id }) => id === second.activityId)
   expect(message?.in_reply_to).toBe(answerId)
   expect(message?.history?.map(({ role }) => role)).toEqual(['user', 'assistant'])
@@ -100,7 +100,7 @@ test('a reply to the agent’s reply comes back to the same thread with its hist
 
 test.each(['followers', 'direct'] as const)('an answer to a %s post goes to its author alone', async visibility => {
   const sent = await simulation.fediverse.deliver({ to, text: 'between us', visibility })
-  const { activity, inbox } = await simulation.fediverse.awaitReply(sent.objectId, 5_000)
+  const { activity, inbox } = await simulation.fediverse.awaitReply(sent.objectId, 30_000)
   const author = simulation.fediverse.actors.get('alice@mastodon.test')
   expect(activity).toMatchObject({ to: [author?.id], cc: [] })
   expect(inbox).toBe('/users/alice/inbox')
@@ -113,7 +113,7 @@ test('an answer keeps the content warning and the narrower visibility', async ()
     visibility: 'unlisted',
     summary: 'spoilers',
   })
-  const { activity } = await simulation.fediverse.awaitReply(sent.objectId, 5_000)
+  const { activity } = await simulation.fediverse.awaitReply(sent.objectId, 30_000)
   expect(activity.object).toMatchObject({
     summary: 'spoilers',
     sensitive: true,
@@ -125,13 +125,13 @@ test('an answer keeps the content warning and the narrower visibility', async ()
 test('an inbox that is busy once gets the same document a little later', async () => {
   simulation.fediverse.disturb('mastodon.test', { path: /inbox$/, method: 'POST', times: 1, answer: { status: 503 } })
   const sent = await simulation.fediverse.deliver({ to, text: 'patience' })
-  const { arrivals } = await simulation.fediverse.awaitReply(sent.objectId, 5_000)
+  const { arrivals } = await simulation.fediverse.awaitReply(sent.objectId, 30_000)
   expect(arrivals).toBe(1)
 })
 
 test('a reader gets the answer under its id', async () => {
   const sent = await simulation.fediverse.deliver({ to, text: 'fetch me' })
-  const { activity } = await simulation.fediverse.awaitReply(sent.objectId, 5_000)
+  const { activity } = await simulation.fediverse.awaitReply(sent.objectId, 30_000)
   const note = activity.object as { id: string; content: string }
   const answer = await simulation.loopback.request(note.id, { headers: { accept: 'application/activity+json' } })
   expect(JSON.parse(answer.body.toString())).toMatchObject({ id: note.id, type: 'Note', content: note.content })
@@ -141,6 +141,6 @@ test('the shared inbox accepts what an agent’s inbox accepts, once', async () 
   const id = 'https://mastodon.test/users/alice/statuses/77'
   const first = await simulation.fediverse.deliver({ to, text: 'both ways', id, inbox: 'shared' })
   await simulation.fediverse.deliver({ to, text: 'both ways', id })
-  await simulation.fediverse.awaitReply(first.objectId, 5_000)
+  await simulation.fediverse.awaitReply(first.objectId, 30_000)
   expect(gateway.resolved.filter(message => message.id === first.activityId)).toHaveLength(1)
 })

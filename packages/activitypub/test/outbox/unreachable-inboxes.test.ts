@@ -1,12 +1,12 @@
 import { expect, test, vi } from 'vitest'
-import { createUnreachableInboxes } from '../../src/peers/unreachable-inboxes.ts'
+import { createUnreachableInboxes } from '../../src/inboxes/unreachable-inboxes.ts'
 
 function openUnreachableInboxes(followers: number) {
-  const looks: number[] = []
+  const queries: number[] = []
   const checked: string[] = []
-  const rest = vi.fn(async () => undefined)
+  const sleep = vi.fn(async () => undefined)
   const relations = Array.from({ length: followers }, (_, at) => ({
-    place: at + 1,
+    number: at + 1,
     agent: 'echo',
     via: 'activitypub' as const,
     relation: 'follower' as const,
@@ -17,28 +17,28 @@ function openUnreachableInboxes(followers: number) {
   const onGone = createUnreachableInboxes({
     store: {
       async listRelations({ after = 0, limit }) {
-        looks.push(after)
+        queries.push(after)
         return relations.slice(after, after + limit)
       },
     },
     checkDeleted: async peer => void checked.push(peer),
-    platform: { now: () => 0, sleep: rest },
+    system: { now: () => 0, sleep: sleep },
   })
-  return { onGone, looks, checked }
+  return { onGone, queries, checked }
 }
 
 test('AP-42: a thousand lost inboxes cost two looks through the followers, not a thousand', async () => {
-  const { onGone, looks, checked } = openUnreachableInboxes(1_000)
+  const { onGone, queries, checked } = openUnreachableInboxes(1_000)
   for (let at = 0; at < 1_000; at += 1) onGone('echo', { inbox: `https://evil.test/inbox/${at}` })
   await vi.waitFor(() => expect(checked).toHaveLength(1_000))
-  expect(looks.filter(after => after === 0)).toHaveLength(2)
+  expect(queries.filter(after => after === 0)).toHaveLength(2)
 })
 
 test('the gateway does not look for an inbox again soon after its loss', async () => {
-  const { onGone, looks, checked } = openUnreachableInboxes(1)
+  const { onGone, queries, checked } = openUnreachableInboxes(1)
   onGone('echo', { inbox: 'https://evil.test/inbox/0' })
   await vi.waitFor(() => expect(checked).toHaveLength(1))
   onGone('echo', { inbox: 'https://evil.test/inbox/0' })
   await new Promise(setImmediate)
-  expect(looks).toEqual([0])
+  expect(queries).toEqual([0])
 })

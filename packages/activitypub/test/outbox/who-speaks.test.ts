@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { publicCollection } from '../../src/format/document.ts'
+import { publicCollection } from '../../src/format/vocabulary.ts'
 import { composeNote, postActivity, settlePerson } from '../person.ts'
 import type { Stage } from '../stage.ts'
 import { openStage } from '../stage.ts'
 
-// Numbers are rows of the ActivityPub bug history: what attackers sent to other servers, and what we answer.
+// The numbers in the titles are rows of the ActivityPub bug history: what attackers sent to other servers, and what we answer.
 
 let stage: Stage
 
@@ -177,14 +177,14 @@ test.each([
   ['an IDN homograph', 'https://gооd.test/1', 401],
   ['the host as a prefix', 'https://good.test.evil.test/1', 401],
   ['a percent-encoded dot in the host', 'https://good%2etest.evil.test/1', 401],
-])('AP-10: an id with %s is another place', async (_, id, status) => {
+])('AP-10: an id with %s is another address', async (_, id, status) => {
   const { gateway, alice } = stage
   expect(await postActivity(gateway, alice, composeNote(alice, {}, { id }))).toMatchObject({ status })
   await expectNothingStored()
 })
 
 test.each(['HTTPS://GOOD.TEST/ids/1', 'https://good.test:443/ids/2', 'https://good%2etest/ids/3'])(
-  'AP-10: %s is the same place in another spelling',
+  'AP-10: %s is the same address in another spelling',
   async id => {
     const { gateway, alice } = stage
     expect(await postActivity(gateway, alice, composeNote(alice, {}, { id }))).toMatchObject({ status: 202 })
@@ -224,7 +224,7 @@ test('AP-11: a name on another domain counts when that domain confirms it', asyn
   await postActivity(gateway, alice, composeNote(alice))
   expect((await stage.stored())[0]?.message.sender.address).toBe('@~unconfirmed@good.test')
   peer.serve('https://other.test/.well-known/webfinger', jrd)
-  gateway.platform.advance(6 * 60_000)
+  gateway.system.advance(6 * 60_000)
   await postActivity(gateway, alice, composeNote(alice))
   expect((await stage.stored())[0]?.message.sender.address).toBe('@alice@other.test')
 })

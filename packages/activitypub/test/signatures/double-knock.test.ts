@@ -7,7 +7,7 @@ import { composeNote, postActivity } from '../person.ts'
 import type { Stage } from '../stage.ts'
 import { openStage } from '../stage.ts'
 
-// AP-28 and AP-29: how deliveries are signed.
+// AP-28 and AP-29: deliveries are signed in the scheme that the peer accepts.
 
 let stage: Stage
 
@@ -29,7 +29,7 @@ async function deliverTo(answer: Answer): Promise<PeerRequest[]> {
   peer.serve(inbox, answer)
   peer.forget()
   const before = (await gateway.store.listDeliveries({ limit: 100 })).length
-  await postActivity(gateway, alice, composeNote(alice), { date: new Date(gateway.platform.now()).toUTCString() })
+  await postActivity(gateway, alice, composeNote(alice), { date: new Date(gateway.system.now()).toUTCString() })
   const ended = async () => {
     const deliveries = await gateway.store.listDeliveries({ limit: 100 })
     return deliveries.length > before && deliveries.every(({ state }) => state === 'sent' || state === 'dead')
@@ -43,7 +43,7 @@ const onlyNew: (status: number) => Answer = status => request => ({
 })
 
 describe('AP-28: the second signature scheme', () => {
-  test.each([400, 401, 403])('comes after %s, by RFC 9421 and with the same bytes', async status => {
+  test.each([400, 401, 403])('follows a %s, by RFC 9421 and with the same bytes', async status => {
     const [first, second, ...more] = await deliverTo(onlyNew(status))
     expect(more).toEqual([])
     expect(first && schemeOf(first)).toBe('cavage')
@@ -57,14 +57,14 @@ describe('AP-28: the second signature scheme', () => {
     expect(delivery).toMatchObject({ state: 'sent', attempts: 1 })
   })
 
-  test.each([202, 404, 410, 413])('does not come after %s', async status => {
+  test.each([202, 404, 410, 413])('does not follow a %s', async status => {
     expect((await deliverTo(() => ({ status }))).map(schemeOf)).toEqual(['cavage'])
   })
 
-  test('comes first next time, where the host has proven it, and for a while only', async () => {
+  test('comes first for a while at a host that has accepted it', async () => {
     await deliverTo(onlyNew(401))
     expect((await deliverTo(onlyNew(401))).map(schemeOf)).toEqual(['rfc9421'])
-    stage.gateway.platform.advance(2 * 3_600_000)
+    stage.gateway.system.advance(2 * 3_600_000)
     expect((await deliverTo(onlyNew(401))).map(schemeOf)).toEqual(['cavage', 'rfc9421'])
   })
 
@@ -89,7 +89,7 @@ test('AP-29: the first request has a signature by draft-cavage, which a server t
   )
 })
 
-test('after two 401 the gateway repeats a delivery a few times, since the host may not have the key yet', async () => {
+test('after two 401 answers the gateway retries a delivery a few times, because the host may not have the key yet', async () => {
   const posts = await deliverTo(() => ({ status: 401 }))
   expect(posts.map(schemeOf)).toEqual(['cavage', 'rfc9421', 'cavage', 'rfc9421', 'cavage', 'rfc9421'])
   const [delivery] = await stage.gateway.store.listDeliveries({ limit: 1 })

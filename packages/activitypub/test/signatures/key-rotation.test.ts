@@ -2,19 +2,21 @@ import { createPublicKey } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { AgentProfile } from '@postern/core'
-import { performActions, Rejection } from '@postern/core'
+import { Rejection } from '@postern/message'
+import type { AgentProfile } from '@postern/pipeline'
+import { performActions } from '@postern/pipeline'
 import { openSqliteStore } from '@postern/store'
 import { sketchedChannels } from '@postern/testing'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { createKeyRing, renderActorUpdate } from '../../src/actors/actor.ts'
+import { renderActorUpdate } from '../../src/actors/render-actor.ts'
+import { createKeyRing } from '../../src/keys/key-ring.ts'
 import { formatRsaMultikey } from '../../src/signature/public-keys.ts'
 import { composeActivity } from '../activity.ts'
 import { origin } from '../gateway.ts'
 import { composeNote, postActivity, settlePerson } from '../person.ts'
-import { createTestPlatform } from '../platform.ts'
 import type { Stage } from '../stage.ts'
 import { openStage } from '../stage.ts'
+import { createTestSystem } from '../system.ts'
 
 let stage: Stage | undefined
 afterEach(() => stage?.close())
@@ -45,10 +47,10 @@ async function readActor({ gateway }: Stage) {
   return { ...actor, key, replaced, ids: [key.id, ...replaced.map(({ id }) => id)] }
 }
 
-test('rotateKeys() makes new keys, and the old ones stay listed behind them', async () => {
+test('keys.rotate() makes new keys, and the old ones stay listed behind them', async () => {
   const open = await openOne()
   const before = await readActor(open)
-  const made = await open.gateway.channel.rotateKeys?.('echo')
+  const made = await open.gateway.channel.keys?.rotate?.('echo')
   expect(made?.map(({ id }) => id)).toEqual([`${echo}#main-key-2`, `${echo}#ed25519-key-2`])
   const after = await readActor(open)
   expect(after.ids).toEqual([`${echo}#main-key-2`, `${echo}#main-key`])
@@ -62,7 +64,7 @@ test('rotateKeys() makes new keys, and the old ones stay listed behind them', as
 
 test('publicKey is never a list: snac and others would read no key at all', async () => {
   const open = await openOne()
-  await open.gateway.channel.rotateKeys?.('echo')
+  await open.gateway.channel.keys?.rotate?.('echo')
   expect((await readActor(open)).publicKey).toEqual({
     id: `${echo}#main-key-2`,
     owner: echo,
@@ -72,16 +74,16 @@ test('publicKey is never a list: snac and others would read no key at all', asyn
 
 test('the old keys leave after a week, and the new ones stay', async () => {
   const open = await openOne()
-  await open.gateway.channel.rotateKeys?.('echo')
-  open.gateway.platform.advance(6 * day)
+  await open.gateway.channel.keys?.rotate?.('echo')
+  open.gateway.system.advance(6 * day)
   expect((await readActor(open)).ids).toHaveLength(2)
-  open.gateway.platform.advance(day + 60_000)
+  open.gateway.system.advance(day + 60_000)
   const { publicKey, assertionMethod } = await readActor(open)
   expect(publicKey).toMatchObject({ id: `${echo}#main-key-2` })
   expect(assertionMethod).toMatchObject([{ id: `${echo}#ed25519-key-2` }])
 })
 
-/** An honest server of alice, which answers 202 to everything; `posts` lists signers and activities in their order. */
+/** Opens an honest server of Alice, which answers 202 to everything. `posts` lists signers and activities in order. */
 async function openHost() {
   const open = await openOne()
   for (const path of ['inbox', 'users/alice/inbox']) open.peer.serve(`https://good.test/${path}`, { status: 202 })
@@ -95,7 +97,7 @@ async function openHost() {
 
 test('a host learns the new key by the old one, once, and then the new key signs', async () => {
   const { gateway, alice, posts, told } = await openHost()
-  await gateway.channel.rotateKeys?.('echo')
+  await gateway.channel.keys?.rotate?.('echo')
   await postActivity(gateway, alice, composeNote(alice))
   await vi.waitFor(() => expect(posts()).toHaveLength(2))
   const [introduction, answer] = posts().map(({ body }) => JSON.parse(body))
@@ -115,11 +117,11 @@ test('a host that did not answer gets the notice again', async () => {
   const { gateway, peer, alice, told } = await openHost()
   const inbox = 'https://good.test/users/alice/inbox'
   peer.serve(inbox, { status: 503 })
-  await gateway.channel.rotateKeys?.('echo')
+  await gateway.channel.keys?.rotate?.('echo')
   await postActivity(gateway, alice, composeNote(alice))
   await vi.waitFor(() => expect(told()).not.toEqual([]))
   peer.serve(inbox, { status: 202 })
-  gateway.platform.advance(3_600_000)
+  gateway.system.advance(3_600_000)
   await vi.waitFor(() => expect(told().at(-1)?.[0]).toBe('Create'))
   expect(told().slice(-2)).toEqual([
     ['Update', `${echo}#main-key`],
@@ -133,7 +135,7 @@ test('a host gets the notice even when a stranger has named a wrong inbox there'
   peer.serve(inbox, { status: 404 })
   const document = { inbox, endpoints: undefined }
   const eve = settlePerson(peer, 'eve@evil.test', { key: mallory.key, document })
-  await gateway.channel.rotateKeys?.('echo')
+  await gateway.channel.keys?.rotate?.('echo')
   await postActivity(gateway, eve, composeNote(eve))
   await vi.waitFor(() => expect(told()).toHaveLength(2))
   await postActivity(gateway, alice, composeNote(alice))
@@ -145,64 +147,64 @@ test('a waiting delivery gets a new signature when the operator revokes its key'
   const { gateway, peer, alice, posts } = await openHost()
   await postActivity(gateway, alice, composeActivity(alice, 'Follow', echo))
   peer.serve('https://good.test/inbox', { status: 503 })
-  const { store, platform, channel } = gateway
+  const { store, system, channel } = gateway
   const parts = [{ kind: 'text' as const, mime: 'text/plain' as const, content: 'to all' }]
   const acting = { agent: 'echo', address: '@echo@agents.test' }
-  await performActions([{ act: 'post', parts }], acting, { store, platform, channels: [channel] })
+  await performActions([{ act: 'post', parts }], acting, { store, system, channels: [channel] })
   const provenBy = () =>
     posts()
       .map(({ path, body }) => ({ path, ...JSON.parse(body) }))
       .filter(({ path, type }) => path === '/inbox' && type === 'Create')
       .map(({ proof }) => proof.verificationMethod)
   await vi.waitFor(() => expect(provenBy()).not.toEqual([]))
-  await gateway.channel.rotateKeys?.('echo', { isRevoking: true })
+  await gateway.channel.keys?.rotate?.('echo', { isRevoking: true })
   peer.serve('https://good.test/inbox', { status: 202 })
   await vi.waitFor(() => expect(provenBy().at(-1)).toBe(`${echo}#ed25519-key-2`))
 })
 
 test('a revoked key cannot introduce a new one', async () => {
   const { gateway, alice, posts, told } = await openHost()
-  await gateway.channel.rotateKeys?.('echo', { isRevoking: true })
+  await gateway.channel.keys?.rotate?.('echo', { isRevoking: true })
   await postActivity(gateway, alice, composeNote(alice))
   await vi.waitFor(() => expect(posts()).toHaveLength(1))
   expect(told()).toEqual([['Create', `${echo}#main-key-2`]])
 })
 
-test('rotateKeys() of all rotates every agent and the instance actor', async () => {
+test('keys.rotate() of all rotates every agent and the instance actor', async () => {
   const { gateway } = await openOne()
-  const made = await gateway.channel.rotateKeys?.()
+  const made = await gateway.channel.keys?.rotate?.()
   const actors = [...new Set(made?.map(({ id }) => id.replace(/#.*/, '')))]
   expect(actors).toEqual([echo, `${origin}/agents/help`, `${origin}/actor`])
-  expect((await gateway.channel.publishedKeys()).map(({ id }) => id)).toContain(`${origin}/actor#main-key-2`)
+  expect((await gateway.channel.keys?.list())?.map(({ id }) => id)).toContain(`${origin}/actor#main-key-2`)
 })
 
 test('revoked keys disappear at once, and the next rotation keeps the new ones', async () => {
   const open = await openOne()
-  await open.gateway.channel.rotateKeys?.('echo')
-  const made = await open.gateway.channel.rotateKeys?.('echo', { isRevoking: true })
+  await open.gateway.channel.keys?.rotate?.('echo')
+  const made = await open.gateway.channel.keys?.rotate?.('echo', { isRevoking: true })
   expect(made?.map(({ id }) => id)).toEqual([`${echo}#main-key-3`, `${echo}#ed25519-key-3`])
   const { publicKey, assertionMethod, published } = await readActor(open)
   expect(publicKey).toMatchObject({ id: `${echo}#main-key-3` })
   expect(assertionMethod).toMatchObject([{ id: `${echo}#ed25519-key-3` }])
   expect(Date.parse(published)).not.toBeNaN()
-  const listed = (await open.gateway.channel.publishedKeys()).map(({ id }) => id)
+  const listed = ((await open.gateway.channel.keys?.list()) ?? []).map(({ id }) => id)
   expect(listed.filter(id => id.startsWith(`${echo}#`))).toEqual([`${echo}#main-key-3`, `${echo}#ed25519-key-3`])
-  await open.gateway.channel.rotateKeys?.('echo')
+  await open.gateway.channel.keys?.rotate?.('echo')
   expect((await readActor(open)).ids).toEqual([`${echo}#main-key-4`, `${echo}#main-key-3`])
 })
 
 test('the revocation of a key for one agent leaves the keys of the others', async () => {
   const { gateway } = await openOne()
-  await gateway.channel.publishedKeys()
-  await gateway.channel.rotateKeys?.('echo', { isRevoking: true })
-  const ids = (await gateway.channel.publishedKeys()).map(({ id }) => id)
+  await gateway.channel.keys?.list()
+  await gateway.channel.keys?.rotate?.('echo', { isRevoking: true })
+  const ids = ((await gateway.channel.keys?.list()) ?? []).map(({ id }) => id)
   expect(ids).not.toContain(`${echo}#main-key`)
   expect(ids).toEqual(expect.arrayContaining([`${origin}/agents/help#main-key`, `${origin}/actor#main-key`]))
 })
 
-test('rotateKeys() refuses an agent that does not exist', async () => {
+test('keys.rotate() refuses an agent that does not exist', async () => {
   const { gateway } = await openOne()
-  await expect(gateway.channel.rotateKeys?.('nobody')).rejects.toThrow(
+  await expect(gateway.channel.keys?.rotate?.('nobody')).rejects.toThrow(
     new Rejection('no_recipient', 'Cannot rotate keys: there is no such agent'),
   )
 })
@@ -210,24 +212,24 @@ test('rotateKeys() refuses an agent that does not exist', async () => {
 test('two rotations at once are two, and readers in between see one state or the other', async () => {
   const open = await openOne()
   await readActor(open)
-  const rotate = () => open.gateway.channel.rotateKeys?.('echo')
-  const looks = await Promise.all([rotate(), readActor(open), rotate(), readActor(open)])
-  expect(looks[1]?.ids[0]).toMatch(/#main-key/)
+  const rotate = () => open.gateway.channel.keys?.rotate?.('echo')
+  const results = await Promise.all([rotate(), readActor(open), rotate(), readActor(open)])
+  expect(results[1]?.ids[0]).toMatch(/#main-key/)
   expect((await readActor(open)).ids).toEqual([`${echo}#main-key-3`, `${echo}#main-key-2`, `${echo}#main-key`])
 })
 
 test('keys and their rotation survive a restart, and another process sees them', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'postern-keys-'))
-  const platform = createTestPlatform(async () => {
+  const system = createTestSystem(async () => {
     throw new Error('nothing goes out')
   })
-  const now = () => platform.now()
+  const now = () => system.now()
   const openRing = async () => {
     const store = await openSqliteStore({
       channels: sketchedChannels,
       path: join(directory, 'test.db'),
       now,
-      log: platform.log,
+      log: system.log,
     })
     return { store, ring: createKeyRing({ store, origin, now }) }
   }
@@ -239,16 +241,16 @@ test('keys and their rotation survive a restart, and another process sees them',
     await first.ring.rotate(echo, { isRevoking: true })
     const rotated = await first.ring.rotate(echo)
     expect(rotated.listed).toHaveLength(2)
-    platform.advance(61_000)
+    system.advance(61_000)
     expect((await other.ring.find(echo)).request.id).toBe(rotated.request.id)
     await Promise.all([first.store.close(), other.store.close()])
     const again = await openRing()
-    const found = await again.ring.find(echo)
-    expect(found.listed.map(({ request }) => request.publicKeyPem)).toEqual(
+    const actorKeys = await again.ring.find(echo)
+    expect(actorKeys.listed.map(({ request }) => request.publicKeyPem)).toEqual(
       rotated.listed.map(({ request }) => request.publicKeyPem),
     )
-    expect(found.document.publicKeyMultibase).toBe(rotated.document.publicKeyMultibase)
-    expect(found.actorMadeAt).toBe(made.actorMadeAt)
+    expect(actorKeys.document.publicKeyMultibase).toBe(rotated.document.publicKeyMultibase)
+    expect(actorKeys.actorMadeAt).toBe(made.actorMadeAt)
     await again.store.close()
   } finally {
     await rm(directory, { recursive: true })
@@ -260,9 +262,9 @@ describe('renderActorUpdate()', () => {
 
   test('announces the actor in its current form, under an id that depends on the time', async () => {
     const open = await openOne()
-    await open.gateway.channel.rotateKeys?.('echo')
+    await open.gateway.channel.keys?.rotate?.('echo')
     const { '@context': context, ...served } = await readDocument(open)
-    const keys = await createKeyRing({ store: open.gateway.store, origin, now: open.gateway.platform.now }).find(echo)
+    const keys = await createKeyRing({ store: open.gateway.store, origin, now: open.gateway.system.now }).find(echo)
     const agent = open.gateway.agents.find('echo') as AgentProfile
     const change = { agent, keys, gateway: { origin, follows: 'open' as const }, at }
     const update = renderActorUpdate(change)
@@ -279,12 +281,12 @@ describe('renderActorUpdate()', () => {
   })
 })
 
-test('rotateKeys() announces the new keys to followers, by the old one', async () => {
+test('keys.rotate() announces the new keys to followers, by the old one', async () => {
   const { gateway, alice, posts, told } = await openHost()
   await postActivity(gateway, alice, composeActivity(alice, 'Follow', echo))
   // The agent gets the message, too, and answers.
   await vi.waitFor(() => expect(posts()).toHaveLength(2))
-  await gateway.channel.rotateKeys?.('echo')
+  await gateway.channel.keys?.rotate?.('echo')
   await vi.waitFor(() => expect(posts()).toHaveLength(3))
   expect(JSON.parse(posts()[2]?.body ?? '')).toMatchObject({
     type: 'Update',
@@ -297,4 +299,48 @@ test('rotateKeys() announces the new keys to followers, by the old one', async (
     ['Update', `${echo}#main-key`],
     ['Create', `${echo}#main-key-2`],
   ])
+})
+
+/** Opens a strict server that caches the instance actor, as GoToSocial does, and accepts only the keys of that copy. */
+async function openStrictHost(isKnown: (keyId: string) => boolean) {
+  const open = await openOne()
+  const { alice, peer } = open
+  const asked: string[] = []
+  peer.serve(alice.id, ({ headers }) => {
+    const signature = `${headers.signature ?? ''} ${headers['signature-input'] ?? ''}`
+    const [, keyId = ''] = /key[iI]d="([^"]+)"/.exec(signature) ?? []
+    if (keyId) asked.push(keyId.replace(origin, ''))
+    return isKnown(keyId) ? { body: alice.document } : { status: 401 }
+  })
+  return { ...open, asked }
+}
+
+test('a host that has cached the instance actor shows us its actors by the key that it knows', async () => {
+  const { gateway, alice, asked } = await openStrictHost(keyId => keyId === `${origin}/actor#main-key`)
+  await gateway.channel.keys?.rotate?.()
+  expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject({ status: 202 })
+  expect(asked).toEqual(['/actor#main-key-2', '/actor#main-key-2', '/actor#main-key'])
+})
+
+test('a host that fetches the instance actor anew shows us its actors by the newest key', async () => {
+  const { gateway, alice, asked } = await openStrictHost(keyId => keyId === `${origin}/actor#main-key-2`)
+  await gateway.channel.keys?.rotate?.()
+  expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject({ status: 202 })
+  expect(asked).toEqual(['/actor#main-key-2'])
+})
+
+test('a host learns that it can try again when it refuses our own signature', async () => {
+  const { gateway, alice } = await openStrictHost(() => false)
+  await gateway.channel.keys?.rotate?.()
+  expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject({
+    status: 503,
+    detail: expect.stringContaining("its actor's host refuses our signature"),
+  })
+})
+
+test('a revoked key signs nothing more, whoever knows it', async () => {
+  const { gateway, alice, asked } = await openStrictHost(keyId => keyId === `${origin}/actor#main-key`)
+  await gateway.channel.keys?.rotate?.(undefined, { isRevoking: true })
+  expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject({ status: 503 })
+  expect(new Set(asked)).toEqual(new Set(['/actor#main-key-2']))
 })

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import { createHash, generateKeyPairSync, sign } from 'node:crypto'
-import { canonicalizeJson, encodeBase58 } from '@postern/core'
+import { canonicalizeJson, encodeBase58 } from '@postern/message'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { proveDocument } from '../../src/deliver.ts'
 import { isProofMadeBy } from '../../src/proofs/object-integrity.ts'
@@ -12,7 +12,7 @@ import { composeNote, postActivity, settlePerson } from '../person.ts'
 import type { Stage } from '../stage.ts'
 import { openStage } from '../stage.ts'
 
-// FEP-8b32. Numbers are rows of the ActivityPub bug history.
+// Object integrity proofs (FEP-8b32). Numbers such as AP-52 are rows of the ActivityPub bug history.
 
 type Members = Record<string, unknown>
 
@@ -51,7 +51,7 @@ async function sendProven(document: Members | string) {
 
 const byRequest = ['ap-http-signature']
 
-test('a proof that holds is a second piece of evidence', async () => {
+test('a valid proof is a second piece of evidence for the sender', async () => {
   const { methods, proof, evidence } = await sendProven(prove(composeNote(erin)))
   expect(methods).toEqual(['ap-http-signature', 'ap-object-integrity-proof'])
   expect(proof).toMatchObject({ verdict: 'pass', key_id: keyOf(erin.id), algorithm: 'eddsa-jcs-2022' })
@@ -63,7 +63,7 @@ test('a proof that holds is a second piece of evidence', async () => {
   })
 })
 
-test('without a proof there is no word of one', async () => {
+test('a message without a proof has no record of one', async () => {
   expect(await sendProven(composeNote(erin))).toMatchObject({ methods: byRequest, proof: undefined })
 })
 
@@ -81,7 +81,7 @@ describe('AP-52: the gateway ignores a proof', () => {
     const proven = prove(composeNote(erin))
     return { ...proven, proof: { ...(proven.proof as Members), ...changes } }
   }
-  /** A valid signature, over options that are not accepted here. */
+  /** Makes a valid signature over options that the gateway does not accept. */
   const madeWith = (changes: Members) => {
     const { proof, ...unsecured } = prove(composeNote(erin))
     const { proofValue: _, ...honest } = proof as Members
@@ -93,15 +93,19 @@ describe('AP-52: the gateway ignores a proof', () => {
 
   test.each<[string, () => Members, RegExp]>([
     ['when it has expired', () => madeWith({ expires: '2024-01-01T00:00:00Z' }), /has expired/],
-    ['when its end is not readable', () => madeWith({ expires: 'soon' }), /has expired/],
-    ['when it is of tomorrow', () => prove(composeNote(erin), { at: Date.now() + 86_400_000 }), /time that has been/],
+    ['when its expiry is not a valid time', () => madeWith({ expires: 'soon' }), /has expired/],
+    [
+      'when its time is in the future',
+      () => prove(composeNote(erin), { at: Date.now() + 86_400_000 }),
+      /time that has been/,
+    ],
     ['without a time', () => madeWith({ created: undefined }), /time that has been/],
     ['for another domain', () => madeWith({ domain: 'https://other.test' }), /options that are not known/],
     ['with a challenge', () => madeWith({ challenge: 'x' }), /options that are not known/],
     ['with further options', () => madeWith({ previousProof: 'urn:x' }), /options that are not known/],
     ['for another purpose', () => madeWith({ proofPurpose: 'authentication' }), /not made to assert/],
     ['when the document has a change', () => ({ ...prove(composeNote(erin)), published: 'x' }), /does not fit/],
-    ['when its value is none', () => changed({ proofValue: 'z' }), /does not fit/],
+    ['when its value is empty', () => changed({ proofValue: 'z' }), /does not fit/],
     ['when its value is a number', () => changed({ proofValue: 1 }), /does not fit/],
     ['when it names no key', () => changed({ verificationMethod: undefined }), /names no key/],
     [
@@ -136,7 +140,7 @@ describe('AP-52: the gateway ignores a proof', () => {
   })
 })
 
-test('the gateway looks once in a while for a key that is newer than its copy of the actor', async () => {
+test('the gateway fetches an actor again for a key that its copy lacks, but only once in a while', async () => {
   const { peer } = stage
   await sendProven(composeNote(erin))
   const next = generateKeyPairSync('ed25519')
@@ -162,7 +166,7 @@ test('AP-51: a Linked Data Signature that verifies proves nothing', async () => 
   expect(record?.proofs.map(({ kind }) => kind)).toEqual(['http-signature', 'digest', 'webfinger'])
 })
 
-describe('what leaves', () => {
+describe('an outgoing activity', () => {
   async function receiveAnswers(config = {}, answers = [202], said = 'hi') {
     await stage.close()
     stage = await openStage({ config, agents: { echo: { handle: () => said } } })
@@ -194,7 +198,7 @@ describe('what leaves', () => {
     expect(bodies[0]).toContain('"proof"')
   })
 
-  test('carries none when the operator wants none', async () => {
+  test('carries no proof when the operator turns proofs off', async () => {
     const [body] = await receiveAnswers({ object_proofs: false })
     expect(body).not.toContain('"proof"')
   })
@@ -207,7 +211,7 @@ describe('what leaves', () => {
   test('shows the operator the document without the proof', async () => {
     await receiveAnswers()
     const findWire = async () => (await stage.gateway.store.listDeliveries({ limit: 1 }))[0]?.wire
-    // The peer has it before the store has noted so.
+    // The peer receives the post before the store has recorded the delivery.
     await expect.poll(findWire).toMatchObject({ type: expect.any(String) })
     expect(await findWire()).not.toHaveProperty('proof')
   })

@@ -14,7 +14,7 @@ const echo = `${origin}/agents/echo`
 
 type Headers = Record<string, string>
 
-/** A GET signed by draft-cavage-12, as Mastodon and GoToSocial sign theirs. */
+/** Composes a GET that is signed by draft-cavage-12, as Mastodon and GoToSocial sign theirs. */
 function signGet(
   { gateway }: Stage,
   signer: PeerAccount,
@@ -42,7 +42,7 @@ async function get({ gateway }: Stage, path: string, headers: Headers = {}) {
   return { status: answer.status, headers: answer.headers, body: isJson ? JSON.parse(text) : text }
 }
 
-/** Answers to a post like this one, by path. */
+/** Returns the path of the agent's answer to a post like this one. */
 async function answerPath(stage: Stage, author: PeerAccount, activity: Record<string, unknown>): Promise<string> {
   const { gateway, peer } = stage
   peer.forget()
@@ -237,9 +237,9 @@ describe('require_signed_fetch', () => {
 
   test('strangers cannot make us look up without end', async () => {
     const path = '/agents/echo'
-    // While time goes by, more are allowed.
+    // More requests are allowed as time passes.
     const now = Date.now()
-    Object.assign(stage.gateway.platform, { now: () => now })
+    Object.assign(stage.gateway.system, { now: () => now })
     const asked = Array.from({ length: 200 }, (_, at) =>
       get(stage, path, signGet(stage, stage.alice, path, { keyId: `https://good.test/key/${at}` })),
     )

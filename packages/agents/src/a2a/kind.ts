@@ -1,15 +1,56 @@
-import type { Agent, AgentCallAnswer, AgentCallOptions } from '@postern/core'
-import { parseIfAddress } from '@postern/core'
+// Lets a remote A2A agent answer under a local name; each local thread is one context at the remote agent.
+import type { Part } from '@postern/message'
+import { parseDuration, parseIfAddress, Unavailable } from '@postern/message'
+import type { Agent, AgentCallAnswer, AgentCallOptions, PeerOptions } from '@postern/pipeline'
 import { z } from 'zod'
 import { commonAgentSchema, defineAgentKind } from '../kind/agent-kind.ts'
+import type { OwnFilesDeps } from '../kind/own-files.ts'
+import { OwnFiles } from '../kind/own-files.ts'
+
+const secret = z.string().min(1)
+
+/** The credentials with which the gateway authenticates to the peer. If there are none, it sends a token of its own. */
+const credentialShape = {
+  /** Fetch the answer whole, although the peer can stream. */
+  stream: z.boolean().default(true),
+  /** A bearer token that the peer gave. */
+  token: secret.optional(),
+  /** A key that the peer gave. */
+  api_key: z
+    .strictObject({
+      /** Header that carries the key. */
+      header: z.string().regex(/^[a-z0-9-]{1,64}$/i, 'must be the name of a header'),
+      /** The key itself. */
+      key: secret,
+    })
+    .optional(),
+  /** Client credentials (OAuth 2.0), for the token endpoint that the peer's card names. */
+  oauth2: z
+    .strictObject({
+      /** Id of the client. */
+      client_id: z.string().min(1),
+      /** Secret of the client. */
+      client_secret: secret,
+      /** Scopes to ask for; default: those that the endpoint gives. */
+      scopes: z
+        .array(z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]{1,128}$/, 'must be the name of a scope (RFC 6749 §3.3)'))
+        .optional(),
+    })
+    .optional(),
+}
 
 export const a2aAgentSchema = commonAgentSchema
   .extend({
-    /** Address of its A2A card; either this or `address`. */
+    /** Address of the remote agent's A2A card; either this or `address`. */
     card: z.url({ protocol: /^https?$/ }).optional(),
-    /** Its address, `@name@domain`; either this or `card`. */
+    /** Address of the remote agent, `@name@domain`; either this or `card`. */
     address: z.string().refine(isAddress, 'must be an address such as "@name@agents.example"').optional(),
   })
+  .extend(credentialShape)
+  .refine(
+    ({ token, api_key, oauth2 }) => [token, api_key, oauth2].filter(Boolean).length < 2,
+    'needs at most one of "token", "api_key" and "oauth2"',
+  )
   .refine(({ card, address }) => (card === undefined) !== (address === undefined), 'needs either "card" or "address"')
 
 export function isAddress(text: string): boolean {
@@ -21,22 +62,73 @@ export const a2aKind = defineAgentKind({
   usage: '"a2a" (with card or address)',
   uses: /^a2a$/,
   schema: a2aAgentSchema,
-  open: async ({ card, address }) => ({ agent: createA2aAgent(card ?? address ?? '') }),
+  open: async ({ card, address, deadline, stream, token, api_key, oauth2 }, { system }) => {
+    const withinMs = parseDuration(deadline) * shareOfDeadline
+    const peer = { withinMs, streams: stream, token, api_key, oauth2 }
+    if (card === undefined) return { agent: createA2aAgent(address ?? '', peer) }
+    const fetch = system.fetchFor(new URL(card).origin)
+    const files = { url: card, fetch, timeoutMs: withinMs, now: () => system.now() }
+    return { agent: createA2aAgent(card, peer, files) }
+  },
 })
 
 type Continuation = Pick<AgentCallOptions, 'contextId' | 'taskId'>
 
-/** One thread here is one context there. A question of the remote agent is answered in its own task. */
-function createA2aAgent(target: string): Agent {
+/** The share of the deadline for the call. The rest is left to report that the peer did not answer in time. */
+const shareOfDeadline = 0.95
+
+const unreachable = 'The agent that should answer cannot be reached at the moment. Please try again later.'
+
+/**
+ * Returns an agent that maps each local thread to one context at the remote agent. An answer to a question of the remote agent continues the task
+ * of that question. `files` fetches from the remote agent's origin; absent if the operator has not named that origin.
+ */
+function createA2aAgent(target: string, peer: PeerOptions, files?: OwnFilesDeps): Agent {
   return {
-    async handle({ parts, phase_id: phaseId, previous_phase_id: previousPhaseId }, { call, state }) {
-      const before = ((await state.get()) ?? {}) as Continuation
-      const answer = await call(target, parts, { ...before, phaseId, previousPhaseId })
-      state.set(continueFrom(answer))
-      if (answer.status === 'completed' && answer.parts.length === 0) return undefined
-      return { parts: [...answer.parts], status: answer.status }
+    async *handle(message, context) {
+      const { parts, phase_id: phaseId, previous_phase_id: previousPhaseId } = message
+      const before = ((await context.state.get()) ?? {}) as Continuation
+      const { pieces, ended } = passPieces(onPiece =>
+        context.call(target, parts, { ...before, phaseId, previousPhaseId, peer, onPiece }),
+      )
+      const own = files && new OwnFiles(files, context, message)
+      for await (const piece of pieces) yield { parts: (await own?.attachAll(piece)) ?? [...piece] }
+      const answer = await ended.catch(error => {
+        if (!(error instanceof Unavailable) || context.signal.aborted) throw error
+        context.log.warn({ err: error, peer: target }, 'the agent elsewhere cannot be reached')
+      })
+      if (!answer) {
+        yield { status: 'failed', parts: [{ kind: 'text', mime: 'text/plain', content: unreachable }] }
+        return
+      }
+      context.state.set(continueFrom(answer))
+      const { status, rest = answer.parts } = answer
+      if (status !== 'completed' || rest.length > 0) yield { parts: (await own?.attachAll(rest)) ?? [...rest], status }
     },
   }
+}
+
+/** Returns the parts that a call passes on, as a stream that ends with the answer. A reader may leave the stream before the call ends. */
+function passPieces(call: (onPiece: (parts: readonly Part[]) => void) => Promise<AgentCallAnswer>) {
+  const { promise: ended, resolve } = Promise.withResolvers<AgentCallAnswer>()
+  ended.catch(() => undefined)
+  let isRead = true
+  const pieces = new ReadableStream<readonly Part[]>({
+    start(controller) {
+      const calling = call(piece => {
+        if (isRead) controller.enqueue(piece)
+      })
+      resolve(calling)
+      const close = () => {
+        if (isRead) controller.close()
+      }
+      calling.then(close, close)
+    },
+    cancel() {
+      isRead = false
+    },
+  })
+  return { pieces, ended }
 }
 
 function continueFrom({ contextId, taskId, status }: AgentCallAnswer): { readonly [name: string]: string } {

@@ -1,39 +1,51 @@
-import { createHash } from 'node:crypto'
-import type {
-  Agent,
-  AgentChunk,
-  AgentContext,
-  HistoricalMessage,
-  Json,
-  NormalizedMessage,
-  OpenStream,
-  Part,
-  PartialResponse,
-  StreamAnswer,
-} from '@postern/core'
-import { isFilePart, isJsonObject, plainTextOf, Unavailable } from '@postern/core'
-import { parseMediaType } from '@postern/http'
+// Runs an agent at an AG-UI server and turns the events of each run into an answer.
+
+import { nameStatus, parseMediaType } from '@postern/http'
+import type { Json, NormalizedMessage, OpenStream, StreamAnswer } from '@postern/message'
+import { Unavailable } from '@postern/message'
+import type { Agent, AgentChunk, AgentContext } from '@postern/pipeline'
+import { findStepRecorder, taskCanceledFlag } from '@postern/pipeline'
 import type { z } from 'zod'
 import { readEventData } from '../completion/event-data.ts'
 import { checkPassingStatus } from '../kind/passing-status.ts'
+import { setPersonState } from '../kind/person-data.ts'
+import type { SpeechHabit } from '../speech/speech-habit.ts'
+import { pickChatState } from './chat-state.ts'
 import type { aguiAgentSchema } from './config.ts'
-import { RunProgress, readEvent } from './events.ts'
+import { endSpeech, RunProgress, readEvent, readSnapshot } from './events.ts'
+import type { OpenInterrupt } from './interrupts/open-interrupts.ts'
+import {
+  addressInterrupts,
+  answerInterrupts,
+  askQuestion,
+  cancelInterrupts,
+  findUnanswered,
+  isAskedOf,
+  isDecision,
+  restoreInterrupts,
+} from './interrupts/open-interrupts.ts'
+import { describeRunContext } from './run-context.ts'
+import type { KeptRun, RunRequest } from './run-input.ts'
+import { describeRunInput, writeWords } from './run-input.ts'
 
-/** Bytes of one run's events at most. */
+/** The maximum size of one run's events, bytes. */
 const maxRunBytes = 16 * 1024 * 1024
-/** Characters of a state, as JSON, that is kept for the next run. */
+/** The maximum length of a state that is stored for the next run, characters of its JSON. */
 const maxState = 128 * 1024
+/** The maximum length of a message id that is stored, characters. */
+const maxId = 256
 
 interface AguiServer {
   readonly agent: string
   readonly config: z.output<typeof aguiAgentSchema>
-  /** For the beginning of an answer, and for a pause in it, ms. */
+  readonly habit: SpeechHabit
+  /** The timeout for the beginning of an answer and for each pause in it, ms. */
   readonly timeoutMs: number
   readonly openStream: OpenStream
   now(): number
 }
 
-/** An agent that runs at an AG-UI server. */
+/** Creates an agent that runs at an AG-UI server. */
 export function createAguiAgent(server: AguiServer): Agent {
   return { handle: (message, context) => converse(server, message, context) }
 }
@@ -44,21 +56,126 @@ async function* converse(
   context: AgentContext,
 ): AsyncGenerator<AgentChunk, void, undefined> {
   const kept = ((await context.state.get()) ?? {}) as KeptRun
-  const run = new RunProgress(kept.state)
-  yield* readRun(await postRun(server, message, { context, kept }), run)
-  if (!run.interrupts) throw new Unavailable('The AG-UI server broke off in the middle of its run')
-  yield* endAnswer(run, run.interrupts)
-  context.state.set(keepRun(run, context))
+  const open = restoreInterrupts(kept.interrupts)
+  if (context.flags?.includes(taskCanceledFlag)) return yield* cancelTask(message, open, { server, context, kept })
+  const answered = answerInterrupts(open, message, writeWords(message), context.person)
+  const next = answered && findUnanswered(answered)
+  if (!answered && message.kind === 'cancel') return
+  if (!answered && isDecision(message)) yield 'The agent does not wait for this any more.'
+  else if (next) yield askNext(next, answered, { server, context, kept })
+  else if (answered) yield* resumeRun(message, answered, { server, context, kept })
+  else yield* runOnce(message, [], { server, context, kept })
 }
 
-/** @throws Unavailable for failures that pass @throws Error for everything else */
+interface Conversation {
+  readonly server: AguiServer
+  readonly context: AgentContext
+  readonly kept: KeptRun
+  /** True if the task is canceled, so that nobody can answer a further question. */
+  readonly isOver?: boolean
+}
+
+/** Resumes a run whose task is canceled. Another task of the conversation may have asked in the meantime, and its questions stay open. */
+async function* cancelTask(
+  message: NormalizedMessage,
+  open: readonly OpenInterrupt[],
+  conversation: Conversation,
+): AsyncGenerator<AgentChunk, void, undefined> {
+  const { question = message.in_reply_to } = conversation.kept
+  if (open.length === 0 || question !== message.in_reply_to) return
+  yield* resumeRun(message, cancelInterrupts(open), { ...conversation, isOver: true })
+}
+
+/** Asks the person the next question; the server gets all answers together. */
+function askNext(
+  next: OpenInterrupt,
+  interrupts: readonly OpenInterrupt[],
+  { server, context, kept }: Conversation,
+): AgentChunk {
+  context.state.set({ ...kept, interrupts, question: context.responseId } as unknown as Json)
+  return askQuestion(next, context, { now: server.now() })
+}
+
+/** Resumes a run with the answers. LangGraph may fail at the same answer every time, so its question is repeated only once. */
+async function* resumeRun(
+  message: NormalizedMessage,
+  answered: readonly OpenInterrupt[],
+  conversation: Conversation,
+): AsyncGenerator<AgentChunk, void, undefined> {
+  const { server, context, kept, isOver = false } = conversation
+  try {
+    yield* runOnce(message, answered, conversation)
+  } catch (error) {
+    if (error instanceof Unavailable || context.signal.aborted) throw error
+    context.log.warn({ err: error }, 'an AG-UI server failed at the answer to its question')
+    const { interrupts: _, question: _asked, hasAskedAgain, ...others } = kept
+    const isLast = isOver || hasAskedAgain || answered.some(({ answer }) => answer?.status === 'cancelled')
+    const [first, ...more] = isLast ? [] : answered.map(({ answer: __, ...open }) => open)
+    const again = first && { interrupts: [first, ...more], question: context.responseId, hasAskedAgain: true }
+    context.state.set({ ...others, ...again } as unknown as Json)
+    if (first)
+      yield askQuestion(first, context, { now: server.now(), introduction: 'That did not work. Please answer again.' })
+    else
+      yield {
+        status: 'failed',
+        parts: [{ kind: 'text', mime: 'text/plain', content: 'The agent could not go on with your answer.' }],
+      }
+  }
+}
+
+async function* runOnce(
+  message: NormalizedMessage,
+  answered: readonly OpenInterrupt[],
+  { server, context, kept, isOver = false }: Conversation,
+): AsyncGenerator<AgentChunk, void, undefined> {
+  const run = new RunProgress(kept.state, server.habit, { now: server.now, recorder: findStepRecorder(context) })
+  const leaving = new AbortController()
+  const signal = AbortSignal.any([context.signal, leaving.signal])
+  try {
+    yield* readRun(await postRun(server, message, { context, kept, answered, signal }), run)
+  } finally {
+    // The body of an error response is not read.
+    leaving.abort()
+  }
+  if (!run.interrupts) throw new Unavailable('The AG-UI server broke off in the middle of its run')
+  yield* endAnswer(run)
+  yield* showState({ before: kept.state, after: run.state.value }, server.config)
+  const answerer = { sender: message.sender, person: context.person }
+  const asked = addressInterrupts(run.interrupts, restoreInterrupts(kept.interrupts), answerer)
+  if (isOver && asked.length > 0)
+    context.log.warn({ questions: asked.length }, 'an AG-UI server asks on in a canceled task, where nobody answers')
+  const interrupts = isOver ? [] : asked
+  const [first] = interrupts
+  const isAsking = first !== undefined && isAskedOf(first, answerer)
+  if (isAsking) yield askQuestion(first, context, { now: server.now() })
+  else if (first) yield 'The agent waits for the answer of somebody else in this conversation.'
+  const answers = server.config.keeps_history ? undefined : (kept.answers ?? {})
+  context.state.set({
+    ...keepRun(run, context, answers),
+    ...keepInterrupts(interrupts, isAsking ? context.responseId : kept.question),
+  })
+  setPersonState(run.personState, context)
+}
+
+function keepInterrupts(interrupts: readonly OpenInterrupt[], question: string | undefined): { [name: string]: Json } {
+  if (interrupts.length === 0) return {}
+  return { interrupts: interrupts as unknown as Json, ...(question !== undefined && { question }) }
+}
+
+interface PostedRun extends Pick<RunRequest, 'kept' | 'answered'> {
+  readonly context: AgentContext
+  readonly signal: AbortSignal
+}
+
+/** Posts a run and returns its events. @throws Unavailable for transient failures @throws Error for everything else */
 async function postRun(
   { agent, config, openStream, timeoutMs, now }: AguiServer,
   message: NormalizedMessage,
-  { context, kept }: { readonly context: AgentContext; readonly kept: KeptRun },
+  { context, signal, ...run }: PostedRun,
 ): Promise<StreamAnswer['body']> {
   const { keeps_history: isKeptThere, forwarded_props, api_key } = config
   const forwardedProps = forwarded_props as { readonly [name: string]: Json }
+  const described = await describeRunContext(message, context)
   const answer = await openStream(config.url, {
     method: 'POST',
     headers: {
@@ -66,14 +183,15 @@ async function postRun(
       accept: 'text/event-stream',
       ...(api_key !== undefined && { authorization: `Bearer ${api_key}` }),
     },
-    body: JSON.stringify(describeRunInput({ agent, message, context, kept, isKeptThere, forwardedProps })),
-    signal: context.signal,
+    body: JSON.stringify(describeRunInput({ agent, message, context, described, isKeptThere, forwardedProps, ...run })),
+    signal,
     timeoutMs,
     idleMs: timeoutMs,
     maxBytes: maxRunBytes,
   })
-  checkPassingStatus('AG-UI server', answer, now())
-  if (answer.status !== 200) throw new Error(`The AG-UI server answered ${answer.status}; check "url" and "api_key"`)
+  checkPassingStatus({ who: 'AG-UI server', url: config.url }, answer, now())
+  if (answer.status !== 200)
+    throw new Error(`The AG-UI server answered ${nameStatus(config.url, answer)}; check "url" and "api_key"`)
   const { type } = parseMediaType(answer.headers.get('content-type')) ?? {}
   if (type !== 'text/event-stream') throw new Error('The AG-UI server answered with no event stream; check "url"')
   return answer.body
@@ -86,88 +204,48 @@ async function* readRun(body: StreamAnswer['body'], run: RunProgress): AsyncGene
   }
 }
 
-/** A server that streams no text tells its answer in a snapshot; one that waits for somebody asks. */
-function* endAnswer(run: RunProgress, interrupts: NonNullable<RunProgress['interrupts']>): Generator<AgentChunk> {
-  if (run.length === 0 && run.snapshot !== '') yield run.snapshot
-  const isShown = isJsonObject(run.state) && Object.keys(run.state).length > 0
-  if (isShown) yield { chat_state: run.state as PartialResponse['chat_state'] }
-  const questions = interrupts.flatMap(({ message, reason }) => message || reason || [])
-  const content = questions.join('\n\n') || 'The agent waits for your answer.'
-  if (interrupts.length > 0) {
-    yield { status: 'input_required', parts: [{ kind: 'text', mime: 'text/markdown', content }] }
-  }
+/** Ends the answer. A server that streams no text sends its answer in a snapshot. */
+function* endAnswer(run: RunProgress): Generator<AgentChunk> {
+  yield* endSpeech(run)
+  if (run.length === 0 && run.snapshot.text !== '') yield* readSnapshot(run)
+  if (run.withheld.length > 0) yield { withheld: run.withheld }
+  // The server has begun a message that contains only blanks, which is an empty answer.
+  else if (run.length === 0 && run.isNextMessage) yield ''
+}
+
+/** Shows the state in the chat. An empty state makes the chat remove the state that it showed before. */
+function* showState(
+  { before, after }: { readonly before: Json | undefined; readonly after: Json | undefined },
+  { chat_state: shown }: AguiServer['config'],
+): Generator<AgentChunk> {
+  const wasShown = pickChatState(before, shown) !== undefined
+  const state = pickChatState(after, shown) ?? (wasShown ? {} : undefined)
+  if (state) yield { chat_state: state }
 }
 
 function keepRun(
-  { state, interrupts: given = [] }: RunProgress,
-  { log }: Pick<AgentContext, 'log'>,
+  run: RunProgress,
+  context: Pick<AgentContext, 'log' | 'history' | 'responseId'>,
+  answers: KeptRun['answers'],
 ): { [name: string]: Json } {
+  const { value: state } = run.state
   const isKept = state !== undefined && JSON.stringify(state).length <= maxState
-  if (state !== undefined && !isKept) log.warn({ most: maxState }, 'the state of an AG-UI server is too large to keep')
-  const interrupts = given.map(({ id }) => id)
-  return { ...(isKept && { state }), ...(interrupts.length > 0 && { interrupts }) }
-}
-
-/** What is kept of a conversation for the next run. */
-interface KeptRun {
-  /** The server's state, as it said last. */
-  readonly state?: Json | undefined
-  /** Ids of the interrupts that the next message answers. */
-  readonly interrupts?: readonly string[] | undefined
-}
-
-interface RunRequest {
-  readonly agent: string
-  readonly message: NormalizedMessage
-  readonly context: Pick<AgentContext, 'correlationId' | 'flags' | 'history'>
-  readonly kept: KeptRun
-  /** The server has the conversation by its thread id: only what is new is sent. */
-  readonly isKeptThere: boolean
-  readonly forwardedProps: { readonly [name: string]: Json }
-}
-
-/** The body of a run (AG-UI 1.0, RunAgentInput; servers of 0.1 take it, too). */
-function describeRunInput({ agent, message, context, kept, isKeptThere, forwardedProps }: RunRequest): object {
-  const { interrupts = [], state = {} } = kept
-  const past = isKeptThere ? [] : context.history().turns.flatMap(writeTurn)
-  const words = writeParts(message.parts)
-  // The answer to a question of the server goes to the question.
-  const isResuming = interrupts.length > 0
+  if (state !== undefined && !isKept)
+    context.log.warn({ most: maxState }, 'the state of an AG-UI server is too large to keep')
+  const answerIds = answers && nameAnswers(run, answers, context)
   return {
-    threadId: toUuid([agent, message.received_via, message.thread_id]),
-    runId: toUuid([agent, context.correlationId, message.id]),
-    state,
-    messages: isResuming ? past : [...past, { id: toUuid([message.id]), role: 'user', content: words }],
-    tools: [],
-    context: describeSender(message, context),
-    forwardedProps,
-    ...(isResuming && { resume: interrupts.map(interruptId => ({ interruptId, status: 'resolved', payload: words })) }),
+    ...(isKept && { state }),
+    ...(answerIds && answerIds.length > 0 && { answers: Object.fromEntries(answerIds) }),
   }
 }
 
-/** Ids of peers may tell who they are, and some servers take nothing but UUIDs. */
-function toUuid(words: readonly string[]): string {
-  const digest = createHash('sha256').update(JSON.stringify(words)).digest('hex')
-  const pieces = [digest.slice(0, 8), digest.slice(8, 12), `8${digest.slice(13, 16)}`, `8${digest.slice(17, 20)}`]
-  return [...pieces, digest.slice(20, 32)].join('-')
-}
-
-function writeTurn({ id, role, parts, timestamp, sender }: HistoricalMessage): readonly object[] {
-  const content = writeParts(parts)
-  return content === '' ? [] : [{ id: toUuid([id ?? '', timestamp, sender.address]), role, content }]
-}
-
-/** Text and links; files by their names. */
-function writeParts(parts: readonly Part[]): string {
-  const files = parts.flatMap(part =>
-    isFilePart(part) ? [`[${part.name ?? 'a file'}, ${part.mime ?? 'unknown type'}]`] : [],
-  )
-  return [plainTextOf(parts), ...files].filter(Boolean).join('\n\n')
-}
-
-/** Who writes, and how that is proven: data for the agent, never words of the sender. */
-function describeSender({ sender, received_via }: NormalizedMessage, { flags = [] }: Pick<AgentContext, 'flags'>) {
-  const { address, verified, auth_method } = sender
-  const value = JSON.stringify({ address, verified, auth_method, received_via, flags })
-  return [{ description: 'The sender of the last message, and how the gateway has proven them', value }]
+/** Lists the ids that the server gave its answers: those in the history, and that of the new answer. */
+function nameAnswers(
+  { speaking, snapshot: { id = speaking } }: RunProgress,
+  knownAnswers: NonNullable<KeptRun['answers']>,
+  context: Pick<AgentContext, 'history' | 'responseId'>,
+): readonly (readonly [ours: string, theirs: string])[] {
+  const past = new Set(context.history().turns.map(turn => turn.id))
+  const kept = Object.entries(knownAnswers).filter(([ours]) => past.has(ours))
+  return id === undefined || id.length > maxId ? kept : [...kept, [context.responseId, id]]
 }

@@ -13,13 +13,13 @@ function openServer(answer: (input: RunInput) => ModelReply): AgentMakers['answe
   }
 }
 
-/** Keeps a word in its state, as a server with a state of its own would. */
+/** Stores a word in the state of the run, as a server with a state would. */
 function remember({ messages, state }: RunInput): ModelReply {
   const [, word] = /remember (\w+)/.exec(messages.at(-1)?.content ?? '') ?? []
-  const known = (state as { readonly word?: string }).word
+  const storedWord = (state as { readonly word?: string }).word
   return word
     ? runOf({ type: 'STATE_SNAPSHOT', snapshot: { word } }, textEvent('kept'))
-    : runOf(textEvent(`It is: ${known ?? 'nothing'}`))
+    : runOf(textEvent(`It is: ${storedWord ?? 'nothing'}`))
 }
 
 agentContract('ag-ui', {

@@ -1,51 +1,72 @@
-import { createRequire } from 'node:module'
-import type { AgentChunk, Json } from '@postern/core'
-import { lazy, parseIfJson, parseJsonText, partialResponseSchema } from '@postern/core'
+// Reads the events of an AG-UI run: text, tool calls, state changes, interrupts and errors.
+import type { Json } from '@postern/message'
+import { describeFaults, maxAnswerBytes, parseIfJson, parseJsonText, partialResponseSchema } from '@postern/message'
+import type { AgentChunk, StepRecorder } from '@postern/pipeline'
 import { readAguiUsage } from '@postern/transcript'
 import { z } from 'zod'
-
-const require = createRequire(import.meta.url)
-const patches = lazy(() => require('rfc6902') as typeof import('rfc6902'))
+import type { WithheldText } from '../speech/model-text.ts'
+import { ModelText } from '../speech/model-text.ts'
+import { SpeechHabit } from '../speech/speech-habit.ts'
+import type { InterruptEvent, ServerInterrupt } from './interrupts/server-interrupts.ts'
+import { interruptSchema, joinInterrupts, readInterruptEvent } from './interrupts/server-interrupts.ts'
+import { RunState } from './run-state.ts'
 
 interface BegunCall {
   name: string
   args: string
+  /** The time of the event, ms since 1970 UTC. */
+  readonly at: number
 }
 
-/** What a run has said so far. */
+interface RunRecording {
+  readonly now: () => number
+  readonly recorder: StepRecorder | undefined
+}
+
+/** The progress of a run: its text, calls, state and interrupts so far. */
 export class RunProgress {
-  /** Characters of text. */
+  /** The length of the text so far, characters. */
   length = 0
-  /** The text message that the last words were of. */
+  /** The id of the message that the latest text belongs to. */
   speaking: string | undefined
-  /** Text messages that are nobody's answer. */
+  /** True if the next text belongs to another message. */
+  isNextMessage = false
+  /** Parses the text of that message. */
+  speech: ModelText | undefined
+  /** The text of the server that people do not see. */
+  readonly withheld: WithheldText[] = []
+  /** The length of `withheld`, characters. */
+  withheldLength = 0
+  readonly habit: SpeechHabit
+  /** The ids of text messages that are not part of the answer. */
   readonly foreign = new Set<string>()
   readonly calls = new Map<string, BegunCall>()
   callCount = 0
-  state: Json | undefined
-  /** Text of the last answer in a snapshot of the messages. */
-  snapshot = ''
-  /** What the server waits for, by its own word; undefined until the run ends. */
-  interrupts: readonly Interrupt[] | undefined
+  readonly state: RunState
+  /** The latest new state of the person that the server has sent. */
+  personState: Json | undefined
+  /** The last answer in a `MESSAGES_SNAPSHOT`. */
+  snapshot: { readonly id?: string | undefined; readonly text: string } = { text: '' }
+  /** The interrupts that events have reported. */
+  readonly told: InterruptEvent[] = []
+  /** The questions of the server; undefined until the run ends. */
+  interrupts: readonly ServerInterrupt[] | undefined
 
-  constructor(state: Json | undefined) {
-    this.state = state
+  /** Records calls of tools with their times. */
+  readonly recording: RunRecording
+
+  constructor(state: Json | undefined, habit: SpeechHabit, recording: RunRecording) {
+    this.state = new RunState(state)
+    this.habit = habit
+    this.recording = recording
   }
 }
 
-/** Characters of an answer at most. */
-const maxText = 200_000
-/** Calls that are kept of one answer, and characters of the arguments or the result of one. */
+/** The maximum length of an answer, characters. */
+const maxText = maxAnswerBytes
+/** The maximum number of recorded calls of one answer, and the maximum length of the arguments or the result of one call, characters. */
 const maxCalls = 500
 const maxCallText = 256 * 1024
-
-const interruptSchema = z.looseObject({
-  id: z.string(),
-  message: z.string().optional(),
-  reason: z.string().optional(),
-})
-
-type Interrupt = z.infer<typeof interruptSchema>
 
 const eventSchema = z.looseObject({
   type: z.string(),
@@ -56,8 +77,13 @@ const eventSchema = z.looseObject({
   toolCallName: z.string().nullish(),
   content: z.unknown().optional(),
   snapshot: z.json().nullish(),
-  messages: z.array(z.looseObject({ role: z.string(), content: z.unknown().optional() })).nullish(),
+  messages: z
+    .array(z.looseObject({ id: z.string().nullish(), role: z.string(), content: z.unknown().optional() }))
+    .nullish(),
   stepName: z.string().nullish(),
+  name: z.string().nullish(),
+  value: z.json().optional(),
+  rawEvent: z.unknown().optional(),
   outcome: z.looseObject({ type: z.string(), interrupts: z.array(interruptSchema).nullish() }).nullish(),
   usage: z.json().nullish(),
   code: z.string().nullish(),
@@ -65,11 +91,14 @@ const eventSchema = z.looseObject({
 
 type Event = z.infer<typeof eventSchema>
 
-/** Events that an answer is made of; all others are for those who watch. */
+/** The readers of the events that make up an answer, by event type. All other events are only for observers. */
 const readers: Readonly<Record<string, (event: Event, run: RunProgress) => readonly AgentChunk[]>> = {
   TEXT_MESSAGE_START: beginText,
   TEXT_MESSAGE_CONTENT: hearText,
   TEXT_MESSAGE_CHUNK: (event, run) => [...beginText(event, run), ...hearText(event, run)],
+  REASONING_MESSAGE_CONTENT: keepReasoning,
+  REASONING_MESSAGE_CHUNK: keepReasoning,
+  THINKING_TEXT_MESSAGE_CONTENT: keepReasoning,
   TOOL_CALL_START: beginCall,
   TOOL_CALL_ARGS: addArguments,
   TOOL_CALL_CHUNK: (event, run) => [...beginCall(event, run), ...addArguments(event, run)],
@@ -78,16 +107,16 @@ const readers: Readonly<Record<string, (event: Event, run: RunProgress) => reado
   STATE_DELTA: changeState,
   MESSAGES_SNAPSHOT: keepSnapshot,
   STEP_STARTED: showStage,
+  CUSTOM: hearCustom,
   RUN_FINISHED: endRun,
   RUN_ERROR: failRun,
 }
 
-/** What one event adds to the answer. @throws Error for what is no event, and for a run that failed */
+/** Reads one event of a run and returns what it adds to the answer. @throws Error if it is no event, or if it reports that the run failed */
 export function readEvent(data: string, run: RunProgress): readonly AgentChunk[] {
-  const parsed = eventSchema.safeParse(parseEvent(data))
-  if (!parsed.success) {
-    throw new Error(`Cannot read an AG-UI event: ${parsed.error.issues[0]?.path.join('.') || 'it'} is not valid`)
-  }
+  const event = parseEvent(data)
+  const parsed = eventSchema.safeParse(event)
+  if (!parsed.success) throw new Error(`Cannot read an AG-UI event: ${describeFaults(parsed.error, event)}`)
   const { type } = parsed.data
   return Object.hasOwn(readers, type) ? (readers[type]?.(parsed.data, run) ?? []) : []
 }
@@ -105,26 +134,66 @@ function beginText({ messageId, role }: Event, run: RunProgress): readonly Agent
   return []
 }
 
-/** Two messages of one run stand apart. */
+/** Adds text of a message. An empty line separates two messages of one run. */
 function hearText({ messageId, delta }: Event, run: RunProgress): readonly AgentChunk[] {
   const speaking = messageId ?? run.speaking
   if (typeof delta !== 'string' || delta === '' || (speaking && run.foreign.has(speaking))) return []
-  const isNext = run.length > 0 && speaking !== run.speaking
-  const words = isNext ? `\n\n${delta}` : delta
+  const before = speaking === run.speaking ? [] : endSpeech(run)
   run.speaking = speaking
-  run.length += words.length
+  run.speech ??= new ModelText({ habit: run.habit })
+  return [...before, ...passWords(run.speech.add(delta), run)]
+}
+
+/** Ends the message that the latest text belongs to. */
+export function endSpeech(run: RunProgress): readonly AgentChunk[] {
+  const { speech } = run
+  if (!speech) return []
+  const passed = passWords(speech.end(), run)
+  for (const part of speech.withheld) {
+    run.withheld.push(part)
+    run.withheldLength += part.text.length
+  }
+  run.speech = undefined
+  run.isNextMessage = true
+  return passed
+}
+
+/** Reads the answer of a server that does not stream text. */
+export function readSnapshot(run: RunProgress): readonly AgentChunk[] {
+  run.speech = new ModelText({ habit: new SpeechHabit('first') })
+  return [...passWords(run.speech.add(run.snapshot.text), run), ...endSpeech(run)]
+}
+
+function passWords(words: string, run: RunProgress): readonly AgentChunk[] {
+  if (words === '') return []
+  const isApart = run.length > 0 && run.isNextMessage
+  const passed = isApart ? `\n\n${words}` : words
+  run.isNextMessage = false
+  run.length += passed.length
   if (run.length > maxText) throw new Error(`The AG-UI server said more than ${maxText} characters`)
-  return [words]
+  return [passed]
+}
+
+/** Records text that the server marks as its reasoning. */
+function keepReasoning({ delta }: Event, run: RunProgress): readonly AgentChunk[] {
+  if (typeof delta !== 'string' || delta === '') return []
+  const last = run.withheld.at(-1)
+  if (run.withheldLength + delta.length > maxCallText) return []
+  run.withheldLength += delta.length
+  if (last?.kind === 'reasoning') run.withheld[run.withheld.length - 1] = { kind: 'reasoning', text: last.text + delta }
+  else run.withheld.push({ kind: 'reasoning', text: delta })
+  run.habit.learn(false)
+  return []
 }
 
 function beginCall({ toolCallId, toolCallName }: Event, run: RunProgress): readonly AgentChunk[] {
   if (!toolCallId || !toolCallName || run.calls.has(toolCallId) || run.calls.size >= maxCalls) return []
-  run.calls.set(toolCallId, { name: toolCallName, args: '' })
+  run.calls.set(toolCallId, { name: toolCallName, args: '', at: run.recording.now() })
   return []
 }
 
 function addArguments({ toolCallId, delta }: Event, run: RunProgress): readonly AgentChunk[] {
-  // A chunk without an id goes on with the last call.
+  // A chunk without an id continues the last call.
   const call = toolCallId ? run.calls.get(toolCallId) : [...run.calls.values()].at(-1)
   if (!call || typeof delta !== 'string') return []
   call.args += delta
@@ -136,6 +205,7 @@ function endCall({ toolCallId, content }: Event, run: RunProgress): readonly Age
   const call = toolCallId ? run.calls.get(toolCallId) : undefined
   if (!call || !toolCallId || run.callCount >= maxCalls) return []
   run.callCount += 1
+  run.recording.recorder?.begin({ kind: 'tool', name: call.name, id: toolCallId, at: call.at }).end()
   const result = typeof content === 'string' ? readJson(content.slice(0, maxCallText)) : content
   return [
     { trace: [{ kind: 'tool_call', id: toolCallId, name: call.name, args: readJson(call.args || '{}'), result }] },
@@ -148,36 +218,28 @@ function readJson(text: string): unknown {
 }
 
 function keepState({ snapshot }: Event, run: RunProgress): readonly AgentChunk[] {
-  run.state = snapshot ?? undefined
+  run.state.replace(snapshot ?? undefined)
   return []
 }
 
-/** No part of a pointer may lead to the prototype of all objects. */
-const pointerSchema = z
-  .string()
-  .refine(pointer => !pointer.split('/').some(name => ['__proto__', 'constructor', 'prototype'].includes(name)))
-const operationSchema = z.looseObject({ op: z.string(), path: pointerSchema, from: pointerSchema.optional() })
+/** Reads a custom event: an interrupt of LangGraph, or Postern's own `person_state`, which sets the new state of the person. */
+function hearCustom(event: Event, run: RunProgress): readonly AgentChunk[] {
+  if (event.name === 'person_state') run.personState = event.value
+  const interrupt = readInterruptEvent(event, run.told.length)
+  if (interrupt) run.told.push(interrupt)
+  return []
+}
 
-/** A JSON Patch (RFC 6902). @throws Error for one that does not fit the state */
+/** Applies a JSON Patch (RFC 6902) to the state. @throws Error if it does not fit the state or makes the state too large */
 function changeState({ delta }: Event, run: RunProgress): readonly AgentChunk[] {
-  const holder = { state: structuredClone(run.state ?? {}) }
-  const operations = z.array(operationSchema).safeParse(delta)
-  if (!operations.success) throw new Error('Cannot read an AG-UI event: a state delta is no JSON Patch')
-  const inside = operations.data.map(({ from, path, ...operation }) => ({
-    ...operation,
-    path: `/state${path}`,
-    ...(from !== undefined && { from: `/state${from}` }),
-  }))
-  const { applyPatch } = patches()
-  const fault = applyPatch(holder, inside as Parameters<typeof applyPatch>[1]).find(Boolean)
-  if (fault) throw new Error(`Cannot apply the state delta of the AG-UI server: ${fault.name}`)
-  run.state = holder.state
+  run.state.patch(delta)
   return []
 }
 
 function keepSnapshot({ messages }: Event, run: RunProgress): readonly AgentChunk[] {
   const last = messages?.at(-1)
-  run.snapshot = last?.role === 'assistant' && typeof last.content === 'string' ? last.content : ''
+  const isAnswer = last?.role === 'assistant' && typeof last.content === 'string'
+  run.snapshot = isAnswer ? { id: last.id ?? undefined, text: last.content as string } : { text: '' }
   return []
 }
 
@@ -188,11 +250,12 @@ function showStage({ stepName }: Event): readonly AgentChunk[] {
 
 function endRun({ outcome, usage }: Event, run: RunProgress): readonly AgentChunk[] {
   if (outcome?.type === 'cancelled') throw new Error('The AG-UI server canceled the run')
-  run.interrupts = outcome?.type === 'interrupt' ? (outcome.interrupts ?? []) : []
+  const listed = outcome?.type === 'interrupt' ? (outcome.interrupts ?? []) : []
+  run.interrupts = joinInterrupts(listed, run.told, run.calls)
   return readUsage(usage)
 }
 
-/** Its message may hold what is nobody's business. */
+/** Fails the run. The server's message goes only to the log, because it may contain private details. */
 function failRun({ code, message }: Event): readonly AgentChunk[] {
   throw new Error(`The AG-UI server failed${code ? ` (${code})` : ''}: ${String(message ?? 'no reason').slice(0, 500)}`)
 }

@@ -1,36 +1,11 @@
-import type { AgentContext, HistoricalMessage, Json, NormalizedMessage, PartialResponse } from '@postern/core'
-import { collectAnswer, Unavailable } from '@postern/core'
-import { describe, expect, onTestFinished, test } from 'vitest'
-import type { RunInput } from '../../test/agui-server.ts'
-import { eventsOf, finished, openAguiServer, runOf, textEvent } from '../../test/agui-server.ts'
-import { aliceSender, openTestAgent, testContext, testMessage } from '../../test/gateway.ts'
+import type { HistoricalMessage } from '@postern/message'
+import { Unavailable } from '@postern/message'
+import { describe, expect, test } from 'vitest'
+import { openAgui } from '../../test/agui-agent.ts'
+import { eventsOf, finished, runOf, textEvent } from '../../test/agui-server.ts'
+import { aliceSender, testMessage } from '../../test/gateway.ts'
 import { textOfAnswer } from '../../test/model-agent.ts'
 import type { ModelReply } from '../../test/model-server.ts'
-
-interface Asked {
-  readonly answer: PartialResponse | undefined
-  readonly chunks: readonly PartialResponse[]
-}
-
-async function openAgui(script: readonly ModelReply[] | ((input: RunInput, index: number) => ModelReply), config = {}) {
-  const server = await openAguiServer((input, index) =>
-    typeof script === 'function' ? script(input, index) : (script[index] ?? { status: 418 }),
-  )
-  onTestFinished(server.close)
-  const { agent } = await openTestAgent({ use: 'ag-ui', url: server.url, ...config })
-  let kept: Json | undefined
-  const state = { get: async () => kept, set: (value: Json) => (kept = value) } as unknown as AgentContext['state']
-  return {
-    server,
-    kept: () => kept,
-    async ask(message: string | NormalizedMessage = 'hello', more: Partial<AgentContext> = {}): Promise<Asked> {
-      const chunks: PartialResponse[] = []
-      const heard = typeof message === 'string' ? testMessage(message) : message
-      const answer = await agent.handle(heard, testContext({ state, ...more }))
-      return { answer: await collectAnswer(answer, chunk => void chunks.push(chunk)), chunks }
-    },
-  }
-}
 
 const answerTo = async (...events: readonly object[]) => (await (await openAgui([runOf(...events)])).ask()).answer
 
@@ -50,7 +25,9 @@ describe('a run', () => {
     })
     const history = [turn('user', 'one', 'u1'), turn('assistant', 'two', 'a1')]
     const message = testMessage('three', { sender: aliceSender })
-    await ask(message, { history: () => ({ turns: history }), flags: ['hidden_text'] })
+    const person = { id: 'p1', addresses: [{ via: 'a2a', address: '@alice@peer.test' }] }
+    const told = { flags: ['hidden_text'], person, isPublic: async () => true }
+    await ask(message, { history: () => ({ turns: history }), ...told })
     await ask(message, { history: () => ({ turns: history }) })
     const [first, second] = server.inputs()
     expect(server.requests[0]?.headers).toMatchObject({ authorization: 'Bearer token', accept: 'text/event-stream' })
@@ -64,13 +41,52 @@ describe('a run', () => {
       address: '@alice@peer.test',
       verified: true,
       auth_method: 'ap-http-signature',
+      identities: aliceSender.identities,
+      person,
+      recipient: message.recipient,
       received_via: 'a2a',
+      is_public: true,
       flags: ['hidden_text'],
     })
     const ids = [first?.threadId, first?.runId, ...(first?.messages ?? []).map(({ id }) => id)]
     for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$/)
     expect(new Set(ids).size).toBe(5)
     expect(second?.messages).toEqual(first?.messages)
+  })
+
+  test('gives a message one id in all runs, and an answer the id of the server', async () => {
+    const { ask, server } = await openAgui(() => runOf(textEvent('two', 'run-7')))
+    await ask(testMessage('one'))
+    const [asked] = server.inputs()[0]?.messages ?? []
+    const later = testMessage('three', { id: 'm3' })
+    const turns = [turn('user', 'one', testMessage('').id), turn('assistant', 'two', 'response-1')]
+    await ask(later, { history: () => ({ turns }), responseId: 'response-2' })
+    expect(server.inputs()[1]?.messages).toMatchObject([asked, { id: 'run-7', content: 'two' }, { content: 'three' }])
+    await ask(later, { history: () => ({ turns: turns.slice(1) }), responseId: 'response-3' })
+    expect(server.inputs()[2]?.messages).toMatchObject([{ id: 'run-7' }, { content: 'three' }])
+    await ask(later, { history: () => ({ turns: [turn('assistant', 'two', 'response-2')] }) })
+    expect(server.inputs()[3]?.messages[0]?.id).not.toBe('run-7')
+  })
+
+  test('gives a turn another id as soon as it has other words, because LangGraph would go back to it', async () => {
+    const { ask, server } = await openAgui(() => runOf(textEvent('hi')))
+    await ask(testMessage('one', { id: 'm1' }))
+    const joined = turn('user', 'one', 'm1')
+    const turns = [{ ...joined, parts: [...joined.parts, ...turn('user', 'two', 'm2').parts] }]
+    await ask(testMessage('three', { id: 'm3' }), { history: () => ({ turns }) })
+    const [first, second] = server.inputs().map(({ messages }) => messages[0]?.id)
+    expect(second).not.toBe(first)
+  })
+
+  test('gives messages that share an answer the id that they have in the history', async () => {
+    const { ask, server } = await openAgui(() => runOf(textEvent('hi')))
+    const merged = [{ id: 'm1', received_at: '2026-01-01T00:00:00.000Z', part_count: 1 }]
+    const parts = [...turn('user', 'one', '').parts, ...turn('user', '@bob@peer.test:', '').parts]
+    await ask(testMessage('', { id: 'm2', merged, parts }))
+    const quoted = { ...turn('user', 'one', 'm1'), parts: [parts[0], { ...parts[1], content: '> @bob@peer.test:' }] }
+    await ask(testMessage('three', { id: 'm3' }), { history: () => ({ turns: [quoted as HistoricalMessage] }) })
+    const [first, second] = server.inputs().map(({ messages }) => messages[0])
+    expect(second).toEqual(first)
   })
 
   test('has the new message alone where the server keeps the conversation', async () => {
@@ -80,25 +96,51 @@ describe('a run', () => {
     expect(run?.messages).toMatchObject([{ content: 'two' }])
     expect(JSON.parse(run?.context[0]?.value ?? '')).toMatchObject({ verified: false, auth_method: 'none' })
   })
+
+  test('has a thread of the server for each thread_id, by whatever channel it comes and however the wire names it', async () => {
+    const { ask, server } = await openAgui(() => runOf(textEvent('hi')), { keeps_history: true })
+    const source = 'https://peer.test/contexts/1'
+    const own = { thread_id: '0b22717b-b192-44b6-a9a7-114ad5fbaac9', thread_source: source }
+    const told = [own, { ...own, received_via: 'web' }, { ...own, thread_id: '53a93a1e-8f47-4a5f-b6a7-0c4e8a1d2f60' }]
+    for (const members of told) await ask(testMessage('hi', members))
+    const [first, elsewhere, stranger] = server.inputs().map(({ threadId }) => threadId)
+    expect(elsewhere).toBe(first)
+    expect(stranger).not.toBe(first)
+  })
+
+  test('goes on in the thread that the server has for a conversation of an earlier release', async () => {
+    const { ask, server } = await openAgui(() => runOf(textEvent('hi')), { keeps_history: true })
+    const source = 'https://peer.test/contexts/1'
+    await ask(testMessage('hi', { thread_id: source, thread_source: source }))
+    expect(server.inputs()[0]?.threadId).toBe('f3b51b75-348e-8322-89c7-b4b5941599c9')
+  })
 })
 
 describe('an AG-UI agent', () => {
   test('streams its words, those of two messages apart, and only its own', async () => {
-    const { ask } = await openAgui([
-      runOf(
-        { type: 'TEXT_MESSAGE_START', messageId: 'a1', role: 'assistant' },
-        textEvent('Good '),
-        textEvent('day.'),
-        { type: 'TEXT_MESSAGE_END', messageId: 'a1' },
-        { type: 'TEXT_MESSAGE_START', messageId: 'u1', role: 'user' },
-        textEvent('not mine', 'u1'),
-        { type: 'TEXT_MESSAGE_CHUNK', messageId: 'a2', role: 'assistant', delta: 'And?' },
-        { type: 'REASONING_MESSAGE_CONTENT', messageId: 'r', delta: 'hidden' },
-      ),
-    ])
+    const { ask } = await openAgui(
+      [
+        runOf(
+          { type: 'TEXT_MESSAGE_START', messageId: 'a1', role: 'assistant' },
+          textEvent('Good '),
+          textEvent('day.'),
+          { type: 'TEXT_MESSAGE_END', messageId: 'a1' },
+          { type: 'TEXT_MESSAGE_START', messageId: 'u1', role: 'user' },
+          textEvent('not mine', 'u1'),
+          { type: 'TEXT_MESSAGE_CHUNK', messageId: 'a2', role: 'assistant', delta: 'And?' },
+          { type: 'REASONING_MESSAGE_CONTENT', messageId: 'r', delta: 'hidden' },
+        ),
+      ],
+      { thoughts: 'none' },
+    )
     const { answer, chunks } = await ask()
     expect(textOfAnswer(answer)).toBe('Good day.\n\nAnd?')
     expect(chunks.map(textOfAnswer).filter(Boolean)).toHaveLength(3)
+  })
+
+  test('gives an empty answer where its message has blanks alone, and none where it says nothing', async () => {
+    expect(await answerTo(textEvent(' \n'))).toMatchObject({ parts: [{ kind: 'text', content: '' }] })
+    expect(await answerTo()).toBeUndefined()
   })
 
   test('skips events of no type that it knows, whatever their names', async () => {
@@ -134,8 +176,8 @@ describe('an AG-UI agent', () => {
       ),
       runOf(textEvent('again')),
     ])
-    expect((await ask()).answer).toMatchObject({ chat_state: { cart: ['cake', 'tea'] } })
-    expect(kept()).toEqual({ state: { cart: ['cake', 'tea'] } })
+    await ask()
+    expect(kept()).toMatchObject({ state: { cart: ['cake', 'tea'] } })
     await ask()
     expect(server.inputs()[1]?.state).toEqual({ cart: ['cake', 'tea'] })
   })
@@ -153,7 +195,7 @@ describe('an AG-UI agent', () => {
     const [, second] = server.inputs()
     expect(second?.resume).toEqual([{ interruptId: 'i1', status: 'resolved', payload: 'yes' }])
     expect(second?.messages).toEqual([])
-    expect(kept()).toEqual({})
+    expect(kept()).not.toHaveProperty('interrupts')
   })
 
   test('tells what a run has cost', async () => {
@@ -185,9 +227,9 @@ describe('an AG-UI agent fails', () => {
     ['a run that failed', eventsOf({ type: 'RUN_ERROR', message: 'no key', code: 'auth' }), /failed \(auth\): no key/],
     ['a run that was canceled', eventsOf(finished({ outcome: { type: 'cancelled' } })), /canceled the run/],
     ['no event stream', { body: { hello: 'world' } }, /no event stream/],
-    ['another status', { status: 404, body: {} }, /answered 404; check "url"/],
+    ['another status', { status: 404, body: {} }, /answered 404 at http:\/\/127\.0\.0\.1:\d+\/v1\/run; check "url"/],
     ['no JSON', { pieces: ['data: hunter2\n\n'] }, /not valid JSON/],
-    ['no event', { pieces: ['data: {"kind":1}\n\n'] }, /type is not valid/],
+    ['no event', { pieces: ['data: {"kind":1}\n\n'] }, /Cannot read an AG-UI event: "type" is missing/],
     [
       'a delta that does not fit',
       runOf({ type: 'STATE_DELTA', delta: [{ op: 'remove', path: '/no' }] }),
@@ -195,11 +237,23 @@ describe('an AG-UI agent fails', () => {
     ],
     ['a delta that is none', runOf({ type: 'STATE_DELTA', delta: 'x' }), /no JSON Patch/],
     [
+      'a delta whose copies double the state',
+      runOf({
+        type: 'STATE_DELTA',
+        delta: Array.from({ length: 26 }, (_, index) => ({ op: 'copy', from: '', path: `/${index}` })),
+      }),
+      /The state of the AG-UI server has more than 2097152 bytes/,
+    ],
+    [
       'a delta of the prototype',
       runOf({ type: 'STATE_DELTA', delta: [{ op: 'add', path: '/__proto__/polluted', value: 1 }] }),
       /no JSON Patch/,
     ],
-    ['more text than an answer has', runOf(textEvent('x'.repeat(200_001))), /more than 200000 characters/],
+    [
+      'more text than an answer has',
+      runOf(...Array(5).fill(textEvent('x'.repeat(1_000_000)))),
+      /more than 4194304 characters/,
+    ],
   ])('by %s', async (_what, reply, message) => {
     const failed = failing(reply)
     await expect(failed).rejects.toThrow(message)
@@ -213,6 +267,13 @@ describe('an AG-UI agent fails', () => {
     ['a connection that breaks', { ...eventsOf(textEvent('half')), breaks: true }],
   ])('for a while, and gets the question again, by %s', async (_what, reply) => {
     await expect(failing(reply)).rejects.toBeInstanceOf(Unavailable)
+  })
+
+  test('and lets go of the refusal that it leaves unread', async () => {
+    // The silence alone would end the turn only after minutes.
+    const { ask, server } = await openAgui([{ status: 418, pieces: ['a'], hangs: true }], { deadline: '5m' })
+    await expect(ask()).rejects.toThrow('answered 418')
+    await server.left
   })
 
   test('keeps nothing of a run that failed', async () => {

@@ -1,5 +1,7 @@
-import { parseDuration } from '@postern/core'
+// Registers `"use": "ag-ui"`: any AG-UI server as the agent.
+import { parseDuration } from '@postern/message'
 import { defineAgentKind } from '../kind/agent-kind.ts'
+import { SpeechHabit } from '../speech/speech-habit.ts'
 import { aguiAgentSchema } from './config.ts'
 
 /** Any AG-UI server as the agent: LangGraph, CrewAI, Mastra, Pydantic AI and others (docs.ag-ui.com). */
@@ -7,14 +9,15 @@ export const aguiKind = defineAgentKind({
   usage: '"ag-ui" (with url)',
   uses: /^ag-ui$/,
   schema: aguiAgentSchema,
-  async open(config, { name, platform }) {
+  async open(config, { name, system }) {
     const server = {
       agent: name,
       config,
-      // A server that is silent before the turn's own deadline is Unavailable, so the turn is tried again.
+      habit: new SpeechHabit(config.thoughts),
+      // A server that stays silent until just before the deadline of the turn is Unavailable, so the turn is retried.
       timeoutMs: Math.floor(parseDuration(config.deadline) * 0.9),
-      openStream: platform.fetchFor(new URL(config.url).origin).openStream,
-      now: () => platform.now(),
+      openStream: system.fetchFor(new URL(config.url).origin).openStream,
+      now: () => system.now(),
     }
     const { createAguiAgent } = await import('./agent.ts')
     return { agent: createAguiAgent(server) }

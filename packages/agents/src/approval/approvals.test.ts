@@ -1,7 +1,7 @@
-import type { PartialResponse, PolicyResolution } from '@postern/core'
+import type { PartialResponse, PolicyResolution } from '@postern/message'
 import { createMemoryRecords } from '@postern/transcript'
 import { describe, expect, test } from 'vitest'
-import { testContext, testMessage, testPlatform } from '../../test/gateway.ts'
+import { testContext, testMessage, testSystem } from '../../test/gateway.ts'
 import { openApprovals } from './approvals.ts'
 
 const start = Date.UTC(2026, 0, 1)
@@ -9,7 +9,7 @@ const onlyOnce = { approve: 'sender', remember: 'none', remember_days: 1 } as co
 
 function openTest({ name = 'shop', records = createMemoryRecords() } = {}) {
   let time = start
-  const approvals = openApprovals({ name, records, platform: { ...testPlatform, now: () => time } })
+  const approvals = openApprovals({ name, records, system: { ...testSystem, now: () => time } })
   const call = { id: 'c1', name: 'refund', args: { order: '17' } }
   return {
     records,
@@ -17,8 +17,8 @@ function openTest({ name = 'shop', records = createMemoryRecords() } = {}) {
     wait: (hours: number) => {
       time += hours * 3_600_000
     },
-    ask: (more: object = {}) =>
-      approvals.ask({ ...call, ...more }, { ...testContext(), message: testMessage('Refund') }),
+    ask: (overrides: object = {}) =>
+      approvals.ask({ ...call, ...overrides }, { ...testContext(), message: testMessage('Refund') }),
   }
 }
 
@@ -55,8 +55,8 @@ describe('openApprovals()', () => {
       'May I run "refund" with {"to":"\\u202e71"}?',
     )
     expect(policyOf(await ask({ preview: 'Pay \u202e71 back?' })).message).toBe('Pay \ufffd71 back?')
-    for (const more of [{ preview: 'x'.repeat(1_501) }, { args: { to: 'x'.repeat(1_501) } }]) {
-      expect(policyOf(await ask(more)).message).toContain('xx … (not shown whole)')
+    for (const overrides of [{ preview: 'x'.repeat(1_501) }, { args: { to: 'x'.repeat(1_501) } }]) {
+      expect(policyOf(await ask(overrides)).message).toContain('xx … (not shown whole)')
     }
   })
 
@@ -81,7 +81,7 @@ describe('openApprovals()', () => {
     const message = decideOn(await ask(), 'granted')
     const decided = await approvals.findDecided(message)
     if (!decided) throw new Error('it decides on nothing')
-    // The process dies in it.
+    // The process dies during this run.
     void approvals.settle(decided, () => new Promise(() => {}))
     await new Promise(resolve => setImmediate(resolve))
     const again = await approvals.findDecided(message)
@@ -112,6 +112,15 @@ describe('openApprovals()', () => {
     const policy = policyOf(await ask({ rule: { ...onlyOnce, expires_after_hours: 2 } }))
     expect((await approvals.describe(policy))?.outcome).toEqual({ error: { message: 'It still waits to be allowed.' } })
     wait(3)
+    expect((await approvals.describe(policy))?.outcome).toEqual({ error: { message: 'Nobody allowed it in time.' } })
+  })
+
+  test('tells that the time of a call is over where only its requirement has an end', async () => {
+    const { ask, approvals, wait } = openTest()
+    const policy = { ...policyOf(await ask()), expires_at: new Date(start + 2 * 3_600_000).toISOString() }
+    wait(1)
+    expect((await approvals.describe(policy))?.outcome).toEqual({ error: { message: 'It still waits to be allowed.' } })
+    wait(1)
     expect((await approvals.describe(policy))?.outcome).toEqual({ error: { message: 'Nobody allowed it in time.' } })
   })
 

@@ -1,7 +1,10 @@
-import type { Json, Platform } from '@postern/core'
-import { describeApproval, isoTime, readApproval, refusedCall, refusedForGood, timeoutMethod } from '@postern/core'
+// Stores tool calls that wait for approval, asks for the decision, and runs each approved call at most once.
+import type { Json, System } from '@postern/message'
+import { describeApproval, isoTime, readApproval, refusedCall, refusedForGood } from '@postern/message'
+import { timeoutMethod } from '@postern/pipeline'
 import type { PendingAction, PendingActions, RecordStore } from '@postern/transcript'
 import { createPendingActions } from '@postern/transcript'
+import type { ToolRule } from '../config/approval.ts'
 import type { ToolOutcome } from '../tools/tools.ts'
 import type { Approvals, CallRule } from './port.ts'
 import { describeCall } from './port.ts'
@@ -11,15 +14,14 @@ interface ApprovalDeps {
   /** The agent's name. */
   readonly name: string
   readonly records: RecordStore
-  readonly platform: Pick<Platform, 'now' | 'randomBytes'>
+  readonly system: Pick<System, 'now' | 'randomBytes'>
 }
 
 /** The text for the person in the conversation while an operator decides. */
-const waitsForOperator = 'A person has to allow this first. The answer follows as soon as that is decided.'
 
 /** The longest time for any decision, seconds. */
 const longestWait = 30 * 24 * 3_600
-/** How long the result of a call is kept after nobody can decide on it any more. */
+/** The time for which the result of a call is stored after nobody can decide on the call any more, ms. */
 const keptMs = 30 * 24 * 3_600_000
 
 const onlyOnce: CallRule = { approve: 'sender', remember: 'none', remember_days: 1 }
@@ -31,7 +33,7 @@ interface OpenApprovals extends ApprovalDeps {
 }
 
 export function openApprovals(deps: ApprovalDeps): Approvals {
-  const actions = createPendingActions(deps.records, deps.platform)
+  const actions = createPendingActions(deps.records, deps.system)
   const open: OpenApprovals = { ...deps, actions, owner: `agent:${deps.name}` }
   return {
     findRemembered: createRememberedCalls({ ...deps, actions, keptMs }),
@@ -43,9 +45,9 @@ export function openApprovals(deps: ApprovalDeps): Approvals {
 }
 
 async function askForApproval(
-  { id, name: kind, args, preview, agent, schema, rule = onlyOnce }: Parameters<Approvals['ask']>[0],
+  { id, name: kind, args, preview, agent, schema, rules, rule = onlyOnce }: Parameters<Approvals['ask']>[0],
   context: Parameters<Approvals['ask']>[1],
-  { actions, owner, platform }: OpenApprovals,
+  { actions, owner, system }: OpenApprovals,
 ): ReturnType<Approvals['ask']> {
   const { requireConsent, messageNumber } = context
   const apply_input = { args: args as Json }
@@ -53,13 +55,17 @@ async function askForApproval(
   const { approve: approver, notify, expires_after_hours: hours } = rule
   const isForOperator = approver === 'operator'
   const lasts = hours === undefined ? undefined : Math.max(60, Math.round(hours * 3_600))
-  const until = lasts === undefined ? {} : { expires_at: isoTime(platform.now() + lasts * 1_000) }
+  const until = lasts === undefined ? {} : { expires_at: isoTime(system.now() + lasts * 1_000) }
   const metadata = {
     tool_call_id: id,
-    ...(isForOperator && { approver, ...(schema && { schema: schema as Json }) }),
+    ...(isForOperator && {
+      approver,
+      ...(schema && { schema: schema as Json }),
+      ...(rules && { rules: rules.map(writeRule) }),
+    }),
   }
   const wanted = { kind, summary, preview: shownArgs, apply_input, metadata, ...until }
-  const keptUntil = platform.now() + (lasts ?? longestWait) * 1_000 + keptMs
+  const keptUntil = system.now() + (lasts ?? longestWait) * 1_000 + keptMs
   const action = await actions.create(owner, wanted, { message: messageNumber, until: keptUntil })
   const shown = {
     action_id: action.action_id,
@@ -71,8 +77,7 @@ async function askForApproval(
     ...(agent !== undefined && { agent }),
     ...offerRemembering(rule, context),
   }
-  const message = isForOperator ? waitsForOperator : summary
-  const words = { message, title: `Allow ${kind}?`, action_label: 'Allow it' }
+  const words = { message: summary, title: `Allow ${kind}?`, action_label: 'Allow it' }
   const asked = isForOperator ? { approver, ...(notify !== undefined && { notify }) } : {}
   return requireConsent({
     ...words,
@@ -80,6 +85,11 @@ async function askForApproval(
     ...describeApproval(shown),
     ...(lasts !== undefined && { expires_in: lasts }),
   })
+}
+
+/** Returns the members of a rule that apply to changed arguments. */
+function writeRule({ when, policy, approve }: ToolRule): Json {
+  return { ...(when && { when: when as Json }), policy, approve }
 }
 
 async function findDecided(
@@ -120,12 +130,12 @@ async function settleCall(
 
 async function describeState(
   policy: Parameters<Approvals['describe']>[0],
-  { actions, owner, platform }: OpenApprovals,
+  { actions, owner, system }: OpenApprovals,
 ): ReturnType<Approvals['describe']> {
   const shown = readApproval(policy)
   const action = shown && (await actions.get(owner, shown.action_id))
   if (!action) return undefined
-  const isOver = Date.parse(String(policy.expires_at)) <= platform.now()
+  const isOver = Date.parse(String(policy.expires_at)) <= system.now()
   return {
     action,
     outcome: readEnd(action.status === 'pending' && isOver ? { ...action, status: 'expired' } : action),

@@ -1,35 +1,48 @@
-import type { Json, ToolCallPart } from '@postern/core'
+// Ends a tool call after the decision on it, and writes the call and its result for the model.
+import type { Json, ToolCallPart } from '@postern/message'
 import type { ChatMessage } from '../prompt/messages.ts'
 import { runTool } from '../rounds/run-call.ts'
-import type { Tool, Toolbox, ToolContext, ToolOutcome } from '../tools/tools.ts'
-import { formatToolResult } from '../tools/tools.ts'
+import { findWordFault } from '../tools/tool-rules.ts'
+import { recordToolRun } from '../tools/tool-run.ts'
+import type { Tool, Toolbox, ToolOutcome, ToolTurnContext } from '../tools/tools.ts'
+import { formatToolResult, withoutFiles } from '../tools/tools.ts'
 import type { Approvals, DecidedCall, WaitingCall } from './port.ts'
 
 interface DecidedDeps {
   readonly tools: Toolbox['tools']
   readonly approvals: Approvals
-  readonly context: ToolContext
+  readonly context: ToolTurnContext
+  /** Derives the context of the tool from that of the turn. */
+  enter?(context: ToolTurnContext): ToolTurnContext
 }
 
-/** Runs an approved call and returns its end. A tool that is gone or forbidden by now does not run. */
+/**
+ * Runs an approved call and returns its end. A call whose tool is removed or forbidden in the meantime, or that somebody else must now allow, does
+ * not run.
+ */
 export async function endDecidedCall(
   decided: DecidedCall,
-  { tools, approvals, context }: DecidedDeps,
+  { tools, approvals, context, enter = given => given }: DecidedDeps,
 ): Promise<{ readonly part: ToolCallPart; readonly outcome: ToolOutcome }> {
-  const { action, shown, requirement, edited } = decided
+  const { action, shown, requirement, edited, isOfOperator } = decided
   const tool = tools.get(action.kind)
-  const outcome = await approvals.settle(decided, async args => {
-    if (!tool) return { error: { message: 'There is no such tool.' } }
-    const fault = tool.findFault(args)
-    return fault === undefined ? runTool(tool, args, context) : { error: { message: fault } }
-  })
+  const outcome = await recordToolRun({ id: shown.tool_call_id, name: action.kind }, context, within =>
+    approvals.settle(decided, async args => {
+      if (!tool) return { error: { message: 'There is no such tool.' } }
+      const fault = tool.findFault(args) ?? findWordFault(tool.findRule(args), isOfOperator ? 'operator' : 'sender')
+      return fault === undefined ? runTool(tool, args, enter(within)) : { error: { message: fault } }
+    }),
+  )
   context.signal.throwIfAborted()
   const args = edited ?? action.apply_input.args
   const call = { kind: 'tool_call', id: shown.tool_call_id, name: action.kind, args, continues: requirement } as const
-  return { part: { ...call, ...(shown.agent !== undefined && { agent: shown.agent }), ...outcome }, outcome }
+  return {
+    part: { ...call, ...(shown.agent !== undefined && { agent: shown.agent }), ...withoutFiles(outcome) },
+    outcome,
+  }
 }
 
-/** A call and its end for a model. */
+/** Describes a call and its end for a model. */
 export function describeCallEnd(
   { id, name, args }: { readonly id: string; readonly name: string; readonly args?: unknown },
   outcome: ToolOutcome,
@@ -41,17 +54,17 @@ export function describeCallEnd(
   ]
 }
 
-/** The end of a call that was decided before it was made; undefined: somebody must decide. */
+/** Finds the end of a call that was decided before it was made; undefined means that somebody must decide. */
 export async function findDecidedEnd(
   tool: Tool,
   call: WaitingCall,
-  { approvals, context }: { readonly approvals: Approvals; readonly context: ToolContext },
-): Promise<(() => Promise<ToolOutcome>) | undefined> {
+  { approvals, context }: { readonly approvals: Approvals; readonly context: ToolTurnContext },
+): Promise<((context: ToolTurnContext) => Promise<ToolOutcome>) | undefined> {
   const ruled = await approvals.findRemembered(call, context)
   if (!ruled) return undefined
-  return async () => {
-    const outcome = await approvals.settle(ruled, args => runTool(tool, args, context))
-    context.signal.throwIfAborted()
+  return async within => {
+    const outcome = await approvals.settle(ruled, args => runTool(tool, args, within))
+    within.signal.throwIfAborted()
     return outcome
   }
 }

@@ -1,17 +1,13 @@
-import type {
-  ApprovalAction,
-  ApprovalCall,
-  Json,
-  NormalizedMessage,
-  PartialResponse,
-  Policy,
-  RequirementRecord,
-} from '@postern/core'
-import { isJsonObject, readApproval, withoutTurning, writeVisibleJson } from '@postern/core'
+// Declares the approval of tool calls, and describes a waiting call to the person who decides.
+import type { ApprovalAction, Json, NormalizedMessage, PartialResponse, Policy } from '@postern/message'
+import { isJsonObject, readApproval, withoutTurning, writeVisibleJson } from '@postern/message'
+import type { ApprovalCall, RequirementRecord } from '@postern/pipeline'
 import type { PendingAction, RecordStore } from '@postern/transcript'
 import { pendingActionSchema } from '@postern/transcript'
 import type { ToolRule } from '../config/approval.ts'
-import type { Tool, ToolContext, ToolOutcome } from '../tools/tools.ts'
+import { toolRuleSchema } from '../config/approval.ts'
+import { findStoredRule, findWordFault } from '../tools/tool-rules.ts'
+import type { FoundRule, Tool, ToolContext, ToolOutcome, ToolTurnContext } from '../tools/tools.ts'
 import { createArgumentCheck, toToolResult } from '../tools/tools.ts'
 
 /** A call that needs approval. */
@@ -19,66 +15,71 @@ export interface WaitingCall {
   readonly id: string
   readonly name: string
   readonly args?: unknown
-  /** The tool's description of the call, for whoever decides. */
+  /** The tool's description of the call, for the person who decides. */
   readonly preview?: unknown
-  /** The agent that makes it, if several share the address. */
+  /** The agent that makes the call; absent unless several agents share the address. */
   readonly agent?: string | undefined
-  /** The schema of `args`. An operator may change them within it. */
+  /** The schema of `args`. An operator may change the arguments as long as they match it. */
   readonly schema?: { readonly [keyword: string]: unknown } | undefined
+  /** All rules of the tool. They also apply to changed arguments. */
+  readonly rules?: readonly ToolRule[] | undefined
   readonly rule?: CallRule | undefined
 }
 
-export type CallRule = Pick<ToolRule, 'approve' | 'remember' | 'remember_days'> &
-  Partial<Pick<ToolRule, 'notify' | 'expires_after_hours'>>
+export type CallRule = Pick<FoundRule, 'approve' | 'remember' | 'remember_days'> &
+  Partial<Pick<FoundRule, 'notify' | 'expires_after_hours' | 'calls'>>
 
 /** The decision on a call. */
 interface RuledCall {
   readonly action: PendingAction
   readonly isGranted: boolean
   readonly resolver: string
-  /** The changed arguments. */
+  /** The changed arguments; absent if they are unchanged. */
   readonly edited?: Json | undefined
 }
 
 /** A call that a message decides. */
 export interface DecidedCall extends RuledCall {
   readonly shown: ApprovalAction
-  /** Public id of the requirement. */
+  /** The public id of the requirement. */
   readonly requirement: string
-  /** The operator decided, not the person in the conversation. */
+  /** True if an operator decided, false if the person in the conversation did. */
   readonly isOfOperator: boolean
 }
 
-/** A call as it stands. */
+/** A call and its present outcome. */
 interface AskedCall {
   readonly action: PendingAction
   readonly outcome: ToolOutcome
 }
 
-/** Calls of one agent's tools that wait for approval. They are stored before anybody is asked. */
+/** The calls of one agent's tools that wait for approval. Each is stored before anybody is asked. */
 export interface Approvals {
-  /** The answer that asks for approval. It ends the turn. */
-  ask(call: WaitingCall, context: CallPlace & Pick<ToolContext, 'requireConsent'>): Promise<PartialResponse>
-  /** An earlier decision of this person for such calls; undefined: somebody must decide. */
-  findRemembered(call: WaitingCall, context: CallPlace): Promise<RuledCall | undefined>
-  /** The call that a message decides; undefined for other messages. */
+  /** Returns the answer that asks for approval and ends the turn. */
+  ask(call: WaitingCall, context: CallContext & Pick<ToolContext, 'requireConsent'>): Promise<PartialResponse>
+  /** Finds an earlier decision of this person that covers the call; undefined if somebody must decide. */
+  findRemembered(call: WaitingCall, context: CallContext): Promise<RuledCall | undefined>
+  /** Finds the call that a message decides; undefined if the message decides none. */
   findDecided(message: Pick<NormalizedMessage, 'policy_resolution'>): Promise<DecidedCall | undefined>
   /**
-   * The result of a decided call. `run` is called only for a granted call, and at most once however often the turn is tried, because its
-   * beginning is stored before. A turn that dies during the run does not repeat it.
+   * Returns the result of a decided call. It calls `run` only for a granted call, and at most once even if the turn is retried, because the start
+   * is stored first. If a turn dies during the run, the call is not repeated.
    */
   settle(ruled: RuledCall, run: (args: Json) => Promise<ToolOutcome>): Promise<ToolOutcome>
-  /** The state of a call for a model that continues without a decision. */
+  /** Describes the state of a call for a model that continues without a decision. */
   describe(policy: Policy): Promise<AskedCall | undefined>
 }
 
-/** Where a call is made, and for whom. */
-export type CallPlace = Pick<ToolContext, 'message' | 'flags' | 'thread' | 'messageNumber' | 'correlationId' | 'signal'>
+/** The turn in which a call is made, and the person for whom it is made. */
+export type CallContext = Pick<
+  ToolContext,
+  'message' | 'flags' | 'thread' | 'messageNumber' | 'correlationId' | 'signal'
+>
 
-/** Characters of arguments that are shown in full. */
+/** The maximum length of the arguments that are shown, characters. */
 const maxShown = 1_500
 
-/** The question for whoever decides: the tool's own text, or its name and all arguments. */
+/** Describes a call to the person who decides: by the tool's own preview, or by its name and all arguments. */
 export function describeCall(
   name: string,
   args: unknown,
@@ -91,31 +92,31 @@ export function describeCall(
   return { summary: `May I run "${name}" with ${clipShown(writeVisibleJson(shownArgs))}?`, shownArgs }
 }
 
-/** Says that more arguments follow. */
+/** Shortens a text to the maximum and notes that it is shortened. */
 function clipShown(text: string): string {
   return text.length > maxShown ? `${text.slice(0, maxShown).toWellFormed()} … (not shown whole)` : text
 }
 
-/** The tool's description of a call; undefined when it has none or fails. */
-export async function readPreview(tool: Tool, args: unknown, context: ToolContext): Promise<unknown> {
+/** Reads the tool's preview of a call; undefined if the tool has none or it fails. */
+export async function readPreview(tool: Tool, args: unknown, context: ToolTurnContext): Promise<unknown> {
   try {
     const preview = await tool.preview?.(args, context)
     return preview === undefined ? undefined : toToolResult(preview)
   } catch (error) {
-    context.log.warn({ tool: tool.name, err: error }, 'a tool could not say what it would do')
+    context.log.warn({ tool: tool.name, err: error }, 'a tool could not describe its call')
     return undefined
   }
 }
 
-/** The complete call of a requirement, from the record store, for whoever decides. */
+/** Creates a function that finds the complete call of a requirement in the record store, for the person who decides. */
 export function createCallFinder(
   records: Pick<RecordStore, 'get'>,
 ): (requirement: Pick<RequirementRecord, 'agent' | 'policy'>) => Promise<ApprovalCall | undefined> {
   return async ({ agent, policy }) => {
     const shown = readApproval(policy)
     if (!shown) return undefined
-    const place = { kind: 'pending-action', owner: `agent:${agent}`, key: shown.action_id }
-    const action = pendingActionSchema.safeParse((await records.get(place))?.value).data
+    const recordKey = { kind: 'pending-action', owner: `agent:${agent}`, key: shown.action_id }
+    const action = pendingActionSchema.safeParse((await records.get(recordKey))?.value).data
     if (!action) return undefined
     const schema = readSchema(action)
     return {
@@ -126,9 +127,22 @@ export function createCallFinder(
       args: action.apply_input.args ?? {},
       ...(schema && { schema }),
       // The agent checks again before the run, by the tool's schema at that time.
-      findFault: args => (schema ? createArgumentCheck(schema)(args) : 'they cannot be changed'),
+      findFault: args => (schema ? findChangeFault(args, schema, action) : 'they cannot be changed'),
     }
   }
+}
+
+/**
+ * Finds the reason why changed arguments must not run. The rules apply to the new arguments, too, so that an operator allows only what an
+ * operator may allow.
+ */
+function findChangeFault(
+  args: unknown,
+  schema: NonNullable<ApprovalCall['schema']>,
+  { metadata: { rules } }: PendingAction,
+): string | undefined {
+  const stored = toolRuleSchema.array().parse(rules ?? [])
+  return createArgumentCheck(schema)(args) ?? findWordFault(findStoredRule(stored, args), 'operator')
 }
 
 function readSchema({ metadata: { schema } }: PendingAction): ApprovalCall['schema'] {

@@ -1,8 +1,9 @@
-import type { NormalizedMessage } from '@postern/core'
-import { isoTime, rememberedPlace, subjectOf } from '@postern/core'
+import type { NormalizedMessage } from '@postern/message'
+import { isoTime, subjectOf } from '@postern/message'
+import { rememberedRecordKey } from '@postern/pipeline'
 import { createMemoryRecords } from '@postern/transcript'
 import { describe, expect, test } from 'vitest'
-import { aliceSender, testContext, testMessage, testPlatform } from '../../test/gateway.ts'
+import { aliceSender, testContext, testMessage, testSystem } from '../../test/gateway.ts'
 import { openApprovals } from './approvals.ts'
 import type { CallRule } from './port.ts'
 
@@ -20,12 +21,12 @@ interface Kept {
 async function openTest({ policy = 'direct', thread, approver = 'sender' }: Kept = {}) {
   let time = start
   const records = createMemoryRecords()
-  const platform = { ...testPlatform, now: () => time }
-  const approvals = openApprovals({ name: 'shop', records, platform })
+  const system = { ...testSystem, now: () => time }
+  const approvals = openApprovals({ name: 'shop', records, system })
   const scope = thread === undefined ? 'always' : 'conversation'
-  const place = rememberedPlace({ agent: 'shop', tool: 'refund', approver, subject, thread })
+  const recordKey = rememberedRecordKey({ agent: 'shop', tool: 'refund', approver, subject, thread })
   const about = {
-    id: place.key,
+    id: recordKey.key,
     requirement: 'd1',
     tool: 'refund',
     approver,
@@ -35,17 +36,17 @@ async function openTest({ policy = 'direct', thread, approver = 'sender' }: Kept
     subject,
   }
   const times = { given_at: isoTime(start), expires_at: isoTime(start + 30 * 86_400_000) }
-  await records.put(place, { ...about, ...times, address: '@alice@peer.test', resolver: 'link' })
+  await records.put(recordKey, { ...about, ...times, address: '@alice@peer.test', resolver: 'link' })
   const runs: unknown[] = []
   const run = async (args: unknown) => {
     runs.push(args)
     return { result: { done: args } }
   }
-  /** A try of a turn: its calls, one after the other. */
+  /** Runs an attempt at a turn, which makes its calls one after the other. */
   function tryTurn({ message = byAlice, number = 1, thread: at = 7, flags = [] as readonly string[] } = {}) {
     const context = { ...testContext({ messageNumber: number, thread: at, flags }), message }
-    const find = (args: unknown, more: Partial<CallRule> = {}) =>
-      approvals.findRemembered({ id: 'c', name: 'refund', args, rule: { ...rule, ...more } }, context)
+    const find = (args: unknown, overrides: Partial<CallRule> = {}) =>
+      approvals.findRemembered({ id: 'c', name: 'refund', args, rule: { ...rule, ...overrides } }, context)
     return {
       find,
       async call(args: unknown) {
@@ -67,8 +68,8 @@ describe('calls with a decision from an earlier conversation', () => {
     expect(await call({ order: '17' })).toEqual({ result: { done: { order: '17' } } })
     expect(await call({ order: '17' })).toEqual({ result: { done: { order: '17' } } })
     expect(runs).toHaveLength(2)
-    const found = await records.list('pending-action', 'agent:shop')
-    expect(found.map(({ value }) => value)).toMatchObject(
+    const pending = await records.list('pending-action', 'agent:shop')
+    expect(pending.map(({ value }) => value)).toMatchObject(
       [1, 2].map(() => ({
         status: 'accepted',
         resolver: 'remembered d1 (link)',
@@ -122,7 +123,7 @@ describe('calls with a decision from an earlier conversation', () => {
     expect(runs).toEqual([])
   })
 
-  const others: readonly (readonly [string, NormalizedMessage['sender']])[] = [
+  const otherSenders: readonly (readonly [string, NormalizedMessage['sender']])[] = [
     ['another', { ...aliceSender, identities: [{ ...first(aliceSender), subject: 'https://peer.test/users/bob' }] }],
     ['nobody who is proven', { ...aliceSender, verified: false }],
     [
@@ -130,7 +131,7 @@ describe('calls with a decision from an earlier conversation', () => {
       { ...aliceSender, identities: [{ ...first(aliceSender), assurance: 'domain' }] },
     ],
   ]
-  test.each(others)('cause a question when they are of %s', async (_, sender) => {
+  test.each(otherSenders)('cause a question when they are of %s', async (_, sender) => {
     const { tryTurn } = await openTest()
     expect(await tryTurn({ message: testMessage('please', { sender }) }).find({})).toBeUndefined()
   })
@@ -141,8 +142,8 @@ describe('calls with a decision from an earlier conversation', () => {
     const here = await openTest({ thread: 7 })
     expect(await here.tryTurn().find({})).toBeDefined()
     expect(await here.tryTurn({ thread: 8 }).find({})).toBeUndefined()
-    for (const more of [{ remember: 'none' }, { remember: 'conversation' }, { approve: 'operator' }] as const) {
-      expect(await tryTurn().find({}, more)).toBeUndefined()
+    for (const overrides of [{ remember: 'none' }, { remember: 'conversation' }, { approve: 'operator' }] as const) {
+      expect(await tryTurn().find({}, overrides)).toBeUndefined()
     }
     expect(await tryTurn().find({})).toBeDefined()
     wait(30 * 86_400_000)

@@ -1,36 +1,40 @@
+// Applies an earlier decision ("always allow") to a later call of the same tool, once in each turn.
 import { hash } from 'node:crypto'
-import type { ApprovalAction, Json, Platform, RememberedDecision, RememberScope } from '@postern/core'
-import { mayBeRemembered, rememberedDecisionSchema, rememberedPlace, rememberScopes, subjectOf } from '@postern/core'
+import type { ApprovalAction, Json, RememberScope, System } from '@postern/message'
+import { rememberScopes, subjectOf } from '@postern/message'
+import type { RememberedDecision } from '@postern/pipeline'
+import { mayBeRemembered, rememberedDecisionSchema, rememberedRecordKey } from '@postern/pipeline'
 import type { PendingActions, RecordStore } from '@postern/transcript'
-import type { Approvals, CallPlace, CallRule, WaitingCall } from './port.ts'
+import type { Approvals, CallContext, CallRule, WaitingCall } from './port.ts'
 
 interface RememberedDeps {
   /** The agent's name. */
   readonly name: string
   readonly records: Pick<RecordStore, 'get'>
-  readonly platform: Pick<Platform, 'now'>
+  readonly system: Pick<System, 'now'>
   readonly actions: PendingActions
-  /** How long the result of a call is kept. */
+  /** The time for which the result of a call is stored, ms. */
   readonly keptMs: number
 }
 
-/** How long a decision may count. */
+/** Lists how long a decision may count for later calls. */
 export function offerRemembering(
-  { remember, remember_days: days }: CallRule,
-  { message, flags }: Pick<CallPlace, 'message' | 'flags'>,
+  { remember, remember_days: days, calls }: CallRule,
+  { message, flags }: Pick<CallContext, 'message' | 'flags'>,
 ): Pick<ApprovalAction, 'remember'> {
   const scopes = listScopes({ remember })
-  return scopes.length > 0 && mayBeRemembered(message, flags) ? { remember: { scopes, days } } : {}
+  if (scopes.length === 0 || !mayBeRemembered(message, flags)) return {}
+  return { remember: { scopes, days, ...(calls !== undefined && { calls }) } }
 }
 
-/** The narrowest first, because it is the one that counts. */
+/** Lists the scopes of a decision, the narrowest first, because the narrowest has precedence. */
 function listScopes({ remember }: Pick<CallRule, 'remember'>): RememberScope[] {
   return rememberScopes.slice(0, remember === 'none' ? 0 : rememberScopes.indexOf(remember) + 1)
 }
 
 /**
- * Calls that were decided before they are made. Each is stored as an action before it runs, named by its turn and its number in the turn. A
- * repeated turn finds it and does not run it again; if it wants another call there, it asks.
+ * Creates the lookup of earlier decisions that cover a call. Each such call is stored as an action before it runs, named after its turn and its
+ * number in the turn. A retried turn finds the action and does not run it again; if the retry makes another call at that number, it asks.
  */
 export function createRememberedCalls(deps: RememberedDeps): Approvals['findRemembered'] {
   const countCall = createCallCounter()
@@ -40,15 +44,15 @@ export function createRememberedCalls(deps: RememberedDeps): Approvals['findReme
     const { messageNumber, correlationId } = context
     const { id: tool_call_id, name: kind, args, agent = null } = call
     const turn = [messageNumber ?? correlationId, agent, kind]
-    const place = JSON.stringify([...turn, countCall(context.signal, JSON.stringify(turn))])
+    const callKey = JSON.stringify([...turn, countCall(context.signal, JSON.stringify(turn))])
     const wanted = {
-      action_id: hash('sha256', `${deps.name} ${place}`).slice(0, 32),
+      action_id: hash('sha256', `${deps.name} ${callKey}`).slice(0, 32),
       kind,
       summary: `${kind}, as decided before`,
       apply_input: { args: (args ?? null) as Json },
       metadata: { tool_call_id, remembered: decision.id, requirement: decision.requirement },
     }
-    const ties = { message: messageNumber, until: deps.platform.now() + deps.keptMs }
+    const ties = { message: messageNumber, until: deps.system.now() + deps.keptMs }
     const action = await deps.actions.create(`agent:${deps.name}`, wanted, ties)
     const isSame = JSON.stringify(action.apply_input) === JSON.stringify(wanted.apply_input)
     if (!isSame) return undefined
@@ -59,22 +63,23 @@ export function createRememberedCalls(deps: RememberedDeps): Approvals['findReme
 
 async function findDecision(
   { name: tool, agent: member, rule }: WaitingCall,
-  { message, flags, thread }: CallPlace,
-  { name, records, platform }: RememberedDeps,
+  { message, flags, thread }: CallContext,
+  { name, records, system }: RememberedDeps,
 ): Promise<RememberedDecision | undefined> {
   const scopes = rule ? listScopes(rule) : []
   if (!rule || scopes.length === 0 || !mayBeRemembered(message, flags)) return undefined
-  const about = { agent: name, tool, member, approver: rule.approve, subject: subjectOf(message.sender) }
+  const subject = subjectOf(message.sender)
+  const about = { agent: name, tool, calls: rule.calls, member, approver: rule.approve, subject }
   for (const scope of scopes) {
     if (scope === 'conversation' && thread === undefined) continue
-    const place = rememberedPlace(scope === 'conversation' ? { ...about, thread } : about)
-    const decision = rememberedDecisionSchema.safeParse((await records.get(place))?.value).data
-    if (decision && Date.parse(decision.expires_at) > platform.now()) return decision
+    const recordKey = rememberedRecordKey(scope === 'conversation' ? { ...about, thread } : about)
+    const decision = rememberedDecisionSchema.safeParse((await records.get(recordKey))?.value).data
+    if (decision && Date.parse(decision.expires_at) > system.now()) return decision
   }
   return undefined
 }
 
-/** How many such calls a try of a turn has made. Each try has its own signal. */
+/** Counts the calls of each kind that an attempt at a turn has made. Each attempt has its own signal. */
 function createCallCounter(): (turn: AbortSignal, name: string) => number {
   const turns = new WeakMap<AbortSignal, Map<string, number>>()
   return (turn, name) => {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
-import type { FilePart, NormalizedMessage } from '@postern/core'
-import { collectAnswer, plainTextOf } from '@postern/core'
+import type { FilePart, NormalizedMessage } from '@postern/message'
+import { plainTextOf } from '@postern/message'
+import { collectAnswer } from '@postern/pipeline'
 import { describe, expect, test } from 'vitest'
 import { aliceSender, openTestAgent, testContext, testMessage } from '../../test/gateway.ts'
 
@@ -54,7 +55,7 @@ describe('builtin:echo', () => {
     const content =
       '<p><a href="https://agents.test/@echo">@echo</a> a &lt; b &amp;amp; c<br>next</p><p>end &bogus;</p>'
     const { text } = await askEcho({ parts: [{ kind: 'text', mime: 'text/html', content }] })
-    expect(text).toMatch(/^> @echo a < b &amp; c\n> next\n> end &bogus;\n\n/)
+    expect(text).toMatch(/^> @echo a < b &amp; c\n> next\n>\n> end &bogus;\n\n/)
   })
 
   test('prefers the plain reading of a message that has both', async () => {
@@ -172,7 +173,7 @@ describe('builtin:help', () => {
   })
 
   test('answers slowly, in pieces', async () => {
-    const { agent } = await openTestAgent({ use: 'builtin:help' }, { platform: { sleep: async () => {} } })
+    const { agent } = await openTestAgent({ use: 'builtin:help' }, { system: { sleep: async () => {} } })
     const pieces: unknown[] = []
     const answer = await collectAnswer(await agent.handle(testMessage('slow'), testContext()), ({ parts }) => {
       pieces.push(parts)

@@ -1,17 +1,12 @@
+// Registers the agents that come with the gateway: `builtin:echo` and `builtin:help`.
 import { createHash } from 'node:crypto'
-import type {
-  Agent,
-  AgentAnswer,
-  AgentChunk,
-  AgentContext,
-  ArtifactPart,
-  FilePart,
-  NormalizedMessage,
-} from '@postern/core'
-import { isFilePart } from '@postern/core'
-import type { AgentKind, AgentPlatform, Opening } from '../kind/agent-kind.ts'
+import type { ArtifactPart, FilePart, NormalizedMessage } from '@postern/message'
+import { isFilePart, Undeliverable } from '@postern/message'
+import type { Agent, AgentAnswer, AgentChunk, AgentContext } from '@postern/pipeline'
+import type { AgentKind, AgentSystem, Opening } from '../kind/agent-kind.ts'
 import { commonAgentSchema, defineAgentKind } from '../kind/agent-kind.ts'
-import { createEchoAgent, readReceivedText } from '../kind/running-agents.ts'
+import { readReceivedText } from '../kind/received-text.ts'
+import { createEchoAgent } from './echo.ts'
 
 interface Builtin {
   readonly displayName: string
@@ -28,7 +23,7 @@ const builtins: Readonly<Record<string, Builtin>> = {
   help: {
     displayName: 'Help',
     description: 'Shows what an agent is given and what it can answer; say "help"',
-    create: ({ platform }) => createHelpAgent(platform),
+    create: ({ system }) => createHelpAgent(system),
   },
 }
 
@@ -47,8 +42,8 @@ interface Call {
   readonly message: NormalizedMessage
   readonly context: AgentContext
   /** The text after the command. */
-  readonly rest: string
-  readonly platform: Pick<AgentPlatform, 'sleep'>
+  readonly argument: string
+  readonly system: Pick<AgentSystem, 'sleep'>
 }
 
 interface Command {
@@ -69,27 +64,27 @@ const commands: ReadonlyMap<string, Command> = new Map<string, Command>([
   ['slow', { summary: 'an answer that comes in pieces', run: answerSlowly }],
 ])
 
-/** A scripted agent that shows what an agent gets and how it can answer. */
-function createHelpAgent(platform: Pick<AgentPlatform, 'sleep'>): Agent {
+/** Creates a scripted agent that shows what an agent gets and how it can answer. */
+function createHelpAgent(system: Pick<AgentSystem, 'sleep'>): Agent {
   return {
     handle(message, context) {
-      const { word, rest } = readCommand(readReceivedText(message))
+      const { word, argument } = readCommand(readReceivedText(message))
       const command = commands.get(word)
-      return command ? command.run({ message, context, rest, platform }) : shortHelp()
+      return command ? command.run({ message, context, argument, system }) : shortHelp()
     },
   }
 }
 
-/** The first word after any mentions at the beginning, and what follows it on its line. */
-function readCommand(text: string): { readonly word: string; readonly rest: string } {
+/** Reads the first word after any mentions at the beginning, and the text that follows on its line. */
+function readCommand(text: string): { readonly word: string; readonly argument: string } {
   const [line = ''] = text
     .replace(/^(?:\s*@\S+)+/, '')
     .trim()
     .split('\n')
   const [word = ''] = line.split(/\s/, 1)
-  // Only the end of a word that may be ours, because a long run of marks must not cost quadratic time.
+  // The word is cut before its punctuation is trimmed, because a long run of punctuation would take quadratic time.
   const spoken = word.slice(0, 64).replace(/[.!?,:]+$/, '')
-  return { word: spoken.toLowerCase(), rest: line.slice(word.length).trim() }
+  return { word: spoken.toLowerCase(), argument: line.slice(word.length).trim() }
 }
 
 function shortHelp(): string {
@@ -116,9 +111,15 @@ async function describeAttachments({ message, context }: Call): Promise<string> 
 }
 
 async function describeFile(part: FilePart | ArtifactPart, context: AgentContext): Promise<string> {
-  const { bytes, mime } = await context.attachment(part)
-  const digest = createHash('sha256').update(bytes).digest('hex')
   const name = (part.name ?? 'unnamed').replace(/[`\p{Cc}]/gu, '')
+  const read = await context.attachment(part).catch(error => {
+    context.signal.throwIfAborted()
+    if (error instanceof Undeliverable) return error.message
+    throw error
+  })
+  if (typeof read === 'string') return `- \`${name}\`: ${read}`
+  const { bytes, mime } = read
+  const digest = createHash('sha256').update(bytes).digest('hex')
   return `- \`${name}\` (${mime ?? part.mime ?? 'unknown type'}): ${bytes.length} bytes, sha256 \`${digest}\``
 }
 
@@ -134,15 +135,15 @@ function makeFile({ message }: Call): AgentAnswer {
   return { parts: [{ kind: 'text', mime: 'text/markdown', content: 'Here is your file.' }, file] }
 }
 
-async function* countWords({ rest, context }: Call): AsyncGenerator<AgentChunk> {
+async function* countWords({ argument, context }: Call): AsyncGenerator<AgentChunk> {
   const call = {
     kind: 'tool_call',
     id: `call-${context.correlationId}`,
     name: 'count_words',
-    args: { text: rest },
+    args: { text: argument },
   } as const
   yield call
-  const words = rest.split(/\s+/).filter(Boolean).length
+  const words = argument.split(/\s+/).filter(Boolean).length
   yield { ...call, result: { words } }
   yield `I counted ${words} ${words === 1 ? 'word' : 'words'}.`
 }
@@ -157,9 +158,9 @@ function askBack(): AgentAnswer {
   return { status: 'input_required', parts: [{ kind: 'text', mime: 'text/markdown', content }] }
 }
 
-function rememberText({ rest, context }: Call): string {
-  context.state.set({ remembered: rest })
-  return rest ? 'I will remember that.' : 'I will remember nothing.'
+function rememberText({ argument, context }: Call): string {
+  context.state.set({ remembered: argument })
+  return argument ? 'I will remember that.' : 'I will remember nothing.'
 }
 
 async function recallText({ context }: Call): Promise<string> {
@@ -167,10 +168,10 @@ async function recallText({ context }: Call): Promise<string> {
   return state?.remembered ? `You told me: ${state.remembered}` : 'You told me nothing.'
 }
 
-async function* answerSlowly({ context, platform }: Call): AsyncGenerator<AgentChunk> {
+async function* answerSlowly({ context, system }: Call): AsyncGenerator<AgentChunk> {
   for (const piece of ['One, ', 'two, ', 'three.']) {
     yield piece
-    await platform.sleep(150, context.signal)
+    await system.sleep(150, context.signal)
     context.signal.throwIfAborted()
   }
 }

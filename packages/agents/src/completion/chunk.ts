@@ -1,24 +1,34 @@
-import type { TokenUsage } from '@postern/core'
-import { parseJsonText, sumUsage } from '@postern/core'
+// Reads one chunk of an OpenAI chat completion, including the dialects of other servers, and counts its tokens.
+import type { TokenUsage } from '@postern/message'
+import { parseJsonText, sumUsage } from '@postern/message'
 import { z } from 'zod'
 import { findModelError, toStreamError } from './model-error.ts'
 
 const callDeltaSchema = z.object({
-  /** Absent from older Ollama (ollama/ollama#7881), and from whole answers. */
+  /** Absent from older versions of Ollama (ollama/ollama#7881) and from whole answers. */
   index: z.number().nullish(),
   id: z.string().nullish(),
   function: z.object({ name: z.string().nullish(), arguments: z.unknown() }).nullish(),
 })
 
-/** Text, or pieces, of which only text is used. */
+/** Text, or a list of pieces, of which only those with text are used. */
 const contentSchema = z.union([
   z.string(),
   z.array(z.object({ type: z.string(), text: z.string().nullish() })).transform(joinPieces),
 ])
 
-/** The text since the chunk before; of a whole answer: all of it. Reasoning, by whatever name, is left out. */
+const reasoningSchema = z.string().nullish().catch(undefined)
+
+/** The text since the previous chunk; in a whole answer all of it. */
 const deltaSchema = z.object({
   content: contentSchema.nullish(),
+  /**
+   * DeepSeek, vLLM, llama.cpp and others use `reasoning_content`; OpenRouter, Ollama, Groq and some proxies use other names. None of it is for
+   * people.
+   */
+  reasoning_content: reasoningSchema,
+  reasoning: reasoningSchema,
+  thinking: reasoningSchema,
   refusal: z.string().nullish(),
   tool_calls: z.array(callDeltaSchema).nullish(),
 })
@@ -28,7 +38,7 @@ const choiceSchema = z.object({
   delta: deltaSchema.nullish(),
   message: deltaSchema.nullish(),
   finish_reason: z.string().nullish(),
-  /** Moonshot tells it here. */
+  /** Moonshot reports the usage here. */
   usage: z.unknown().optional(),
 })
 
@@ -36,7 +46,7 @@ const choiceSchema = z.object({
 const chunkSchema = z.object({
   choices: z.array(choiceSchema).nullable(),
   usage: z.unknown().optional(),
-  /** Groq's place for it in a stream that was not asked. */
+  /** Groq reports the usage here in a stream whose request did not ask for it. */
   x_groq: z.object({ usage: z.unknown().optional() }).nullish().catch(undefined),
 })
 
@@ -44,20 +54,22 @@ export type CallDelta = z.output<typeof callDeltaSchema>
 
 export interface Chunk {
   readonly content: string
+  /** The reasoning that the server separates from the text. */
+  readonly reasoning: string
   readonly refusal: string
   readonly calls: readonly CallDelta[]
-  /** Why the model stopped; undefined while it goes on. */
+  /** The model's reason for stopping; undefined while it continues. */
   readonly finish: string | undefined
-  /** Of the whole answer so far. */
+  /** The cost of the whole answer so far. */
   readonly usage: TokenUsage | undefined
 }
 
-const nothing: Chunk = { content: '', refusal: '', calls: [], finish: undefined, usage: undefined }
+const nothing: Chunk = { content: '', reasoning: '', refusal: '', calls: [], finish: undefined, usage: undefined }
 
-/** The end that a stream names itself, without a reason. */
+/** The chunk for the end marker of a stream, which carries no reason. */
 export const streamEnd: Chunk = { ...nothing, finish: 'stop' }
 
-/** One event of a stream, or one whole answer. @throws Error, Unavailable */
+/** Reads one event of a stream, or one whole answer. @throws Error, Unavailable */
 export function readChunk(data: string): Chunk {
   const document = parseDocument(data)
   const error = findModelError(document)
@@ -66,9 +78,10 @@ export function readChunk(data: string): Chunk {
   if (!parsed.success) throw new Error('Cannot read the answer of the model: it is not a chat completion')
   const { choices, usage, x_groq } = parsed.data
   const choice = choices?.find(({ index }) => (index ?? 0) === 0)
-  const { content, refusal, tool_calls } = choice?.delta ?? choice?.message ?? {}
+  const { content, refusal, tool_calls, ...thought } = choice?.delta ?? choice?.message ?? {}
   return {
     content: content ?? '',
+    reasoning: thought.reasoning_content ?? thought.reasoning ?? thought.thinking ?? '',
     refusal: refusal ?? '',
     calls: tool_calls ?? [],
     finish: choice?.finish_reason || undefined,
@@ -89,7 +102,7 @@ function joinPieces(pieces: readonly { readonly type: string; readonly text?: st
   return pieces.map(({ type, text }) => (type === 'text' ? (text ?? '') : '')).join('')
 }
 
-/** Invalid values count as absent, so that no answer fails by them. */
+/** Invalid values count as absent, so that they fail no answer. */
 const countSchema = z.int().min(0).optional().catch(undefined)
 
 const promptDetailsSchema = z
@@ -97,14 +110,14 @@ const promptDetailsSchema = z
   .catch({})
 const completionDetailsSchema = z.object({ reasoning_tokens: countSchema }).catch({})
 
-/** OpenAI's names, and those that others use in their place. */
+/** The names of OpenAI, and the names that other servers use instead. */
 const usageSchema = z.object({
   prompt_tokens: countSchema,
   completion_tokens: countSchema,
   total_tokens: countSchema,
   prompt_tokens_details: promptDetailsSchema.optional(),
   completion_tokens_details: completionDetailsSchema.optional(),
-  /** Some proxies hand on the names of Anthropic, or of OpenAI's responses. */
+  /** Some proxies pass on the names of Anthropic or of OpenAI's Responses API. */
   input_tokens: countSchema,
   output_tokens: countSchema,
   cache_read_input_tokens: countSchema,
@@ -118,7 +131,7 @@ const usageSchema = z.object({
 
 type ToldUsage = z.output<typeof usageSchema>
 
-/** What an answer cost by its server, in our accounting; undefined without valid values. */
+/** Reads the token counts that the server reports and converts them to our accounting; undefined if there are no valid values. */
 export function readUsage(value: unknown): TokenUsage | undefined {
   const told = usageSchema.safeParse(value).data
   if (!told) return undefined
@@ -130,7 +143,7 @@ export function readUsage(value: unknown): TokenUsage | undefined {
   return sumUsage([Object.fromEntries(counts)])[0]
 }
 
-/** A cache count above the prompt's is counted beside it (Anthropic's accounting) and not as a part. */
+/** Counts the input tokens. A cache count above the prompt's count is added to it (Anthropic's accounting) because it cannot be part of it. */
 function readInput(told: ToldUsage) {
   const { prompt_tokens_details: details = {} } = told
   const cached =
@@ -146,13 +159,16 @@ function readInput(told: ToldUsage) {
   }
 }
 
-/** xAI counts thoughts beside the answer, Gemini in the total alone: whatever is no input has been put out. */
+/**
+ * Counts the output tokens. xAI counts reasoning separately from the answer, and Gemini only in the total, so every token that is not input
+ * counts as output.
+ */
 function readOutput({ total_tokens: total = 0, ...told }: ToldUsage, input: number | undefined) {
   const reasoning = told.completion_tokens_details?.reasoning_tokens ?? told.reasoning_tokens
   const said = told.completion_tokens ?? told.output_tokens
-  const rest = input === undefined || total < input ? undefined : total - input
-  if (said === undefined && !rest) return {}
-  const output = Math.max(said ?? 0, rest ?? 0)
+  const outputTokens = input === undefined || total < input ? undefined : total - input
+  if (said === undefined && !outputTokens) return {}
+  const output = Math.max(said ?? 0, outputTokens ?? 0)
   return {
     output_tokens: reasoning !== undefined && reasoning > output ? output + reasoning : output,
     reasoning_tokens: reasoning,
@@ -160,32 +176,28 @@ function readOutput({ total_tokens: total = 0, ...told }: ToldUsage, input: numb
 }
 
 interface TailDeps {
-  /** Whether anybody needs the cost of the answer. */
+  /** True if somebody needs the cost of the answer. */
   readonly isWanted: boolean
-  /** The end has come. The wait for more is short. */
+  /** Starts the time limit for the usage after the answer has ended. */
   startTail(): void
 }
 
-/** An answer in pieces, and its end with the cost, which most servers send after it. A missing or wrong cost never spoils the answer. */
-export async function* holdEnd(
+/** Passes on an answer in pieces to its end, and then its usage, which most servers send later. Missing or wrong usage never fails the answer. */
+export async function* waitForCost(
   chunks: AsyncIterable<Chunk>,
   { isWanted, startTail }: TailDeps,
 ): AsyncGenerator<Chunk, void, undefined> {
-  let end: Chunk | undefined
+  let hasEnded = false
   try {
     for await (const chunk of chunks) {
-      if (end) end = { ...end, usage: chunk.usage }
-      else if (chunk.finish === undefined) yield chunk
-      else {
-        // Its text does not wait.
-        yield { ...chunk, finish: undefined }
-        end = { ...streamEnd, finish: chunk.finish }
-        startTail()
-      }
-      if (end && (!isWanted || chunk.usage || chunk === streamEnd)) break
+      if (!hasEnded) {
+        yield chunk
+        hasEnded = chunk.finish !== undefined
+        if (hasEnded) startTail()
+      } else if (chunk.usage) yield { ...nothing, usage: chunk.usage }
+      if (hasEnded && (!isWanted || chunk.usage || chunk === streamEnd)) break
     }
   } catch (error) {
-    if (!end) throw error
+    if (!hasEnded) throw error
   }
-  if (end) yield end
 }

@@ -1,14 +1,17 @@
-import type { OpenStream, Platform, StreamAnswer } from '@postern/core'
-import { parseIfJson, Unavailable } from '@postern/core'
+// Requests a chat completion over HTTP and streams its chunks, with timeouts for silence.
+
 import { parseMediaType } from '@postern/http'
+import type { OpenStream, StreamAnswer, System } from '@postern/message'
+import { parseIfJson, toWellFormed, Unavailable } from '@postern/message'
 import { checkPassingStatus } from '../kind/passing-status.ts'
+import type { SpeechHabit } from '../speech/speech-habit.ts'
 import type { Chunk } from './chunk.ts'
-import { holdEnd, readChunk, streamEnd } from './chunk.ts'
+import { readChunk, streamEnd, waitForCost } from './chunk.ts'
 import { readEventData } from './event-data.ts'
 import type { UsageAsking } from './model-error.ts'
 import { findModelError, isContentRefused, toStatusError } from './model-error.ts'
 
-/** Bytes of one answer at most, with reasoning. */
+/** The maximum size of one answer with its reasoning, bytes. */
 const maxAnswerBytes = 16 * 1024 * 1024
 const maxErrorBytes = 64 * 1024
 
@@ -16,25 +19,30 @@ const maxErrorBytes = 64 * 1024
 export interface ModelEndpoint {
   readonly url: string
   readonly apiKey: string | undefined
-  /** The name for the cost of its answers. */
+  /** The name under which the usage of its answers is recorded. */
   readonly model: string
+  /** Remembers whether the model's text begins inside a thought. */
+  readonly habit: SpeechHabit
   readonly usage: UsageAsking
   readonly openStream: OpenStream
-  readonly platform: Pick<Platform, 'now' | 'sleep'>
+  readonly system: Pick<System, 'now' | 'sleep'>
 }
 
 interface CompletionTime {
   readonly signal: AbortSignal
-  /** Without a beginning by then, or after a pause, the answer is Unavailable. A model that goes on has until the signal aborts. */
+  /**
+   * The timeout for the beginning and for each pause, ms, after which the answer is Unavailable. A model that keeps sending may continue until
+   * the signal aborts.
+   */
   readonly timeoutMs: number
 }
 
-/** A model that sent text this recently is still writing, ms. */
+/** A model that has sent text within this time counts as still writing, ms. */
 const breathMs = 2_000
-/** How long to wait after the end for the cost, ms. The text has been sent by then. */
+/** The longest wait for the usage after the end of an answer, ms. The text has been sent by then. */
 const tailMs = 2_000
 
-/** Reads by the media type of the answer, because many servers answer whole, and some do not declare a stream. */
+/** The readers by media type of the answer, because many servers do not stream, and some do not declare that they do. */
 const bodyReaders: Readonly<Record<string, (body: StreamAnswer['body']) => AsyncGenerator<Chunk, void, undefined>>> = {
   'text/event-stream': readStream,
   'text/plain': readStream,
@@ -43,7 +51,7 @@ const bodyReaders: Readonly<Record<string, (body: StreamAnswer['body']) => Async
 }
 
 /**
- * Requests one completion and returns its pieces. @throws Unavailable for failures that pass: 408, 425, 429, 5xx, silence, a stream that
+ * Requests one completion and returns its pieces. @throws Unavailable for transient failures: 408, 425, 429, 5xx, silence, a stream that
  * breaks off @throws Error for everything else
  */
 export async function* openCompletion(
@@ -51,21 +59,21 @@ export async function* openCompletion(
   endpoint: ModelEndpoint,
   { signal, timeoutMs }: CompletionTime,
 ): AsyncGenerator<Chunk, void, undefined> {
-  const { platform, usage } = endpoint
+  const { system, usage } = endpoint
   const leaving = new AbortController()
-  const noteSpoken = watchSilence(leaving, platform, timeoutMs)
-  const startTail = () => void platform.sleep(tailMs, leaving.signal).then(() => leaving.abort())
-  const post = (more: object) =>
-    openAnswer({ ...body, ...more }, endpoint, { signal: AbortSignal.any([signal, leaving.signal]), timeoutMs })
+  const noteSpoken = watchSilence(leaving, system, timeoutMs)
+  const startTail = () => void system.sleep(tailMs, leaving.signal).then(() => leaving.abort())
+  const post = (usageMembers: object) =>
+    openAnswer({ ...body, ...usageMembers }, endpoint, { signal: AbortSignal.any([signal, leaving.signal]), timeoutMs })
   try {
     const answer = await usage.post(post, readComplaint)
-    const chunks = readCompletion(answer, platform.now())
-    for await (const chunk of holdEnd(chunks, { isWanted: usage.isWanted, startTail })) {
+    const chunks = readCompletion(answer, endpoint)
+    for await (const chunk of waitForCost(chunks, { isWanted: usage.isWanted, startTail })) {
       noteSpoken()
       yield chunk
     }
   } catch (error) {
-    // The caller's reason is known; the network error only says that the connection was cut.
+    // The reason of the caller is more precise than the network error, which only says that the connection was closed.
     signal.throwIfAborted()
     throw leaving.signal.aborted ? new Unavailable('The model went silent', { cause: error }) : error
   } finally {
@@ -85,7 +93,8 @@ function openAnswer(
       accept: 'text/event-stream, application/json',
       ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
     },
-    body: JSON.stringify(body),
+    // The messages may contain a lone surrogate that another model wrote.
+    body: JSON.stringify(toWellFormed(body)),
     timeoutMs,
     idleMs: timeoutMs,
     maxBytes: maxAnswerBytes,
@@ -93,8 +102,8 @@ function openAnswer(
   })
 }
 
-/** Leaves when the model is silent for too long. @returns what is to be called for each piece */
-function watchSilence(leaving: AbortController, { now, sleep }: ModelEndpoint['platform'], timeoutMs: number) {
+/** Aborts the request if the model is silent for too long. @returns a function to call for each piece */
+function watchSilence(leaving: AbortController, { now, sleep }: ModelEndpoint['system'], timeoutMs: number) {
   let streamedAt = Number.NEGATIVE_INFINITY
   void sleep(timeoutMs, leaving.signal).then(() => {
     if (now() - streamedAt >= breathMs) leaving.abort()
@@ -104,10 +113,13 @@ function watchSilence(leaving: AbortController, { now, sleep }: ModelEndpoint['p
   }
 }
 
-async function* readCompletion(answer: StreamAnswer, now: number): AsyncGenerator<Chunk, void, undefined> {
+async function* readCompletion(
+  answer: StreamAnswer,
+  endpoint: Pick<ModelEndpoint, 'url' | 'system'>,
+): AsyncGenerator<Chunk, void, undefined> {
   const { status, headers, body } = answer
   if (status !== 200) {
-    yield await readFailure(answer, now)
+    yield await readFailure(answer, endpoint)
     return
   }
   const { type = '' } = parseMediaType(headers.get('content-type')) ?? {}
@@ -128,12 +140,15 @@ async function* readWhole(body: StreamAnswer['body']): AsyncGenerator<Chunk, voi
   yield { ...chunk, finish: chunk.finish ?? 'stop' }
 }
 
-/** A refusal is an answer, too. */
-async function readFailure(answer: StreamAnswer, now: number): Promise<Chunk> {
-  checkPassingStatus('model', answer, now)
+/** Reads the error that the server reports. A refusal by a content filter counts as a complete answer. */
+async function readFailure(
+  answer: StreamAnswer,
+  { url, system }: Pick<ModelEndpoint, 'url' | 'system'>,
+): Promise<Chunk> {
+  checkPassingStatus({ who: 'model', url }, answer, system.now())
   const error = findModelError(parseIfJson(await readComplaint(answer.body)))
   if (isContentRefused(error)) return { ...streamEnd, finish: 'content_filter' }
-  throw toStatusError(answer.status, error)
+  throw toStatusError(url, answer, error)
 }
 
 async function readText(body: StreamAnswer['body'], most: number): Promise<string> {

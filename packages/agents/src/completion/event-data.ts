@@ -1,9 +1,9 @@
-/** Characters of one event at most. */
+/** The maximum length of one event, characters. */
 const maxEvent = 2 * 1024 * 1024
 
 /**
- * The data of each event of a model's stream (WHATWG HTML §9.2.6), without comments and other fields. @throws Error when one event is too
- * large
+ * Reads the data of each event of a model's stream (WHATWG HTML §9.2.6), without comments and other fields. @throws Error when one event is
+ * too large
  */
 export async function* readEventData(body: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, undefined> {
   let held: string[] = []
@@ -14,30 +14,30 @@ export async function* readEventData(body: AsyncIterable<Uint8Array>): AsyncGene
     yield held.join('\n')
     held = []
   }
-  // llama.cpp ends its stream without the empty line that ends an event.
+  // llama.cpp does not send the empty line that terminates the last event.
   if (held.length > 0) yield held.join('\n')
 }
 
 function readField(line: string): string | undefined {
   const [, name, value = ''] = /^(data|error)(?:: ?(.*))?$/s.exec(line) ?? []
-  // llama.cpp named a failure in a field of its own until September 2025 (ggml-org/llama.cpp#16109).
+  // llama.cpp reported failures in a separate field until September 2025 (ggml-org/llama.cpp#16109).
   return name === 'error' ? `{"error":${value}}` : name && value
 }
 
-/** Complete lines, ended by CR LF, LF or CR. */
+/** Yields complete lines, which end with CR LF, LF or CR. */
 async function* readEventLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, undefined> {
   const decoder = new TextDecoder()
-  let rest = ''
+  let buffered = ''
   for await (const bytes of body) {
     const text = decoder.decode(bytes, { stream: true })
-    rest += text
-    if (rest.length > maxEvent) throw new Error('Cannot read the answer of the model: an event is too large')
+    buffered += text
+    if (buffered.length > maxEvent) throw new Error('Cannot read the answer of the model: an event is too large')
     if (!/[\r\n]/.test(text)) continue
-    // A CR at the end may be half of a CR LF.
-    const end = rest.endsWith('\r') ? rest.length - 1 : rest.length
-    const lines = rest.slice(0, end).split(/\r\n|\n|\r/)
-    rest = `${lines.pop() ?? ''}${rest.slice(end)}`
+    // A CR at the end may be the first half of a CR LF.
+    const end = buffered.endsWith('\r') ? buffered.length - 1 : buffered.length
+    const lines = buffered.slice(0, end).split(/\r\n|\n|\r/)
+    buffered = `${lines.pop() ?? ''}${buffered.slice(end)}`
     yield* lines
   }
-  if (rest.endsWith('\r')) yield rest.slice(0, -1)
+  if (buffered.endsWith('\r')) yield buffered.slice(0, -1)
 }

@@ -1,5 +1,9 @@
-import type { StreamAnswer } from '@postern/core'
-import { parseIfJson, Unavailable } from '@postern/core'
+// Reads the errors of model servers and distinguishes transient failures from permanent ones.
+
+import type { AnsweredStatus } from '@postern/http'
+import { nameStatus } from '@postern/http'
+import type { StreamAnswer } from '@postern/message'
+import { parseIfJson, Unavailable } from '@postern/message'
 import { z } from 'zod'
 import { isPassingStatus } from '../kind/passing-status.ts'
 
@@ -9,7 +13,7 @@ const modelErrorSchema = z.object({
   message: z.string().nullish(),
 })
 
-/** OpenAI, llama.cpp and Ollama put it in `error`; vLLM also sends it bare, some proxies only a sentence. */
+/** OpenAI, llama.cpp and Ollama put the error into `error`; vLLM also sends it unwrapped; some proxies send only a sentence. */
 const errorDocumentSchema = z.union([
   z.object({ error: modelErrorSchema }).transform(({ error }) => error),
   z.object({ error: z.string() }).transform(({ error }) => ({ message: error })),
@@ -18,7 +22,7 @@ const errorDocumentSchema = z.union([
 
 type ModelError = z.output<typeof modelErrorSchema>
 
-/** Codes and types that replace a status inside a stream, which has no second one. */
+/** The error codes and types of transient failures. They replace the status inside a stream, where no second status can be sent. */
 const passingCodes: ReadonlySet<string> = new Set([
   'rate_limit_exceeded',
   'rate_limit_error',
@@ -29,7 +33,7 @@ const passingCodes: ReadonlySet<string> = new Set([
   'unavailable_error',
 ])
 
-/** What else a status tells the reader of the log. */
+/** The advice for the reader of the log, by HTTP status. */
 const hints: Readonly<Record<number, string>> = {
   401: 'check "api_key"',
   403: 'check "api_key"',
@@ -37,17 +41,17 @@ const hints: Readonly<Record<number, string>> = {
   405: 'check "base_url"',
 }
 
-/** The fault that the model's server reports; undefined when the document is no error. */
+/** Finds the error that the model's server reports; undefined if the document is no error. */
 export function findModelError(document: unknown): ModelError | undefined {
   return errorDocumentSchema.safeParse(document).data
 }
 
-/** Whether the content is refused: Azure does so with a status 400. */
+/** Returns true if the server refused the content. Azure reports this with status 400. */
 export function isContentRefused(error: ModelError | undefined): boolean {
   return error?.code === 'content_filter'
 }
 
-/** An error inside a stream: Unavailable if it may pass. */
+/** Converts an error inside a stream to an exception, which is Unavailable if the failure may be transient. */
 export function toStreamError(error: ModelError): Error {
   const { code, type } = error
   const isPassing = [code, type].some(word =>
@@ -57,20 +61,20 @@ export function toStreamError(error: ModelError): Error {
   return isPassing ? new Unavailable(text) : new Error(text, { cause: quoteError(error) })
 }
 
-/** A status that does not pass. */
-export function toStatusError(status: number, error: ModelError | undefined): Error {
+/** Converts a status of a permanent failure to an error. */
+export function toStatusError(url: string, answer: AnsweredStatus, error: ModelError | undefined): Error {
   const said = error ? `: ${nameError(error)}` : ''
-  const hint = hints[status] ? `; ${hints[status]}` : ''
-  return new Error(`The model answered ${status}${said}${hint}`, { cause: quoteError(error) })
+  const hint = hints[answer.status] ? `; ${hints[answer.status]}` : ''
+  return new Error(`The model answered ${nameStatus(url, answer)}${said}${hint}`, { cause: quoteError(error) })
 }
 
-/** Only words of a fixed form, because sentences may quote the request. */
+/** Names an error only by its code and type, which have a fixed form, because sentences may quote the request. */
 function nameError({ code, type }: ModelError): string {
   const words = [code, type].map(String).filter(word => /^[\w.-]{1,64}$/.test(word) && !/^(null|undefined)$/.test(word))
   return words.join(', ') || 'it names no reason'
 }
 
-/** For the log alone. A key that it may quote is masked. */
+/** Quotes the server's message, with keys masked. The quotation is only for the log. */
 function quoteError(error: ModelError | undefined): Error | undefined {
   const text = error?.message
     ?.replace(/\p{Cc}+/gu, ' ')
@@ -78,21 +82,21 @@ function quoteError(error: ModelError | undefined): Error | undefined {
   return text ? new Error(text.slice(0, 300)) : undefined
 }
 
-/** Whether to ask a model's server what its answers cost. */
+/** The policy for asking a model's server about token usage. */
 export interface UsageAsking {
-  /** Whether what it tells is read. */
+  /** True if the usage is read when the server reports it. */
   readonly isWanted: boolean
-  /** Posts a request that asks for it. A server that refuses the members for it gets requests without them, now and later. */
+  /** Posts a request that asks for the usage. A server that refuses the additional members gets requests without them, now and later. */
   post(
     send: (members: object) => Promise<StreamAnswer>,
     readText: (body: StreamAnswer['body']) => Promise<string>,
   ): Promise<StreamAnswer>
 }
 
-/** Older Azure, vLLM and strict proxies say 400, Mistral (openai/openai-agents-python#442) 422. */
+/** Older versions of Azure and vLLM, and strict proxies, answer with 400, and Mistral answers with 422 (openai/openai-agents-python#442). */
 const refusals: ReadonlySet<number> = new Set([400, 422])
 
-/** `asks`: a stream needs the members; whole answers contain the cost anyway. */
+/** Creates the policy for one model. `asks` is true if a stream needs additional members to report usage; whole answers contain it anyway. */
 export function createUsageAsking({ isWanted, asks }: { isWanted: boolean; asks: boolean }): UsageAsking {
   let state: 'unknown' | 'accepted' | 'refused' = isWanted && asks ? 'unknown' : 'refused'
   return {
@@ -103,7 +107,7 @@ export function createUsageAsking({ isWanted, asks }: { isWanted: boolean; asks:
       if (answer.status === 200) state = 'accepted'
       if (!refusals.has(answer.status)) return answer
       const complaint = await readText(answer.body)
-      // A server that accepted them before has another reason, and so has a content filter.
+      // A server that accepted these members before refuses for another reason, and so does a content filter.
       const isOther = state !== 'unknown' || isContentRefused(findModelError(parseIfJson(complaint)))
       const isNamed = /stream_options|include_usage/.test(complaint)
       if (isOther && !isNamed) return { ...answer, body: repeat(complaint) }

@@ -1,33 +1,47 @@
-import { approvers, rememberScopes } from '@postern/core'
+// Declares `tool_policies`: which tool calls run at once, which need approval, and which never run.
+import { approvers, rememberScopes } from '@postern/message'
 import { z } from 'zod'
 
 const policySchema = z.enum(['direct', 'preview', 'forbidden'])
-const ruleSchema = z.strictObject({
-  /** `direct`: the tool runs when the model calls it; `preview`: after somebody has allowed the call; `forbidden`: never, and no model knows of it. */
+/** One rule on the calls of a tool. */
+export const toolRuleSchema = z.strictObject({
+  /** JSON Schema of arguments: the first entry that they fit counts; default: all arguments fit. */
+  when: z.record(z.string(), z.unknown()).optional(),
+  /** `direct`: the tool runs when the model calls it; `preview`: after somebody has allowed the call; `forbidden`: never. */
   policy: policySchema,
-  /** Who may allow a call: the sender of the message, or an operator. */
+  /** The party that may allow a call: the sender of the message, or an operator. */
   approve: z.enum(approvers).default('sender'),
   /** A mailbox that gets mail when an operator must decide. */
   notify: z.email().optional(),
-  /** How long a call waits to be allowed; default: `requirements.expires_after_hours`. */
+  /** Hours for which a call waits to be allowed; default: `requirements.expires_after_hours`. */
   expires_after_hours: z
     .number()
     .min(1 / 60)
     .max(30 * 24)
     .optional(),
-  /** How far a decision may count for later calls. */
+  /** Reach of a decision for later calls. */
   remember: z.enum(['none', ...rememberScopes]).default('always'),
-  /** For how many days such a decision counts. */
+  /** Days for which such a decision counts. */
   remember_days: z.number().int().min(1).max(365).default(30),
 })
 
-/** Which tools run at once, by name; those that are not named do. */
+/** The maximum number of rules of one tool. */
+const mostRules = 32
+
+/** The policies of tools by name; a tool without one runs at once. */
 export const toolPolicyShape = {
-  /** Which tools run at once, by name; default: all. */
+  /** Policies of tools, by name; default: all run at once. */
   tool_policies: z
-    .record(z.string(), z.union([policySchema.transform(policy => ruleSchema.parse({ policy })), ruleSchema]))
+    .record(
+      z.string(),
+      z.union([
+        policySchema.transform(policy => toolRuleSchema.parse({ policy })),
+        toolRuleSchema,
+        z.array(toolRuleSchema).min(1).max(mostRules),
+      ]),
+    )
     .default({}),
 }
 
-export type ToolRule = z.output<typeof ruleSchema>
-export type ToolRules = Readonly<Record<string, ToolRule>>
+export type ToolRule = z.output<typeof toolRuleSchema>
+export type ToolPolicies = Readonly<Record<string, ToolRule | readonly ToolRule[]>>

@@ -1,9 +1,10 @@
-import { parseDuration } from '@postern/core'
+// Validates a duration in the configuration of an agent, such as "60s"; at most 15 minutes.
+import { parseDuration } from '@postern/message'
 import { z } from 'zod'
 
 const longestMs = 15 * 60_000
 
-/** `"500ms"`, `"60s"`, `"2m"`; stays text so that a configuration that was read once can be read again. */
+/** A duration such as `"500ms"`, `"60s"` or `"2m"`. It stays text, so that the parsed configuration can be parsed again. */
 export const durationSchema = z.string().refine(text => {
   const ms = parseDuration(text)
   return ms > 0 && ms <= longestMs

@@ -1,3 +1,4 @@
+// Validates the URL and the bearer token of a server that an agent calls.
 import { z } from 'zod'
 
 /** Address of a server that an agent asks; it may be private. */

@@ -1,14 +1,14 @@
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ConfigError } from '@postern/core'
+import { ConfigError } from '@postern/message'
 import { describe, expect, test } from 'vitest'
 import { openAgentGateway } from '../../test/gateway.ts'
 import { readIcon } from './profile.ts'
 
 const baseDir = mkdtempSync(join(tmpdir(), 'postern-icons-'))
 const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
-const place = { key: 'agents.echo.icon', baseDir }
+const setting = { key: 'agents.echo.icon', baseDir }
 
 function keep(name: string, bytes: Uint8Array | string): string {
   writeFileSync(join(baseDir, name), bytes)
@@ -23,7 +23,7 @@ describe('readIcon()', () => {
     ['d.webp', Buffer.from('RIFF\n\r..WEBPVP8 '), 'image/webp', 'webp'],
     ['png.by.another.name', png, 'image/png', 'png'],
   ])('knows %s by its bytes', async (name, bytes, mediaType, extension) => {
-    const icon = await readIcon(keep(name, bytes), place)
+    const icon = await readIcon(keep(name, bytes), setting)
     expect(icon).toMatchObject({
       mediaType,
       fileName: expect.stringMatching(new RegExp(`^[0-9a-f]{16}\\.${extension}$`)),
@@ -32,15 +32,15 @@ describe('readIcon()', () => {
   })
 
   test('has another name for other bytes', async () => {
-    const one = await readIcon(keep('1.png', png), place)
-    const two = await readIcon(keep('2.png', Buffer.concat([png, png])), place)
+    const one = await readIcon(keep('1.png', png), setting)
+    const two = await readIcon(keep('2.png', Buffer.concat([png, png])), setting)
     expect(one?.fileName).not.toBe(two?.fileName)
-    expect((await readIcon('a.png', place))?.fileName).toBe(one?.fileName)
+    expect((await readIcon('a.png', setting))?.fileName).toBe(one?.fileName)
   })
 
   test('leaves addresses alone', async () => {
-    expect(await readIcon('https://peer.test/a.png', place)).toBeUndefined()
-    expect(await readIcon(undefined, place)).toBeUndefined()
+    expect(await readIcon('https://peer.test/a.png', setting)).toBeUndefined()
+    expect(await readIcon(undefined, setting)).toBeUndefined()
   })
 
   test.each<[string, string | Uint8Array, string]>([
@@ -57,8 +57,8 @@ describe('readIcon()', () => {
       'the file "large.png" is larger than 1048576 bytes. Make it smaller: 400 by 400 pixels do.',
     ],
   ])('refuses %s', async (name, bytes, problem) => {
-    await expect(readIcon(keep(name, bytes), place)).rejects.toThrow(`agents.echo.icon: ${problem}`)
-    await expect(readIcon(name, place)).rejects.toBeInstanceOf(ConfigError)
+    await expect(readIcon(keep(name, bytes), setting)).rejects.toThrow(`agents.echo.icon: ${problem}`)
+    await expect(readIcon(name, setting)).rejects.toBeInstanceOf(ConfigError)
   })
 })
 

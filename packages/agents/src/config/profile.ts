@@ -1,27 +1,29 @@
+// Declares the public profile of an agent (name, icon, fields) and reads its icon file.
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { ConfigError } from '@postern/core'
 import { detectMedia } from '@postern/http'
+import { ConfigError } from '@postern/message'
 import { z } from 'zod'
+import { cardConfigSchema } from './card.ts'
 
 const maxFields = 8
 const maxAccounts = 10
 
 const webAddressSchema = z.url({ protocol: /^https$/, error: 'must be an https address' }).max(2_000)
 
-/** An address with a scheme must be https; anything else is a file. */
+/** An address with a scheme must use https; anything else is the path of a file. */
 const iconSchema = z
   .string()
   .min(1)
   .max(2_000)
   .refine(icon => isFile(icon) || webAddressSchema.safeParse(icon).success, 'must be an https address, or a file')
 
-/** What an agent is shown with; each member of it may stand in every entry of `agents`. */
+/** The public profile of an agent; each member may stand in every entry of `agents`. */
 export const profileConfigShape = {
   /** Name that people see; default: what the kind says, else the agent's own name. */
   name: z.string().min(1).max(100).optional(),
-  /** What the agent is for, in its profile and its cards. */
+  /** Purpose of the agent, in its profile and its cards. */
   description: z.string().max(2_000).optional(),
   /** An https address, or an image file relative to the configuration file, which the gateway serves. */
   icon: iconSchema.optional(),
@@ -37,38 +39,43 @@ export const profileConfigShape = {
     )
     .max(maxFields)
     .optional(),
-  /** Whether directories of the fediverse may list it. */
+  /** Further members of its A2A card. */
+  a2a: cardConfigSchema.optional(),
+  /** Lets directories of the fediverse list the agent. */
   discoverable: z.boolean().default(false),
-  /** Whether servers may let people search its public posts. */
+  /** Lets servers offer its public posts in their search. */
   indexable: z.boolean().default(false),
   /** Actors that are the same agent elsewhere, and may move their followers here. */
   also_known_as: z.array(webAddressSchema).max(maxAccounts).optional(),
 }
 
-/** Whether an icon is a file's path: it names no scheme. One letter and a colon is a drive. */
+/** Returns true if an icon is the path of a file, because it has no scheme. One letter and a colon is a drive. */
 function isFile(icon: string): boolean {
   return !/^[a-z][a-z0-9+.-]+:/i.test(icon)
 }
 
-/** A picture the gateway serves itself. */
+/** A picture that the gateway serves itself. */
 export interface AgentIcon {
   readonly bytes: Uint8Array<ArrayBuffer>
   readonly mediaType: string
-  /** Begins with the digest of the bytes, because servers with a copy fetch a new one only from a new address. */
+  /** The name in the URL. It begins with the digest of the bytes, because servers that have a copy fetch a new one only from a new address. */
   readonly fileName: string
 }
 
-interface IconPlace {
-  /** Key of the configuration it stands under. */
+interface IconSetting {
+  /** The configuration key that names the icon. */
   readonly key: string
   readonly baseDir: string
 }
 
-/** Of a picture file. Servers refuse larger ones. */
+/** The maximum size of a picture file, bytes. Servers refuse larger ones. */
 const maxBytes = 1024 * 1024
 
-/** The icon of an agent, when it is a file. @throws ConfigError */
-export async function readIcon(icon: string | undefined, { key, baseDir }: IconPlace): Promise<AgentIcon | undefined> {
+/** Reads the icon of an agent if it is a file. @throws ConfigError */
+export async function readIcon(
+  icon: string | undefined,
+  { key, baseDir }: IconSetting,
+): Promise<AgentIcon | undefined> {
   if (icon === undefined || !isFile(icon)) return undefined
   const bytes = await readFile(resolve(baseDir, icon)).catch(cause => {
     throw new ConfigError(key, `the file "${icon}" cannot be read`, 'Create it, or correct its path.', { cause })
@@ -86,7 +93,7 @@ export async function readIcon(icon: string | undefined, { key, baseDir }: IconP
   return { bytes: new Uint8Array(bytes), mediaType: kind.mediaType, fileName: `${digest}.${kind.extension}` }
 }
 
-/** Pictures, and how their files' names end. Not SVG: it is a document with scripts, under the gateway's own origin. */
+/** The accepted media types and their file extensions. SVG is not among them: it is a document with scripts, at the gateway's own origin. */
 const imageExtensions: Readonly<Record<string, string>> = {
   'image/png': 'png',
   'image/jpeg': 'jpg',
@@ -94,7 +101,7 @@ const imageExtensions: Readonly<Record<string, string>> = {
   'image/webp': 'webp',
 }
 
-/** The kind of picture by its bytes, whatever its name. */
+/** Finds the type of a picture by its bytes, regardless of its name. */
 export function findImageKind(bytes: Uint8Array) {
   const mediaType = detectMedia(bytes)
   const extension = imageExtensions[mediaType]

@@ -1,10 +1,11 @@
-import type { Entry, Part } from '@postern/core'
+import type { Part } from '@postern/message'
+import type { Entry } from '@postern/pipeline'
 import { describe, expect, test } from 'vitest'
 import { createHistoryView } from './history-view.ts'
 
 const call = { kind: 'tool_call', id: 'c1', name: 'look', args: { where: 'here' }, result: 'nothing' } as const
 
-function say(seq: number, content: string, ...more: readonly Part[]): Entry {
+function say(seq: number, content: string, ...parts: readonly Part[]): Entry {
   const role = seq % 2 === 1 ? 'user' : 'assistant'
   return {
     seq,
@@ -12,7 +13,7 @@ function say(seq: number, content: string, ...more: readonly Part[]): Entry {
     nativeId: `n${seq}`,
     role,
     author: { address: role === 'user' ? '@alice@peer.test' : '@desk@agents.test' },
-    parts: [...more, { kind: 'text', mime: 'text/plain', content }],
+    parts: [...parts, { kind: 'text', mime: 'text/plain', content }],
     at: '2026-01-01T00:00:00.000Z',
   }
 }

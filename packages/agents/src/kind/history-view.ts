@@ -1,29 +1,23 @@
-import type {
-  Entry,
-  HistoryMoment,
-  HistoryPolicy,
-  Json,
-  KeptNote,
-  Part,
-  SlidingWindowOptions,
-  ToolCallPart,
-} from '@postern/core'
-import { createSlidingWindowPolicy, isJsonObject } from '@postern/core'
+// Selects the part of a conversation's past that an agent gets, by role or as in a swarm.
+import type { Json, Part, ToolCallPart } from '@postern/message'
+import { isJsonObject } from '@postern/message'
+import type { Entry, HistoryMoment, HistoryPolicy, KeptNote, SlidingWindowOptions } from '@postern/pipeline'
+import { createSlidingWindowPolicy } from '@postern/pipeline'
 import type { TranscriptEntry, ViewConfig } from '@postern/transcript'
 import { buildHistory, contentOfText, scopeOfKind } from '@postern/transcript'
 
-/** An agent's view of a conversation's past, beside the sliding window: as in message stores and in swarms. */
+/** The views of a conversation's past in addition to the sliding window: those of message stores and of swarms. */
 export const historyViews = ['sliding', 'role:orchestrator', 'role:manager', 'role:worker', 'swarm'] as const
 type HistoryViewName = (typeof historyViews)[number]
 
 interface HistoryViewOptions extends SlidingWindowOptions {
   readonly view: HistoryViewName
-  /** Messages that are left; default: 8 for an orchestrator, 15 for `swarm`. */
+  /** The maximum number of messages that the view keeps; default: 8 for an orchestrator, 15 for `swarm`. */
   readonly keep?: number | undefined
 }
 
 interface ViewRow {
-  /** Whether it reads notes, too. */
+  /** True if the view also reads notes. */
   readonly seesNotes?: true
   readonly synthesizes?: true
   configure(keep: number | undefined, moment: HistoryMoment): ViewConfig
@@ -50,13 +44,13 @@ const views: Readonly<Record<Exclude<HistoryViewName, 'sliding'>, ViewRow>> = {
   },
 }
 
-/** Entries and notes that a view reads. */
+/** The maximum number of entries and notes that a view reads. */
 const viewReach = 400
 
-/** The window is the last step of every view. Its result is trimmed by turns. */
+/** Creates the policy for a view. The sliding window is the last step of every view and trims the result by turns. */
 export function createHistoryView({ view, keep, ...window }: HistoryViewOptions): HistoryPolicy {
   if (view === 'sliding') return createSlidingWindowPolicy(window)
-  // The end of a view stays; it has no head of its own.
+  // A view has no head of its own, so only its end is kept.
   const sliding = createSlidingWindowPolicy({ ...window, keepHead: 0 })
   const { seesNotes, synthesizes, configure } = views[view]
   return {
@@ -64,23 +58,23 @@ export function createHistoryView({ view, keep, ...window }: HistoryViewOptions)
     ...(seesNotes && { noteReach: viewReach }),
     ...(synthesizes && { synthesizes }),
     view(entries, moment = { agent: '', notes: [] }) {
-      return buildHistory(placeAll(entries, moment), configure(keep, moment), sliding)
+      return buildHistory(orderEntries(entries, moment), configure(keep, moment), sliding)
     },
   }
 }
 
-/** Notes of a turn come after the message that it answers. If the message is gone, they come first. */
-function placeAll(entries: readonly Entry[], { agent, notes }: HistoryMoment): readonly TranscriptEntry[] {
+/** Notes of a turn follow the message that the turn answers. If that message is missing, they come first. */
+function orderEntries(entries: readonly Entry[], { agent, notes }: HistoryMoment): readonly TranscriptEntry[] {
   const noted = Map.groupBy(notes, ({ message }) => message)
   const said = new Set(entries.map(({ seq }) => seq))
-  const placed = [
+  const ordered = [
     ...notes.filter(({ message }) => !said.has(message)).map(toNoteEntry),
     ...entries.flatMap(entry => [
       ...toTranscriptEntries(entry, agent),
       ...(entry.role === 'user' ? (noted.get(entry.seq) ?? []) : []).map(toNoteEntry),
     ]),
   ]
-  return placed.map((entry, index) => ({ ...entry, seq: index + 1 }))
+  return ordered.map((entry, index) => ({ ...entry, seq: index + 1 }))
 }
 
 function toNoteEntry({ seq, entryId, at, body }: KeptNote): TranscriptEntry {
@@ -88,7 +82,7 @@ function toNoteEntry({ seq, entryId, at, body }: KeptNote): TranscriptEntry {
   return { ...entry, seq, entry_id: entryId, thread_id: 'desk', at }
 }
 
-/** A message in the transcript's form: its text, and each call with its end. It is one message in every view. */
+/** Converts a message to the form of the transcript: its text, and each call with its end. It counts as one message in every view. */
 function toTranscriptEntries(
   { seq, entryId, nativeId, role, author, parts, at }: Entry,
   agent: string,

@@ -1,21 +1,26 @@
-import type { FetchAnswer } from '@postern/core'
-import { Unavailable } from '@postern/core'
-import { parseRetryAfter } from '@postern/http'
+// Distinguishes HTTP statuses that may succeed on a retry from those that will not.
 
-/** Statuses that may pass, besides every 5xx (RFC 9110 §15, RFC 8470 §5.2, RFC 6585 §4). */
+import type { AnsweredStatus } from '@postern/http'
+import { nameStatus, parseRetryAfter } from '@postern/http'
+import { Unavailable } from '@postern/message'
+
+/** The statuses of transient failures, in addition to every 5xx (RFC 9110 §15, RFC 8470 §5.2, RFC 6585 §4). */
 const passingStatuses: ReadonlySet<number> = new Set([408, 425, 429])
 
 export function isPassingStatus(status: number): boolean {
   return status >= 500 || passingStatuses.has(status)
 }
 
-/** @throws Unavailable with its Retry-After, when `who` asks us to come again */
-export function checkPassingStatus(
-  who: string,
-  { status, headers }: Pick<FetchAnswer, 'status' | 'headers'>,
-  now: number,
-): void {
-  if (!isPassingStatus(status)) return
-  const retryAfter = parseRetryAfter(headers.get('retry-after'), now)
-  throw new Unavailable(`The ${who} answered ${status}`, { retryAfter })
+/** A server that an agent calls over HTTP. */
+interface AskedServer {
+  /** The kind of server in errors, such as `webhook` or `model`. */
+  readonly who: string
+  readonly url: string
+}
+
+/** Checks the status of an answer. @throws Unavailable with the server's Retry-After if the status may pass on a retry */
+export function checkPassingStatus({ who, url }: AskedServer, answer: AnsweredStatus, now: number): void {
+  if (!isPassingStatus(answer.status)) return
+  const retryAfter = parseRetryAfter(answer.headers.get('retry-after'), now)
+  throw new Unavailable(`The ${who} answered ${nameStatus(url, answer)}`, { retryAfter })
 }

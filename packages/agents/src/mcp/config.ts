@@ -1,3 +1,4 @@
+// Declares the MCP servers whose tools a model may call.
 import { z } from 'zod'
 import { bearerSchema, endpointUrlSchema } from '../config/endpoint.ts'
 
@@ -15,7 +16,7 @@ const mcpServerSchema = z.union([
   z.strictObject({
     /** Program that the gateway starts, and speaks to by its standard input and output. */
     command: z.string().min(1),
-    /** Its arguments. */
+    /** Arguments of the program. */
     args: z.array(z.string()).default([]),
     /** Variables that it gets beside PATH, HOME and the like; it gets none of the gateway's own. */
     env: z.record(z.string(), z.string()).default({}),

@@ -1,21 +1,24 @@
+// Connects to an MCP server on first use, and reconnects after the connection or session is lost.
 import { ReadableStream } from 'node:stream/web'
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
-import type { FetchRequest, Log, OpenStream } from '@postern/core'
-import type { AgentPlatform } from '../kind/agent-kind.ts'
+import type { JsonSchemaType } from '@modelcontextprotocol/sdk/validation'
+import type { FetchRequest, Log, OpenStream } from '@postern/message'
+import type { AgentSystem } from '../kind/agent-kind.ts'
 import type { McpServerConfig } from './config.ts'
+import { loosenSchema } from './loose-schema.ts'
 
-/** A server that is connected when it is needed, and anew after it has gone away. */
+/** A server that is connected on first use, and reconnected after the connection is lost. */
 export interface McpConnection {
-  /** What the log and errors call it. */
+  /** The name in the log and in errors. */
   readonly name: string
   use<Result>(work: (client: Client) => Promise<Result>): Promise<Result>
   close(): Promise<void>
 }
 
 interface ConnectionDeps {
-  readonly platform: Pick<AgentPlatform, 'fetchFor'>
-  /** Where a command is started. */
+  readonly system: Pick<AgentSystem, 'fetchFor'>
+  /** The folder in which a command is started. */
   readonly baseDir: string
   readonly log: Log
 }
@@ -29,7 +32,7 @@ export function createMcpConnection(config: McpServerConfig, deps: ConnectionDep
 
   async function connect(): Promise<Client> {
     const { Client } = await import('@modelcontextprotocol/sdk/client/index.js')
-    const client = new Client(software)
+    const client = new Client(software, { jsonSchemaValidator: await openResultCheck() })
     const forget = () => {
       if (current === connecting) current = undefined
     }
@@ -43,7 +46,7 @@ export function createMcpConnection(config: McpServerConfig, deps: ConnectionDep
     if (current) return current
     const opened = Promise.resolve().then(connect)
     current = opened
-    // The next use tries again.
+    // A failed connection is dropped, so the next use tries again.
     opened.catch(() => {
       if (current === opened) current = undefined
     })
@@ -57,7 +60,7 @@ export function createMcpConnection(config: McpServerConfig, deps: ConnectionDep
       try {
         return await work(client)
       } catch (error) {
-        if (!isSessionOver(error)) throw error
+        if (!(await isSessionOver(error))) throw error
         current = undefined
         await client.close()
         return work(await find())
@@ -71,15 +74,31 @@ export function createMcpConnection(config: McpServerConfig, deps: ConnectionDep
   }
 }
 
+/** Opens the validation of results against the schema that the server has declared for them. */
+async function openResultCheck() {
+  const { AjvJsonSchemaValidator } = await import('@modelcontextprotocol/sdk/validation/ajv')
+  const checks = new AjvJsonSchemaValidator()
+  return {
+    getValidator: <Result>(schema: JsonSchemaType) =>
+      checks.getValidator<Result>(loosenSchema(schema) as JsonSchemaType),
+  }
+}
+
+const lostStatuses: ReadonlySet<unknown> = new Set([400, 404])
+
 /**
- * The server has forgotten the session, because it was started anew or is done with it: 404 by the specification (MCP 2025-11-25,
- * basic/transports §Session Management), 400 by servers that are made like the examples of the SDK. Either way it has not run the call.
+ * Returns true if the server has lost the session because it restarted or ended the session. The transport answers 404 by the specification
+ * (MCP 2025-11-25, basic/transports §Session Management), and servers modelled on the SDK's examples answer 400. In both cases the call has not
+ * run. A JSON-RPC error with such a code comes from a tool that has run.
  */
-const isSessionOver = (error: unknown) => [400, 404].includes(Number((error as { readonly code?: unknown }).code))
+async function isSessionOver(error: unknown): Promise<boolean> {
+  const { StreamableHTTPError } = await import('@modelcontextprotocol/sdk/client/streamableHttp.js')
+  return error instanceof StreamableHTTPError && lostStatuses.has(error.code)
+}
 
 async function openTransport(
   config: McpServerConfig,
-  { platform, baseDir, log }: ConnectionDeps,
+  { system, baseDir, log }: ConnectionDeps,
   name: string,
 ): Promise<Transport> {
   if ('command' in config) {
@@ -92,27 +111,27 @@ async function openTransport(
   }
   const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/sdk/client/streamableHttp.js')
   const url = new URL(config.url)
-  const { openStream } = platform.fetchFor(url.origin)
+  const { openStream } = system.fetchFor(url.origin)
   const headers = config.api_key === undefined ? {} : { authorization: `Bearer ${config.api_key}` }
   const transport = new StreamableHTTPClientTransport(url, {
     fetch: createMcpFetch(openStream),
     requestInit: { headers },
   })
-  // The SDK's own types do not agree on an absent session (exactOptionalPropertyTypes).
+  // The SDK's own types disagree about an absent session (exactOptionalPropertyTypes).
   return transport as Transport
 }
 
-/** Bytes of one answer at most. */
+/** The maximum size of one answer, bytes. */
 const maxBytes = 16 * 1024 * 1024
-/** Longest pause in an answer: tools may work for minutes, ms. */
+/** The longest pause in an answer, ms. Tools may work for minutes. */
 const idleMs = 10 * 60_000
 const beginMs = 60_000
 
 const emptyStatuses: ReadonlySet<number> = new Set([204, 205, 304])
 
 /**
- * The guarded fetch in the form that the SDK takes. A server is not listened to between calls: it is told that we take no stream by GET
- * (405), which the specification allows.
+ * Creates the guarded fetch in the form that the SDK expects. The client does not listen between calls: it refuses the stream by GET (405),
+ * as the specification allows.
  */
 function createMcpFetch(openStream: OpenStream): typeof fetch {
   return async (input, init = {}) => {
@@ -128,10 +147,10 @@ function createMcpFetch(openStream: OpenStream): typeof fetch {
       idleMs,
       maxBytes,
     })
-    const { status } = answer
-    if (!emptyStatuses.has(status)) {
-      return new Response(ReadableStream.from(answer.body) as BodyInit, { status, headers: answer.headers })
-    }
-    return new Response(null, { status, headers: answer.headers })
+    const { status, headers: answered } = answer
+    const stream = ReadableStream.from(answer.body)
+    if (!emptyStatuses.has(status)) return new Response(stream as BodyInit, { status, headers: answered })
+    await stream.cancel()
+    return new Response(null, { status, headers: answered })
   }
 }

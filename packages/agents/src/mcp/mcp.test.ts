@@ -5,9 +5,8 @@ import { everything, everythingCommand, openEverything } from '../../test/mcp-se
 import { openModelAgent, textOfAnswer } from '../../test/model-agent.ts'
 import type { Complete } from '../../test/model-server.ts'
 import { call, replyWith } from '../../test/model-server.ts'
-import { readToolResult } from './toolbox.ts'
 
-/** Calls a tool once, and says what it was told of it. */
+/** Calls a tool once, and answers with the result that it got. */
 const callOnce =
   (name: string, args: unknown): Complete =>
   ({ body }) => {
@@ -21,8 +20,8 @@ async function openHttp() {
   return server
 }
 
-const askOnce = async (mcp: readonly object[], name: string, args: unknown, more: object = {}) => {
-  const agent = await openModelAgent(callOnce(name, args), { config: { mcp, ...more } })
+const askOnce = async (mcp: readonly object[], name: string, args: unknown, overrides: object = {}) => {
+  const agent = await openModelAgent(callOnce(name, args), { config: { mcp, ...overrides } })
   const { answer } = await agent.ask()
   return { ...agent, answer, text: textOfAnswer(answer) }
 }
@@ -52,6 +51,12 @@ describe('a tool of an MCP server', () => {
   test('follows the checks of any other: its arguments before the call, and the model learns of its refusal', async () => {
     expect((await askOnce([everythingCommand], 'echo', {})).text).toMatch(/message: Invalid input/)
     expect((await askOnce([everythingCommand], 'nothing', {})).text).toContain('There is no such tool.')
+  })
+
+  test('tells the model nothing that nobody sees, and its call says so', async () => {
+    const { answer, text } = await askOnce([everythingCommand], 'echo', { message: 'hi\u{e0050}\u{e0041}\u200b there' })
+    expect(text).toContain('told: Echo: hi there')
+    expect(answer?.parts?.[0]).toMatchObject({ result: 'Echo: hi there', flags: ['invisible_characters'] })
   })
 
   test('waits for consent under the policy preview, and a model never sees a forbidden one', async () => {
@@ -96,9 +101,34 @@ describe('a tool of an MCP server', () => {
   })
 })
 
+/** Writes a program that lists this many tools. */
+const listing = (count: number) => ({
+  command: process.execPath,
+  args: [
+    '--eval',
+    `let text = ''
+    const tools = Array.from({ length: ${count} }, (_, at) => ({ name: 'tool-' + at, inputSchema: { type: 'object' } }))
+    const info = { capabilities: { tools: {} }, serverInfo: { name: 's', version: '1' } }
+    process.stdin.on('data', chunk => {
+      const lines = (text + chunk).split('\\n')
+      text = lines.pop()
+      for (const { id, method, params } of lines.filter(Boolean).map(line => JSON.parse(line))) {
+        const result = method === 'initialize' ? { protocolVersion: params.protocolVersion, ...info } : { tools }
+        if (id !== undefined) console.log(JSON.stringify({ jsonrpc: '2.0', id, result }))
+      }
+    })`,
+  ],
+})
+
+test('a server may list 200 tools', async () => {
+  const { server, ask } = await openModelAgent(() => replyWith('x'), { config: { mcp: [listing(200)] } })
+  await ask()
+  expect(server.requests[0]?.body.tools).toHaveLength(200)
+})
+
 describe('the gateway does not start', () => {
-  const open = (mcp: readonly object[], more: object = {}) =>
-    openModelAgent(() => replyWith('x'), { config: { mcp, ...more } })
+  const open = (mcp: readonly object[], overrides: object = {}) =>
+    openModelAgent(() => replyWith('x'), { config: { mcp, ...overrides } })
 
   test.each<[what: string, mcp: readonly object[], message: RegExp]>([
     [
@@ -106,6 +136,7 @@ describe('the gateway does not start', () => {
       [{ command: './no-such-program' }],
       /mcp\.0: the MCP server ".\/no-such-program" does not answer/,
     ],
+    ['201 tools of one server', [listing(201)], /mcp\.0: the MCP server/],
     ['a program that ends', [{ command: process.execPath, args: ['-e', ''] }], /does not answer/],
     [
       'nobody at the address',
@@ -148,29 +179,4 @@ test('programs end with the gateway', async () => {
   const running = execFileSync('ps', ['-eo', 'ppid,args'], { encoding: 'utf8' })
   const own = running.split('\n').filter(line => line.includes(everything) && line.trim().startsWith(`${process.pid} `))
   expect(own).toEqual([])
-})
-
-describe('the text of a result for a model', () => {
-  test.each<[value: unknown, told: unknown]>([
-    [
-      {
-        content: [
-          { type: 'text', text: 'a' },
-          { type: 'text', text: 'b' },
-        ],
-      },
-      'a\nb',
-    ],
-    [{ content: [], structuredContent: { n: 1 } }, { n: 1 }],
-    [{ content: [{ type: 'image', data: 'AAAA', mimeType: 'image/png' }] }, '[image, image/png, 3 bytes]'],
-    [{ content: [{ type: 'resource', resource: { uri: 'file:///x', text: 'inside' } }] }, 'inside'],
-    [{ content: [{ type: 'resource', resource: { uri: 'file:///x' } }] }, '[file:///x, unknown type]'],
-    [{ content: [{ type: 'resource_link', uri: 'file:///x', name: 'x' }] }, '[x: file:///x]'],
-    [{ content: [{ type: 'later' }] }, '[later, unknown type, 0 bytes]'],
-  ])('of %j', (value, told) => expect(readToolResult(value)).toEqual(told))
-
-  test('that failed is its reason', () => {
-    expect(() => readToolResult({ content: [{ type: 'text', text: 'no cake' }], isError: true })).toThrow('no cake')
-    expect(() => readToolResult({ content: 'x' })).toThrow()
-  })
 })

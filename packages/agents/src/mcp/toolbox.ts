@@ -1,27 +1,30 @@
-import { ConfigError, loadOptional, Rejection } from '@postern/core'
-import { z } from 'zod'
-import type { ToolRules } from '../config/approval.ts'
+// Collects the tools of one agent from its module and its MCP servers.
+import { ConfigError, loadOptional, readVisibleText, readVisibleValue } from '@postern/message'
+import type { ToolPolicies } from '../config/approval.ts'
 import type { Opening } from '../kind/agent-kind.ts'
+import { ruleTools } from '../tools/tool-rules.ts'
 import type { FindArgumentFault, Tool, Toolbox } from '../tools/tools.ts'
-import { createArgumentCheck, openToolbox, selectTools } from '../tools/tools.ts'
+import { createArgumentCheck, openToolbox } from '../tools/tools.ts'
 import type { McpServerConfig } from './config.ts'
 import type { McpConnection } from './connection.ts'
 import { createMcpConnection } from './connection.ts'
+import { loosenSchema } from './loose-schema.ts'
+import { readToolResult } from './tool-result.ts'
 
 interface ToolSources {
-  /** Path of a module. */
+  /** The path of a module. */
   readonly tools?: string | undefined
   readonly mcp: readonly McpServerConfig[]
-  readonly tool_policies: ToolRules
+  readonly tool_policies: ToolPolicies
 }
 
-/** Tools of one server at most, and pages of their list. */
+/** The maximum number of tools of one server, and of pages of their list. */
 const maxTools = 200
 const maxPages = 20
-/** A tool may work as long as the turn has time. */
+/** A tool may run as long as its turn lasts. */
 const longestMs = 2 ** 31 - 1
 
-/** The tools that one agent may call: those of its module, and those of its MCP servers, which are connected now. @throws ConfigError */
+/** Opens the tools that one agent may call: those of its module, and those of its MCP servers, which it connects now. @throws ConfigError */
 export async function openTools(
   { tools: path, mcp, tool_policies }: ToolSources,
   key: string,
@@ -39,10 +42,11 @@ export async function openTools(
   const tools = new Map(module?.tools)
   try {
     for (const [index, connection] of connections.entries()) {
-      const place = `${key}.mcp.${index}`
-      for (const tool of await listTools(connection, mcp[index] as McpServerConfig, place)) addTool(tools, tool, place)
+      const serverKey = `${key}.mcp.${index}`
+      for (const tool of await listTools(connection, mcp[index] as McpServerConfig, serverKey))
+        addTool(tools, tool, serverKey)
     }
-    return { tools: selectTools(tools, tool_policies, `${key}.tool_policies`), close }
+    return { tools: ruleTools(tools, tool_policies, `${key}.tool_policies`), close }
   } catch (error) {
     await close()
     throw error
@@ -78,33 +82,33 @@ async function listTools(connection: McpConnection, config: McpServerConfig, key
 
 function listAll(connection: McpConnection) {
   return connection.use(async client => {
-    const found: Awaited<ReturnType<typeof client.listTools>>['tools'] = []
+    const listedTools: Awaited<ReturnType<typeof client.listTools>>['tools'] = []
     let cursor: string | undefined
     for (let page = 0; page < maxPages; page += 1) {
       const { tools, nextCursor } = await client.listTools(cursor === undefined ? {} : { cursor })
-      found.push(...tools)
-      if (found.length > maxTools) throw new Error(`it has more than ${maxTools} tools`)
-      if (nextCursor === undefined) return found
+      listedTools.push(...tools)
+      if (listedTools.length > maxTools) throw new Error(`it has more than ${maxTools} tools`)
+      if (nextCursor === undefined) return listedTools
       cursor = nextCursor
     }
     throw new Error('its list of tools has no end')
   })
 }
 
-/** Endpoints of models take letters, digits, `_` and `-`, 64 of them at most. */
+/** Endpoints of models accept only letters, digits, `_` and `-`, and at most 64 of them. */
 const nameTool = (name: string) => name.replaceAll(/[^a-zA-Z0-9_-]/g, '_').slice(0, 64)
 
-interface ToolPlace {
+interface ToolConnection {
   readonly connection: McpConnection
-  /** What the model calls it. */
+  /** The name under which the model calls the tool. */
   readonly name: string
 }
 
-function toTool(listed: Awaited<ReturnType<typeof listAll>>[number], { connection, name }: ToolPlace): Tool {
-  const parameters = listed.inputSchema as Tool['parameters']
+function toTool(listed: Awaited<ReturnType<typeof listAll>>[number], { connection, name }: ToolConnection): Tool {
+  const parameters = readVisibleValue(listed.inputSchema).value as Tool['parameters']
   return {
     name,
-    description: listed.description ?? listed.title ?? listed.name,
+    description: readVisibleText(listed.description ?? listed.title ?? listed.name).text,
     parameters,
     findFault: openCheck(parameters),
     async run(args, { signal }) {
@@ -115,50 +119,14 @@ function toTool(listed: Awaited<ReturnType<typeof listAll>>[number], { connectio
   }
 }
 
-/** The server checks its arguments itself: a schema that we cannot read is no reason to do without its tool. */
+/**
+ * Opens the check of arguments against the schema without its regular expressions. A schema that cannot be read does not exclude its tool, because
+ * the server checks its arguments itself.
+ */
 function openCheck(parameters: Tool['parameters']): FindArgumentFault {
   try {
-    return createArgumentCheck(parameters)
+    return createArgumentCheck(loosenSchema(parameters))
   } catch {
     return createArgumentCheck({})
   }
-}
-
-/** Content that a tool returns (MCP 2025-11-25, server/tools §Tool Result). */
-const contentSchema = z.looseObject({
-  type: z.string(),
-  text: z.string().optional(),
-  data: z.string().optional(),
-  mimeType: z.string().optional(),
-  uri: z.string().optional(),
-  name: z.string().optional(),
-  resource: z.looseObject({ uri: z.string(), text: z.string().optional(), mimeType: z.string().optional() }).optional(),
-})
-
-const resultSchema = z.looseObject({
-  content: z.array(contentSchema).default([]),
-  structuredContent: z.unknown().optional(),
-  isError: z.boolean().optional(),
-})
-
-type Content = z.infer<typeof contentSchema>
-
-/** Characters of an error that a model is told. */
-const maxError = 2_000
-
-/** What a model is told of a result: the structured one if there is one, else text. @throws Rejection when the tool says that it failed */
-export function readToolResult(value: unknown): unknown {
-  const { content, structuredContent, isError } = resultSchema.parse(value)
-  const text = content.map(describeContent).join('\n')
-  if (isError) throw new Rejection('malformed', text.slice(0, maxError) || 'The tool failed.')
-  return structuredContent ?? text
-}
-
-/** Bytes are named only: a model reads text. */
-function describeContent({ type, text, data, mimeType, uri, name, resource }: Content): string {
-  if (type === 'text') return text ?? ''
-  if (type === 'resource') return resource?.text ?? `[${resource?.uri}, ${resource?.mimeType ?? 'unknown type'}]`
-  if (type === 'resource_link') return `[${name ?? 'a resource'}: ${uri}]`
-  const bytes = Math.floor(((data?.length ?? 0) * 3) / 4)
-  return `[${type}, ${mimeType ?? 'unknown type'}, ${bytes} bytes]`
 }

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import type { Agent } from '@postern/core'
-import { ConfigError } from '@postern/core'
+import { ConfigError } from '@postern/message'
+import type { Agent } from '@postern/pipeline'
 import { describe, expect, test } from 'vitest'
 import { openAgentGateway, openTestAgent, testContext, testMessage } from '../../test/gateway.ts'
 
@@ -30,11 +30,20 @@ describe('a module agent', () => {
   })
 
   test('is closed with the gateway', async () => {
-    const scripted = (await import('../../test/modules/scripted.ts')) as { wasClosed(): boolean } & Agent
+    const scripted = (await import('../../test/modules/scripted.ts')) as { countClosings(): number } & Agent
     const gateway = await openAgentGateway({ desk: { use: './modules/scripted.ts' } })
-    expect(scripted.wasClosed()).toBe(false)
+    // All tests of this process share the module.
+    const before = scripted.countClosings()
     await gateway.close()
-    expect(scripted.wasClosed()).toBe(true)
+    expect(scripted.countClosings()).toBe(before + 1)
+  })
+
+  test('that exports no function "forget" cannot receive it', async () => {
+    const error = await openAgentGateway({
+      desk: { use: './modules/plain.js', receives: ['message', 'forget'] },
+    }).catch((reason: unknown) => reason)
+    expect(error).toBeInstanceOf(ConfigError)
+    expect(String(error)).toContain('agents.desk.receives: has "forget", and this agent forgets nobody by itself')
   })
 
   test('that is missing fails with its whole path', async () => {

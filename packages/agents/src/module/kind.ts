@@ -1,41 +1,79 @@
+// Runs a TypeScript or JavaScript module of the operator as an agent.
+import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { Agent } from '@postern/core'
-import { ConfigError } from '@postern/core'
+import { pathToFileURL } from 'node:url'
+import { ConfigError } from '@postern/message'
+import type { Agent } from '@postern/pipeline'
 import { z } from 'zod'
 import type { OpenedAgent, Opening } from '../kind/agent-kind.ts'
 import { commonAgentSchema, defineAgentKind } from '../kind/agent-kind.ts'
 import { importModule, modulePathPattern } from '../modules/import-module.ts'
+import { isGivenModule } from '../modules/operator-modules.ts'
+
+const moduleAgentSchema = commonAgentSchema.extend({
+  /** Runs each turn in a thread of its own, which the gateway ends when the turn's time is over. */
+  isolate: z.boolean().default(false),
+  /** The gateway is not ready (`/readyz`) after `start()` of the agent has failed, until it succeeds. */
+  required: z.boolean().default(false),
+})
 
 const agentModuleSchema = z.looseObject({
   handle: z.custom<Agent['handle']>(value => typeof value === 'function'),
   start: z.custom<NonNullable<Agent['start']>>(value => typeof value === 'function').optional(),
+  forget: z.custom<NonNullable<Agent['forget']>>(value => typeof value === 'function').optional(),
   close: z.custom<() => Promise<void> | void>(value => typeof value === 'function').optional(),
 })
 
 /**
- * A module of the operator's, run in this process: it exports `handle(message, context)` and may export `start(outpost)` and `close()`.
- * TypeScript runs as it is, so it must be erasable.
+ * A module of the operator, run in this process. It exports `handle(message, context)` and may export `start(publisher)`, `forget(forgotten,
+ * context)`
+ * and `close()`. TypeScript runs without a build, so its types must be erasable.
  */
 export const moduleKind = defineAgentKind({
   usage: 'a path such as "./agents/desk.ts" (.ts, .mts, .js, .mjs)',
   uses: modulePathPattern,
   runsHere: true,
-  schema: commonAgentSchema,
-  open: async ({ use }, opening) =>
-    readAgentModule(await importModule(use, `agents.${opening.name}.use`, opening.baseDir), use, opening),
+  schema: moduleAgentSchema,
+  open: async ({ use, isolate }, opening) =>
+    // A module that is loaded already is an object of this thread.
+    isolate && !isGivenModule(pathToFileURL(resolve(opening.baseDir, use)).href)
+      ? openIsolatedModule(use, opening)
+      : readAgentModule(await importModule(use, `agents.${opening.name}.use`, opening.baseDir), use, opening),
 })
 
-/** Names of a CommonJS module are not always known before it runs; its default export is the whole of it. */
+/** Opens a module whose turns run in separate threads. @throws ConfigError */
+async function openIsolatedModule(use: string, { name, baseDir }: Opening): Promise<OpenedAgent> {
+  const file = resolve(baseDir, use)
+  const key = `agents.${name}.use`
+  if (!existsSync(file))
+    throw new ConfigError(key, `"${use}" cannot be loaded: there is no file ${file}`, 'Correct the path.')
+  const { openIsolatedAgent } = await import('./isolated/isolated-agent.ts')
+  const { agent, exports, close } = await openIsolatedAgent(pathToFileURL(file).href).catch((cause: Error) => {
+    const fix = `Check that ${file} runs by itself: node ${file}`
+    throw new ConfigError(key, `"${use}" cannot be loaded: ${cause.message}`, fix, { cause })
+  })
+  if (exports.includes('handle') && !exports.includes('start')) return { agent, close }
+  await close()
+  const problem = exports.includes('start')
+    ? `"${use}" exports "start", and an isolated agent speaks only when it is spoken to`
+    : `"${use}" exports no function "handle"`
+  const fix = exports.includes('start')
+    ? 'Remove "isolate", or "start".'
+    : `Add "export function handle(message, context) { … }" to ${file}`
+  throw new ConfigError(exports.includes('start') ? `agents.${name}.isolate` : key, problem, fix)
+}
+
+/** Returns the default export of a CommonJS module, whose names may be unknown before it runs. */
 function unwrapDefault(imported: unknown): unknown {
-  const { handle, default: whole } = imported as { readonly handle?: unknown; readonly default?: unknown }
-  return handle === undefined && typeof whole === 'object' ? whole : imported
+  const { handle, default: defaultExport } = imported as { readonly handle?: unknown; readonly default?: unknown }
+  return handle === undefined && typeof defaultExport === 'object' ? defaultExport : imported
 }
 
 function readAgentModule(imported: unknown, use: string, { name, baseDir }: Opening): OpenedAgent {
   const parsed = agentModuleSchema.safeParse(unwrapDefault(imported))
   if (parsed.success) {
-    const { handle, start, close } = parsed.data
-    return { agent: { handle, ...(start && { start }) }, ...(close && { close }) }
+    const { handle, start, forget, close } = parsed.data
+    return { agent: { handle, ...(start && { start }), ...(forget && { forget }) }, ...(close && { close }) }
   }
   const [issue] = parsed.error.issues
   const problem = `"${use}" exports no function "${issue?.path.join('.') || 'handle'}"`

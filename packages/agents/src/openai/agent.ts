@@ -1,5 +1,7 @@
-import type { AgentChunk, AgentContext, HistoricalMessage, NormalizedMessage, ToolCallPart } from '@postern/core'
-import { parseDuration, policiesOf } from '@postern/core'
+// Answers with a chat completion model: prompts it, runs its tool calls, and repeats until it has answered.
+import type { HistoricalMessage, NormalizedMessage, ToolCallPart } from '@postern/message'
+import { parseDuration, policiesOf } from '@postern/message'
+import type { AgentChunk, AgentContext } from '@postern/pipeline'
 import type { z } from 'zod'
 import { openApprovals } from '../approval/approvals.ts'
 import { describeCallEnd, endDecidedCall, findDecidedEnd } from '../approval/decided-call.ts'
@@ -8,14 +10,18 @@ import { readPreview } from '../approval/port.ts'
 import { openCompletion } from '../completion/completion.ts'
 import type { OpenedAgent, Opening } from '../kind/agent-kind.ts'
 import { openTools } from '../mcp/toolbox.ts'
+import type { NameDelimiter } from '../prompt/data-block.ts'
+import { openDelimiters } from '../prompt/data-block.ts'
 import type { ChatMessage } from '../prompt/messages.ts'
 import { readImages } from '../prompt/messages.ts'
 import { composePrompt } from '../prompt/prompt.ts'
+import { recordModelRequest } from '../rounds/model-request.ts'
 import type { Round } from '../rounds/round.ts'
-import { bookUsage, endAnswer, readRound } from '../rounds/round.ts'
+import { endAnswer, readRound, recordRound } from '../rounds/round.ts'
 import { beginCall } from '../rounds/run-call.ts'
+import { recordToolRun } from '../tools/tool-run.ts'
 import type { Toolbox } from '../tools/tools.ts'
-import { formatToolResult } from '../tools/tools.ts'
+import { filesOf, formatToolResult, withoutFiles } from '../tools/tools.ts'
 import type { openaiAgentSchema } from './config.ts'
 import type { OpenedModel } from './model-endpoint.ts'
 import { openModelEndpoint } from './model-endpoint.ts'
@@ -24,20 +30,22 @@ export interface Model extends OpenedModel {
   readonly config: z.output<typeof openaiAgentSchema>
   readonly tools: Toolbox['tools']
   readonly approvals: Approvals
-  /** For all rounds of a turn, ms. */
+  readonly nameDelimiter: NameDelimiter
+  /** The time limit for all rounds of a turn, ms. */
   readonly timeoutMs: number
 }
 
 /** Opens an agent whose answers a model writes. @throws ConfigError */
 export async function openOpenaiAgent(config: Model['config'], opening: Opening): Promise<OpenedAgent> {
-  const { name, platform, stores } = opening
+  const { name, system, stores } = opening
   const { tools, close } = await openTools(config, `agents.${name}`, opening)
   const model: Model = {
-    ...openModelEndpoint(config, platform),
+    ...openModelEndpoint(config, system),
     config,
     tools,
-    approvals: openApprovals({ name, records: stores.records, platform }),
-    // Silence before the turn's own deadline is Unavailable, so the turn is tried again.
+    approvals: openApprovals({ name, records: stores.records, system }),
+    nameDelimiter: await openDelimiters(stores, name),
+    // Silence until just before the turn's own deadline is Unavailable, so the turn is retried.
     timeoutMs: Math.floor(parseDuration(config.deadline) * 0.9),
   }
   return { agent: { handle: (message, context) => converse(model, message, context) }, ...(close && { close }) }
@@ -49,15 +57,18 @@ async function* converse(
   message: NormalizedMessage,
   context: AgentContext,
 ): AsyncGenerator<AgentChunk, void, undefined> {
-  const endsAt = model.endpoint.platform.now() + model.timeoutMs
+  const endsAt = model.endpoint.system.now() + model.timeoutMs
   const messages = [...(await openConversation(model, message, context))]
   messages.push(...(yield* goOnWithCall(model, message, context)))
   const ids = new Set<string>()
   let hasSpoken = false
   for (let left = model.config.max_rounds; ; left -= 1) {
-    const time = { signal: context.signal, timeoutMs: Math.max(1, endsAt - model.endpoint.platform.now()) }
-    const round = yield* readRound(openCompletion(describeRequest(model, messages, left > 0), model.endpoint, time))
-    yield* bookUsage(round, model.endpoint)
+    const time = { signal: context.signal, timeoutMs: Math.max(1, endsAt - model.endpoint.system.now()) }
+    const chunks = openCompletion(describeRequest(model, messages, left > 0), model.endpoint, time)
+    const delimiter = model.nameDelimiter(message, context)
+    const pieces = readRound(chunks, { habit: model.endpoint.habit, delimiter })
+    const round = yield* recordModelRequest(pieces, model.endpoint, context)
+    yield* recordRound(round, model.endpoint)
     hasSpoken ||= round.text.trim() !== ''
     if (round.calls.length === 0 || round.refusal.trim() || round.finish === 'content_filter') {
       yield* endAnswer(round, { mayStaySilent: model.config.may_stay_silent, hasSpoken, log: context.log })
@@ -70,7 +81,7 @@ async function* converse(
   }
 }
 
-/** The message decides a call of an earlier turn: it runs or not, and the model gets the result. */
+/** Continues a call of an earlier turn that the message decides. It runs the call if the call is granted, and the model gets the result. */
 async function* goOnWithCall(
   { approvals, tools }: Model,
   message: NormalizedMessage,
@@ -80,6 +91,7 @@ async function* goOnWithCall(
   if (!decided) return []
   const { part, outcome } = await endDecidedCall(decided, { tools, approvals, context: { ...context, message } })
   yield decided.isOfOperator ? { trace: [part] } : part
+  yield* filesOf(outcome)
   return describeCallEnd(part, outcome)
 }
 
@@ -90,6 +102,7 @@ async function openConversation(model: Model, message: NormalizedMessage, contex
     turns,
     cacheBreakpointAfter: model.config.cache_control ? cacheBreakpointAfter : undefined,
     message,
+    delimiter: model.nameDelimiter(message, context),
     flags: context.flags ?? [],
     images: model.config.images ? await readImages(message, context) : [],
     withCalls: model.tools.size > 0,
@@ -114,7 +127,7 @@ function checkCalls({ finish }: Round, left: number): void {
   if (left <= 0) throw new Error('The model goes on calling tools; raise "max_rounds"')
 }
 
-/** Calls of the last answer that this message did not decide. The model gets their state. */
+/** Lists the calls of the last answer that this message did not decide. The model gets their state. */
 async function listAskedCalls(
   turns: readonly HistoricalMessage[],
   approvals: Approvals,
@@ -131,16 +144,16 @@ async function listAskedCalls(
 interface CallDeps {
   readonly message: NormalizedMessage
   readonly context: AgentContext
-  /** Ids of all calls of this answer. */
+  /** The ids of all calls of this answer. */
   readonly ids: Set<string>
 }
 
 /**
- * Runs calls one after the other in the model's order, because a later one may depend on an earlier one. Undefined: one needs approval.
- * Then the turn ends with the question, and later calls do not run.
+ * Runs calls one after the other in the model's order, because a later one may depend on an earlier one. Returns undefined if one needs
+ * approval: the turn then ends with the question, and later calls do not run.
  */
 async function* runCalls(
-  { tools, approvals, config: { show_tools: showsCalls, tool_policies: rules } }: Model,
+  { tools, approvals, config: { show_tools: showsCalls } }: Model,
   { text, calls }: Round,
   { message, context, ids }: CallDeps,
 ): AsyncGenerator<AgentChunk, readonly ChatMessage[] | undefined, undefined> {
@@ -148,18 +161,18 @@ async function* runCalls(
   const toolContext = { ...context, message }
   const results: ChatMessage[] = []
   for (const { call, id } of called) {
-    const begun = beginCall(call, id, { tools, context: toolContext })
-    const rule = rules[call.name]
+    const begun = beginCall(call, id, { tools })
+    const { rule } = begun
     const isOfOperator = rule?.policy === 'preview' && rule.approve === 'operator'
     const show = (part: ToolCallPart) => (isOfOperator ? { trace: [part] } : part)
     let { end } = begun
     if (begun.tool && rule?.policy === 'preview') {
-      const waiting = { ...begun.part, rule, schema: begun.tool.parameters }
+      const waiting = { ...begun.part, rule, rules: begun.tool.rules, schema: begun.tool.parameters }
       const decided = await findDecidedEnd(begun.tool, waiting, { approvals, context: toolContext })
       if (!decided) {
         const preview = await readPreview(begun.tool, begun.part.args, toolContext)
         const requirement = await approvals.ask({ ...waiting, preview }, toolContext)
-        // Whoever decides sees it anyway.
+        // The call is shown even if calls are hidden otherwise, because somebody must decide on it.
         yield show(begun.part)
         yield requirement
         return undefined
@@ -167,8 +180,9 @@ async function* runCalls(
       end = decided
     }
     if (showsCalls) yield show(begun.part)
-    const outcome = await end()
-    if (showsCalls) yield show({ ...begun.part, ...outcome })
+    const outcome = await recordToolRun(begun.part, toolContext, end)
+    if (showsCalls) yield show({ ...begun.part, ...withoutFiles(outcome) })
+    yield* filesOf(outcome)
     results.push({ role: 'tool', tool_call_id: id, content: formatToolResult(outcome) })
   }
   const tool_calls = called.map(({ call: { name, args }, id }) => {
@@ -177,7 +191,7 @@ async function* runCalls(
   return [{ role: 'assistant', content: text || null, tool_calls }, ...results]
 }
 
-/** The model's own id if it is unique in the answer, because some servers count anew in each round. */
+/** Returns the model's own id if it is unique in the answer. Some servers restart their numbering in each round. */
 function nameCall(given: string, ids: Set<string>): string {
   const id = given && given.length <= 128 && !ids.has(given) ? given : `call${String(ids.size + 1).padStart(5, '0')}`
   ids.add(id)

@@ -1,14 +1,16 @@
+// Declares the configuration of an agent that a chat completion model answers for.
 import { z } from 'zod'
 import { toolPolicyShape } from '../config/approval.ts'
 import { bearerSchema } from '../config/endpoint.ts'
 import { commonAgentSchema } from '../kind/agent-kind.ts'
 import { mcpShape } from '../mcp/config.ts'
 import { modulePathPattern } from '../modules/import-module.ts'
+import { thoughtBeginnings } from '../speech/speech-habit.ts'
 
-/** Members of a request that are not the operator's to set by hand. */
+/** The members of a request that an operator cannot set in `parameters`. */
 const owned = ['model', 'messages', 'stream', 'tools', 'tool_choice', 'n']
 
-/** Where a model is, and how it is asked. */
+/** The address of a model and the parameters of its requests. */
 export const modelShape = {
   /** Address before `/chat/completions`; it may be private. */
   base_url: z.url({ protocol: /^https?$/ }).refine(hasNoSecrets, 'must not hold credentials or a fragment'),
@@ -25,9 +27,14 @@ export const modelShape = {
     .record(z.string(), z.json())
     .refine(given => owned.every(name => !(name in given)), `must not have ${owned.join(', ')}`)
     .default({}),
-  /** Whether the gateway asks for answers as a stream. */
+  /** Lets the gateway ask for answers as a stream. */
   stream: z.boolean().default(true),
-  /** Whether the gateway asks what answers cost in tokens, and keeps that. */
+  /**
+   * Beginning of the text: with `first` inside a thought whose opening tag stands in the prompt (DeepSeek R1, Qwen), with `none` outside; `auto`
+   * finds out. Until that is known, a stream waits for its end.
+   */
+  thoughts: z.enum(thoughtBeginnings).default('auto'),
+  /** Lets the gateway ask what answers cost in tokens, and keep that. */
   usage: z.boolean().default(true),
 }
 
@@ -40,15 +47,15 @@ export const openaiAgentSchema = commonAgentSchema.extend({
   tools: z.string().regex(modulePathPattern, 'must be a path such as "./tools.ts"').optional(),
   ...mcpShape,
   ...toolPolicyShape,
-  /** How often the model may call tools in one turn before it must answer. */
+  /** Rounds in which the model may call tools in one turn before it must answer. */
   max_rounds: z.int().min(1).max(50).default(8),
-  /** Whether calls and their results are part of the answer: peers and later turns see them. */
+  /** Makes calls and their results part of the answer, so that peers and later turns see them. */
   show_tools: z.boolean().default(false),
   /** Marks the end of the history's stable head with `cache_control`, for endpoints that cache prompts by such marks. */
   cache_control: z.boolean().default(false),
-  /** Whether the model sees pictures. */
+  /** Shows pictures to the model. */
   images: z.boolean().default(false),
-  /** Whether an empty answer means to say nothing; otherwise it is a failure. */
+  /** Lets an empty answer mean to say nothing; otherwise it is a failure. */
   may_stay_silent: z.boolean().default(false),
 })
 

@@ -1,3 +1,4 @@
+// Registers `"use": "openai"`: a model at any endpoint for chat completions.
 import { defineAgentKind } from '../kind/agent-kind.ts'
 import { openaiAgentSchema } from './config.ts'
 

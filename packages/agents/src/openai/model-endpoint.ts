@@ -1,34 +1,37 @@
-import type { Json } from '@postern/core'
+// Builds the endpoint and the fixed request members of a model from its configuration.
+import type { Json } from '@postern/message'
 import type { z } from 'zod'
 import type { ModelEndpoint } from '../completion/completion.ts'
 import { createUsageAsking } from '../completion/model-error.ts'
-import type { AgentPlatform } from '../kind/agent-kind.ts'
+import type { AgentSystem } from '../kind/agent-kind.ts'
+import { SpeechHabit } from '../speech/speech-habit.ts'
 import type { modelShape } from './config.ts'
 
 type ModelConfig = z.output<z.ZodObject<typeof modelShape>>
 
 export interface OpenedModel {
   readonly endpoint: ModelEndpoint
-  /** Members of every request. */
+  /** The members of every request. */
   readonly settings: { readonly [name: string]: Json | undefined }
 }
 
-/** The connection to a model that the operator named. */
-export function openModelEndpoint(config: ModelConfig, platform: AgentPlatform): OpenedModel {
-  const { base_url, api_key, model, stream, parameters, usage: isWanted } = config
+/** Opens the connection to a model that the operator has configured. */
+export function openModelEndpoint(config: ModelConfig, system: AgentSystem): OpenedModel {
+  const { base_url, api_key, model, stream, parameters, usage: isWanted, thoughts } = config
   const endpoint = {
     url: completionsUrl(base_url),
     apiKey: api_key,
     model,
-    // An operator who sets the stream's options decides about them alone.
+    habit: new SpeechHabit(thoughts),
+    // An operator who sets `stream_options` decides whether usage is requested.
     usage: createUsageAsking({ isWanted, asks: stream && !('stream_options' in parameters) }),
-    openStream: platform.fetchFor(new URL(base_url).origin).openStream,
-    platform,
+    openStream: system.fetchFor(new URL(base_url).origin).openStream,
+    system,
   }
   return { endpoint, settings: readSettings(config) }
 }
 
-/** The query stays in place, because Azure has its version there. */
+/** Builds the URL of chat completions. The query keeps its position, because Azure puts its version there. */
 function completionsUrl(base: string): string {
   const url = new URL(base)
   url.pathname = `${url.pathname.replace(/\/+$/, '')}/chat/completions`

@@ -1,4 +1,4 @@
-import { Unavailable } from '@postern/core'
+import { Unavailable } from '@postern/message'
 import { describe, expect, test } from 'vitest'
 import { openModelAgent, textOfAnswer } from '../../test/model-agent.ts'
 import type { ModelReply } from '../../test/model-server.ts'
@@ -80,7 +80,7 @@ describe.each(cuts)('a recorded stream, %s', (_, toPieces) => {
 })
 
 test('the agent passes on text as it comes', async () => {
-  const { ask } = await openModelAgent([{ pieces: [readRecording('openai')] }])
+  const { ask } = await openModelAgent([{ pieces: [readRecording('openai')] }], { config: { thoughts: 'none' } })
   const { chunks } = await ask()
   expect(chunks.map(textOfAnswer)).toEqual(['Grüße', ', Alice', '! 👋', ''])
   expect(chunks.at(-1)).toEqual({ usage: [expect.objectContaining({ total_tokens: 66 })] })

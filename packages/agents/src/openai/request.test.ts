@@ -1,9 +1,9 @@
-import type { Part } from '@postern/core'
-import { Undeliverable } from '@postern/core'
+import type { Part } from '@postern/message'
+import { Undeliverable } from '@postern/message'
 import { describe, expect, test } from 'vitest'
 import { openAgentGateway, openTestAgent, testContext, testMessage } from '../../test/gateway.ts'
 import { openModelAgent, textOfAnswer } from '../../test/model-agent.ts'
-import { replyWith } from '../../test/model-server.ts'
+import { call, replyWith, streamOf } from '../../test/model-server.ts'
 
 const png = Buffer.from('89504e470d0a1a0a0000', 'hex')
 const file = (name: string, mime: string, size = 10): Part => ({
@@ -57,6 +57,22 @@ describe('a request', () => {
   })
 })
 
+test('a model gets no half of a character, neither of its own words nor of tools', async () => {
+  const said = streamOf([{ role: 'assistant', content: 'so \ud83d' }])
+  const asked = call('halve', { '\ude00': '\ud83d' })
+  const both = { pieces: [...(said.pieces ?? []).slice(0, 1), ...(asked.pieces ?? [])] }
+  const { ask, server } = await openModelAgent([both, replyWith('done')], { config: { tools: './tools/halving.ts' } })
+  const { answer } = await ask()
+  expect(answer?.parts).toContainEqual(
+    expect.objectContaining({
+      args: { '\ufffd': '\ufffd' },
+      result: { args: { '\ufffd': '\ufffd' }, '\ufffd': ['\ufffd'] },
+    }),
+  )
+  expect(server.requests[1]?.text).toContain('so \ufffd')
+  expect(server.requests[1]?.text).not.toMatch(/\\u[dD][89a-fA-F]/)
+})
+
 describe('pictures', () => {
   const message = testMessage('Look.', {
     parts: [
@@ -86,11 +102,19 @@ describe('pictures', () => {
     expect(content[0]).toMatchObject({ type: 'text', text: expect.stringContaining('"huge.png"') })
   })
 
-  test('that the gateway cannot get stay out, and the agent still answers', async () => {
+  test('that the gateway cannot get stay out, the model reads that, and the agent still answers', async () => {
     const { ask, server } = await openModelAgent([replyWith('Where?')], { config: { images: true } })
     const attachment = () => Promise.reject(new Undeliverable('Cannot fetch attachment: its host answered 404'))
     expect(textOfAnswer((await ask(message, { attachment })).answer)).toBe('Where?')
-    expect(server.requests[0]?.body.messages.at(-1)?.content).toEqual(expect.stringContaining('"a.png"'))
+    const content = server.requests[0]?.body.messages.at(-1)?.content
+    const [text, ...told] = content as readonly object[]
+    expect(text).toMatchObject({ text: expect.stringContaining('"a.png"') })
+    expect(told).toEqual(
+      [1, 2].map(position => {
+        const words = `[Picture ${position} of the message cannot be read: it could not be fetched.]`
+        return { type: 'text', text: words }
+      }),
+    )
   })
 
   test('stay out unless the configuration asks for them', async () => {

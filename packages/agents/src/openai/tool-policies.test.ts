@@ -45,4 +45,62 @@ describe('tool_policies', () => {
     const opening = openAgentGateway({ shop: { ...model, tool_policies: { lok: 'preview' } } })
     await expect(opening).rejects.toThrow(/^agents\.shop\.tool_policies\.lok: there is no such tool\. Name one of: /)
   })
+
+  const inShed = { properties: { where: { const: 'shed' } }, required: ['where'] }
+
+  test('read the arguments: the first entry counts that they fit, and without one the tool runs', async () => {
+    const look = [
+      { when: inShed, policy: 'forbidden' },
+      { when: { properties: { where: { type: 'string', maxLength: 4 } }, required: ['where'] }, policy: 'preview' },
+    ]
+    const script = [call('look', { where: 'shed' }), call('look', { where: 'cellar' }), call('look', { where: 'hut' })]
+    const { ask, server } = await openModelAgent(script, { config: { tools, tool_policies: { look } } })
+    const { answer } = await ask()
+    expect(JSON.stringify(server.requests[0]?.body.tools)).toContain('"look"')
+    expect(JSON.stringify(server.requests[1]?.body.messages)).toContain('arguments: a call with these is forbidden')
+    expect(answer?.status).toBe('input_required')
+    expect(answer?.parts).toMatchObject([
+      { kind: 'tool_call', error: { message: 'arguments: a call with these is forbidden' } },
+      { kind: 'tool_call', result: { found: 'nothing in cellar' } },
+      { kind: 'tool_call', args: { where: 'hut' } },
+      { kind: 'policy', policy: { kind: 'consent_required' } },
+    ])
+  })
+
+  test('keep a tool out of the offer if all entries forbid it', async () => {
+    const look = [{ when: inShed, policy: 'forbidden' }, { policy: 'forbidden' }]
+    const { ask, server } = await openModelAgent([replyWith('Well.')], { config: { tools, tool_policies: { look } } })
+    await ask()
+    expect(JSON.stringify(server.requests[0]?.body.tools)).not.toContain('"look"')
+  })
+
+  const faulty = [
+    [
+      { when: { required: ['where'] }, policy: 'preview' },
+      '.when: "properties" has no "where", which "required" names',
+    ],
+    [
+      [
+        { when: inShed, policy: 'direct' },
+        { when: { not: {} }, policy: 'preview' },
+      ],
+      '.1.when: "not" cannot be checked',
+    ],
+    [
+      [{ policy: 'preview' }, { when: inShed, policy: 'direct' }],
+      '.1: it never counts: the entry before it has no "when"',
+    ],
+    [[], ': Too small'],
+  ] as const
+
+  test.each(faulty)('end the start at the key of the entry that could not count: %j', async (look, words) => {
+    const model = { base_url: 'http://127.0.0.1:1/v1', model: 'test-model' }
+    const ruled = { tools, tool_policies: { look } }
+    const single = openAgentGateway({ shop: { use: 'openai', ...model, ...ruled } as never })
+    await expect(single).rejects.toThrow(`agents.shop.tool_policies.look${words}`)
+    const swarm = { use: 'swarm', model, default_agent: 'one', members: { one: ruled } } as never
+    await expect(openAgentGateway({ shop: swarm })).rejects.toThrow(
+      `agents.shop.members.one.tool_policies.look${words}`,
+    )
+  })
 })

@@ -1,4 +1,4 @@
-import { Unavailable } from '@postern/core'
+import { Unavailable } from '@postern/message'
 import { describe, expect, test } from 'vitest'
 import { openModelAgent, textOfAnswer } from '../../test/model-agent.ts'
 import type { Complete, ModelReply } from '../../test/model-server.ts'
@@ -8,8 +8,8 @@ const config = { tools: './tools/shed.ts' }
 const cost = { prompt_tokens: 10, completion_tokens: 4, total_tokens: 14 }
 const spent = { model: 'test-model', input_tokens: 10, output_tokens: 4, total_tokens: 14 }
 const usageChunk = { choices: [], usage: cost }
-const ending = (finish_reason: string, more: object = {}) => ({
-  choices: [{ index: 0, delta: {}, finish_reason, ...more }],
+const ending = (finish_reason: string, overrides: object = {}) => ({
+  choices: [{ index: 0, delta: {}, finish_reason, ...overrides }],
 })
 const words = { choices: [{ index: 0, delta: { content: 'Hello.' }, finish_reason: null }], usage: null }
 const called = {
@@ -20,8 +20,8 @@ const called = {
 }
 const calling = { choices: [{ index: 0, delta: { tool_calls: [called] }, finish_reason: null }] }
 
-function stream(documents: readonly object[], more: Partial<ModelReply> = {}): ModelReply {
-  return { pieces: documents.map(document => `data: ${JSON.stringify(document)}\n\n`), ...more }
+function stream(documents: readonly object[], overrides: Partial<ModelReply> = {}): ModelReply {
+  return { pieces: documents.map(document => `data: ${JSON.stringify(document)}\n\n`), ...overrides }
 }
 const done = 'data: [DONE]\n\n'
 const answered = (...documents: readonly object[]): ModelReply => {
@@ -76,14 +76,14 @@ describe('what an answer of a model cost', () => {
   test('delays the end of a turn for a moment only, and its interim words not at all', async () => {
     const waits: number[] = []
     const elapse = Promise.withResolvers<void>()
-    // Two seconds, as long as the test likes.
+    // This sleep ends when the test says so.
     const sleep = (ms: number, signal?: AbortSignal) => {
       waits.push(ms)
       const aborted = new Promise<void>(resolve => signal?.addEventListener('abort', () => resolve()))
       return ms === 2_000 ? Promise.race([elapse.promise, aborted]) : aborted
     }
     const reply = stream([words, ending('stop')], { hangs: true })
-    const { ask, server } = await openModelAgent([reply], { platform: { sleep } })
+    const { ask, server } = await openModelAgent([reply], { system: { sleep } })
     const heard = Promise.withResolvers<void>()
     const asked = ask('hello', {}, chunk => void (textOfAnswer(chunk) === 'Hello.' && heard.resolve()))
     await heard.promise
@@ -149,8 +149,8 @@ describe('a server that refuses the question about costs', () => {
   test('has failed where it is something else that it does not want', async () => {
     const complaint = { error: { message: 'too long', code: 'context_length_exceeded' } }
     const { ask, server } = await openModelAgent(() => ({ status: 400, body: complaint }))
-    await expect(ask()).rejects.toThrow('The model answered 400: context_length_exceeded')
-    await expect(ask()).rejects.toThrow('The model answered 400: context_length_exceeded')
+    await expect(ask()).rejects.toThrow(/^The model answered 400 at \S+: context_length_exceeded$/)
+    await expect(ask()).rejects.toThrow(/^The model answered 400 at \S+: context_length_exceeded$/)
     expect(server.requests.map(optionsOf)).toEqual(
       Array(2)
         .fill([{ include_usage: true }, undefined])
@@ -163,7 +163,7 @@ describe('a server that refuses the question about costs', () => {
     const script = [answered(ending('stop')), { status: 400, body: complaint }]
     const { ask, server } = await openModelAgent(script)
     await ask()
-    await expect(ask()).rejects.toThrow('The model answered 400: context_length_exceeded')
+    await expect(ask()).rejects.toThrow(/^The model answered 400 at \S+: context_length_exceeded$/)
     expect(server.requests).toHaveLength(2)
   })
 
@@ -178,6 +178,6 @@ describe('a server that refuses the question about costs', () => {
 
   test('is Unavailable where it is that when asked without', async () => {
     const { ask } = await openModelAgent(refuse({ status: 400, body: '' }, { status: 429, body: '' }))
-    await expect(ask()).rejects.toThrow(new Unavailable('The model answered 429'))
+    await expect(ask()).rejects.toThrow(/^The model answered 429 at \S+$/)
   })
 })

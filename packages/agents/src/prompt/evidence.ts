@@ -1,15 +1,14 @@
-import type { HistoricalSender, Json, NormalizedMessage, Part } from '@postern/core'
+// Describes senders, files, links and data to a model, clipped to fixed lengths.
+import type { HistoricalSender, Json, NormalizedMessage, Part } from '@postern/message'
+import { isQuoted } from '@postern/message'
 import { clipText } from './data-block.ts'
 
-/** Limits of each kind: how many are named, and the characters of each. */
+/** The limits: the number of items of each kind, and the characters of each member. */
 const most = { count: 20, name: 200, title: 300, url: 2_000, description: 2_000, quote: 4_000, json: 8_000 }
 
 type Facts = { readonly [name: string]: Json | undefined }
 
-/** The line that a channel writes above a quoted post. */
-const quoteHeading = /^Quoted post, by \S+:/
-
-/** The present sender, their proof, and their channel. */
+/** Describes the current sender, the proof of their identity, and the channel. */
 export function describeSpeaker(message: NormalizedMessage, flags: readonly string[]): Facts {
   const { sender, received_via, received_at, kind = 'message' } = message
   const displayName = sender.display_name ?? sender.profile?.display_name
@@ -26,12 +25,12 @@ export function describeSpeaker(message: NormalizedMessage, flags: readonly stri
   }
 }
 
-/** Earlier senders and their proofs at that time. */
+/** Describes an earlier sender and the proof of their identity at that time. */
 export function describeWriter({ address, verified, auth_method }: HistoricalSender): Facts {
   return { from: clipText(address, most.title), verified, auth_method }
 }
 
-/** What third parties that the operator trusts attest about the sender. The transport's own proof is stated above. */
+/** Describes the attestations of third parties that the operator trusts. The proof by the transport is stated separately. */
 function describeVouched({ sender: { identities = [] } }: NormalizedMessage): Facts {
   const vouched = identities.filter(({ proof }) => proof.type !== 'transport').slice(0, most.count)
   if (vouched.length === 0) return {}
@@ -47,7 +46,7 @@ function describeVouched({ sender: { identities = [] } }: NormalizedMessage): Fa
   }
 }
 
-/** What came with the text. */
+/** Describes the files, data, links and quotations that accompany the text. */
 export function describeThings(parts: readonly Part[]): Facts {
   const quoted = parts.filter(isQuote).map(part => clipText(part.content, most.quote))
   return {
@@ -59,7 +58,7 @@ export function describeThings(parts: readonly Part[]): Facts {
   }
 }
 
-/** Mail has a part of its own kind beside its text. */
+/** Reads the subject of a mail, which is in a separate part. */
 function readSubject(parts: readonly Part[]): Facts {
   const details: { readonly kind: string; readonly subject?: unknown } | undefined = parts.find(
     part => (part.kind as string) === 'email',
@@ -68,7 +67,7 @@ function readSubject(parts: readonly Part[]): Facts {
 }
 
 export function isQuote(part: Part): part is Part & { readonly kind: 'text' } {
-  return part.kind === 'text' && quoteHeading.test(part.content)
+  return part.kind === 'text' && isQuoted(part)
 }
 
 function listThings(name: string, parts: readonly Part[], describe: (part: Part) => Facts | undefined): Facts {
@@ -76,7 +75,7 @@ function listThings(name: string, parts: readonly Part[], describe: (part: Part)
   return things.length > 0 ? { [name]: things.slice(0, most.count) } : {}
 }
 
-/** The value as JSON, so that it can be cut. */
+/** Describes a value as JSON text, so that it can be clipped. */
 function describeData(part: Part): Facts | undefined {
   if (part.kind !== 'artifact' || part.data === undefined) return undefined
   return {

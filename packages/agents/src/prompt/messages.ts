@@ -1,5 +1,7 @@
-import type { AgentContext, ArtifactPart, FilePart, NormalizedMessage, Part, ToolCallPart } from '@postern/core'
-import { isFilePart, plainTextOf } from '@postern/core'
+// Converts parts of a message to messages of a chat completion, with tool calls and images.
+import type { ArtifactPart, FilePart, NormalizedMessage, Part, ToolCallPart } from '@postern/message'
+import { isFilePart, plainTextOf } from '@postern/message'
+import type { AgentContext } from '@postern/pipeline'
 import { findImageKind } from '../config/profile.ts'
 import { formatToolResult } from '../tools/tools.ts'
 
@@ -9,14 +11,14 @@ interface CalledTool {
   readonly function: { readonly name: string; readonly arguments: string }
 }
 
-/** Text that may bear a mark for caches of prompts. */
+/** A text that may have a mark for prompt caches. */
 interface TextPiece {
   readonly type: 'text'
   readonly text: string
   readonly cache_control?: { readonly type: 'ephemeral' }
 }
 
-/** One message of a chat completion, as it goes over the wire. */
+/** One message of a chat completion in its wire format. */
 export type ChatMessage =
   | { readonly role: 'system'; readonly content: string }
   | { readonly role: 'user'; readonly content: string | readonly (TextPiece | ImagePiece)[] }
@@ -27,7 +29,7 @@ export type ChatMessage =
     }
   | { readonly role: 'tool'; readonly tool_call_id: string; readonly content: string | readonly TextPiece[] }
 
-/** The agent's part of one turn: texts, and the calls between them with their results. */
+/** Converts the agent's side of one turn: its texts, and the calls between them with their results. */
 export function toAssistantMessages(parts: readonly Part[], withCalls: boolean): readonly ChatMessage[] {
   const said: { text: Part[]; calls: ToolCallPart[] }[] = [{ text: [], calls: [] }]
   for (const part of parts) {
@@ -41,7 +43,7 @@ export function toAssistantMessages(parts: readonly Part[], withCalls: boolean):
 }
 
 function toCallingMessages(text: string, calls: readonly ToolCallPart[]): readonly ChatMessage[] {
-  // Some servers refuse empty content, but a turn without text must still have a message.
+  // Some servers reject empty content, but a turn without text still needs a message.
   if (calls.length === 0) return [{ role: 'assistant', content: text || '(nothing)' }]
   const results = calls.map(({ id, result, error }): ChatMessage => {
     return { role: 'tool', tool_call_id: id, content: formatToolResult(error ? { error } : { result }) }
@@ -58,28 +60,34 @@ function toCalledTool({ id, name, args }: ToolCallPart): CalledTool {
 }
 
 function formatSaid(parts: readonly Part[]): string {
-  const named = parts.map(part =>
+  const texts = parts.map(part =>
     isFilePart(part) ? `[${part.kind}: ${part.name ?? part.description ?? 'unnamed'}]` : plainTextOf([part]),
   )
-  return named.filter(Boolean).join('\n\n')
+  return texts.filter(Boolean).join('\n\n')
 }
 
-/** A picture as chat completions take it. */
-export interface ImagePiece {
+/** A picture in the format of chat completions. */
+interface ImagePiece {
   readonly type: 'image_url'
   readonly image_url: { readonly url: string }
 }
 
 const maxImages = 4
-/** Bytes of one picture. Base64 adds a third. */
+/** The maximum size of one picture, bytes. Base64 adds a third. */
 const maxImageBytes = 5 * 1024 * 1024
 
 type ImageDeps = Pick<AgentContext, 'attachment' | 'log' | 'signal'>
 
-/** The pictures of a message as data URLs. Missing, too large and invalid ones are left out, because the text names them anyway. */
-export async function readImages({ parts }: NormalizedMessage, context: ImageDeps): Promise<readonly ImagePiece[]> {
+/** A picture of a message, or a text in place of it. */
+export type SeenImage = ImagePiece | TextPiece
+
+/**
+ * Reads the pictures of a message as data URLs. It leaves out pictures that are too large or invalid, because the text names them anyway. For a
+ * picture that cannot be fetched, the model gets a sentence instead.
+ */
+export async function readImages({ parts }: NormalizedMessage, context: ImageDeps): Promise<readonly SeenImage[]> {
   const candidates = parts.filter(isLikelyImage).slice(0, maxImages)
-  const images = await Promise.all(candidates.map(part => readImage(part, context)))
+  const images = await Promise.all(candidates.map((part, index) => readImage(part, index + 1, context)))
   return images.filter(image => image !== undefined)
 }
 
@@ -87,11 +95,18 @@ function isLikelyImage(part: Part): part is FilePart | ArtifactPart {
   return isFilePart(part) && part.mime?.startsWith('image/') === true && (part.size ?? 0) <= maxImageBytes
 }
 
-async function readImage(part: FilePart | ArtifactPart, context: ImageDeps): Promise<ImagePiece | undefined> {
+async function readImage(
+  part: FilePart | ArtifactPart,
+  position: number,
+  context: ImageDeps,
+): Promise<SeenImage | undefined> {
   const bytes = await readBytes(part, context)
-  // The bytes and not the name determine the type.
-  const kind = bytes && bytes.length <= maxImageBytes ? findImageKind(bytes) : undefined
-  if (!bytes || !kind) return undefined
+  // The sentence refers to the picture by its position, because its name comes from the sender and may say anything.
+  if (!bytes)
+    return { type: 'text', text: `[Picture ${position} of the message cannot be read: it could not be fetched.]` }
+  // The bytes determine the type, because the name may be wrong.
+  const kind = bytes.length <= maxImageBytes ? findImageKind(bytes) : undefined
+  if (!kind) return undefined
   const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')
   return { type: 'image_url', image_url: { url: `data:${kind.mediaType};base64,${data}` } }
 }

@@ -1,12 +1,14 @@
-import type { HistoricalMessage, HistoricalSender, NormalizedMessage, Part } from '@postern/core'
-import { renderAgentChain } from '@postern/core'
-import { readReceivedText } from '../kind/running-agents.ts'
-import { clipText, dataBlockRules, formatDataBlock, guardWords } from './data-block.ts'
+// Composes the prompt of one turn: system text, history and the new message, stable parts first for caches.
+import type { HistoricalMessage, HistoricalSender, NormalizedMessage, Part } from '@postern/message'
+import { renderAgentChain } from '@postern/message'
+import { readReceivedText } from '../kind/received-text.ts'
+import type { Delimiter } from './data-block.ts'
+import { clipText, explainDataBlocks, formatDataBlock } from './data-block.ts'
 import { describeSpeaker, describeThings, describeWriter, isQuote } from './evidence.ts'
-import type { ChatMessage, ImagePiece } from './messages.ts'
+import type { ChatMessage, SeenImage } from './messages.ts'
 import { toAssistantMessages } from './messages.ts'
 
-/** Characters of a message for a model. */
+/** The maximum length of a message for a model, characters. */
 const maxWords = 100_000
 
 interface PromptDeps {
@@ -14,22 +16,25 @@ interface PromptDeps {
   readonly prompt: string
   readonly turns: readonly HistoricalMessage[]
   readonly message: NormalizedMessage
+  /** The delimiter of the data blocks of this conversation. */
+  readonly delimiter: Delimiter
   readonly flags: readonly string[]
-  readonly images: readonly ImagePiece[]
-  /** Whether calls of earlier turns are included. */
+  readonly images: readonly SeenImage[]
+  /** True if calls of earlier turns are included. */
   readonly withCalls: boolean
-  /** Index of the turn after which the endpoint's cache has a mark; absent: none. */
+  /** The index of the turn after which the endpoint's cache gets a mark; absent if there is no mark. */
   readonly cacheBreakpointAfter?: number | undefined
 }
 
 /**
- * The conversation for chat completions: the operator's text, then user and assistant in turn. The parts that stay the same come first,
- * byte by byte, for prompt caches; the message is the end. Pure.
+ * Composes the conversation for chat completions: the operator's text, then alternating messages of user and assistant. For prompt caches, the
+ * parts that stay identical byte by byte come first, and the message comes last. Pure.
  */
 export function composePrompt({
   prompt,
   turns,
   message,
+  delimiter,
   flags,
   images,
   withCalls,
@@ -37,26 +42,29 @@ export function composePrompt({
 }: PromptDeps): readonly ChatMessage[] {
   const isUnanswered = turns.at(-1)?.role === 'user'
   const before = isUnanswered ? turns.slice(0, -1) : turns
-  const unanswered = isUnanswered ? turns.slice(-1).flatMap(formatPieces) : []
-  const text = [...unanswered, formatReceivedMessage(message, flags)].join('\n\n')
+  const unanswered = isUnanswered ? turns.slice(-1).flatMap(turn => formatPieces(turn, delimiter)) : []
+  const text = [...unanswered, formatReceivedMessage(message, { flags, delimiter })].join('\n\n')
   return [
-    { role: 'system', content: [prompt.trim(), dataBlockRules, ...chainCue(message)].filter(Boolean).join('\n\n') },
-    // Templates of many models refuse a conversation that an assistant begins.
-    ...(before[0]?.role === 'assistant' ? [opener] : []),
+    {
+      role: 'system',
+      content: [prompt.trim(), explainDataBlocks(delimiter), ...chainCue(message)].filter(Boolean).join('\n\n'),
+    },
+    // The templates of many models reject a conversation that begins with an assistant.
+    ...(before[0]?.role === 'assistant' ? [createOpener(delimiter)] : []),
     ...before.flatMap((turn, index) => {
-      const messages = toMessages(turn, withCalls)
+      const messages = toMessages(turn, { withCalls, delimiter })
       return index === cacheBreakpointAfter ? markLast(messages) : messages
     }),
     { role: 'user', content: images.length > 0 ? [{ type: 'text', text }, ...images] : text },
   ]
 }
 
-/** After the stable part. Without an agent in the chain there is none (MN-8.3). */
+/** Describes the agent chain after the stable part. It returns nothing if the chain has no agent (MN-8.3). */
 function chainCue({ recipient_capabilities: { agent_chain: chain } }: NormalizedMessage): readonly string[] {
   return chain ? [renderAgentChain(chain)] : []
 }
 
-/** The form of Anthropic's models and of proxies before them (prompt caching, `cache_control`). */
+/** Marks the last message for prompt caches, in the form of Anthropic's models and of proxies in front of them (`cache_control`). */
 function markLast(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   const last = messages.at(-1)
   if (typeof last?.content !== 'string') return messages
@@ -64,27 +72,40 @@ function markLast(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   return [...messages.slice(0, -1), { ...last, content } as ChatMessage]
 }
 
-const opener: ChatMessage = { role: 'user', content: formatDataBlock({ note: 'You spoke first.' }) }
+function createOpener(delimiter: Delimiter): ChatMessage {
+  return { role: 'user', content: formatDataBlock(delimiter, { note: 'You spoke first.' }) }
+}
 
-function toMessages(turn: HistoricalMessage, withCalls: boolean): readonly ChatMessage[] {
+function toMessages(
+  turn: HistoricalMessage,
+  { withCalls, delimiter }: Pick<PromptDeps, 'withCalls' | 'delimiter'>,
+): readonly ChatMessage[] {
   if (turn.role === 'assistant') return toAssistantMessages(turn.parts, withCalls)
-  return [{ role: 'user', content: formatPieces(turn).join('\n\n') }]
+  return [{ role: 'user', content: formatPieces(turn, delimiter).join('\n\n') }]
 }
 
-export function formatReceivedMessage(message: NormalizedMessage, flags: readonly string[]): string {
-  return formatPiece({ ...describeSpeaker(message, flags), ...describeThings(message.parts) }, message.parts)
+export function formatReceivedMessage(
+  message: NormalizedMessage,
+  { flags, delimiter }: Pick<PromptDeps, 'flags' | 'delimiter'>,
+): string {
+  const facts = { ...describeSpeaker(message, flags), ...describeThings(message.parts) }
+  return formatPiece(facts, message.parts, delimiter)
 }
 
-/** One piece for each writer of a turn. */
-function formatPieces(turn: HistoricalMessage): readonly string[] {
+/** Formats one text for each writer of a turn. */
+function formatPieces(turn: HistoricalMessage, delimiter: Delimiter): readonly string[] {
   return splitWriters(turn).map(({ writer, parts }) =>
-    formatPiece({ ...describeWriter(writer), ...describeThings(parts) }, parts),
+    formatPiece({ ...describeWriter(writer), ...describeThings(parts) }, parts, delimiter),
   )
 }
 
-function formatPiece(facts: Parameters<typeof formatDataBlock>[0], parts: readonly Part[]): string {
+function formatPiece(
+  facts: Parameters<typeof formatDataBlock>[1],
+  parts: readonly Part[],
+  delimiter: Delimiter,
+): string {
   const words = clipText(readReceivedText({ parts: parts.filter(part => !isQuote(part)) }), maxWords)
-  return [formatDataBlock(facts), guardWords(words)].filter(Boolean).join('\n')
+  return [formatDataBlock(delimiter, facts), words].filter(Boolean).join('\n')
 }
 
 interface Piece {
@@ -92,7 +113,7 @@ interface Piece {
   readonly parts: Part[]
 }
 
-/** If another person continues a turn, the history names them in a part of its own that nobody else can write (`HistoryView`). */
+/** Matches the name of another person who continues a turn. The history puts it into a separate part that nobody else can write (`HistoryView`). */
 const speakerPattern = /^(@[^\s@]+@[^\s@]+):$/u
 
 function splitWriters({ sender, writers = [sender], parts }: HistoricalMessage): readonly Piece[] {

@@ -1,80 +1,97 @@
-import type { AgentChunk, Log, TokenUsage } from '@postern/core'
-import { Unavailable } from '@postern/core'
+// Reads one answer of a model from its stream: text, tool calls, refusal and cost.
+import type { Log, TokenUsage } from '@postern/message'
+import { maxAnswerBytes, parseIfJson, toWellFormed, Unavailable } from '@postern/message'
+import type { AgentChunk } from '@postern/pipeline'
 import type { CallDelta, Chunk } from '../completion/chunk.ts'
 import type { ModelEndpoint } from '../completion/completion.ts'
+import type { ModelTextOptions, WithheldText } from '../speech/model-text.ts'
+import { ModelText } from '../speech/model-text.ts'
 
-/** One answer of a model, and why it stopped. */
+/** One answer of a model, and the reason for which it stopped. */
 export interface Round {
-  /** The text that was sent. */
+  /** The text that has been passed on. */
   readonly text: string
   readonly refusal: string
   readonly calls: readonly WrittenCall[]
   readonly finish: string
-  /** What it cost, where its server tells. */
+  /** The token usage, if the model's server reports it. */
   readonly usage?: TokenUsage | undefined
+  /** The text of the model that people do not see. */
+  readonly withheld: readonly WithheldText[]
 }
 
-/** Characters of one answer that are passed on. */
-const maxText = 200_000
+/** The maximum length of one answer that is passed on, characters. */
+const maxText = maxAnswerBytes
 
-/** Returns the text in pieces, and the round at its end. It does not wait for what a server sends after the end. */
-export async function* readRound(chunks: AsyncIterable<Chunk>): AsyncGenerator<string, Round, undefined> {
-  const speech = createSpeech()
+/** Returns the text in pieces, and the round once its usage is known or no longer awaited. */
+export async function* readRound(
+  chunks: AsyncIterable<Chunk>,
+  options: ModelTextOptions,
+): AsyncGenerator<string, Round, undefined> {
+  const speech = new ModelText(options)
   const calls = createCallList()
   let text = ''
   let refusal = ''
-  let finish = 'stop'
+  let finish: string | undefined
   let usage: TokenUsage | undefined
   for await (const chunk of chunks) {
-    const heard = speech.add(chunk.content)
+    usage = chunk.usage ?? usage
+    if (finish !== undefined) continue
+    speech.addReasoning(chunk.reasoning)
+    let heard = speech.add(chunk.content)
+    // Held-back text is passed on before the wait for the usage.
+    if (chunk.finish !== undefined) heard += speech.end({ isCutOff: chunk.finish === 'length' })
+    finish = chunk.finish
     text += heard
     refusal += chunk.refusal
-    if (text.length + refusal.length > maxText) throw new Error(`The model said more than ${maxText} characters`)
+    checkLength(text.length + refusal.length)
     if (heard) yield heard
     for (const call of chunk.calls) calls.add(call)
-    usage = chunk.usage ?? usage
-    if (chunk.finish === undefined) continue
-    finish = chunk.finish
-    break
   }
-  const rest = speech.end()
-  if (rest) yield rest
-  return { text: text + rest, refusal, calls: calls.calls, finish, usage }
+  return { text, refusal, calls: calls.list(), finish: finish ?? 'stop', usage, withheld: speech.withheld }
 }
 
-/** The cost of a round, under the operator's name for the model. */
-export function bookUsage(
-  { usage }: Round,
+/** Checks the length of an answer. @throws Error if the answer of a model is too long */
+function checkLength(length: number): void {
+  if (length > maxText) throw new Error(`The model said more than ${maxText} characters`)
+}
+
+/** Returns the part of a round that is recorded: its usage under the operator's name for the model, and the text that people do not see. */
+export function recordRound(
+  { usage, withheld }: Round,
   { model, usage: { isWanted } }: Pick<ModelEndpoint, 'model' | 'usage'>,
 ): readonly AgentChunk[] {
-  return usage && isWanted ? [{ usage: [{ model, ...usage }] }] : []
+  return [
+    ...(usage && isWanted ? [{ usage: [{ model, ...usage }] }] : []),
+    ...(withheld.length > 0 ? [{ withheld: [...withheld] }] : []),
+  ]
 }
 
-/** A call as the model wrote it. */
+/** A call in the form in which the model wrote it. */
 export interface WrittenCall {
-  /** The model's own; empty when it gave none. */
+  /** The model's own id; empty if it gave none. */
   readonly id: string
   readonly name: string
-  /** JSON, if the model did well. */
+  /** The arguments as the model wrote them, which should be JSON. */
   readonly args: string
 }
 
 const maxCalls = 32
 const maxArgs = 256 * 1024
 
-/** Joins calls that come in pieces, however a server splits them. */
+/** Joins calls that arrive in pieces, however a server splits them. */
 function createCallList() {
   const calls: { id: string; name: string; args: string; readonly index: number | undefined }[] = []
 
-  function begin({ index, id, function: named }: CallDelta) {
+  function begin({ index, id, function: calledFunction }: CallDelta) {
     if (calls.length === maxCalls) throw new Error(`The model calls more than ${maxCalls} tools at once`)
-    const call = { id: id ?? '', name: named?.name ?? '', args: '', index: index ?? undefined }
+    const call = { id: id ?? '', name: calledFunction?.name ?? '', args: '', index: index ?? undefined }
     calls.push(call)
     return call
   }
 
   return {
-    calls,
+    list: () => calls.map(({ args, ...call }) => ({ ...toWellFormed(call), args: writeSound(args) })),
     add(delta: CallDelta) {
       const { index, function: said } = delta
       const last = typeof index === 'number' ? calls.findLast(call => call.index === index) : calls.at(-1)
@@ -85,73 +102,38 @@ function createCallList() {
   }
 }
 
-/** Ollama gives each whole call index 0 or none. Only a name begins a call, because some servers repeat the id. */
+/**
+ * Returns true if a delta begins another call. Ollama gives each whole call index 0 or none, and some servers repeat the id, so only a name
+ * begins a call.
+ */
 function isAnother({ index, id, function: said }: CallDelta, last: WrittenCall): boolean {
   if (!said?.name) return false
   return id ? id !== last.id : typeof index !== 'number'
 }
 
-/** Some servers send the object itself. */
+/** Converts arguments to text; some servers send the object itself. */
 function toArgs(args: unknown): string {
   if (args === undefined || args === null) return ''
   return typeof args === 'string' ? args : JSON.stringify(args)
 }
 
-const opening = '<think>'
-const closing = '</think>'
+/** Matches escapes of surrogates. Those of a valid pair match, too. */
+const surrogateEscape = /\\u[dD][89a-fA-F]/
 
-/**
- * The part of a model's text that is meant for the user. Leaves out white space before the first word, and reasoning that a server left in
- * the text (`<think>` at its beginning), however it is split.
- */
-function createSpeech() {
-  let stage: 'before' | 'thinking' | 'speaking' = 'before'
-  let held = ''
-
-  function begin(): string {
-    const text = held.trimStart()
-    if (text.startsWith(opening)) {
-      stage = 'thinking'
-      held = text.slice(opening.length)
-      return think()
-    }
-    if (opening.startsWith(text)) return ''
-    stage = 'speaking'
-    held = ''
-    return text
-  }
-
-  function think(): string {
-    const end = held.indexOf(closing)
-    if (end < 0) {
-      held = held.slice(-closing.length)
-      return ''
-    }
-    stage = 'before'
-    held = held.slice(end + closing.length)
-    return begin()
-  }
-
-  return {
-    /** The text to send now. */
-    add(piece: string): string {
-      if (stage === 'speaking') return piece
-      held += piece
-      return stage === 'before' ? begin() : think()
-    },
-    /** The text held back. */
-    end: () => (stage === 'before' ? held.trimStart() : ''),
-  }
+/** Removes lone surrogates from the arguments, because they are sent to the model and to servers that parse them. */
+function writeSound(args: string): string {
+  const parsed = surrogateEscape.test(args) || !args.isWellFormed() ? parseIfJson(args) : undefined
+  return parsed === undefined ? toWellFormed(args) : JSON.stringify(toWellFormed(parsed))
 }
 
 interface EndingDeps {
-  /** Whether an empty answer is intended. */
+  /** True if an empty answer is intended. */
   readonly mayStaySilent: boolean
   readonly hasSpoken: boolean
   readonly log: Log
 }
 
-/** Why a model stops, by `finish_reason`. Other reasons are an ordinary end. */
+/** The handlers of the end of an answer, by `finish_reason`. Any other reason is an ordinary end. */
 const endings: Readonly<Record<string, (round: Round, deps: EndingDeps) => readonly AgentChunk[]>> = {
   stop: endWell,
   length: endCutOff,
@@ -161,15 +143,17 @@ const endings: Readonly<Record<string, (round: Round, deps: EndingDeps) => reado
   error: breakOff,
 }
 
-/** What to add when a model calls no tool: nothing, a refusal, a mark. @throws Error, Unavailable */
+/** Returns what the end of an answer without tool calls adds: nothing, a refusal, or a mark. @throws Error, Unavailable */
 export function endAnswer(round: Round, deps: EndingDeps): readonly AgentChunk[] {
   if (round.refusal.trim()) return refuse(round)
   const end = Object.hasOwn(endings, round.finish) ? endings[round.finish] : undefined
   return (end ?? endWell)(round, deps)
 }
 
-function endWell({ text }: Round, { mayStaySilent, hasSpoken, log }: EndingDeps): readonly AgentChunk[] {
+function endWell({ text, withheld }: Round, { mayStaySilent, hasSpoken, log }: EndingDeps): readonly AgentChunk[] {
   if (text.trim() || hasSpoken) return []
+  if (withheld.some(({ kind }) => kind === 'tool_call'))
+    throw new Error('The model wrote a call of a tool as text; let its server read tool calls')
   if (!mayStaySilent) throw new Error('The model answered with nothing')
   log.info({}, 'the model chose to say nothing')
   return []
@@ -181,10 +165,10 @@ function endCutOff({ text }: Round, { log }: EndingDeps): readonly AgentChunk[] 
   return [' […]']
 }
 
-/** Most characters of the model's own explanation. */
+/** The maximum length of the model's own explanation, characters. */
 const maxReason = 2_000
 
-/** The model's own reason for not answering, or else that there is none. */
+/** Returns the model's own reason for not answering, or a sentence that it gave none. */
 export function nameRefusal({ refusal }: Round): string {
   return refusal.trim().slice(0, maxReason) || 'This will not be answered.'
 }

@@ -1,45 +1,67 @@
-import type { ToolCallPart } from '@postern/core'
-import { parseJsonText, Rejection, Unavailable, Undeliverable } from '@postern/core'
-import type { Tool, ToolContext, ToolOutcome } from '../tools/tools.ts'
+// Parses the arguments of a tool call and runs the tool within the turn.
+import type { ToolCallPart } from '@postern/message'
+import {
+  invisibleFlag,
+  parseJsonText,
+  Rejection,
+  readVisibleText,
+  readVisibleValue,
+  toWellFormed,
+  Unavailable,
+  Undeliverable,
+} from '@postern/message'
+import type { AnswerFile } from '../tools/tool-files.ts'
+import { describeFile, takeFiles } from '../tools/tool-files.ts'
+import type { FoundRule, RuledTool, Tool, Toolbox, ToolContext, ToolOutcome, ToolTurnContext } from '../tools/tools.ts'
 import { toToolResult } from '../tools/tools.ts'
 import type { WrittenCall } from './round.ts'
 
-/** A parsed call of the model: its beginning, and its result. */
+/** A parsed call of the model: its beginning and its result. */
 export interface BegunCall {
   readonly part: ToolCallPart
-  /** What runs; absent where it cannot run. */
-  readonly tool?: Tool | undefined
-  /** Throws only when the turn is over. The model must get every other failure. */
-  end(): Promise<ToolOutcome>
+  /** The tool that runs; absent if the call cannot run. */
+  readonly tool?: RuledTool | undefined
+  /** The rule that applies to the call; absent if none does. */
+  readonly rule?: FoundRule | undefined
+  /** Runs the call. It throws only if the turn is over, because the model must get every other failure. */
+  end(context: ToolTurnContext): Promise<ToolOutcome>
 }
 
 const failed = 'The tool failed.'
 
-/** `id`: unlike all others of the answer. */
+/** Parses a call and prepares its run. `id` must be unique in the answer. */
 export function beginCall(
   { name, args }: WrittenCall,
   id: string,
-  { tools, context }: { readonly tools: ReadonlyMap<string, Tool>; readonly context: ToolContext },
+  { tools }: { readonly tools: Toolbox['tools'] },
 ): BegunCall {
   const read = readArgs(args)
   const tool = tools.get(name)
   const part: ToolCallPart = { kind: 'tool_call', id, name, args: read.args }
   const fault = tool ? (read.fault ?? tool.findFault(read.args)) : 'There is no such tool.'
-  if (!tool || fault) return { part, end: async () => ({ error: { message: fault ?? failed } }) }
-  return { part, tool, end: () => runTool(tool, read.args, context) }
+  const rule = tool?.findRule(read.args)
+  if (!tool || fault) return { part, rule, end: async () => ({ error: { message: fault ?? failed } }) }
+  return { part, tool, rule, end: context => runTool(tool, read.args, context) }
 }
 
-export async function runTool(tool: Tool, args: unknown, context: ToolContext): Promise<ToolOutcome> {
+export async function runTool(tool: Tool, args: unknown, context: ToolTurnContext): Promise<ToolOutcome> {
+  const attached: AnswerFile[] = []
+  const attach: ToolContext['attach'] = (bytes, about) => void attached.push(describeFile(bytes, about))
   try {
-    return { result: toToolResult(await endWithTurn(tool.run(args, context), context.signal)) }
+    const taken = takeFiles(await endWithTurn(tool.run(args, { ...context, attach }), context.signal))
+    const given = toToolResult(taken.result)
+    const files = [...attached, ...taken.files]
+    // A result may contain text of strangers: pages, mails, the answers of MCP servers.
+    const { value: result, removed } = readVisibleValue(given)
+    return { result, ...(removed > 0 && { flags: [invisibleFlag] }), ...(files.length > 0 && { files }) }
   } catch (error) {
     context.signal.throwIfAborted()
     context.log.warn({ tool: tool.name, err: error }, 'a tool failed')
-    return { error: { message: isPresentable(error) ? error.message : failed } }
+    return { error: { message: isPresentable(error) ? readVisibleText(error.message).text : failed } }
   }
 }
 
-/** A tool that ignores its signal must not block the turn. */
+/** Ends the wait for a tool with the turn, so that a tool that ignores its signal does not block the turn. */
 async function endWithTurn(running: unknown, signal: AbortSignal): Promise<unknown> {
   signal.throwIfAborted()
   const { promise, reject } = Promise.withResolvers<never>()
@@ -52,7 +74,7 @@ async function endWithTurn(running: unknown, signal: AbortSignal): Promise<unkno
   }
 }
 
-/** The messages of these errors are safe to show. */
+/** Returns true for errors whose messages are safe to show. */
 function isPresentable(error: unknown): error is Error {
   return error instanceof Rejection || error instanceof Unavailable || error instanceof Undeliverable
 }
@@ -60,7 +82,7 @@ function isPresentable(error: unknown): error is Error {
 function readArgs(text: string): { readonly args: unknown; readonly fault?: string } {
   if (text.trim() === '') return { args: {} }
   try {
-    return { args: parseJsonText(text) }
+    return { args: toWellFormed(parseJsonText(text)) }
   } catch {
     return { args: text, fault: 'The arguments are not valid JSON.' }
   }

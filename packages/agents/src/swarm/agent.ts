@@ -1,5 +1,7 @@
-import type { Agent, AgentChunk, AgentContext, FilePart, NormalizedMessage } from '@postern/core'
-import { lazy } from '@postern/core'
+// Runs one turn of a swarm: several agents behind one address, one of which speaks in the conversation.
+import type { NormalizedMessage } from '@postern/message'
+import { lazy } from '@postern/message'
+import type { Agent, AgentChunk, AgentContext } from '@postern/pipeline'
 import type { SwarmClient } from '@postern/swarm'
 import {
   createSharedTies,
@@ -11,12 +13,14 @@ import {
   readSwarmState,
 } from '@postern/swarm'
 import type { TranscriptStore } from '@postern/transcript'
-import { detectImageType } from '@postern/transcript'
 import type { Approvals } from '../approval/port.ts'
-import type { AgentPlatform, AgentStores } from '../kind/agent-kind.ts'
-import { readReceivedText } from '../kind/running-agents.ts'
+import type { AgentStores, AgentSystem } from '../kind/agent-kind.ts'
+import { readReceivedText } from '../kind/received-text.ts'
+import type { NameDelimiter } from '../prompt/data-block.ts'
 import { readImages } from '../prompt/messages.ts'
+import type { AnswerFile } from '../tools/tool-files.ts'
 import type { ToolSwarm } from '../tools/tools.ts'
+import { filesOf } from '../tools/tools.ts'
 import { endAskedCalls } from './asked-calls.ts'
 import { createChunkQueue } from './chunk-queue.ts'
 import type { SpecDeps, SpecTurn } from './members/members.ts'
@@ -25,9 +29,10 @@ import { takeOperatorMail } from './operator-mail.ts'
 
 interface SwarmAgentDeps extends SpecDeps {
   readonly stores: AgentStores
-  readonly platform: AgentPlatform
+  readonly system: AgentSystem
   readonly approvals: Approvals
-  /** For all model requests in one turn, ms. */
+  readonly nameDelimiter: NameDelimiter
+  /** The time limit for all model requests in one turn, ms. */
   readonly timeoutMs: number
 }
 
@@ -37,7 +42,7 @@ interface Heard {
   tell(chunk: AgentChunk): void
 }
 
-/** Several agents behind one address. One of them has each conversation at a time. */
+/** Creates an agent that consists of several members. One member at a time speaks in each conversation. */
 export function createSwarmKindAgent(agentDeps: SwarmAgentDeps): Agent {
   return {
     handle(message, context) {
@@ -62,7 +67,7 @@ async function runTurn(agentDeps: SwarmAgentDeps, heard: Heard): Promise<void> {
     const payload = { message_id: message.id, sender: message.sender.address }
     const speech = createTurnSpeech(client, tell)
     const answer = await client.complete(readReceivedText(message), { payload, isStored: isBound, hear: speech.hear })
-    // Later output is dropped.
+    // Output that arrives after an abort is discarded.
     signal.throwIfAborted()
     if (turn.isWaiting) return tell({ speaker: client.navigation.active })
     const { refusal } = turn
@@ -73,7 +78,7 @@ async function runTurn(agentDeps: SwarmAgentDeps, heard: Heard): Promise<void> {
   }
 }
 
-/** The text of a turn on its way out, each piece under its speaker's name. */
+/** Creates the speech of a turn, which reports each piece under its speaker's name. */
 function createTurnSpeech({ navigation }: Pick<SwarmClient, 'navigation'>, tell: (chunk: AgentChunk) => void) {
   let told = ''
   let speaker: string | undefined
@@ -85,45 +90,30 @@ function createTurnSpeech({ navigation }: Pick<SwarmClient, 'navigation'>, tell:
       tell(words)
     },
     restOf: (answer: string) => (told !== '' && answer.startsWith(told) ? answer.slice(told.length) : answer),
-    end(rest: string) {
-      const parts = [{ kind: 'text', mime: 'text/markdown', content: rest } as const]
-      tell({ ...((rest !== '' || told === '') && { parts }), speaker: navigation.active })
+    end(remaining: string) {
+      const parts = [{ kind: 'text', mime: 'text/markdown', content: remaining } as const]
+      tell({ ...((remaining !== '' || told === '') && { parts }), speaker: navigation.active })
     },
   }
 }
 
-type AboutFile = Parameters<ToolSwarm['attach']>[1]
-
-/** A name is text, too, so policies check it. */
-function withoutUnsaid(
-  { name, ...others }: NonNullable<AboutFile> = {},
-  policies: SwarmAgentDeps['config']['policies'],
-): AboutFile {
+/** Removes the name of a file if a policy forbids it, because a name is text, too. */
+function withoutUnsaid(file: AnswerFile, { policies }: SwarmAgentDeps['config']): AnswerFile {
+  const { name, ...others } = file
   const isFree = Object.values(policies).every(({ refuse_output }) => createWordCheck(refuse_output)(name ?? ''))
-  return { ...others, ...(name !== undefined && isFree && { name }) }
-}
-
-function describeFile(bytes: Uint8Array, { name, mime = 'application/octet-stream' }: AboutFile = {}): FilePart {
-  const data_base64 = Buffer.from(bytes).toString('base64')
-  return {
-    kind: 'file',
-    mime: detectImageType(bytes) ?? mime,
-    size: bytes.length,
-    ...(name !== undefined && { name }),
-    bytes_ref: { kind: 'inline', data_base64 },
-  }
+  return isFree ? file : others
 }
 
 interface OpenedTurn {
   readonly client: SwarmClient
   readonly turn: SpecTurn & { readonly isWaiting: boolean; readonly refusal: string | undefined }
   readonly transcript: TranscriptStore
-  /** The store keeps messages and actions. */
+  /** True if the store records messages and actions. */
   readonly isBound: boolean
 }
 
 async function openTurn(agentDeps: SwarmAgentDeps, heard: Heard): Promise<OpenedTurn> {
-  const { name, stores, platform } = agentDeps
+  const { name, stores, system } = agentDeps
   const { message, context } = heard
   const { log, thread } = context
   const owner = `agent:${name}`
@@ -138,10 +128,10 @@ async function openTurn(agentDeps: SwarmAgentDeps, heard: Heard): Promise<Opened
     records: createTurnRecords(stores.records, {
       kept,
       message,
-      tieShared: createSharedTies(agentDeps.config, context, platform),
+      tieShared: createSharedTies(agentDeps.config, context, system),
     }),
     bus: createSwarmBus({ log }),
-    platform: { ...platform, log },
+    system: { ...system, log },
     owner,
   }
   const client: SwarmClient = await openSwarmClient(buildSwarmSpec(agentDeps, turn), deps, clientId)
@@ -151,24 +141,29 @@ async function openTurn(agentDeps: SwarmAgentDeps, heard: Heard): Promise<Opened
 interface SpecTurnDeps {
   readonly kept: SpecTurn['kept']
   readonly clientId: string
-  /** The client of the turn, which is opened after it. */
+  /** Finds the client of the turn, which is opened after the turn is built. */
   findClient(): SwarmClient
 }
 
-/** The turn as the members of the swarm work with it. */
+/** Creates the turn in the form that the members of the swarm use. */
 function createSpecTurn(agentDeps: SwarmAgentDeps, heard: Heard, deps: SpecTurnDeps): OpenedTurn['turn'] {
   const { message, context, tell } = heard
   const { kept, clientId, findClient } = deps
   let calls = 0
   const turn: SpecTurn & { isWaiting: boolean; refusal: string | undefined } = {
-    context: { ...context, message, state: kept.ofTools, swarm: createToolSwarm(agentDeps, tell, findClient) },
-    heard: { message, flags: context.flags ?? [] },
+    context: { ...context, message, state: kept.ofTools, swarm: createToolSwarm(findClient) },
+    heard: { message, flags: context.flags ?? [], delimiter: agentDeps.nameDelimiter(message, context) },
     readImages: lazy(() => readImages(message, context)),
-    endsAt: agentDeps.platform.now() + agentDeps.timeoutMs,
+    endsAt: agentDeps.system.now() + agentDeps.timeoutMs,
+    checksMarkup: agentDeps.config.rescue_checks.includes('markup'),
     approvals: agentDeps.approvals,
     faults: new Map(),
     kept,
     tell,
+    tellFiles(outcome) {
+      const files = filesOf(outcome).map(file => withoutUnsaid(file, agentDeps.config))
+      if (files.length > 0) tell({ parts: files })
+    },
     nameCall() {
       calls += 1
       return `call-${context.responseId}-${calls}`
@@ -191,17 +186,12 @@ function createSpecTurn(agentDeps: SwarmAgentDeps, heard: Heard, deps: SpecTurnD
   return turn
 }
 
-/** What tools may do with the swarm. */
-function createToolSwarm(
-  { config }: SwarmAgentDeps,
-  tell: Heard['tell'],
-  findClient: SpecTurnDeps['findClient'],
-): ToolSwarm {
+/** Creates the interface through which tools use the swarm. */
+function createToolSwarm(findClient: SpecTurnDeps['findClient']): ToolSwarm {
   return {
     state: name => findClient().data.state(name),
     storage: name => findClient().data.storage(name),
     compute: name => findClient().data.compute(name),
     runStateless: words => findClient().runStateless(words),
-    attach: (bytes, about) => tell(describeFile(bytes, withoutUnsaid(about, config.policies))),
   }
 }

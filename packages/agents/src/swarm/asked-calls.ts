@@ -1,10 +1,12 @@
-import type { AgentChunk, Json, NormalizedMessage, Policy, ToolCallPart } from '@postern/core'
-import { policiesOf } from '@postern/core'
+// Gives each call of a swarm that asked for approval its result or state before its member continues.
+import type { Json, NormalizedMessage, Policy, ToolCallPart } from '@postern/message'
+import { policiesOf } from '@postern/message'
+import type { AgentChunk } from '@postern/pipeline'
 import type { SwarmClient } from '@postern/swarm'
 import type { TranscriptEntry, TranscriptStore } from '@postern/transcript'
 import { endDecidedCall } from '../approval/decided-call.ts'
 import type { Approvals, DecidedCall } from '../approval/port.ts'
-import type { ToolOutcome } from '../tools/tools.ts'
+import type { ToolOutcome, ToolTurnContext } from '../tools/tools.ts'
 import { formatToolResult } from '../tools/tools.ts'
 import type { OpenedMember } from './members/members.ts'
 import type { ToolTurn } from './members/tools.ts'
@@ -12,12 +14,12 @@ import { createMemberContext } from './members/tools.ts'
 
 interface AskedTurn {
   readonly client: SwarmClient
-  readonly turn: Pick<ToolTurn, 'context' | 'findRefusal'>
-  /** As the turn sees it. */
+  readonly turn: Pick<ToolTurn, 'context' | 'findRefusal' | 'tellFiles'>
+  /** The transcript as the turn sees it. */
   readonly transcript: TranscriptStore
 }
 
-/** Every call with a request for approval gets an end before its member continues: its result or its state. */
+/** Gives every call that asked for approval its result or its state before its member continues. */
 export async function endAskedCalls(
   deps: { readonly approvals: Approvals; readonly opened: ReadonlyMap<string, OpenedMember> },
   heard: { readonly message: NormalizedMessage; tell(chunk: AgentChunk): void },
@@ -26,7 +28,7 @@ export async function endAskedCalls(
   const { approvals, opened } = deps
   const end = async (agentName: string | undefined, id: string, outcome: ToolOutcome, edited?: Json) => {
     const name = agentName ?? client.navigation.active
-    // The model knows only its own arguments.
+    // The model knows only the arguments that it wrote.
     const changed = edited === undefined ? '' : `An operator had it run with ${JSON.stringify(edited)}. `
     await client.commits.commitToolOutput(id, changed + formatToolResult(outcome), { agentName: name, isForced: true })
   }
@@ -34,9 +36,10 @@ export async function endAskedCalls(
   if (decided) {
     const member = decided.shown.agent ?? client.navigation.active
     const tools = opened.get(member)?.tools ?? new Map()
-    const ended = { tools, approvals, context: createMemberContext(turn.context, member) }
-    const { part, outcome } = await endDecidedCall(decided, ended)
+    const enter = (context: ToolTurnContext) => createMemberContext(context, member)
+    const { part, outcome } = await endDecidedCall(decided, { tools, approvals, context: turn.context, enter })
     heard.tell((await maySee(decided, part, turn)) ? part : { trace: [part] })
+    turn.tellFiles(outcome)
     await end(decided.shown.agent, part.id, outcome, decided.edited)
   }
   for (const { agent_key, callId, policy } of listOpenCalls(await transcript.read(client.history.thread))) {
@@ -45,7 +48,7 @@ export async function endAskedCalls(
   }
 }
 
-/** The person who approved a call sees its result, unless a policy forbids the text. */
+/** Returns true if the person who approved a call may see its result, because no policy forbids the text. */
 async function maySee(
   { isOfOperator }: DecidedCall,
   { args, result, error }: ToolCallPart,

@@ -1,4 +1,4 @@
-/** Pieces from a writer that does not wait, for a reader that does. */
+/** A queue of pieces between a writer that does not wait and a reader that does. */
 interface ChunkQueue<Chunk> extends AsyncIterable<Chunk> {
   tell(chunk: Chunk): void
   end(): void
@@ -18,7 +18,7 @@ export function createChunkQueue<Chunk>(): ChunkQueue<Chunk> {
   async function* read(): AsyncGenerator<Chunk, void, undefined> {
     for (;;) {
       const { promise } = news
-      // All at once, because removing each from the front would move all others.
+      // All pieces are removed at once, because each removal from the front would move all others.
       while (waiting.length > 0) {
         const told = waiting
         waiting = []

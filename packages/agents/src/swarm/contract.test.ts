@@ -24,7 +24,7 @@ function openModel(complete: Complete, members: object = {}): AgentMakers['answe
 
 const tools = { tools: './tools/shed.ts' }
 
-/** Calls the tool first, then says what it returned. */
+/** Calls the tool first, and then answers with its result. */
 function useTool(name: string, args: unknown): Complete {
   return ({ body }) => {
     const last = body.messages.at(-1)

@@ -1,5 +1,6 @@
-import type { AgentContext, FilePart, NormalizedMessage, PartialResponse } from '@postern/core'
-import { collectAnswer } from '@postern/core'
+import type { FilePart, NormalizedMessage, PartialResponse } from '@postern/message'
+import type { AgentContext } from '@postern/pipeline'
+import { collectAnswer } from '@postern/pipeline'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openTestAgent, testContext, testMessage } from '../../test/gateway.ts'
 import { textOfAnswer } from '../../test/model-agent.ts'
@@ -11,7 +12,7 @@ const words = (text: string) => (text.match(/\S+\s*/g) ?? []).map(content => ({ 
 
 type Script = Complete | readonly ModelReply[]
 
-/** A swarm of `one` and `two`, whose models answer by script. */
+/** Opens a swarm of `one` and `two`, whose models answer from a script. */
 async function openSwarm(script: Script, config: object = {}, one: object = {}) {
   const complete =
     typeof script === 'function' ? script : (_: unknown, index: number) => script[index] ?? { status: 418 }
@@ -20,7 +21,7 @@ async function openSwarm(script: Script, config: object = {}, one: object = {}) 
   const { agent, close } = await openTestAgent({
     use: 'swarm',
     default_agent: 'one',
-    model: { base_url: server.baseUrl, model: 'test-model' },
+    model: { base_url: server.baseUrl, model: 'test-model', thoughts: 'none' },
     members: { one: { prompt: 'I am one.', navigates_to: ['two'], ...one }, two: { prompt: 'I am two.' } },
     ...config,
   })
@@ -49,7 +50,8 @@ describe('the words of a swarm', () => {
     const reading = (async () => {
       for await (const chunk of (await begin('hello', { signal: leaving.signal })) as AsyncIterable<unknown>) {
         heard.push(chunk)
-        if (heard.filter(piece => typeof piece === 'string').join('') === long) leaving.abort(new Error('enough'))
+        if (heard.filter(piece => typeof piece === 'string').join('') === long.trimEnd())
+          leaving.abort(new Error('enough'))
       }
     })()
     await expect(reading).rejects.toThrow('enough')
@@ -80,8 +82,8 @@ describe('the words of a swarm', () => {
     ])
     const { answer, chunks } = await ask()
     expect(textOfAnswer(answer)).toBe(`${long}\n\n${long}`)
-    const named = chunks.flatMap(({ speaker }) => speaker ?? [])
-    expect([named[0], named.at(-1)]).toEqual(['one', 'two'])
+    const speakers = chunks.flatMap(({ speaker }) => speaker ?? [])
+    expect([speakers[0], speakers.at(-1)]).toEqual(['one', 'two'])
     const firstOfTwo = chunks.findIndex(({ speaker }) => speaker === 'two')
     expect(chunks.slice(0, firstOfTwo).map(textOfAnswer).join('')).toBe(long)
   })
@@ -209,7 +211,7 @@ describe('the input of a member’s model', () => {
     await ask('Where is my order?')
     const [, second = []] = prompts()
     expect(second.at(-1)?.content).toMatch(
-      /^Something went wrong\. Start again.*\n\n<postern-data>\n.*"from":"@alice@peer\.test".*\n<\/postern-data>\nWhere is my order\?$/,
+      /^Something went wrong\. Start again.*\n\n<(postern-data-[0-9a-f]{24})>\n.*"from":"@alice@peer\.test".*\n<\/\1>\nWhere is my order\?$/,
     )
   })
 })

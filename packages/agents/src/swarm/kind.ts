@@ -1,3 +1,4 @@
+// Registers `"use": "swarm"`: several models, humans and remote agents behind one address.
 import { defineAgentKind } from '../kind/agent-kind.ts'
 import { swarmAgentSchema } from './config/config.ts'
 

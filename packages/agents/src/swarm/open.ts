@@ -1,5 +1,7 @@
-import type { Agent } from '@postern/core'
-import { ConfigError, parseDuration } from '@postern/core'
+// Opens a swarm with the models, tools and computed values of its members.
+
+import { ConfigError, parseDuration } from '@postern/message'
+import type { Agent } from '@postern/pipeline'
 import type { ComputeSpec } from '@postern/swarm'
 import { z } from 'zod'
 import { openApprovals } from '../approval/approvals.ts'
@@ -8,13 +10,14 @@ import type { OpenedAgent, Opening } from '../kind/agent-kind.ts'
 import { openTools } from '../mcp/toolbox.ts'
 import { importModule } from '../modules/import-module.ts'
 import { openModelEndpoint } from '../openai/model-endpoint.ts'
+import { openDelimiters } from '../prompt/data-block.ts'
 import type { Toolbox } from '../tools/tools.ts'
 import { createSwarmKindAgent } from './agent.ts'
 import type { SwarmAgentConfig } from './config/config.ts'
 import { isModelMember } from './config/config.ts'
 import type { OpenedMember } from './members/members.ts'
 
-/** Opens an agent with all members behind it. @throws ConfigError */
+/** Opens a swarm as an agent, with all its members. @throws ConfigError */
 export async function openSwarm(config: SwarmAgentConfig, opening: Opening): Promise<OpenedAgent> {
   const boxes: Toolbox[] = []
   const close = async () => {
@@ -29,7 +32,7 @@ export async function openSwarm(config: SwarmAgentConfig, opening: Opening): Pro
 }
 
 async function openSwarmAgent(config: SwarmAgentConfig, opening: Opening, boxes: Toolbox[]): Promise<Agent> {
-  const { name, platform, stores, operators } = opening
+  const { name, system, stores, operators } = opening
   const opened = new Map<string, OpenedMember>()
   for (const member of Object.keys(config.members)) {
     opened.set(member, await openMember(member, config, opening, boxes))
@@ -41,8 +44,9 @@ async function openSwarmAgent(config: SwarmAgentConfig, opening: Opening, boxes:
     operators,
     computes: await openComputes(config, opening),
     stores,
-    platform,
-    approvals: openApprovals({ name, records: stores.records, platform }),
+    system,
+    approvals: openApprovals({ name, records: stores.records, system }),
+    nameDelimiter: await openDelimiters(stores, name),
     timeoutMs: Math.floor(parseDuration(config.deadline) * 0.9),
   })
 }
@@ -60,18 +64,18 @@ async function openMember(
   boxes.push(box)
   const model = settings.model ?? config.model
   return {
-    ...(model && { model: { ...openModelEndpoint(model, opening.platform), seesImages: model.images } }),
+    ...(model && { model: { ...openModelEndpoint(model, opening.system), seesImages: model.images } }),
     tools: box.tools,
   }
 }
 
-/** What a module of computes exports, under the name by which tools ask for it. */
+/** A value that a module of computes exports, under the name by which tools read it. */
 export interface ComputeDefinition {
-  /** States it is made of, and made anew with. */
+  /** The states from which it is computed. It is computed again when one of them changes. */
   readonly depends_on?: readonly string[] | undefined
-  /** How long it holds at most: `"5m"`. */
+  /** The longest time for which the value is valid, such as `"5m"`. */
   readonly ttl?: string | undefined
-  /** One for all conversations. */
+  /** True if all conversations share one value. */
   readonly shared?: boolean | undefined
   /** Returns JSON. */
   // biome-ignore lint/suspicious/noExplicitAny: whoever names the states knows what they hold
@@ -87,7 +91,7 @@ const definitionSchema = z.looseObject({
 
 const fix = 'A compute is: export const name = { depends_on: ["cart"], compute({ cart }) { … } }'
 
-/** Reads what a swarm makes of its states. @throws ConfigError */
+/** Opens the computed values of a swarm. @throws ConfigError */
 export async function openComputes(
   { computes, states }: Pick<SwarmAgentConfig, 'computes' | 'states'>,
   { name, baseDir }: Pick<Opening, 'name' | 'baseDir'>,

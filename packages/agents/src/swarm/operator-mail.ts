@@ -1,7 +1,8 @@
-import type { AgentChunk, AgentContext, NormalizedMessage, Part } from '@postern/core'
-import { plainTextOf } from '@postern/core'
-import type { HumanOperators } from '../kind/agent-kind.ts'
-import { readReceivedText } from '../kind/running-agents.ts'
+// Treats a mail of a human operator as the answer to the question that a swarm sent them.
+import type { NormalizedMessage, Part } from '@postern/message'
+import { plainTextOf } from '@postern/message'
+import type { AgentChunk, AgentContext, HumanOperators } from '@postern/pipeline'
+import { readReceivedText } from '../kind/received-text.ts'
 import type { SwarmAgentConfig } from './config/config.ts'
 import { isModelMember } from './config/config.ts'
 
@@ -13,7 +14,7 @@ interface OperatorMail {
 
 const questionPattern = /\(question ([0-9a-f]{16})\)/g
 
-/** An operator answers the mail that asked them. The answer goes to the waiting person and is no conversation of the operator's own. */
+/** Treats a mail as an operator's answer to a question. The answer goes to the waiting person and starts no conversation of the operator. */
 export async function takeOperatorMail(
   { config, operators }: { readonly config: SwarmAgentConfig; readonly operators: HumanOperators | undefined },
   { message, context, tell }: OperatorMail,
@@ -35,7 +36,7 @@ function isOperator({ sender, received_via }: NormalizedMessage, { members }: Sw
   return mails.some(mail => `@${mail}`.toLowerCase() === sender.address.toLowerCase())
 }
 
-/** The last one, because the question before it may contain a similar one. */
+/** Finds the last question, because the quoted text before it may contain an earlier one. */
 function findQuestion(parts: readonly Part[]): string | undefined {
   return [...plainTextOf(parts).matchAll(questionPattern)].at(-1)?.[1]
 }

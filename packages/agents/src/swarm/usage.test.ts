@@ -1,4 +1,4 @@
-import { collectAnswer } from '@postern/core'
+import { collectAnswer } from '@postern/pipeline'
 import { expect, onTestFinished, test } from 'vitest'
 import { openTestAgent, testContext, testMessage } from '../../test/gateway.ts'
 import type { ModelReply } from '../../test/model-server.ts'
@@ -17,7 +17,7 @@ async function openModel(replies: readonly ModelReply[]) {
 test('the cost of a swarm is the sum over its members, their steps and rescues, for each model', async () => {
   const [first, second] = [
     await openModel([paid(call('navigate_to_two', {}))]),
-    // What is empty is asked for anew, and was paid for all the same.
+    // The first member is asked again after an empty answer, which still costs tokens.
     await openModel([paid(replyWith('  ')), paid(replyWith('Hello from two.'))]),
   ]
   const { agent, close } = await openTestAgent({

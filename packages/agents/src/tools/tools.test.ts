@@ -1,7 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { ToolCallPart } from '@postern/core'
+import type { ToolCallPart } from '@postern/message'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openAgentGateway } from '../../test/gateway.ts'
 import { openModelAgent, textOfAnswer } from '../../test/model-agent.ts'
@@ -12,7 +12,7 @@ import { boast } from '../../test/tools/shed.ts'
 const config = { tools: './tools/shed.ts' }
 const secret = 'correct-horse-battery-staple'
 
-/** What came of the first call, as the peer sees it, and as the model does. */
+/** Returns the outcome of the first call, as the peer and as the model sees it. */
 async function outcomeOf(reply: ModelReply) {
   const { ask, server } = await openModelAgent([reply, replyWith('done')], { config })
   const { answer } = await ask()

@@ -1,36 +1,49 @@
-import type { AgentContext, NormalizedMessage } from '@postern/core'
-import { ConfigError, parseJsonText } from '@postern/core'
+// Reads the tools that a module exports, checks arguments, and formats results for a model.
+import type { NormalizedMessage } from '@postern/message'
+import { ConfigError, parseJsonText } from '@postern/message'
+import type { AgentContext } from '@postern/pipeline'
 import type { SwarmData } from '@postern/swarm'
 import { z } from 'zod'
-import type { ToolRules } from '../config/approval.ts'
+import type { ToolRule } from '../config/approval.ts'
 import { importModule } from '../modules/import-module.ts'
+import type { AboutFile, AnswerFile } from './tool-files.ts'
 
-/** What a tool is given beside its arguments: all that an agent has, and the message that is being answered. */
-export interface ToolContext extends AgentContext {
+/** The turn in which a tool is called. */
+export interface ToolTurnContext extends AgentContext {
   readonly message: NormalizedMessage
-  /** Where the tool is one of a swarm's member. */
+  /** The swarm; absent unless the tool belongs to one of its members. */
   readonly swarm?: ToolSwarm | undefined
 }
 
-/** What a swarm keeps beside its conversations, and its models. */
-export interface ToolSwarm extends SwarmData {
-  /** What the model of the member who speaks says to these words alone: it knows nothing of the conversation, nor does that of it. */
-  runStateless(words: string): Promise<string>
-  /** Puts a file into the answer, such as a picture; an image is told by its bytes, everything else by `mime`. */
-  attach(bytes: Uint8Array, about?: { readonly name?: string; readonly mime?: string }): void
+/** The second argument of a tool: everything that an agent has, and the message that it answers. */
+export interface ToolContext extends ToolTurnContext {
+  /** Adds a file to the answer, after the call. The model reads only what the tool returns. */
+  attach(bytes: Uint8Array, about?: AboutFile): void
 }
 
-/** What a module of tools exports, under the name that the model calls it by. */
+/** The data that a swarm stores apart from its conversations, and its models. */
+export interface ToolSwarm extends SwarmData {
+  /**
+   * Asks the model of the speaking member with only this text. The model sees nothing of the conversation, and the conversation nothing of the
+   * request.
+   */
+  runStateless(words: string): Promise<string>
+}
+
+/** A tool in the form in which a module exports it, under the name by which the model calls it. */
 export interface ToolDefinition {
   readonly description: string
-  /** JSON Schema of `args`, an object. */
+  /** The JSON Schema of `args`, which is an object. */
   readonly parameters?: { readonly [keyword: string]: unknown } | undefined
-  /** Returns JSON, or text. What it throws is logged; the model is told only that it failed. */
+  /**
+   * Runs the tool and returns JSON or text. The files of `{ parts }` become part of the answer, and the model reads their name, type and size. An
+   * error is logged, and the model learns only that the tool failed.
+   */
   // biome-ignore lint/suspicious/noExplicitAny: whoever writes the schema knows the type of the arguments
   run(args: any, context: ToolContext): unknown
-  /** Under the policy `preview`: what a run with these arguments would do, in words, for whoever has to allow it. Changes nothing. */
+  /** Says in words what a run with these arguments would do, for the person who must allow it under the policy `preview`. It changes nothing. */
   // biome-ignore lint/suspicious/noExplicitAny: as above
-  preview?(args: any, context: ToolContext): unknown
+  preview?(args: any, context: ToolTurnContext): unknown
 }
 
 export interface Tool {
@@ -38,22 +51,27 @@ export interface Tool {
   readonly description: string
   readonly parameters: { readonly [keyword: string]: unknown }
   run(args: unknown, context: ToolContext): unknown
-  preview?(args: unknown, context: ToolContext): unknown
+  preview?(args: unknown, context: ToolTurnContext): unknown
   readonly findFault: FindArgumentFault
 }
 
-/** Without those that are never to run. @throws ConfigError for a rule on a tool that there is not */
-export function selectTools(tools: Toolbox['tools'], rules: ToolRules, key: string): Toolbox['tools'] {
-  const unknown = Object.keys(rules).find(name => !tools.has(name))
-  if (unknown !== undefined) {
-    throw new ConfigError(`${key}.${unknown}`, 'there is no such tool', `Name one of: ${[...tools.keys()].join(', ')}`)
-  }
-  return new Map([...tools].filter(([name]) => rules[name]?.policy !== 'forbidden'))
+/** The rule that a call falls under. */
+export interface FoundRule extends ToolRule {
+  /** Identifies the calls that the rule covers; absent if it covers all calls of the tool. */
+  readonly calls?: string | undefined
 }
 
-/** Functions of the operator's that a model may call. */
-export interface Toolbox {
-  readonly tools: ReadonlyMap<string, Tool>
+/** A tool with the rules on its calls. */
+export interface RuledTool extends Tool {
+  /** The rules in their order. The first whose condition is met counts. */
+  readonly rules: readonly ToolRule[]
+  /** Finds the rule for a call; undefined if the call may run at once. */
+  findRule(args: unknown): FoundRule | undefined
+}
+
+/** Functions of the operator that a model may call. */
+export interface Toolbox<Kind extends Tool = RuledTool> {
+  readonly tools: ReadonlyMap<string, Kind>
   close?(): Promise<void> | void
 }
 
@@ -66,8 +84,8 @@ const definitionSchema = z.looseObject({
   preview: z.custom<NonNullable<ToolDefinition['preview']>>(value => typeof value === 'function').optional(),
 })
 
-/** Reads the module of an agent's tools; it may also export `close()`. @throws ConfigError */
-export async function openToolbox(path: string, key: string, baseDir: string): Promise<Toolbox> {
+/** Reads the module of an agent's tools, which may also export `close()`. @throws ConfigError */
+export async function openToolbox(path: string, key: string, baseDir: string): Promise<Toolbox<Tool>> {
   const { close, ...exported } = (await importModule(path, key, baseDir)) as Record<string, unknown>
   const tools = Object.entries(exported).map(([name, value]) => readTool(name, value, key))
   if (tools.length === 0) throw new ConfigError(key, `"${path}" exports no tool`, fix)
@@ -93,7 +111,7 @@ function readTool(name: string, value: unknown, key: string): Tool {
     description,
     parameters,
     run: (args, context) => run.call(value, args, context),
-    ...(preview && { preview: (args: unknown, context: ToolContext) => preview.call(value, args, context) }),
+    ...(preview && { preview: (args: unknown, context: ToolTurnContext) => preview.call(value, args, context) }),
     findFault: openCheck(name, parameters, key),
   }
 }
@@ -107,16 +125,16 @@ function openCheck(name: string, parameters: Tool['parameters'], key: string): T
   }
 }
 
-/** Describes what is wrong with arguments; undefined when nothing is. */
+/** Describes the fault of arguments; undefined if they are valid. */
 export type FindArgumentFault = (args: unknown) => string | undefined
 
 /**
- * Arguments are an object, whatever the schema says. No member may have the name `__proto__`, because copying it changes the prototype.
- * @throws Error for an invalid JSON Schema
+ * Creates the check of arguments: they must be an object, whatever the schema says, without a member `__proto__`, because copying it changes
+ * the prototype. @throws Error for an invalid JSON Schema
  */
 export function createArgumentCheck(parameters: { readonly [keyword: string]: unknown }): FindArgumentFault {
-  const whole = { type: 'object', ...parameters } as Parameters<typeof z.fromJSONSchema>[0]
-  const schema = z.fromJSONSchema(whole)
+  const objectSchema = { type: 'object', ...parameters } as Parameters<typeof z.fromJSONSchema>[0]
+  const schema = z.fromJSONSchema(objectSchema)
   return args => {
     if (hasPrototype(args)) return '__proto__: no argument may be called so'
     const [issue] = schema.safeParse(args).error?.issues ?? []
@@ -124,7 +142,7 @@ export function createArgumentCheck(parameters: { readonly [keyword: string]: un
   }
 }
 
-/** Without recursion, because the depth has no limit. */
+/** Returns true if a value has a member `__proto__`. It works without recursion, because the depth has no limit. */
 function hasPrototype(args: unknown): boolean {
   const waiting: unknown[] = [args]
   while (waiting.length > 0) {
@@ -136,18 +154,32 @@ function hasPrototype(args: unknown): boolean {
   return false
 }
 
-/** Characters of a result for a model. */
+/** The maximum length of a result for a model, characters. */
 const maxResult = 100_000
 
-export type ToolOutcome = { readonly result: unknown } | { readonly error: { readonly message: string } }
+export type ToolOutcome =
+  | { readonly result: unknown; readonly flags?: string[]; readonly files?: readonly AnswerFile[] }
+  | { readonly error: { readonly message: string } }
 
-/** The result of a call for the model: text as it is, everything else as JSON. */
+/** Returns the end of a call without its files, which are separate parts of the answer. */
+export function withoutFiles(outcome: ToolOutcome): Exclude<ToolOutcome, { readonly files: unknown }> {
+  if (!('files' in outcome)) return outcome
+  const { files: _, ...end } = outcome
+  return end
+}
+
+/** Returns the files that a call adds to the answer. */
+export function filesOf(outcome: ToolOutcome): readonly AnswerFile[] {
+  return ('files' in outcome && outcome.files) || []
+}
+
+/** Formats the result of a call for the model: text as it is, everything else as JSON. */
 export function formatToolResult(outcome: ToolOutcome): string {
   if ('error' in outcome) return JSON.stringify({ error: outcome.error.message })
   return typeof outcome.result === 'string' ? outcome.result : JSON.stringify(outcome.result ?? null)
 }
 
-/** What a tool returned, as JSON can hold it. @throws Error when it cannot, or is too large for a model */
+/** Converts the return value of a tool to JSON. @throws Error if it cannot be converted or is too large for a model */
 export function toToolResult(value: unknown): unknown {
   const text = JSON.stringify(value ?? null)
   if (text === undefined) throw new Error('The result of a tool is no JSON')

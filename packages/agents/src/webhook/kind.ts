@@ -1,28 +1,28 @@
+// Sends each message to the operator's webhook and reads the reply as the answer.
 import { createHash } from 'node:crypto'
-import type { AgentContext, NormalizedMessage, PartialResponse } from '@postern/core'
-import { parseDuration } from '@postern/core'
+import type { Json, NormalizedMessage, PartialResponse } from '@postern/message'
+import { hasWebhookKey, isJsonObject, isoTime, parseDuration, readWebhookKey, webhookSecretFix } from '@postern/message'
+import type { Agent, AgentContext, ForgettingContext, ForgottenPerson } from '@postern/pipeline'
 import { z } from 'zod'
 import { endpointUrlSchema } from '../config/endpoint.ts'
 import type { Opening } from '../kind/agent-kind.ts'
 import { commonAgentSchema, defineAgentKind } from '../kind/agent-kind.ts'
+import { OwnFiles } from '../kind/own-files.ts'
+import { setPersonState } from '../kind/person-data.ts'
 import { readConversationResult, readWebhookAnswer, readWebhookReply } from './reply.ts'
-import { describeConversation, describeMoment, readWebhookKey, signWebhook } from './write-request.ts'
+import type { TurnMoment } from './write-request.ts'
+import { describeConversation, describeMoment, signWebhook } from './write-request.ts'
 
-/** Bytes of a message sent at most; a larger one goes without its `raw`. */
+/** The maximum size of a request, bytes. A larger message is sent without its `raw`. */
 const maxRequestBytes = 8 * 1024 * 1024
-/** Bytes of a reply read at most. */
+/** The maximum size of a reply, bytes. */
 const maxReplyBytes = 4 * 1024 * 1024
 
 export const webhookConfigSchema = commonAgentSchema.extend({
   /** Address that gets the messages by POST. */
   url: endpointUrlSchema,
   /** Secret that signs requests (Standard Webhooks). */
-  secret: z
-    .string()
-    .refine(
-      secret => readWebhookKey(secret).length > 0,
-      'must be some text, or "whsec_" followed by base64, for example from: openssl rand -base64 32',
-    ),
+  secret: z.string().refine(hasWebhookKey, webhookSecretFix),
   /** `message` sends one message; `conversation` is for a runtime that takes and gives message envelopes. */
   format: z.enum(['message', 'conversation']).default('message'),
 })
@@ -36,21 +36,23 @@ export const webhookKind = defineAgentKind({
   schema: webhookConfigSchema,
   async open(config, opening) {
     const webhook = readWebhook(config, opening)
-    return { agent: { handle: (message, context) => handlers[webhook.format](webhook, message, context) } }
+    const handle: Agent['handle'] = (message, context) => handlers[webhook.format](webhook, message, context)
+    const forget: Agent['forget'] = (forgotten, context) => sendForgetting(webhook, forgotten, context)
+    return { agent: { handle, ...(config.receives.includes('forget') && { forget }) } }
   },
 })
 
-function readWebhook(config: z.output<typeof webhookConfigSchema>, { name, platform }: Opening) {
+function readWebhook(config: z.output<typeof webhookConfigSchema>, { name, system }: Opening) {
   const { url, secret, deadline, format } = config
   return {
     name,
     url,
     format,
     key: readWebhookKey(secret),
-    // A request that ends before the turn's own deadline is Unavailable, and therefore tried again.
+    // A request that times out before the turn's own deadline is Unavailable, so the turn is retried.
     timeoutMs: Math.floor(parseDuration(deadline) * 0.9),
-    fetch: platform.fetchFor(new URL(url).origin),
-    now: () => platform.now(),
+    fetch: system.fetchFor(new URL(url).origin),
+    now: () => system.now(),
   }
 }
 
@@ -62,15 +64,25 @@ type Handler = (
 
 const handlers: Readonly<Record<Webhook['format'], Handler>> = {
   async message(webhook, message, context) {
-    const answer = await postBody(webhook, formatRequestBody(message, context), { message, context })
-    return readWebhookReply(answer, webhook.now())
+    const body = formatRequestBody(message, await describeMoment(context, deadlineOf(webhook)))
+    const reply = readWebhookReply(await postBody(webhook, body, { message, context }), webhook.now())
+    setPersonState(reply?.personState, context)
+    return reply?.response && new OwnFiles(webhook, context, message).attach(reply.response)
   },
   async conversation(webhook, message, context) {
-    const request = describeConversation(webhook.name, message, describeMoment(context))
+    const request = describeConversation(webhook.name, message, await describeMoment(context, deadlineOf(webhook)))
     const answer = await postBody(webhook, JSON.stringify(request), { message, context })
     const result = readWebhookAnswer(answer, webhook.now())
-    return result === undefined ? undefined : readConversationResult(request, result)
+    if (result === undefined) return undefined
+    const response = await readConversationResult(request, result)
+    setPersonState(isJsonObject(result) ? (result.person_state as Json) : undefined, context)
+    return response
   },
+}
+
+/** Returns the time at which the request ends, in ISO 8601. The request is sent at once. */
+function deadlineOf({ now, timeoutMs }: Pick<Webhook, 'now' | 'timeoutMs'>): string {
+  return isoTime(now() + timeoutMs)
 }
 
 interface WebhookTurn {
@@ -78,34 +90,54 @@ interface WebhookTurn {
   readonly context: AgentContext
 }
 
+/** Sends an event that is no message. Any status except 200 and 204 is an error, after which the gateway sends the event again. */
+async function sendForgetting(
+  webhook: Webhook,
+  forgotten: ForgottenPerson,
+  { id, signal }: ForgettingContext,
+): Promise<void> {
+  const answer = await postSigned(webhook, JSON.stringify({ kind: 'forget', ...forgotten }), { id, signal })
+  readWebhookAnswer(answer, webhook.now())
+}
+
 function postBody(webhook: Webhook, body: string, { message, context }: WebhookTurn) {
-  const id = nameTurn(webhook.name, message, context)
+  const { traceparent, signal } = context
+  return postSigned(webhook, body, { id: nameTurn(webhook.name, message, context), signal, traceparent })
+}
+
+interface WebhookCall {
+  readonly id: string
+  readonly signal: AbortSignal
+  readonly traceparent?: string | undefined
+}
+
+function postSigned(webhook: Webhook, body: string, { id, signal, traceparent }: WebhookCall) {
   return webhook.fetch(webhook.url, {
     method: 'POST',
     headers: {
       'content-type': 'application/json',
       accept: 'application/json',
-      ...(context.traceparent !== undefined && { traceparent: context.traceparent }),
+      ...(traceparent !== undefined && { traceparent }),
       ...signWebhook({ id, now: webhook.now(), body }, webhook.key),
     },
     body,
-    signal: context.signal,
+    signal,
     timeoutMs: webhook.timeoutMs,
     maxBytes: maxReplyBytes,
     redirects: 0,
   })
 }
 
-/** The same for every try of one turn, so that the far side can drop repeats; ids of peers alone are not unique. */
+/** Returns an id of the turn that stays the same in every attempt, so that the receiver can drop repeats. Ids of peers alone are not unique. */
 function nameTurn(agent: string, message: NormalizedMessage, { correlationId }: AgentContext): string {
   const turn = JSON.stringify([correlationId, agent, message.received_via, message.id])
   return `msg_${createHash('sha256').update(turn).digest('hex').slice(0, 32)}`
 }
 
-function formatRequestBody(message: NormalizedMessage, context: AgentContext): string {
-  const told = { ...message, ...describeMoment(context) }
-  const whole = JSON.stringify(told)
-  if (Buffer.byteLength(whole) <= maxRequestBytes) return whole
+function formatRequestBody(message: NormalizedMessage, moment: TurnMoment): string {
+  const told = { ...message, ...moment }
+  const body = JSON.stringify(told)
+  if (Buffer.byteLength(body) <= maxRequestBytes) return body
   const withoutRaw = JSON.stringify({ ...told, raw: undefined })
   if (Buffer.byteLength(withoutRaw) <= maxRequestBytes) return withoutRaw
   throw new Error(`The message is larger than the ${maxRequestBytes} bytes a webhook is sent`)

@@ -1,6 +1,8 @@
-import type { FetchAnswer, Json, Part, PartialResponse, TokenUsage, ToolCallPart } from '@postern/core'
-import { parseJsonText, partialResponseSchema } from '@postern/core'
-import { parseBoundedJson } from '@postern/http'
+// Reads a webhook's reply, or the result of another conversation runner, as an answer.
+
+import { nameStatus, parseBoundedJson } from '@postern/http'
+import type { FetchAnswer, Json, Part, PartialResponse, TokenUsage, ToolCallPart } from '@postern/message'
+import { InvalidAnswer, parseAgentAnswer, parseJsonText, partialResponseSchema } from '@postern/message'
 import type { AgentMessageEnvelope, ConversationRequest, ConversationResult, EnvelopeType } from '@postern/transcript'
 import { reportConversation, runConversation, textOfEnvelopeContent } from '@postern/transcript'
 import { z } from 'zod'
@@ -9,55 +11,59 @@ import { checkPassingStatus } from '../kind/passing-status.ts'
 const textShape = {
   /** One text part in Markdown, instead of `parts`. */
   text: z.string().optional(),
+  /** The new state of the person, which replaces the present one. It counts only if `person` of the message has a `state`. */
+  person_state: z.json().optional(),
 }
 
-/** A NormalizedResponse, or only its parts, only a text, or only acts, notes or usage; members that the gateway decides are ignored. */
+/** A NormalizedResponse, or only its parts, a text, acts, notes or usage. Members that the gateway decides are ignored. */
 export const replySchema = partialResponseSchema.extend(textShape).superRefine((reply, context) => {
-  const { text, parts, status, acts, notes, usage } = reply
+  const { text, parts, status, acts, notes, usage, person_state } = reply
   if (text !== undefined && parts) context.addIssue({ code: 'custom', message: 'has both "text" and "parts"' })
   const isDone = [acts, notes, usage].some(list => list !== undefined && list.length > 0)
-  if (text === undefined && !parts && !status && !isDone) {
+  if (text === undefined && !parts && !status && !isDone && person_state === undefined) {
     context.addIssue({ code: 'custom', message: 'has neither "text" nor "parts"; answer 204 to say nothing' })
   }
 })
 
 /**
- * What a webhook answered: undefined for "say nothing".
- * @throws Unavailable for 5xx, 408, 425 and 429, with their Retry-After
- * @throws Error for everything else: the turn has failed
+ * Reads the reply of a webhook; undefined means that the agent says nothing. @throws Unavailable for 5xx, 408, 425 and 429, with their
+ * Retry-After @throws Error for everything else, which fails the turn
  */
-export function readWebhookReply(answer: FetchAnswer, now: number): PartialResponse | undefined {
+export function readWebhookReply(answer: FetchAnswer, now: number): WebhookReply | undefined {
   const reply = readWebhookAnswer(answer, now)
-  return reply === undefined ? undefined : toPartialResponse(reply)
+  return reply === undefined ? undefined : toReply(reply)
 }
 
-/** The JSON of an answer, whatever it is; undefined for "say nothing". @throws as `readWebhookReply` */
+interface WebhookReply {
+  /** The response; undefined if the reply says and does nothing. */
+  readonly response: PartialResponse | undefined
+  readonly personState: Json | undefined
+}
+
+/** Reads the JSON of an answer without a check; undefined means that the agent says nothing. @throws as `readWebhookReply` */
 export function readWebhookAnswer(answer: FetchAnswer, now: number): unknown {
-  const { status, body } = answer
-  checkPassingStatus('webhook', answer, now)
+  const { status, url, body } = answer
+  checkPassingStatus({ who: 'webhook', url }, answer, now)
   if (status === 204) return undefined
-  if (status !== 200) throw new Error(`The webhook answered ${status}; expected 200 or 204`)
-  return parseBoundedJson(body, { what: 'webhook reply' })
+  if (status !== 200) throw new Error(`The webhook answered ${nameStatus(url, answer)}; expected 200 or 204`)
+  try {
+    return parseBoundedJson(body, { what: 'webhook reply' })
+  } catch (error) {
+    throw error instanceof Error ? new InvalidAnswer(error.message) : error
+  }
 }
 
-function toPartialResponse(value: unknown): PartialResponse {
-  const parsed = replySchema.safeParse(value)
-  if (!parsed.success) throw new Error(`Cannot read webhook reply: ${describeIssues(parsed.error)}`)
-  const { text, ...response } = parsed.data
-  return text === undefined
-    ? response
-    : { ...response, parts: [{ kind: 'text', mime: 'text/markdown', content: text }] }
-}
-
-/** The place and the fault, never the value itself. */
-function describeIssues({ issues }: z.ZodError): string {
-  const described = issues.slice(0, 3).map(({ path, message }) => `${path.join('.') || 'it'} ${message}`)
-  return described.join('; ')
+function toReply(value: unknown): WebhookReply {
+  const { text, person_state: personState, ...response } = parseAgentAnswer(replySchema, value, 'webhook reply')
+  if (text !== undefined) {
+    return { response: { ...response, parts: [{ kind: 'text', mime: 'text/markdown', content: text }] }, personState }
+  }
+  return { response: Object.keys(response).length > 0 ? response : undefined, personState }
 }
 
 /**
- * Converts another runtime's result to an answer. Nothing of an unusable result is kept. @throws Error for such a result, for a failure,
- * and for an empty one
+ * Converts another runtime's result to an answer. No part of an unusable result is used. @throws Error if the result is unusable, a failure, or
+ * empty
  */
 export async function readConversationResult(request: ConversationRequest, result: unknown): Promise<PartialResponse> {
   const builtIn = () => {
@@ -68,7 +74,7 @@ export async function readConversationResult(request: ConversationRequest, resul
   return toAnswer(read, listNew(request.messages, read.messages))
 }
 
-/** Most runtimes return the whole conversation, some only the new part. */
+/** Lists the new messages. Most runtimes return the whole conversation, some only the new messages. */
 function listNew(
   given: readonly AgentMessageEnvelope[],
   all: readonly AgentMessageEnvelope[],
@@ -82,14 +88,16 @@ interface Draft {
   readonly parts: Part[]
   readonly trace: ToolCallPart[]
   isWaiting: boolean
+  /** True if the answer has a message of the agent, even a blank one. */
+  hasAnswered: boolean
 }
 
 function toAnswer(result: ConversationResult, said: readonly AgentMessageEnvelope[]): PartialResponse {
-  const draft: Draft = { parts: [], trace: [], isWaiting: false }
+  const draft: Draft = { parts: [], trace: [], isWaiting: false, hasAnswered: false }
   for (const envelope of said) readers[envelope.type](envelope, draft)
   const { parts, trace } = draft
   if (parts.length === 0 && typeof result.final_content === 'string') say(result.final_content, draft)
-  if (parts.length === 0) throw new Error('The runner answered nothing; it answers 204 to say nothing')
+  if (!draft.hasAnswered) throw new Error('The runner answered nothing; it answers 204 to say nothing')
   const isOpen = draft.isWaiting || result.completed === false
   return {
     parts,
@@ -100,14 +108,16 @@ function toAnswer(result: ConversationResult, said: readonly AgentMessageEnvelop
   }
 }
 
-/** What ran, by names, counts and digests alone, if the runtime says so. */
+/** Describes the tools that ran only by names, counts and digests, if the runtime reports them. */
 function describeExecutions(result: ConversationResult): Pick<PartialResponse, 'chat_metadata'> {
   if (result.tool_execution_results.length === 0) return {}
   const report = parseJsonText(JSON.stringify(reportConversation(result)))
   return { chat_metadata: { report } as NonNullable<PartialResponse['chat_metadata']> }
 }
 
-function say(content: string, { parts }: Draft): void {
+function say(content: string, draft: Draft): void {
+  const { parts } = draft
+  draft.hasAnswered = true
   const last = parts.at(-1)
   const isSaid = last?.kind === 'text' && last.content === content
   if (content.trim() !== '' && !isSaid) parts.push({ kind: 'text', mime: 'text/markdown', content })
@@ -123,7 +133,7 @@ const askOn: Reader = ({ content }, draft) => {
   draft.isWaiting = true
 }
 
-/** Only complete messages of the agent belong to its answer. */
+/** The readers of envelopes, by type. Only complete messages of the agent belong to its answer. */
 const readers: Readonly<Record<EnvelopeType, Reader>> = {
   text: sayOwn,
   multimodal_part: sayOwn,
@@ -151,7 +161,7 @@ const readers: Readonly<Record<EnvelopeType, Reader>> = {
 
 const isOpen = ({ result, error }: ToolCallPart) => result === undefined && error === undefined
 
-/** By its id, or else by its tool: the first one without an end. */
+/** Returns true if a result belongs to a call: by its id, otherwise by its tool and as the first call without an end. */
 function isOf(call: ToolCallPart, id: Json | undefined, name: Json | undefined): boolean {
   return typeof id === 'string' ? call.id === id : call.name === name
 }

@@ -1,33 +1,53 @@
+// Writes and signs the request that a webhook gets for one turn (Standard Webhooks 1.0.0).
 import { createHmac } from 'node:crypto'
-import type { AgentContext, HistoricalMessage, Json, NormalizedMessage, Part, ToolCallPart } from '@postern/core'
-import { isFilePart, isJsonObject, parseJsonText, plainTextOf } from '@postern/core'
+import type { HistoricalMessage, Json, NormalizedMessage, Part, ToolCallPart } from '@postern/message'
+import { isFilePart, isJsonObject, parseJsonText, plainTextOf } from '@postern/message'
+import type { AgentContext } from '@postern/pipeline'
 import type { AgentMessageEnvelope, ConversationRequest } from '@postern/transcript'
 import { buildTextEnvelope, buildToolCallEnvelope, buildToolResultEnvelope } from '@postern/transcript'
+import { describePerson } from '../kind/person-data.ts'
 
-/** Most steps in one turn. */
+/** The maximum number of steps in one turn. */
 const maxTurns = 20
 
-/** What a local agent reads from its context, for a remote one. */
-interface TurnMoment {
-  /** What was noticed about the message, such as `hidden_text`. */
+/** The facts that a local agent reads from its context, in the form for a remote one. */
+export interface TurnMoment {
+  /** The flags of the message, such as `hidden_text`. */
   readonly flags?: readonly string[]
-  /** Index of the last turn of the history's stable head, where a prompt cache may break. */
+  /** The index of the last turn of the history's stable head, where a prompt cache may end. */
   readonly cache_breakpoint_after?: number
+  /** The person who speaks; absent if nothing is proven. */
+  readonly person?: Json | undefined
+  /** Present if everybody may read the conversation. */
+  readonly is_public?: true
+  /** The time until which the gateway waits for the answer, in ISO 8601. */
+  readonly deadline: string
 }
 
-export function describeMoment({ flags = [], history }: Pick<AgentContext, 'flags' | 'history'>): TurnMoment {
+export async function describeMoment(
+  context: Pick<AgentContext, 'flags' | 'history' | 'person' | 'isPublic'>,
+  deadline: string,
+): Promise<TurnMoment> {
+  const { flags = [], history } = context
   const { cacheBreakpointAfter } = history()
+  const { person } = await describePerson(context)
   return {
+    deadline,
+    ...((await context.isPublic()) && { is_public: true }),
+    ...(person && { person: { ...person, addresses: [...person.addresses] } }),
     ...(flags.length > 0 && { flags }),
     ...(cacheBreakpointAfter !== undefined && { cache_breakpoint_after: cacheBreakpointAfter }),
   }
 }
 
-/** What another runtime is given of a turn (`agents_api_conversation_runner`): the past and the message as envelopes, the message itself in `payload`. */
+/**
+ * Describes a turn to another runtime (`agents_api_conversation_runner`): the past and the message as envelopes, and the message itself in
+ * `payload`.
+ */
 export function describeConversation(
   agent: string,
   message: NormalizedMessage,
-  { flags, cache_breakpoint_after: stable = -1 }: TurnMoment = {},
+  { cache_breakpoint_after: stable = -1, flags, ...told }: Partial<TurnMoment> = {},
 ): ConversationRequest {
   const { history = [], raw: _, ...rest } = message
   const said = { role: 'user' as const, sender: message.sender, parts: message.parts, timestamp: message.received_at }
@@ -36,17 +56,22 @@ export function describeConversation(
       index === stable ? markLast(writeTurn(turn)) : writeTurn(turn),
     ),
     tools: [],
-    // The runtime has its own.
+    // The runtime chooses its own provider.
     provider: '',
     model: '',
     mode: 'chat',
-    payload: { agent, message: parseJsonText(JSON.stringify(rest)) as Json, ...(flags && { flags: [...flags] }) },
+    payload: {
+      agent,
+      message: parseJsonText(JSON.stringify(rest)) as Json,
+      ...(flags && { flags: [...flags] }),
+      ...told,
+    },
     max_turns: maxTurns,
     single_turn: false,
   }
 }
 
-/** A prompt cache may end after it. */
+/** Marks the last envelope, after which a prompt cache may end. */
 function markLast(envelopes: readonly AgentMessageEnvelope[]): readonly AgentMessageEnvelope[] {
   const last = envelopes.at(-1)
   return last ? [...envelopes.slice(0, -1), { ...last, metadata: { ...last.metadata, cache_breakpoint: true } }] : []
@@ -82,25 +107,14 @@ function writeCall({ id, name, args, result, error }: ToolCallPart): readonly Ag
   return [call, buildToolResultEnvelope({ content, tool_name: name, payload, metadata })]
 }
 
-const prefix = 'whsec_'
-
-/** The key of a Standard Webhooks secret: `whsec_` + base64, or any other text as it is. Empty when it is neither. */
-export function readWebhookKey(secret: string): Uint8Array {
-  if (!secret.startsWith(prefix)) return Buffer.from(secret, 'utf8')
-  const encoded = secret.slice(prefix.length)
-  const key = Buffer.from(encoded, 'base64')
-  const isBase64 = key.toString('base64').replace(/=+$/, '') === encoded.replace(/=+$/, '')
-  return isBase64 ? key : new Uint8Array()
-}
-
 interface SignedWebhook {
   readonly id: string
-  /** Milliseconds since the epoch. */
+  /** The time of the request, ms since the epoch. */
   readonly now: number
   readonly body: string
 }
 
-/** The headers that prove who sent `body` and when (Standard Webhooks 1.0.0, signature scheme). */
+/** Signs a request. Returns the headers that prove who sent `body` and when (Standard Webhooks 1.0.0, signature scheme). */
 export function signWebhook({ id, now, body }: SignedWebhook, key: Uint8Array): Readonly<Record<string, string>> {
   const timestamp = String(Math.floor(now / 1_000))
   const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')

@@ -1,6 +1,7 @@
-import type { AgentContext, NormalizedMessage } from '@postern/core'
+import type { NormalizedMessage } from '@postern/message'
+import type { AgentContext } from '@postern/pipeline'
 
-// TypeScript that has to be stripped before it runs.
+// This module is TypeScript, whose types must be stripped before it runs.
 type Script = (message: NormalizedMessage, context: AgentContext) => unknown
 interface Stored {
   readonly kept?: string
@@ -38,14 +39,14 @@ export function handle(message: NormalizedMessage, context: AgentContext): unkno
   return scripts[word]?.(message, context) ?? (word in scripts ? undefined : `You said ${word}`)
 }
 
-let isClosed: boolean = false
+let closings = 0
 
 export function close(): void {
-  isClosed = true
+  closings += 1
 }
 
-export function wasClosed(): boolean {
-  return isClosed
+export function countClosings(): number {
+  return closings
 }
 
 function textOf(parts: NormalizedMessage['parts']): string {

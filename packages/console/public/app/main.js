@@ -1,3 +1,4 @@
+// Starts the console: opens the session and renders the sign-in or the screens.
 import { useEffect } from '../vendor/hooks.js'
 import { render } from '../vendor/preact.js'
 import { signal } from '../vendor/signals.js'

@@ -1,3 +1,4 @@
+// Renders the frame of the console: navigation, status, keyboard shortcuts, and the screen that the address names.
 import { useEffect } from '../vendor/hooks.js'
 import { signal } from '../vendor/signals.js'
 import { ApiError } from './lib/api.js'
@@ -51,7 +52,10 @@ const jumps = {
 }
 let isJumping = false
 
-/** While the gateway tells of nothing; and else, because no event tells of a question that an agent asks a human. */
+/**
+ * The time between two polls for waiting decisions, ms: while the event stream is lost, and otherwise, because no event reports a question to a
+ * human.
+ */
 const [askAgainMs, lookMs] = [3_000, 5_000]
 
 export function Shell() {
@@ -63,7 +67,7 @@ export function Shell() {
   } = useAnswer('/operator/api/status', ['message', 'turn', 'delivery', 'requirement'])
   const isLost = connection.value === 'lost'
   useEffect(() => {
-    // No event tells that the gateway has gone.
+    // No event reports that the gateway has stopped.
     if (isLost) refresh()
     const timer = setInterval(refresh, isLost ? askAgainMs : lookMs)
     return () => clearInterval(timer)
@@ -75,7 +79,7 @@ export function Shell() {
     : (current?.title ?? 'Nothing here')
   useEffect(() => {
     document.title = `${title} · Postern`
-    // On a phone the screens are one line, which is longer than the page.
+    // On a phone the screens are in one line, which is wider than the page.
     document.querySelector('nav [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
   }, [title])
   useKeys({
@@ -127,7 +131,7 @@ export function Shell() {
   </div>`
 }
 
-/** Screens of one row of Flow. @param {string} screen */
+/** Returns true if a screen shows one row of Flow. @param {string} screen */
 const isOne = screen => screen === 'message' || screen === 'refusal'
 
 /** @param {string} key */
@@ -137,7 +141,7 @@ function jump(key) {
   go(linkTo(jumps[key] ?? 'flow'))
 }
 
-/** The address's fragment is the screen, so the link moves the focus itself. @param {Event} event */
+/** Moves the focus to the content, because the fragment of the address names the screen. @param {Event} event */
 function skip(event) {
   event.preventDefault()
   document.getElementById('main')?.focus()

@@ -1,18 +1,23 @@
-import type { OnceStore, Platform } from '@postern/core'
+// Limits the time for which the gateway defers a mail that it cannot verify yet.
+import type { System } from '@postern/message'
+import type { OnceStore } from '@postern/pipeline'
 
 /**
- * May this message (by the digest of its content) still be put off? The first question starts its time, so that it is not put off for ever.
+ * Returns true if a message, by the digest of its content, may still be deferred. The first call starts its time limit, so that no
+ * message is deferred forever.
  */
 export type MayDefer = (digest: string) => Promise<boolean>
 
-/** Longer than any server keeps a message. */
+/** The lifetime of a record, ms. It exceeds the retries of any server. */
 const rememberedMs = 14 * 86_400_000
 
-/** `longestMs` from the first time a message came, whichever process it came to. */
-export function createDeferrals(store: OnceStore, { now }: Pick<Platform, 'now'>, longestMs: number): MayDefer {
+/**
+ * Creates the check. A message may be deferred for `longestMs` after its first arrival at any process.
+ */
+export function createDeferrals(store: OnceStore, { now }: Pick<System, 'now'>, longestMs: number): MayDefer {
   return async digest => {
     const isNew = await store.consumeOnce(`mail put off ${digest}`, now() + rememberedMs)
-    // Free again once its time is over, and from then on whenever it is asked for.
+    // Once its time is over, this key can be consumed again, at each call.
     const isOver = await store.consumeOnce(`mail may be put off ${digest}`, isNew ? now() + longestMs : now() - 1)
     return longestMs > 0 && (isNew || !isOver)
   }

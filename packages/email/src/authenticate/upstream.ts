@@ -1,23 +1,26 @@
-import type { Proof } from '@postern/core'
-import { toAsciiDomain } from '@postern/core'
+// Reads the verdict that a trusted mail server wrote into `Authentication-Results` (RFC 8601).
+import type { Proof } from '@postern/message'
+import { toAsciiDomain } from '@postern/message'
 import type { MailTrust } from '../config/trust.ts'
-import type { HeaderBlock, HeaderField } from '../mail/octets.ts'
+import type { HeaderBlock, HeaderField } from '../mail/header.ts'
 import type { RelayEndpoint } from '../mail/raw.ts'
 
 /** The verdict that a mail server in front of this one wrote on top of the mail. */
 export interface UpstreamVerdict {
   readonly authservId: string
-  /** Of DMARC, for the author's domain; `none` where it is missing. */
+  /** The DMARC result for the author's domain, or `none` if it is missing. */
   readonly dmarc: string
-  /** DMARC passed, by a signature or where SPF alone is enough. */
+  /** True if DMARC passed by a signature, or by SPF alone if that is enough. */
   readonly isProven: boolean
-  /** By its report, no signature of the author passed. */
+  /** True if the server reports that no signature of the author passed. */
   readonly isBySpf: boolean
+  /** True if the server reports that the mail came to it from the author's own servers. */
+  readonly isStraight: boolean
   readonly field: HeaderField
 }
 
 interface UpstreamReading {
-  /** The endpoint it came by, where who brings it there speaks for others. */
+  /** The endpoint of the mail, if its clients speak for others. */
   readonly endpoint: RelayEndpoint | undefined
   readonly authorDomain: string
   readonly trust: Pick<MailTrust, 'upstreams' | 'spf_only'>
@@ -26,33 +29,36 @@ interface UpstreamReading {
 export const resultsFieldName = 'authentication-results'
 
 /**
- * Only the first `Authentication-Results` counts. A server that the operator has named for this endpoint must have
- * written it, above everything but its own `Received` (RFC 8601 §5). Fields further down came with the mail.
+ * Reads the verdict of a server in front of this one. Only the first `Authentication-Results` counts. It must be from a server that the operator has
+ * named for this endpoint, and above all fields except that server's own `Received` (RFC 8601 §5). Fields further down were already in the mail.
  */
 export function readUpstream(
   { fields }: HeaderBlock,
   { endpoint, authorDomain, trust }: UpstreamReading,
 ): UpstreamVerdict | undefined {
-  const named = trust.upstreams.filter(upstream => upstream.endpoint === endpoint).map(({ authserv_id }) => authserv_id)
+  const authservIds = trust.upstreams
+    .filter(upstream => upstream.endpoint === endpoint)
+    .map(({ authserv_id }) => authserv_id)
   const at = fields.findIndex(({ name }) => name === resultsFieldName)
-  const field = named.length > 0 ? fields[at] : undefined
+  const field = authservIds.length > 0 ? fields[at] : undefined
   const read = field && readResultsField(field.value)
-  if (!field || !read || !named.includes(read.authservId)) return undefined
+  if (!field || !read || !authservIds.includes(read.authservId)) return undefined
   if (fields.slice(0, at).filter(({ name }) => name === 'received').length > 1) return undefined
   const { authservId, results } = read
   const dmarc = readDmarc(results, authorDomain)
   const isBySpf = isBySpfAlone(results, authorDomain)
-  return { authservId, dmarc, isProven: dmarc === 'pass' && (trust.spf_only || !isBySpf), isBySpf, field }
+  const isProven = dmarc === 'pass' && (trust.spf_only || !isBySpf)
+  return { authservId, dmarc, isProven, isBySpf, isStraight: isOfOwnServers(results, authorDomain), field }
 }
 
-/** Two different verdicts, or one about another domain, count as none. */
+/** Returns the DMARC result. Two different results, or one about another domain, count as none. */
 function readDmarc(results: readonly MethodResult[], authorDomain: string): string {
-  const found = results.filter(({ method }) => method === 'dmarc')
-  const isOfAuthor = found.every(({ properties }) => isDomain(properties.get('header.from'), authorDomain))
-  return (found.length === 1 && isOfAuthor && found[0]?.result) || 'none'
+  const claims = results.filter(({ method }) => method === 'dmarc')
+  const isOfAuthor = claims.every(({ properties }) => isDomain(properties.get('header.from'), authorDomain))
+  return (claims.length === 1 && isOfAuthor && claims[0]?.result) || 'none'
 }
 
-/** The server need not give its reasons. */
+/** Returns true if DMARC passed by SPF alone. The server need not give its reasons. */
 function isBySpfAlone(results: readonly MethodResult[], authorDomain: string): boolean {
   const signatures = results.filter(({ method }) => method === 'dkim')
   const isSpfTold = results.some(({ method, result }) => method === 'spf' && result === 'pass')
@@ -63,21 +69,30 @@ function isBySpfAlone(results: readonly MethodResult[], authorDomain: string): b
   })
 }
 
+/** Returns true if SPF passed for an envelope sender of the author's domain or of a domain below it. */
+function isOfOwnServers(results: readonly MethodResult[], authorDomain: string): boolean {
+  const claims = results.filter(({ method }) => method === 'spf')
+  const [{ result, properties } = { result: 'none', properties: new Map<string, string>() }] = claims
+  const sender = toAsciiDomain(properties.get('smtp.mailfrom')?.replace(/^.*@/, '') ?? '')
+  if (claims.length !== 1 || result !== 'pass' || sender === undefined) return false
+  return sender === authorDomain || sender.endsWith(`.${authorDomain}`)
+}
+
 function isDomain(text: string | undefined, domain: string): boolean {
   return text !== undefined && toAsciiDomain(text) === domain
 }
 
-/** Of one organization as far as the names show; the server has already decided that. */
+/** Returns true if two names seem to belong to one organization. The server has already decided that. */
 function isNear(text: string | undefined, domain: string): boolean {
   const signer = text === undefined ? undefined : toAsciiDomain(text)
   return signer !== undefined && (signer === domain || signer.endsWith(`.${domain}`) || domain.endsWith(`.${signer}`))
 }
 
-/** One method of an `Authentication-Results` field and what came of it. All in lower case. */
+/** A method of an `Authentication-Results` field and its result, all in lower case. */
 interface MethodResult {
   readonly method: string
   readonly result: string
-  /** `header.from` and the like. */
+  /** Properties such as `header.from`. */
   readonly properties: ReadonlyMap<string, string>
 }
 
@@ -89,12 +104,12 @@ const piecePattern = new RegExp(`(?:${quoted}|[^;"])+`, 'g')
 const outsidePattern = new RegExp(String.raw`${quoted}|[^"()\\]+|\(`, 'y')
 const insidePattern = /\\.|[^()\\]+|[()]/y
 const depthChanges: Readonly<Record<string, number>> = { '(': 1, ')': -1 }
-/** More than a server has to say. */
+/** The longest field that is read. */
 const maxField = 16 * 1024
 
 /**
- * Reads a field by RFC 8601 §2.2, version 1; undefined for any other form. The identifier is taken literally. In quotes
- * or with comments, the named server might not recognize it as its own and leave it in a mail.
+ * Reads a field (RFC 8601 §2.2, version 1), and returns undefined for any other form. The identifier must be literal: the named server might not
+ * recognize an identifier in quotes or with comments as its own, and might leave it in a mail.
  */
 export function readResultsField(value: string) {
   if (value.length > maxField) return undefined
@@ -109,13 +124,13 @@ export function readResultsField(value: string) {
 }
 
 function readMethod(text: string): MethodResult | undefined {
-  const [whole = '', method = '', result = ''] = methodPattern.exec(text) ?? []
-  if (!whole) return undefined
+  const [match = '', method = '', result = ''] = methodPattern.exec(text) ?? []
+  if (!match) return undefined
   const properties = new Map<string, string>()
-  propertyPattern.lastIndex = whole.length
-  let end = whole.length
-  for (let found = propertyPattern.exec(text); found; found = propertyPattern.exec(text)) {
-    const [, name = '', value = ''] = found
+  propertyPattern.lastIndex = match.length
+  let end = match.length
+  for (let match = propertyPattern.exec(text); match; match = propertyPattern.exec(text)) {
+    const [, name = '', value = ''] = match
     properties.set(name.toLowerCase(), unquote(value))
     end = propertyPattern.lastIndex
   }
@@ -128,7 +143,7 @@ function unquote(text: string): string {
   return (text.startsWith('"') ? text.slice(1, -1).replace(/\\(.)/g, '$1') : text).toLowerCase()
 }
 
-/** Each comment becomes a space; undefined where one has no end, or a quoted string has none. */
+/** Makes each comment a space. It returns undefined if a comment or a quoted string has no end. */
 function withoutComments(value: string): string | undefined {
   let [depth, at, kept] = [0, 0, '']
   while (at < value.length) {
@@ -143,7 +158,7 @@ function withoutComments(value: string): string | undefined {
   return depth === 0 ? kept : undefined
 }
 
-/** A pass that does not count says why. */
+/** Describes the verdict as a proof. A pass that does not count names the reason. */
 export function proofOfUpstream({ authservId, dmarc, isProven }: UpstreamVerdict, domain: string): Proof {
   const verdict = isProven ? 'pass' : dmarc === 'pass' ? 'policy' : dmarc === 'fail' ? 'fail' : 'none'
   const reason = verdict === 'policy' ? 'by SPF alone' : undefined

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { readAgentMail } from './marks.ts'
+import { readAgentMail } from './agent-mail.ts'
 
 type Mail = Parameters<typeof readAgentMail>[0]
 
 const field = (hop: number, max?: number) =>
   `two; hop=${hop};${max === undefined ? '' : ` max=${max};`} id=${'0'.repeat(32)}; mac=${'f'.repeat(32)}`
 
-/** A proven mail with these hop fields. */
+/** Returns a proven mail with these hop fields. */
 function mail(values: readonly string[], { isVerified = true, covers = ['from', 'x-postern-hop'] } = {}): Mail {
   const fields = values.map(value => ({ name: 'x-postern-hop', value, start: 0, end: 0 }))
   return {
@@ -19,7 +19,7 @@ test('MN-8.3: the gateway caps the chain of an agent’s mail at its own ceiling
   expect(readAgentMail(mail([field(2, 9)]), 5)).toEqual({ chain: { hop: 2, max_hops: 5, is_final: false } })
   expect(readAgentMail(mail([field(2, 3)]), 5)).toEqual({ chain: { hop: 2, max_hops: 3, is_final: false } })
   expect(readAgentMail(mail([field(3, 3)]), 5)).toEqual({ chain: { hop: 3, max_hops: 3, is_final: true } })
-  // Older gateways do not say how many.
+  // Older gateways do not state the maximum length of a chain.
   expect(readAgentMail(mail([field(4)]), 5)).toEqual({ chain: { hop: 4, max_hops: 5, is_final: false } })
 })
 

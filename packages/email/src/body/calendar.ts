@@ -1,5 +1,4 @@
-import { readVisibleCharacters } from '@postern/markup/html'
-
+// Parses the invitations in a mail (iCalendar, RFC 5545).
 const [maxOctets, maxLines, maxValue] = [256 * 1024, 4000, 500]
 const properties: Readonly<Record<string, keyof CalendarEvent>> = {
   UID: 'uid',
@@ -10,7 +9,7 @@ const properties: Readonly<Record<string, keyof CalendarEvent>> = {
   LOCATION: 'location',
 }
 
-/** The first event of an iCalendar object, within bounds; undefined when it has none. Nothing is accepted by reading it. */
+/** Reads the first event of an iCalendar object, within limits. It returns undefined if there is none. Reading an invitation does not accept it. */
 export function readCalendar(octets: Uint8Array): CalendarEvent | undefined {
   const lines = unfoldLines(Buffer.from(octets.subarray(0, maxOctets)).toString('utf8'))
   const start = lines.findIndex(line => /^BEGIN:VEVENT$/i.test(line))
@@ -24,7 +23,7 @@ export function readCalendar(octets: Uint8Array): CalendarEvent | undefined {
   return event
 }
 
-/** RFC 5545 §3.1: a line that begins with white space continues the previous one. */
+/** Joins folded lines: a line that begins with white space continues the previous one (RFC 5545 §3.1). */
 function unfoldLines(text: string): string[] {
   return text
     .replace(/\r?\n[ \t]/g, '')
@@ -41,21 +40,22 @@ function readProperty(line: string, event: Partial<Record<keyof CalendarEvent, s
   event[member] = zone ? `${zone}:${value}` : value
 }
 
-/** RFC 5545 §3.3.11 */
+/** Decodes the escapes of a text value (RFC 5545 §3.3.11). */
 function cleanValue(value: string): string {
-  return readVisibleCharacters(value.slice(0, maxValue))
-    .text.replace(/\\n/gi, ' ')
+  return value
+    .slice(0, maxValue)
+    .replace(/\\n/gi, ' ')
     .replace(/\\([\\;,])/g, '$1')
     .replace(/\p{Cc}+/gu, ' ')
     .trim()
 }
 
-/** An event of a `text/calendar` part (RFC 5545, RFC 5546): what an agent has to know to answer an invitation. */
+/** An event of a `text/calendar` part (RFC 5545, RFC 5546), with the data that an agent needs to answer an invitation. */
 export interface CalendarEvent {
-  /** `REQUEST`, `CANCEL`, `REPLY`, … */
+  /** The method, such as `REQUEST`, `CANCEL` or `REPLY`. */
   readonly method?: string | undefined
   readonly uid?: string | undefined
-  /** As written: `20261121T100000Z`, or with a time zone `TZID=Europe/Berlin:20261121T100000`. */
+  /** The start as the file writes it: `20261121T100000Z`, or with a time zone `TZID=Europe/Berlin:20261121T100000`. */
   readonly start?: string | undefined
   readonly end?: string | undefined
   readonly organizer?: string | undefined

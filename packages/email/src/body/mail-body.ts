@@ -1,3 +1,4 @@
+// Defines the content of a mail: its newest text, files, details and flags.
 import type { CalendarEvent } from './calendar.ts'
 
 /** A file of a message. */
@@ -5,11 +6,11 @@ export interface MailFile {
   readonly name: string
   readonly mime: string
   readonly size: number
-  /** SHA-256, lower-case hex. */
+  /** The SHA-256 of the bytes, in lower-case hex. */
   readonly digest: string
   readonly bytes: Uint8Array
-  /** Set for a text that is kept as a file: the message with its quotes, the text of the HTML, or the HTML itself. */
-  readonly role?: 'full_text' | 'html_text' | 'html_source' | undefined
+  /** Set for a text that is stored as a file: the message with its quotes, the other of its two readings, or the HTML itself. */
+  readonly role?: 'full_text' | 'html_text' | 'plain_text' | 'html_source' | undefined
 }
 
 /** The content of a message. */
@@ -18,17 +19,17 @@ export interface MailBody {
   readonly text: string
   readonly files: readonly MailFile[]
   readonly details: MailDetails
-  /** `mime_limits`, `unparsable`, `hidden_text`, … */
+  /** Flags such as `mime_limits`, `unparsable` and `hidden_text`. */
   readonly flags: readonly string[]
-  /** SHA-256 of the message without the fields hops add, lower-case hex. */
+  /** The SHA-256 of the message without the fields that hops add, in lower-case hex. */
   readonly digest: string
 }
 
-/** The facts about a mail beside its newest text and its files. */
+/** The facts about a mail besides its newest text and its files. */
 export interface MailDetails {
-  /** Absent where it replaces the text. */
+  /** The subject. Absent if it replaces the text. */
   readonly subject?: string | undefined
-  /** Mailboxes in To and Cc, where the agent was not alone there. */
+  /** The mailboxes in To and Cc. Absent if the agent was alone there. */
   readonly to?: readonly string[] | undefined
   readonly cc?: readonly string[] | undefined
   /**
@@ -36,9 +37,11 @@ export interface MailDetails {
    * unproven as any field.
    */
   readonly resent_from?: string | undefined
+  /** The person who gets the answer if a list or a form wrote for them. */
+  readonly answer_to?: string | undefined
   readonly calendar?: readonly CalendarEvent[] | undefined
   /** The original names of files, by their safe names. */
   readonly file_names?: Readonly<Record<string, string>> | undefined
-  /** Invisible characters, removed from the text. */
+  /** The number of invisible characters that were removed from the text. */
   readonly invisible_characters?: number | undefined
 }

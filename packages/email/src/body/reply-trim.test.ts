@@ -1,4 +1,6 @@
 import { measureGrowth } from '@postern/testing/growth'
+import { drawCount } from '@postern/testing/scale'
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { trimReply } from './reply-trim.ts'
 
@@ -16,7 +18,11 @@ test.each([
   ['an introduction in German', 'Ja.\n\nAm 21.11.2026 um 10:00 schrieb Echo:\n> Wollen wir?', 'Ja.'],
   ['an introduction in French', 'Oui.\n\nLe sam. 21 nov. 2026 à 10:00, Echo a écrit :\n> On y va ?', 'Oui.'],
   ['a separator of Outlook', 'Yes.\n\n-----Original Message-----\nFrom: Echo\nShall we?', 'Yes.'],
-  ['a block of header lines', 'Yes.\n\nFrom: Echo\nSent: Saturday\nTo: Bob\nSubject: Lunch\n\nShall we?', 'Yes.'],
+  [
+    'a block of header lines',
+    'Yes.\n\nFrom: Echo\nSent: Saturday, November 21, 2026 10:00 AM\nTo: Bob\nSubject: Lunch\n\nShall we?',
+    'Yes.',
+  ],
   [
     'the same below a line',
     'Yes.\n\n________________________________\nFrom: Echo\nDate: Saturday\nTo: Bob\n\nShall we?',
@@ -73,20 +79,20 @@ test.each([
   ['cs, Apple', '21. 11. 2026 v 10:00, Echo <echo@agents.test>:'],
   ['cs, Thunderbird', 'Dne 21. 11. 2026 v 10:00 Echo napsal(a):'],
   ['wrapped', '2026年11月21日(土) 10:00 Echo\n<echo@agents.test>:'],
-])('trimReply() knows the introduction of %s', (what, introduction) => {
+])('trimReply() recognizes the introduction of %s', (what, introduction) => {
   expect(trimReply(`OK.\n\n${introduction}${quoted}`)).toBe('OK.')
   if (what !== 'ja, by word') expect(trimReply(`OK.\n\n${introduction}${unquoted}`)).toBe('OK.')
 })
 
 test.each([
-  ['ja', '差出人: Echo\n送信日時: 2026年11月21日\n宛先: Bob\n件名: 昼食'],
-  ['zh', '发件人：Echo\n发送时间：2026年11月21日\n收件人：Bob\n主题：午餐'],
-  ['zh-Hant', '寄件者：Echo\n寄件日期：2026年11月21日\n收件者：Bob\n主旨：午餐'],
-  ['ko', '보낸 사람: Echo\n보낸 날짜: 2026년 11월 21일\n받는 사람: Bob\n제목: 점심'],
-  ['ru', 'От: Echo\nОтправлено: 21 ноября\nКому: Bob\nТема: обед'],
-  ['ar', 'من: Echo\nتاريخ الإرسال: 21 نوفمبر\nإلى: Bob\nالموضوع: غداء'],
-  ['cs', 'Od: Echo\nOdesláno: 21. listopadu\nKomu: Bob\nPředmět: oběd'],
-])('trimReply() knows the header block that Outlook writes in %s', (_, block) => {
+  ['ja', '差出人: Echo\n送信日時: 2026年11月21日 10:00\n宛先: Bob\n件名: 昼食'],
+  ['zh', '发件人：Echo\n发送时间：2026年11月21日 10:00\n收件人：Bob\n主题：午餐'],
+  ['zh-Hant', '寄件者：Echo\n寄件日期：2026年11月21日 上午 10:00\n收件者：Bob\n主旨：午餐'],
+  ['ko', '보낸 사람: Echo\n보낸 날짜: 2026년 11월 21일 오전 10:00\n받는 사람: Bob\n제목: 점심'],
+  ['ru', 'От: Echo\nОтправлено: 21 ноября 2026 г. 10:00\nКому: Bob\nТема: обед'],
+  ['ar', 'من: Echo\nتاريخ الإرسال: 21 نوفمبر 2026 10:00\nإلى: Bob\nالموضوع: غداء'],
+  ['cs', 'Od: Echo\nOdesláno: 21. listopadu 2026 10:00\nKomu: Bob\nPředmět: oběd'],
+])('trimReply() recognizes the header block that Outlook writes in %s', (_, block) => {
   expect(trimReply(`OK.\n\n${block}\n\nShall we?`)).toBe('OK.')
 })
 
@@ -142,3 +148,151 @@ test.each(['\n', '-', '>', ' ', '_', '> \n', 'On ', 'On a wrote:\n', 'From: x\n'
     expect(measureGrowth(trimReply, piece, 200_000)).toBeLessThan(24)
   },
 )
+
+const quotedBelow = 'Yes, two please.'
+
+test.each([
+  [
+    'a block in Finnish',
+    'Lähettäjä: Desk <d@x.test>\nLähetetty: 20.11.2026 09:00\nVastaanottaja: Ann\nAihe: Re: X\n\nTwo?',
+  ],
+  [
+    'a block of GMX',
+    'Gesendet: Freitag, 20. November 2026 um 09:00 Uhr\nVon: "Desk" <d@x.test>\nAn: a@x.test\nBetreff: Re\n\nTwo?',
+  ],
+  [
+    'a block of QQ',
+    '------------------ 原始邮件 ------------------\n发件人: "Desk"<d@x.test>;\n发送时间: 2026年11月20日 09:00\n\nTwo?',
+  ],
+  ['a line of QQ in English', '------------------ Original ------------------\nFrom: "Desk";<d@x.test>;\n\nTwo?'],
+  ['a line of GroupWise', '>>> Desk <desk@agents.test> 11/20/2026 9:00 AM >>>\nDo you want two?'],
+  [
+    'a line and a block of Notes',
+    '-----Desk <d@x.test> wrote: -----\nTo: a@x.test\nFrom: Desk <d@x.test>\nDate: 11/20/2026\n\nTwo?',
+  ],
+  ['a line of Tuta', 'Nov 20, 2026, 09:00 by desk@agents.test:\n\n> Do you want two?'],
+  ['a line of Thunderbird in Greek', 'Στις 20/11/2026 9:00 π.μ., ο/η Desk έγραψε:\n> Do you want two?'],
+  ['the name of a device in Greek', 'Εστάλη από το iPhone μου'],
+  [
+    'the name of a program above a quotation',
+    'Ottieni Outlook per Android\n\nIl 20/11/2026 09:00, Desk ha scritto:\n> Due?',
+  ],
+  ['a separator in Turkish', '-------- Özgün İleti --------\nKonu: X\n\nTwo?'],
+])('trimReply() cuts below %s', (_what, end) => {
+  expect(trimReply(`${quotedBelow}\n\n${end}`)).toBe(quotedBelow)
+})
+
+test.each([
+  ['two dashes between the lines of an order', 'Cement\n--\nSand comes later'],
+  ['two dashes between the paragraphs of an order', 'Cement\n\n--\n\nSand comes later'],
+  ['a parcel', 'The parcel was\nsent by courier on Tuesday'],
+  ['a parcel in a paragraph', 'Where is it?\n\nSent via DHL yesterday'],
+  ['a parcel in Italian', 'Il pacco è stato\ninviato da Torino'],
+  ['a note in German', 'Wichtig:\nDiese Nachricht wurde von mir geprüft'],
+  ['a journey', 'A ticket, please.\n\nFrom: Berlin\nTo: Hamburg\nDate: 3 December'],
+  [
+    'a line to translate',
+    'Please translate this line:\nOn Fri, 20 Nov 2026 at 09:00 Bob <bob@example.org> wrote:\nGuten Tag',
+  ],
+  ['a question about a program', 'Is this right?\n\nGet Outlook for Android and sign in?'],
+])('trimReply() keeps %s that a person wrote', (_what, text) => {
+  expect(trimReply(text)).toBe(text)
+})
+
+/** Ordinary lines. Many of them begin like lines that mail programs write. */
+const prose = [
+  ...['On Monday we buy bread.', 'Sent from Berlin by train.', 'From: Berlin', 'To: Hamburg', 'Date: next week', '--'],
+  ...['At noon the list was done, she wrote', 'Get the parcel on Friday', 'wrote nothing yet', 'Subject of the talk'],
+  ...['Am Montag kommt das Paket.', 'Von meinem Bruder gesendet', 'Gesendet mit der Post', 'Von: Köln', 'An: Bonn'],
+  ...['Anna schrieb gestern: alles gut', 'Datum offen', 'Betreff: Schrauben und Dübel', 'Holen Sie sich Brot'],
+  ...['Le pain est prêt.', 'Envoyé de Paris', 'De: Lyon', 'À: Nice', 'Marie a écrit une lettre', 'Objet trouvé'],
+  ...['El lunes llega el pan.', 'Enviado desde Madrid', 'Para: la abuela', 'Ana escribió una carta'],
+  ...['Il pane è pronto.', 'inviato da Torino', 'Da: Roma', 'A: Milano', 'Oggetto smarrito', 'Scarica il pane'],
+  ...[
+    'Em casa há pão.',
+    'Enviado de Lisboa',
+    'Obter o pão',
+    'Op maandag komt het.',
+    'Verzonden met PostNL',
+    'Aan: oma',
+  ],
+  ...[
+    'Den nye ordre er klar.',
+    'Sendt fra Aarhus',
+    'Få brød',
+    'På fredag går det bra.',
+    'Skickat från Lund',
+    'Ämne: bröd',
+  ],
+  ...[
+    'W dniu targu kupuję chleb.',
+    'Wysłane z Warszawy',
+    'Od jutra mamy chleb',
+    'Do: babcia',
+    'Dne nevím',
+    'Odesláno z Brna',
+  ],
+  ...[
+    'Lähetetty postissa',
+    'Aihe: leipä',
+    'Saadetud bussiga',
+    'A boltból küldve',
+    'Trimis de la Cluj',
+    'La piață e pâine',
+  ],
+  ...[
+    'Στις τρεις έρχομαι.',
+    'Από: Αθήνα',
+    'Εστάλη από το γραφείο',
+    'В понедельник привезут хлеб.',
+    'Отправлено из Москвы',
+  ],
+  ...[
+    'От бабушки',
+    'Кому хлеб?',
+    'Надіслано з Києва',
+    'Изпратено от София',
+    'Ekmek gönderildi',
+    'Konu: ekmek',
+    'Kime: anneme',
+  ],
+  ...[
+    'パンを買います。',
+    '会社から送信',
+    '件名：パン',
+    '从北京发送',
+    '主题：面包',
+    '他写道很好',
+    '빵을 샀습니다.',
+    '서울에서 보냄',
+  ],
+  ...[
+    'في المتجر خبز',
+    'من: بيروت',
+    'أرسلت من بيروت',
+    'נשלח מחיפה',
+    'נושא: לחם',
+    'ส่งจากเชียงใหม่',
+    'Đã gửi từ Huế',
+    'Dikirim dari Bali',
+  ],
+]
+
+test('trimReply() removes nothing from ordinary lines in many languages, in any order', () => {
+  const line = fc.constantFrom(...prose)
+  const gap = fc.constantFrom('\n', '\n', '\n\n')
+  const text = fc.array(fc.tuple(line, gap), { minLength: 1, maxLength: 8 }).map(pairs => {
+    const joined = pairs.map(pair => pair.join('')).join('')
+    return `Hello.\n\n${joined}Bye.`
+  })
+  fc.assert(
+    fc.property(text, written => {
+      expect(trimReply(written)).toBe(written)
+    }),
+    { numRuns: drawCount({ quick: 2_000, long: 20_000 }) },
+  )
+})
+
+test.each(prose.filter(line => line !== '--'))('trimReply() keeps %j at the end of a reply', line => {
+  for (const text of [`Hello.\n\n${line}`, `Hello.\n${line}`]) expect(trimReply(text)).toBe(text)
+})

@@ -1,31 +1,15 @@
+// Finds the newest text of a reply.
 import type { HtmlAttributes, HtmlTextOptions } from '@postern/markup/html'
-import {
-  continuesHeaderBlock,
-  endsInWrote,
-  isDelimiterLine,
-  isForwardLine,
-  isTrueSignature,
-  namesDevice,
-  namesMailbox,
-  namesOneself,
-  namesSending,
-  namesSubject,
-  namesTime,
-  namesWriter,
-  opensHeaderBlock,
-  opensIntroduction,
-  opensSignature,
-  opensWithDate,
-  separatesMessages,
-} from './reply-words.ts'
+import { isDeviceLine } from '../quoting/device-line.ts'
+import { measureHeaderBlock } from '../quoting/header-block.ts'
+import { measureIntroduction } from '../quoting/introduction.ts'
+import { findAbove, isBlank, isDelimiterLine, isQuotedLine } from '../quoting/quoted-line.ts'
+import { isForwardLine, isSeparator } from '../quoting/separator.ts'
 
-/** Only this much is looked at; longer text is handed on whole. */
+/** The longest text that is trimmed. Longer text is returned whole. */
 const [maxChars, maxLines] = [256 * 1024, 5000]
-/** An introduction may be wrapped; none is longer. */
-const [maxWrapped, maxIntroduction] = [6, 400]
-const maxMarkup = 200
-/** A mailbox wrapped before its last bracket looks like a quoted line. */
-const endsMailbox = /^>\s?(?:wrote|a écrit|schrieb|escribió|skrev|schreef)?\s?:$/i
+/** The longest line that can announce another message, in characters. */
+const maxOpening = 400
 
 /** The line where the answered message begins, and the number of lines that announce it. */
 interface Opening {
@@ -34,9 +18,9 @@ interface Opening {
 }
 
 /**
- * The new text of a reply, without the answered message, the signature and additions of the program. It reads line by
- * line, and no line more often than it may be wrapped. Text stays unless it is surely old. Answers between quoted lines
- * keep everything, and so does forwarded text.
+ * Returns the new text of a reply without the answered message, the signature and the additions of programs. It reads line by line, and a line at
+ * most as often as an introduction may be wrapped. Text is removed only if it is certainly old. Answers between quoted lines keep everything, and so
+ * does forwarded text.
  */
 export function trimReply(text: string): string {
   if (text.length > maxChars) return text
@@ -48,7 +32,7 @@ export function trimReply(text: string): string {
 
 function keepNew(all: readonly string[]): readonly string[] {
   const signature = findSignature(all)
-  // With the quoted lines at its end, which make an introduction of a name and a verb.
+  // The lines include the quoted lines at their end, because these make an introduction of a name and a verb.
   const opening = findOpening(all.slice(0, signature))
   const forward = all.findIndex(isForwardLine)
   if (forward >= 0 && (!opening || forward <= opening.at)) return all
@@ -59,16 +43,16 @@ function keepNew(all: readonly string[]): readonly string[] {
   const after = opening.at + opening.lines
   const answer = findAnswer(lines, after)
   if (isFirst) return lines.slice(answer ?? after).some(line => !isBlank(line)) ? lines.slice(answer ?? after) : all
-  // Something new below what was quoted: the two belong together.
+  // New text below a quotation belongs together with it.
   return answer === undefined ? lines.slice(0, trimAdded(lines, opening.at)) : lines
 }
 
-/** The first line of new text below quoted lines; undefined where nothing was quoted with marks, or nothing follows. */
+/** Finds the first line of new text below quoted lines. It returns undefined if no line is marked as quoted, or if nothing follows. */
 function findAnswer(lines: readonly string[], from: number): number | undefined {
   let hasQuote = false
   for (let at = from; at < lines.length; at += 1) {
     const line = lines[at] ?? ''
-    if (isQuote(line)) hasQuote = true
+    if (isQuotedLine(line)) hasQuote = true
     else if (!isBlank(line)) return hasQuote ? at : undefined
   }
   return undefined
@@ -82,89 +66,23 @@ function findOpening(lines: readonly string[]): Opening | undefined {
   return undefined
 }
 
-/** How many lines from here on announce another message; 0 when they do not. */
+/** Returns the number of lines from this one on that announce another message, or 0 if they announce none. */
 function measureOpening(lines: readonly string[], at: number): number {
   const line = (lines[at] ?? '').trim()
-  if (!line || isQuote(line) || line.length > maxIntroduction) return 0
-  if (line.length < maxMarkup && separatesMessages.test(line)) return 1
+  if (!line || line.length > maxOpening) return 0
+  if (isSeparator(line)) return 1
+  if (isQuotedLine(line)) return 0
   return measureHeaderBlock(lines, at) || measureIntroduction(lines, at)
 }
 
-/** Fields of a header block that are looked at. */
-const maxFields = 6
-
+/** The marks of a signature. RFC 3676 §4.3 requires a space after the dashes, but editors remove it, or turn two dashes into one. */
+const [opensSignature, isTrueSignature] = [/^(?:--|—|––)\s*$/, /^-- $/]
 /**
- * Outlook quotes without marks, below a block of header lines: a name, a subject, or a date and recipients. No text of
- * the author is directly above it.
+ * The maximum numbers of lines in a signature. Below a mark that is not the standard one the smaller number counts, and sentences are not allowed.
  */
-function measureHeaderBlock(lines: readonly string[], at: number): number {
-  const first = (lines[at] ?? '').trim()
-  const above = lines[at - 1] ?? ''
-  if (!opensHeaderBlock.test(first) || !/\p{L}/u.test(first.replace(opensHeaderBlock, ''))) return 0
-  if (!isBlank(above) && !isDelimiterLine.test(above) && !separatesMessages.test(above.trim())) return 0
-  const next = lines.slice(at + 1, at + 1 + maxFields).map(line => line.slice(0, 80).trim())
-  const end = next.findIndex(isBlank)
-  const fields = (end < 0 ? next : next.slice(0, end)).filter(line => continuesHeaderBlock.test(line))
-  const isWhole = fields.some(line => namesSubject.test(line)) || fields.some(line => namesSending.test(line))
-  return fields.length >= 2 && isWhole ? 1 + (end < 0 ? next.length : end) : 0
-}
-
-function measureIntroduction(lines: readonly string[], at: number): number {
-  const first = (lines[at] ?? '').trim()
-  if (opensWithDate.test(first) && isBareIntroduction(first)) return 1
-  const isDated = opensIntroduction.test(first) || opensWithDate.test(first)
-  const mayBeWrapped = isDated || /\S@\S|<$/.test(first)
-  return countWrapped(lines, at, { isDated, most: mayBeWrapped ? maxWrapped : 1 })
-}
-
-function countWrapped(
-  lines: readonly string[],
-  at: number,
-  { isDated, most }: { readonly isDated: boolean; readonly most: number },
-): number {
-  let joined = ''
-  for (let count = 1; count <= most && at + count <= lines.length; count += 1) {
-    const line = (lines[at + count - 1] ?? '').trim()
-    if (isQuote(line)) return 0
-    joined = `${joined} ${line}`.trim()
-    if (joined.length > maxIntroduction) return 0
-    if (!isIntroduction(joined, isDated)) continue
-    if (isByProgram(joined) || isQuoteNext(lines, at + count)) return count
-  }
-  return 0
-}
-
-/** A time of day or a mailbox, and no first person: the text below is a quote, with marks or without. */
-function isByProgram(introduction: string): boolean {
-  return (namesTime.test(introduction) || namesMailbox.test(introduction)) && !namesOneself.test(introduction)
-}
-
-/** A name and a verb alone announce a quote only when one follows, or when nothing does. */
-function isQuoteNext(lines: readonly string[], from: number): boolean {
-  const next = lines.slice(from, from + 3).find(line => !isBlank(line))
-  return next === undefined ? lines.slice(from).every(isBlank) : isQuote(next)
-}
-
-function isIntroduction(text: string, isDated: boolean): boolean {
-  // In any language: when, who with a mailbox, and a colon.
-  if (/[:：]$/.test(text) && namesMailbox.test(text) && namesTime.test(text)) return true
-  if (endsInWrote.test(text.slice(-60))) return isDated || text.includes('@') || /\p{Nd}/u.test(text)
-  if (!/[:：]$/.test(text)) return false
-  return (namesWriter.test(text) && /\p{Nd}/u.test(text)) || (opensWithDate.test(text) && /[>＞][:：]$/.test(text))
-}
-
-/** Some programs end it without a colon: a date and time with a name, or a date with a mailbox. */
-function isBareIntroduction(line: string): boolean {
-  return (
-    opensWithDate.test(line) &&
-    (/\d:\d\d (?:GMT|UTC)\S* \S/.test(line) || /^[\d/.-]+ [^<>]{1,80}<\S+@\S+>:?$/.test(line))
-  )
-}
-
-/** Lines of a signature; below a mark that is not the standard's own, fewer, and no sentences. */
 const [maxSignature, maxLooseSignature] = [20, 8]
 
-/** Index of the signature; the number of lines where there is none. */
+/** Returns the index of the signature, or the number of lines if there is none. */
 function findSignature(lines: readonly string[]): number {
   const last = lines.length
   for (let at = lines.findIndex(line => !isBlank(line)) + 1; at > 0 && at < last; at += 1) {
@@ -173,76 +91,86 @@ function findSignature(lines: readonly string[]): number {
   return last
 }
 
-/** The lines between the mark and the quote below it. */
 function isSignature(lines: readonly string[], at: number): boolean {
-  const isTrue = isTrueSignature.test(lines[at] ?? '')
-  const most = isTrue ? maxSignature : maxLooseSignature
-  let count = 0
-  for (let next = at + 1; next < lines.length; next += 1) {
+  const signature = listSignature(lines, at)
+  if (signature.length > maxSignature) return false
+  if (isTrueSignature.test(lines[at] ?? '')) return true
+  if (signature.length > maxLooseSignature || signature.some(isSentence)) return false
+  return isQuotedLine(findAbove(lines, at)) || (isBlank(lines[at - 1] ?? '') && namesPerson(signature))
+}
+
+/** Lists the lines between the mark and the quotation below it, or the end. */
+function listSignature(lines: readonly string[], at: number): readonly string[] {
+  const signature: string[] = []
+  for (let next = at + 1; next < lines.length && signature.length <= maxSignature; next += 1) {
     const line = lines[next] ?? ''
-    if (isBlank(line)) continue
-    if (isQuote(line) || measureOpening(lines, next) > 0) return true
-    count += 1
-    if (count > most || (!isTrue && isSentence(line))) return false
+    if (isQuotedLine(line) || measureOpening(lines, next) > 0) break
+    if (!isBlank(line)) signature.push(line.trim())
   }
-  return true
+  return signature
 }
 
-/** Names, places and numbers end otherwise. */
+/**
+ * Returns true if a signature begins with a name of several words or contains contact data. A list that continues below a line of dashes has neither.
+ */
+function namesPerson(signature: readonly string[]): boolean {
+  if (signature.length === 0) return true
+  const words = (signature[0] ?? '').split(/\s+/)
+  const isName =
+    words.length >= 2 && words.length <= 5 && words.every(word => /^\p{Lu}[\p{L}\p{M}’'.-]*,?$/u.test(word))
+  return isName || signature.some(line => /\S@\S|(?:\+|00)\p{Nd}[\p{Nd} ()/-]{6,}|https?:|www\./u.test(line))
+}
+
+/** Returns true for a sentence. Names, places and numbers do not end like one. */
 function isSentence(line: string): boolean {
-  return /[\p{L})][.?!。？！]$/u.test(line.trim()) && line.trim().split(/\s+/).length >= 4
+  return /[\p{L})][.?!。？！]$/u.test(line) && line.split(/\s+/).length >= 4
 }
 
-/** Removes the end that is no part of the message: blank lines, marks, the names of devices, and quoted lines. */
+/** Returns the end of the message without trailing blank lines, marks, names of devices and quoted lines. */
 function trimEnd(lines: readonly string[], end: number): number {
-  return trimWhile(lines, end, line => isQuote(line) || isAdded(line))
+  return trimWhile(end, at => isQuotedLine(lines[at] ?? '') || isAdded(lines, at))
 }
 
-/** The same above what is quoted, where quoted lines are the author's own. */
+/** Returns the end like `trimEnd`, but keeps quoted lines, because above an introduction they are the author's own. */
 function trimAdded(lines: readonly string[], end: number): number {
-  return trimWhile(lines, end, isAdded)
+  return trimWhile(end, at => isAdded(lines, at))
 }
 
-function trimWhile(lines: readonly string[], end: number, isIdle: (line: string) => boolean): number {
+function trimWhile(end: number, isIdle: (at: number) => boolean): number {
   let at = end
-  while (at > 0 && isIdle(lines[at - 1] ?? '')) at -= 1
+  while (at > 0 && isIdle(at - 1)) at -= 1
   return at > 0 ? at : end
 }
 
-function isAdded(line: string): boolean {
-  return isBlank(line) || (line.length < maxMarkup && (isDelimiterLine.test(line) || namesDevice.test(line)))
+function isAdded(lines: readonly string[], at: number): boolean {
+  const line = lines[at] ?? ''
+  const above = lines[at - 1] ?? ''
+  const isBelowText = !isBlank(above) && !isDelimiterLine(above)
+  return isBlank(line) || isDelimiterLine(line) || isDeviceLine({ line, isBelowText })
 }
 
-/** Quoted lines that the line above announces, or that follow it without a gap, are what the author shows. */
+/** Returns the end of the text with the quoted lines that the author shows: those that the line above announces, or that follow it without a gap. */
 function keepOwnQuote(lines: readonly string[], end: number): number {
-  const isShown = isQuote(lines[end] ?? '') || /[:：]\s*$/.test(lines[end - 1] ?? '')
-  const rest = lines.slice(end)
-  if (!isShown || !rest.some(isQuote)) return end
+  const isShown = isQuotedLine(lines[end] ?? '') || /[:：]\s*$/.test(lines[end - 1] ?? '')
+  const followingLines = lines.slice(end)
+  if (!isShown || !followingLines.some(isQuotedLine)) return end
   return trimAdded(lines, lines.length)
 }
 
-function isQuote(line: string): boolean {
-  return /^\s?>/.test(line) && !endsMailbox.test(line)
-}
-
-function isBlank(line: string): boolean {
-  return line.trim() === ''
-}
-
-/** The elements that mail programs put around the answered message, where they do not use `blockquote`. */
+/** Matches the class of elements that mail programs put around the answered message instead of `blockquote`. */
 const quotingClass = /(?:^|\s)yahoo_quoted(?:\s|$)/i
-/** Behind this Outlook quotes, to the end. */
+/** Matches the id of elements after which Outlook quotes to the end of the mail. */
 const quotingId = /^(?:x_)*(?:appendonsend|divRplyFwdMsg)$/i
 
-/** How the HTML of mail is read: quotations keep a mark at each line, so that answers between them are found. */
+/** The options for reading the HTML of mail. Quotations keep a mark on each line, so that answers between them are found. */
 export const mailReading: HtmlTextOptions = {
   isQuote: (_, attributes) => quotingClass.test(attributes.get('class') ?? ''),
 }
 
-/** The line above a quotation. */
+/** Matches the class of the line above a quotation. */
 const introducingClass = /(?:^|\s)(?:moz-cite-prefix|gmail_attr)(?:\s|$)/i
 
-/** The same for the newest text of a reply: without what introduces a quotation, and nothing below the mark of Outlook. */
+/** The options for the newest text of a reply. They also leave out the introduction of a quotation, and everything after Outlook's mark. */
 export const replyReading: HtmlTextOptions = { ...mailReading, omit: omitAnswered }
 
 function omitAnswered(_: string, attributes: HtmlAttributes): 'element' | 'rest' | undefined {

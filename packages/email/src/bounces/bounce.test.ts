@@ -1,7 +1,7 @@
 import { measureGrowth } from '@postern/testing/growth'
 import { expect, test } from 'vitest'
 import { emailConfigSchema } from '../config.ts'
-import { scanHeaders } from '../mail/octets.ts'
+import { scanHeaders } from '../mail/header.ts'
 import { parseFieldGroups, readDeliveryStatus } from './bounce.ts'
 
 const { limits } = emailConfigSchema.parse({})

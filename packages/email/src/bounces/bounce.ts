@@ -1,50 +1,58 @@
-import type { Bounce } from '@postern/core'
+// Reads bounces and complaints, and decides what each means for the delivery that it reports on.
+import type { Bounce } from '@postern/pipeline'
 import type { ProvenMail } from '../authenticate/proven-mail.ts'
-import { isReport } from '../automatic/marks.ts'
-import type { AddressTokens } from '../mail/addresses.ts'
-import type { HeaderBlock } from '../mail/octets.ts'
-import { findField, toBuffer } from '../mail/octets.ts'
-import type { AddressToken } from '../mail/read-tokens.ts'
-import { quoteBounceAddresses } from '../mail/read-tokens.ts'
-import { readBoundary } from '../mime/shape.ts'
+import { isReport } from '../automatic/auto-reply.ts'
+import { matchFieldRules } from '../automatic/field-rules.ts'
+import { isUnread } from '../automatic/unread-mailbox.ts'
+import { readBoundary } from '../entity/boundary.ts'
+import { toBuffer } from '../mail/buffers.ts'
+import type { HeaderBlock } from '../mail/header.ts'
+import { findField } from '../mail/header.ts'
+import { decodeHeaderText } from '../mail/header-text.ts'
+import type { Mailbox } from '../mail/mailbox.ts'
+import type { AddressTokens } from '../tokens/address-tokens.ts'
+import type { AddressToken } from '../tokens/bounce-address.ts'
+import { quoteBounceAddresses } from '../tokens/bounce-address.ts'
+import { findReplyLine, isWarning, readServerWords, sharpenStatus } from './server-words.ts'
 
-/** What a mail says about one that we sent. */
+/** The effects and flags of a report about a mail that the gateway sent. */
 interface MailReport {
   readonly effects: readonly Bounce[]
   readonly flags: readonly string[]
 }
 
-/** For whom a report is, and to which address it came. */
+/** The agent that receives a report, and the address to which the report was sent. */
 interface ReportJudging {
   readonly agent: string
   readonly tokens: AddressTokens
   readonly token: AddressToken | undefined
-  /** ISO 8601 UTC. */
+  /** The time of receipt, ISO 8601 UTC. */
   readonly receivedAt: string
 }
 
-/** A mail that is no report. */
+/** The result for a mail that is not a report. */
 export const noReport: MailReport = { effects: [], flags: [] }
 
-/** A mailbox that was full, or a host that was down for days, is tried this much later, so often in all. */
+/** The wait before another attempt after a soft bounce (a full mailbox, or a host that was down for days), and the maximum number of attempts. */
 const softRetry = { waitMs: 4 * 3_600_000, attempts: 3 }
 
-/** A report as it is written, whomever it is for: reading it is the same for each of them. */
+/** The content of a report, which is the same for all of its recipients. */
 export interface ReadReport {
   readonly status?: DeliveryStatus | undefined
   readonly complaint?: { readonly type: string | undefined; readonly addresses: string } | undefined
 }
 
-/** Reads what there may be of a report, once for all recipients of a mail: of one by the null sender, or of one whose type says so. */
-export function readReport({ raw, header }: ProvenMail): ReadReport {
+/** Reads a report once for all recipients of a mail. It uses the machine-readable parts, or else the text that a mail server wrote for people. */
+export function readReport({ raw, header, addresses }: ProvenMail): ReadReport {
   const octets = toBuffer(raw.octets)
   const complaint = isReport(header) ? readComplaint(octets, header) : undefined
-  return { complaint, status: complaint ? undefined : readDeliveryStatus(octets, header) }
+  if (complaint) return { complaint }
+  return { status: readDeliveryStatus(octets, header) ?? readPlainReport(octets, { header, author: addresses.author }) }
 }
 
 /**
- * Bounces and complaints. A bounce counts only when it came to the one address that was made for the delivery it is about, by the null sender or
- * as a report; a complaint only when it quotes that address. Anything else is kept and changes nothing: a DSN is easily forged.
+ * Judges bounces and complaints. A bounce counts only if a mail server sent it to the one address that was made for the delivery it reports on. A
+ * complaint counts only if it quotes that address. Any other report is stored and changes nothing, because a DSN is easily forged.
  */
 export function judgeReport(
   { status, complaint }: ReadReport,
@@ -74,7 +82,7 @@ function readComplaint(octets: Buffer, header: HeaderBlock): ReadReport['complai
   return { type, addresses: quoteBounceAddresses(readBeginning(octets, header)) }
 }
 
-/** RFC 5965. "Not spam" is praise; whatever else there is means: no more of this. */
+/** Judges a complaint (RFC 5965). The type `not-spam` is praise. Every other type means that the recipient wants no more of this mail. */
 function judgeComplaint(
   { type, addresses }: NonNullable<ReadReport['complaint']>,
   agent: string,
@@ -87,10 +95,10 @@ function judgeComplaint(
   return { effects: [effect], flags: ['feedback_report'] }
 }
 
-/** Reports are short; what follows them is the mail they are about. */
+/** The longest part of a message that is read, in octets. Reports are short, and only the mail that they quote follows them. */
 const longestRead = 256 * 1024
 
-/** The text of one of a report's parts (RFC 6522 §3), by its type; undefined when there is none. */
+/** Finds the text of the first part of a report (RFC 6522 §3) with this type. It returns undefined if there is none. */
 function findReportPart(octets: Buffer, header: HeaderBlock, type: RegExp): string | undefined {
   const text = readBeginning(octets, header)
   const boundary = readBoundary(findField(header, 'content-type') ?? '')
@@ -104,7 +112,7 @@ function findReportPart(octets: Buffer, header: HeaderBlock, type: RegExp): stri
   return undefined
 }
 
-/** The first of a message's text, octet by octet: enough for every report. */
+/** Reads the beginning of a message's body as Latin-1, which is enough for every report. */
 function readBeginning(octets: Buffer, { bodyStart }: HeaderBlock): string {
   return `\n${octets.toString('latin1', bodyStart, bodyStart + longestRead)}`
 }
@@ -119,7 +127,10 @@ function decodePart(text: string, head: string): string {
   return isBase64 ? Buffer.from(text, 'base64').toString('latin1') : text
 }
 
-/** Groups of fields with an empty line between them, as delivery reports are written (RFC 3464 §2.1). Names in lower case, first value wins. */
+/**
+ * Parses groups of fields that are separated by empty lines, as in delivery reports (RFC 3464 §2.1). Names are in lower case, and the first value of
+ * a name counts.
+ */
 export function parseFieldGroups(text: string): readonly ReadonlyMap<string, string>[] {
   return text
     .replace(/\r\n?/g, '\n')
@@ -140,22 +151,25 @@ function readFields(block: string): ReadonlyMap<string, string> {
   return fields
 }
 
-/** What a report says of one recipient (RFC 3464 §2.3). */
+/** The status of one recipient in a report (RFC 3464 §2.3). */
 interface DeliveryStatus {
   readonly action: 'failed' | 'delayed' | 'delivered' | 'relayed' | 'expanded'
-  /** RFC 3463, the most exact there is: `5.1.1`. */
+  /** The enhanced status code (RFC 3463), such as `5.1.1`. It is the most exact one in the report. */
   readonly status: string
 }
 
 const actions = ['failed', 'delayed', 'delivered', 'relayed', 'expanded'] as const
 
-/** The worst news first: a report of ours has one recipient, and may name several for what became of it. */
+/**
+ * Reads the status of a delivery report. A report about a mail of this gateway has one recipient but may name several outcomes, so the worst one
+ * counts.
+ */
 export function readDeliveryStatus(octets: Buffer, header: HeaderBlock): DeliveryStatus | undefined {
   const report = findReportPart(octets, header, /^message\/(?:global-)?delivery-status$/i)
   if (report === undefined) return undefined
   const words = findReportPart(octets, header, /^text\/plain$/i) ?? ''
-  const found = parseFieldGroups(report).flatMap(group => readRecipient(group, words))
-  return actions.flatMap(wanted => found.filter(({ action }) => action === wanted))[0]
+  const statuses = parseFieldGroups(report).flatMap(group => readRecipient(group, words))
+  return actions.flatMap(wanted => statuses.filter(({ action }) => action === wanted))[0]
 }
 
 function readRecipient(group: ReadonlyMap<string, string>, words: string): readonly DeliveryStatus[] {
@@ -164,49 +178,38 @@ function readRecipient(group: ReadonlyMap<string, string>, words: string): reado
   const action = actions.find(name => name === group.get('action')?.split(/[\s(]/, 1)[0]?.toLowerCase())
   const status = /\b[245]\.\d{1,3}\.\d{1,3}\b/.exec(group.get('status') ?? '')?.[0]
   if (!status && !action) return []
-  const exact = sharpenStatus(status, group.get('diagnostic-code') ?? findReplyLine(words, recipient))
+  // A report about one mail of this gateway has one recipient, so all of its text is about that recipient.
+  const reply = group.get('diagnostic-code') ?? (findReplyLine(words, recipient) || readServerWords(words))
+  const exact = sharpenStatus(status, reply)
   return [{ action: action ?? (exact.startsWith('5') ? 'failed' : 'delayed'), status: exact }]
 }
 
 /**
- * What the server that refused answered, where only the part for people has it: `someone@example.org: 550 No such user here` (OpenSMTPD), or the
- * address and the reason in lines below it (Exim).
+ * Reads a report without machine-readable parts (qmail, older servers). Such a report counts only at the address of one delivery, to which people do
+ * not write (RFC 5321 §4.5.5). Vacation notices arrive there too, with a person's mailbox as author.
  */
-function findReplyLine(words: string, recipient: string): string {
-  const address = recipient
-    .replace(/^[^;]*;/, '')
-    .trim()
-    .toLowerCase()
-  const lines = words.slice(0, longestWords).split(/\r?\n/, mostLines)
-  const at = lines.findIndex(line => `${line.trim().toLowerCase()}:`.startsWith(`${address}:`))
-  if (!address || at < 0) return ''
-  const rest = lines.slice(at, at + 6)
-  const end = rest.findIndex(line => line.trim() === '')
-  return rest
-    .slice(0, end < 0 ? undefined : end)
-    .join(' ')
-    .trim()
-    .slice(address.length)
+function readPlainReport(octets: Buffer, { header, author }: PlainReport): DeliveryStatus | undefined {
+  const isOfServer = isUnread(author) || findField(header, 'x-failed-recipients') !== undefined
+  const isOtherReport = isReport(header) && !/\bdelivery-status\b/i.test(findField(header, 'content-type') ?? '')
+  if (!isOfServer || isOtherReport || matchFieldRules(header).includes('list')) return undefined
+  const words = readServerWords(decodePart(readBeginning(octets, header), headOf(header)))
+  if (isWarning(decodeHeaderText(findField(header, 'subject') ?? ''), words))
+    return { action: 'delayed', status: '4.0.0' }
+  return { action: 'failed', status: sharpenStatus(undefined, words) }
 }
 
-const [longestWords, mostLines] = [64 * 1024, 1000]
+interface PlainReport {
+  readonly header: HeaderBlock
+  readonly author: Pick<Mailbox, 'local'>
+}
 
-/** How servers without enhanced codes say that nobody is there. */
-const noSuchUser =
-  /\bno such (?:user|recipient|mailbox|address|account)|(?:user|recipient|mailbox|address|account)(?: is)? (?:unknown|not found|does(?: not|n.t) exist)|\b(?:unknown|invalid|nonexistent) (?:user|recipient|mailbox|address)|\bunrouteable address/i
-
-/** Some say `5.0.0` and leave the rest to the words of the server that refused (Exim, qmail, OpenSMTPD). */
-function sharpenStatus(status: string | undefined, reply: string): string {
-  if (status && !status.endsWith('.0.0')) return status
-  const enhanced = /(?:^|[\s#(])([45]\.\d{1,3}\.\d{1,3})\b/.exec(reply)?.[1]
-  if (enhanced && !enhanced.endsWith('.0.0') && (!status || enhanced[0] === status[0])) return enhanced
-  const bare = status ?? (/(?:^|[\s;])4\d\d[\s-]/.test(reply) ? '4.0.0' : '5.0.0')
-  return bare === '5.0.0' && noSuchUser.test(reply) ? '5.1.1' : bare
+function headOf(header: HeaderBlock): string {
+  return `content-transfer-encoding: ${findField(header, 'content-transfer-encoding') ?? ''}`
 }
 
 /**
- * Faults of the address itself, by RFC 3463: nobody there, nobody there any more, no such host. What a server refuses for its content, its size or
- * its policy is over for this mail, and says nothing about the next; nor does one that says no more than that it failed (`5.0.0`).
+ * Returns true for faults of the address itself (RFC 3463): nobody has ever had it, nobody has it any more, or its host does not exist. A refusal for
+ * content, size or policy ends only this mail and says nothing about the next one. Neither does a code that reports only a failure (`5.0.0`).
  */
 export function isDeadAddress(status: string): boolean {
   return /^5\.(?:1\.(?:0|1|2|3|6|10)|2\.1|4\.4)$/.test(status)

@@ -1,3 +1,4 @@
+// Defines the limits on the cost of one mail.
 import { z } from 'zod'
 
 /** A whole number above zero. */
@@ -7,43 +8,43 @@ export const countOrNone = (usual: number) => z.number().int().nonnegative().def
 
 /** The maximum cost of one message. Sizes in octets, times in ms. */
 export const mailLimitsSchema = z.strictObject({
-  /** Bytes of one mail. */
+  /** The largest mail, in octets. */
   message_bytes: count(25 * 1024 * 1024),
-  /** Bytes of its header. */
+  /** The largest header of a mail, in octets. */
   header_bytes: count(256 * 1024),
-  /** Bytes of one header field. */
+  /** The largest header field, in octets. */
   field_bytes: count(64 * 1024),
-  /** Header fields. */
+  /** The maximum number of header fields. */
   fields: count(1000),
-  /** Addresses in To and Cc together. */
+  /** The maximum number of addresses in To and Cc together. */
   addresses: count(1000),
-  /** DKIM signatures that are verified. */
+  /** The maximum number of DKIM signatures that the gateway verifies. */
   signatures: count(10),
-  /** DKIM signatures of one mail; the gateway refuses mail with more. */
+  /** The maximum number of DKIM signatures of a mail. The gateway refuses mail with more. */
   refused_signatures: count(100),
-  /** DNS questions for one mail. */
+  /** The maximum number of DNS questions for one mail. */
   dns_questions: count(20),
-  /** Longest time for one DNS answer, ms. */
+  /** The longest time for one DNS answer, ms. */
   dns_timeout_ms: count(5_000),
-  /** MIME parts. */
+  /** The maximum number of MIME parts. */
   mime_parts: count(1000),
-  /** Levels of MIME parts in each other. */
+  /** The deepest nesting of MIME parts. */
   mime_depth: count(50),
-  /** Messages in the mail. */
+  /** The maximum number of messages inside a mail. */
   embedded_messages: count(5),
-  /** Attachments. */
+  /** The maximum number of attachments. */
   attachments: count(100),
-  /** Characters of text that an agent gets; all of a longer text is a file beside it. */
+  /** The maximum number of characters of text that an agent gets. A longer text is also stored whole as a file. */
   text_chars: count(256 * 1024),
-  /** Longest time to parse one mail, ms. */
+  /** The longest time to parse one mail, ms. */
   parse_timeout_ms: count(10_000),
-  /** Memory of a parser, MB. */
+  /** The memory limit of a parser thread, MB. */
   parse_memory_mb: count(512),
-  /** Threads that parse mail. */
+  /** The maximum number of threads that parse mail. */
   parsers: z.number().int().min(1).max(8).default(2),
-  /** Mails that wait for a parser; beyond that the gateway asks peers to come again. */
+  /** The maximum number of mails that wait for a parser. Beyond it the gateway asks peers to retry later. */
   waiting: count(256),
-  /** How long the gateway defers a mail while DNS does not answer, ms; then it accepts it as unverified. */
+  /** The longest time for which the gateway defers a mail because DNS does not answer, ms. Then it accepts the mail as unverified. */
   deferral_ms: countOrNone(4 * 3_600_000),
 })
 

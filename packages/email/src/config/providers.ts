@@ -1,12 +1,13 @@
+// Defines the settings of mail providers that bring mail by webhook.
 import { z } from 'zod'
 import { readPublicKey } from '../webhook/proof.ts'
 
 const publicKeySchema = z.string().refine(isPublicKey, 'must be a public key: PEM, or base64 of its DER')
-const secretSchema = z.string().min(1, 'must not be empty')
+const secretSchema = z.string().regex(/\S/, 'must not be empty')
 const basicSchema = z.strictObject({
-  /** User in the webhook's URL. */
+  /** The user name in the webhook's URL. */
   user: z.string().min(1),
-  /** Password in the webhook's URL. */
+  /** The password in the webhook's URL. */
   password: secretSchema,
 })
 const trustSchema = z.boolean().default(false)
@@ -14,12 +15,12 @@ const topicSchema = z
   .string()
   .regex(/^arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[\w.-]+$/, 'must be the ARN of an SNS topic')
 
-/** Providers whose webhooks are accepted at `POST /email/inbound/{provider}`; others get 404. */
+/** The providers whose webhooks are accepted at `POST /email/inbound/{provider}`. Requests of other providers get 404. */
 export const providersConfigSchema = z.strictObject({
   /** Postal. */
   postal: z
     .strictObject({
-      /** The server's signing key, as `postal default-dkim-record` prints it behind `p=`. */
+      /** The server's signing key, as `postal default-dkim-record` prints it after `p=`. */
       public_key: publicKeySchema,
     })
     .optional(),
@@ -33,7 +34,7 @@ export const providersConfigSchema = z.strictObject({
   /** SendGrid. */
   sendgrid: z
     .strictObject({
-      /** Key of the security policy of the parse webhook. */
+      /** The key of the security policy of the parse webhook. */
       public_key: publicKeySchema,
     })
     .optional(),
@@ -44,7 +45,7 @@ export const providersConfigSchema = z.strictObject({
     .strictObject({
       /** SNS topics whose messages the gateway accepts and whose subscriptions it confirms. */
       topics: z.array(topicSchema).min(1),
-      /** Believe the provider's verdict on DMARC, if the gateway finds no proof itself. */
+      /** True if the provider's DMARC verdict is trusted when the gateway itself finds no proof. */
       trust_provider_verdict: trustSchema,
     })
     .optional(),
@@ -55,7 +56,7 @@ export const providersConfigSchema = z.strictObject({
     .strictObject({
       /** The webhook signature payload verification key. */
       secret: secretSchema,
-      /** Believe the provider's verdict on DMARC, if the gateway finds no proof itself. */
+      /** True if the provider's DMARC verdict is trusted when the gateway itself finds no proof. */
       trust_provider_verdict: trustSchema,
     })
     .optional(),

@@ -1,31 +1,31 @@
+// Defines the settings that say whose verdict about an author counts.
 import { z } from 'zod'
 
 /** The third parties whose verdict about an author is believed. */
 export const mailTrustSchema = z.strictObject({
-  /** An author whose DMARC passes by SPF alone counts as verified. Everyone on a shared host passes SPF. */
+  /** True if an author counts as verified when DMARC passes by SPF alone. Everyone on a shared host passes SPF. */
   spf_only: z.boolean().default(false),
-  /** Domains whose ARC seal counts when it reports that DMARC passed before a list changed the mail (RFC 8617). */
+  /** Domains whose ARC seal is trusted when it reports that DMARC passed before a list changed the mail (RFC 8617). */
   arc_sealers: z.array(z.string().min(1).toLowerCase()).default([]),
   /**
-   * Your own mail servers that have judged a mail before, whose `Authentication-Results` (RFC 8601) count. Each
-   * must remove fields of others under its name.
+   * Your own mail servers that check mail first and whose `Authentication-Results` (RFC 8601) are trusted. Each of them must remove foreign fields
+   * that bear its name.
    */
   upstreams: z
     .array(
       z.strictObject({
-        /** Its name in `Authentication-Results`, as the server spells it. */
+        /** The server's name in `Authentication-Results`, exactly as the server spells it. */
         authserv_id: z.string().regex(/^[^\s;="()]+$/, 'must be a plain name'),
-        /** The endpoint that it brings mail by. */
+        /** The endpoint over which the server delivers mail. */
         endpoint: z.enum(['listen', 'inbound']),
       }),
     )
     .default([]),
   /**
-   * Mail without a proof whose author's domain asks for refusal: `refuse` tells the peer, `quarantine` accepts it and
-   * keeps it from the agents.
+   * The treatment of unproven mail whose author's domain asks to reject it: `refuse` rejects it, and `quarantine` hides it from the agents.
    */
   dmarc_reject: z.enum(['refuse', 'quarantine']).default('refuse'),
-  /** RSA keys shorter than this prove nothing (RFC 8301 asks for 2048 of signers and 1024 of verifiers). */
+  /** The minimum number of bits of an RSA key. Shorter keys prove nothing (RFC 8301 requires 2048 of signers and 1024 of verifiers). */
   min_key_bits: z.number().int().min(1024).default(1024),
 })
 

@@ -1,10 +1,9 @@
 import { drawCount } from '@postern/testing/scale'
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
-import { foldLetters, foldName } from './correspondents.ts'
+import { expect, test } from 'vitest'
 import { findEdit } from './likeness.ts'
 
-/** Edits and swaps of neighbours that make one text another (optimal string alignment). */
+/** Returns the number of edits and swaps of neighbours that turn one text into another (optimal string alignment). */
 function measureDistance(left: string, right: string): number {
   const rows = Array.from({ length: left.length + 1 }, (_, row) =>
     Array.from({ length: right.length + 1 }, (_, at) => row + at),
@@ -36,28 +35,4 @@ test('findEdit() says what differs', () => {
   expect(findEdit('host1', 'host2')).toEqual(['1', '2'])
   expect(findEdit('northwind', 'nortwhind')).toEqual(['hw', 'wh'])
   expect(findEdit('aab', 'ab')).toEqual(['a', ''])
-})
-
-describe('foldLetters()', () => {
-  test.each([
-    ['PayPa1', 'paypal'],
-    ['r\u0430ypal', 'raypal'],
-    ['\u0440\u0430\u0443\u0440\u0430\u04cf', 'paypal'],
-    ['modern', 'modem'],
-    ['\uff50\uff41\uff59', 'pay'],
-    ['\ud835\udcc5ay', 'pay'],
-    ['B\u00fccher', 'bucher'],
-    ['\u0578\u0585', 'no'],
-  ])('%s reads like %s', (one, other) => {
-    expect(foldLetters(one)).toBe(foldLetters(other))
-  })
-})
-
-test.each([
-  ['Alice Ardent', 'ARDENT, Alice'],
-  ['Alice  Ardent', '"Alice.Ardent"'],
-  ['Alice\u200bArdent', 'AliceArdent'],
-  ['Alice Ardent', '\u0410lice \u0410rdent'],
-])('foldName(): %s and %s are one name', (one, other) => {
-  expect(foldName(one)).toBe(foldName(other))
 })

@@ -21,8 +21,8 @@ test('the reader reads an RSA key with its length, whatever form its octets have
 
 test('an Ed25519 key is its 32 octets (RFC 8463 §4)', () => {
   expect(parseKeyRecord(`k=ed25519; p=${edwardsText}`)).toMatchObject({ keyType: 'ed25519', isCostly: false })
-  const whole = publicDer(edwards).toString('base64')
-  expect(parseKeyRecord(`k=ed25519; p=${whole}`)).toEqual({ fault: 'invalid public key' })
+  const key = publicDer(edwards).toString('base64')
+  expect(parseKeyRecord(`k=ed25519; p=${key}`)).toEqual({ fault: 'invalid public key' })
   expect(parseKeyRecord(`p=${edwardsText}`)).toEqual({ fault: 'unknown key type' })
 })
 
@@ -63,7 +63,7 @@ test('the reader recognizes a key that takes long to verify by its exponent and 
     return parseKeyRecord(`p=${publicKey.export({ type: 'spki', format: 'der' }).toString('base64')}`)
   }
   expect(withExponent(3)).toMatchObject({ isCostly: false })
-  // A public JWK may have any numbers: nothing is signed with it.
+  // A public JWK may contain any numbers, because nothing is signed with it.
   const read = (n: Buffer, e: Buffer) => {
     const key = createPublicKey({
       key: { kty: 'RSA', n: n.toString('base64url'), e: e.toString('base64url') },

@@ -1,20 +1,21 @@
+// Parses the DNS records of DKIM keys (RFC 6376 §3.6.1).
 import type { KeyObject } from 'node:crypto'
 import { createPublicKey } from 'node:crypto'
 import type { DkimKeyFault, DkimKeyRecord } from './report.ts'
 import type { Tags } from './verify.ts'
 import { decodeBase64, parseTagList, splitList } from './verify.ts'
 
-/** RFC 8301 §3.2: verifiers must not take shorter keys. */
+/** The minimum number of bits of an RSA key. Verifiers must not accept shorter keys (RFC 8301 §3.2). */
 const minBits = 1024
 
 const [maxQuickBits, maxQuickExponent] = [4096, 0xffff_ffffn]
 
 /** Reads a key record, in the order of RFC 6376 §6.1.2. */
 export function parseKeyRecord(text: string): DkimKeyRecord | DkimKeyFault {
-  // People paste records with blanks of all kinds, and no value of one that counts here has any.
+  // People paste records with all kinds of blanks, and no value that is read here contains any.
   const { tags, isValid } = parseTagList(text.replace(/\s+/g, ''))
   const octets = decodeBase64(tags.get('p') ?? '')
-  // An empty `p=` is a key that was revoked.
+  // An empty `p=` marks a revoked key.
   if (!isValid || !octets) return { fault: 'invalid public key' }
   if (tags.has('v') && ([...tags.keys()][0] !== 'v' || tags.get('v') !== 'DKIM1')) {
     return { fault: 'unknown key version' }
@@ -24,7 +25,7 @@ export function parseKeyRecord(text: string): DkimKeyRecord | DkimKeyFault {
   return readKey(tags, octets)
 }
 
-/** Whether a list of the record has one of these; everything is allowed where there is no list. */
+/** Returns true if a list of the record contains one of the values, or if there is no list, because then all are allowed. */
 function allows(tags: Tags, name: string, wanted: readonly string[]): boolean {
   const list = tags.get(name)
   return list === undefined || splitList(list).some(entry => wanted.includes(entry))
@@ -43,7 +44,7 @@ function readKey(tags: Tags, octets: Buffer): DkimKeyRecord | DkimKeyFault {
   return { key, keyType, bits, isTesting: flags.includes('y'), isExact: flags.includes('s'), isCostly }
 }
 
-/** The DER of RFC 8410 §4 before the 32 octets of a key. */
+/** The DER of an Ed25519 key before its 32 octets (RFC 8410 §4). */
 const ed25519Prefix = Buffer.from('302a300506032b6570032100', 'hex')
 
 function importKey(der: Buffer): KeyObject | undefined {
@@ -54,7 +55,7 @@ function importKey(der: Buffer): KeyObject | undefined {
   }
 }
 
-/** An `RSAPublicKey` (RFC 8017 §A.1.1) begins with a number; the `SubjectPublicKeyInfo` most publish, with a sequence. */
+/** Reads an RSA key. An `RSAPublicKey` (RFC 8017 §A.1.1) begins with a number, and the more common `SubjectPublicKeyInfo` with a sequence. */
 function isBareRsaKey(der: Buffer): boolean {
   const length = der[1] ?? 0
   return der[length < 0x80 ? 2 : 2 + (length & 0x7f)] === 0x02

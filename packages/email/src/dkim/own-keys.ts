@@ -1,94 +1,12 @@
-import { createPrivateKey, createPublicKey, generateKeyPair } from 'node:crypto'
-import { promisify } from 'node:util'
-import type { LookupStore, PublishedKey, RotateOptions } from '@postern/core'
-import { isoTime } from '@postern/core'
-import type { Clock, DkimKey, KeyGeneration } from '../mail/octets.ts'
-import { createSigning, keysOf, overlapMs } from '../mail/octets.ts'
+// Signs mail with the DKIM keys of this gateway, publishes them in DNS records and rotates them.
 
-/** The record of RFC 6376 §3.6.1; of an Ed25519 key only its 32 octets (RFC 8463 §4). */
-function describeDkimKey({ selector, privateKey }: DkimKey, domain: string): PublishedKey {
-  const der = createPublicKey(privateKey).export({ type: 'spki', format: 'der' })
-  const isEd25519 = privateKey.asymmetricKeyType === 'ed25519'
-  const publicKey = (isEd25519 ? der.subarray(-32) : der).toString('base64')
-  const name = `${selector}._domainkey.${domain}`
-  return {
-    purpose: 'DKIM: signs outgoing mail',
-    id: name,
-    algorithm: isEd25519 ? 'ed25519-sha256' : 'rsa-sha256',
-    publicKey,
-    dns: { name, type: 'TXT', value: `v=DKIM1; k=${isEd25519 ? 'ed25519' : 'rsa'}; p=${publicKey}` },
-  }
-}
-
-type SecretName = 'rsa-2048' | 'ed25519' | 'made-at' | 'revokes'
-
-const generateInThreadpool = promisify(generateKeyPair)
-
-/** Generations are only ever added; each begins with the last of its secrets, its time. */
-function createDkimKeyGenerations(store: Pick<LookupStore, 'secret' | 'hasSecret'>, clock: Clock) {
-  const makeTime = async () => isoTime(clock.now())
-  const makers: Readonly<Record<SecretName, () => Promise<string>>> = {
-    'rsa-2048': () => generatePem('rsa'),
-    ed25519: () => generatePem('ed25519'),
-    'made-at': makeTime,
-    revokes: makeTime,
-  }
-  /** Made if there is none. */
-  const secret = (name: SecretName, number: number) => store.secret(nameSecret(name, number), makers[name])
-
-  async function read(number: number): Promise<KeyGeneration> {
-    const [rsa, ed25519] = await Promise.all([secret('rsa-2048', number), secret('ed25519', number)])
-    const madeAt = Date.parse(await secret('made-at', number))
-    return { number, madeAt, rsa: createPrivateKey(rsa), ed25519: createPrivateKey(ed25519) }
-  }
-
-  /** Oldest first, without those that are revoked; the first is made if there is none. */
-  async function load(): Promise<readonly KeyGeneration[]> {
-    let generations = [await read(1)]
-    for (let next = 2; await store.hasSecret(nameSecret('made-at', next)); next += 1) {
-      const isRevoking = await store.hasSecret(nameSecret('revokes', next))
-      generations = [...(isRevoking ? [] : generations), await read(next)]
-    }
-    return generations
-  }
-
-  return {
-    load,
-    /** Makes the next one. With `isRevoking`, those before it count no more. */
-    async add({ isRevoking }: RotateOptions = {}): Promise<void> {
-      const newest = (await load()).at(-1)?.number ?? 1
-      // First: a new key must never be seen beside one that is revoked.
-      if (isRevoking) await secret('revokes', newest + 1)
-      await read(newest + 1)
-    },
-  }
-}
-
-function nameSecret(name: SecretName, generation: number): string {
-  return `email-dkim-${name}${generation === 1 ? '' : `-${generation}`}`
-}
-
-async function generatePem(kind: 'rsa' | 'ed25519'): Promise<string> {
-  const made = kind === 'rsa' ? generateInThreadpool('rsa', { modulusLength: 2048 }) : generateInThreadpool('ed25519')
-  return (await made).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
-}
-
-/** The records a domain needs so that its mail is believed: DKIM is ours to know, SPF and DMARC are proposals. */
-export function listMailRecords(dkim: readonly PublishedKey[], domain: string): PublishedKey[] {
-  return [
-    ...dkim,
-    proposeRecord('SPF: add the addresses your smarthost sends from', domain, 'v=spf1 mx -all'),
-    proposeRecord(
-      'DMARC: asks receivers to refuse forgeries',
-      `_dmarc.${domain}`,
-      'v=DMARC1; p=reject; adkim=s; aspf=r',
-    ),
-  ]
-}
-
-function proposeRecord(purpose: string, name: string, value: string): PublishedKey {
-  return { purpose, id: name, algorithm: 'none', publicKey: '', dns: { name, type: 'TXT', value } }
-}
+import { isoTime } from '@postern/message'
+import type { LookupStore, PublishedKey, RotateOptions } from '@postern/pipeline'
+import { describeDkimKey } from './dns-records.ts'
+import type { Clock, KeyGeneration } from './key-generations.ts'
+import { createDkimKeyGenerations } from './key-generations.ts'
+import type { DkimKey, DkimSigning } from './sign.ts'
+import { createDkimSignatures } from './sign.ts'
 
 export type DkimSigner = ReturnType<typeof createDkimSigner>
 
@@ -99,16 +17,19 @@ interface DkimSignerDeps {
   readonly clock: Clock
 }
 
-/** Signs what we send, so that any smarthost will do: with RSA and with Ed25519, because some servers know only one of them. */
+/**
+ * Creates the signer of outgoing mail, so that a smarthost need not sign. It signs with RSA and with Ed25519, because some servers know only one of
+ * them.
+ */
 export function createDkimSigner({ store, domain, selector, clock }: DkimSignerDeps) {
   const generations = createDkimKeyGenerations(store, clock)
   const signing = createSigning({ load: generations.load, domain, selector, clock })
   const describe = (generation: KeyGeneration) =>
     keysOf(generation, selector).map(key => ({ ...describeDkimKey(key, domain), madeAt: isoTime(generation.madeAt) }))
   return {
-    /** The message with its DKIM-Signatures on top; `signedAt` is ISO 8601 UTC. */
+    /** Returns the message with its DKIM-Signatures on top; `signedAt` is ISO 8601 UTC. */
     sign: signing.sign,
-    /** Every key whose signatures may still be verified, newest first. */
+    /** Returns every key with signatures that can still be verified, newest first. */
     async publish(): Promise<readonly PublishedKey[]> {
       const all = await signing.list()
       const valid = all.filter(
@@ -116,11 +37,67 @@ export function createDkimSigner({ store, domain, selector, clock }: DkimSignerD
       )
       return valid.toReversed().flatMap(describe)
     },
-    /** Makes new keys, and gives them. The old ones sign beside them while the new records spread, unless they are revoked. */
+    /** Makes new keys and returns them. Unless the old keys are revoked, both sign until the new DNS records have spread. */
     async rotate(options?: RotateOptions): Promise<readonly PublishedKey[]> {
       await generations.add(options)
       signing.forget()
       return (await signing.list()).slice(-1).flatMap(describe)
     },
   }
+}
+
+interface SigningDeps extends Pick<DkimSigning, 'domain'> {
+  /** Loads the generations, oldest first. */
+  load(): Promise<readonly KeyGeneration[]>
+  readonly selector: string
+  readonly clock: Clock
+}
+
+/** The time for which loaded keys are kept, ms. After it, this gateway notices a rotation by another process. */
+const loadedMs = 5_000
+
+/** Signs with the keys that were valid at the time of a message. It keeps the keys loaded until `forget`. */
+function createSigning({ load, domain, selector, clock }: SigningDeps) {
+  let loaded: { readonly at: number; readonly generations: Promise<readonly KeyGeneration[]> } | undefined
+
+  function list(): Promise<readonly KeyGeneration[]> {
+    if (!loaded || Math.abs(clock.now() - loaded.at) > loadedMs) loaded = { at: clock.now(), generations: load() }
+    loaded.generations.catch(() => {
+      loaded = undefined
+    })
+    return loaded.generations
+  }
+
+  return {
+    list,
+    async sign(message: Buffer, signedAt: string): Promise<Buffer> {
+      const at = Date.parse(signedAt)
+      const keys = chooseSigning(await list(), at).flatMap(generation => keysOf(generation, selector))
+      return Buffer.concat([Buffer.from(await createDkimSignatures(message, { domain, keys, signedAt: at })), message])
+    },
+    forget(): void {
+      loaded = undefined
+    },
+  }
+}
+
+/** The time in which old keys sign together with new ones, ms. A signature is valid for the same time. */
+const overlapMs = 7 * 24 * 3_600_000
+
+/** Chooses keys by the time of the message and not of the attempt, so that a second attempt sends the same octets. */
+function chooseSigning(all: readonly KeyGeneration[], at: number): readonly KeyGeneration[] {
+  const chosen = all.filter(({ madeAt }, index) => {
+    const next = all[index + 1]
+    return (index === 0 || madeAt <= at) && (next === undefined || at < next.madeAt + overlapMs)
+  })
+  return chosen.slice(-2)
+}
+
+/** Returns the keys of a generation with their selectors. Each new key has a new selector, so that cached records of old keys stay correct. */
+function keysOf({ ending, rsa, ed25519 }: KeyGeneration, selector: string): readonly DkimKey[] {
+  const name = selector + ending
+  return [
+    { selector: name, privateKey: rsa },
+    { selector: `${name}-ed25519`, privateKey: ed25519 },
+  ]
 }

@@ -1,8 +1,9 @@
+// Defines the keys, faults and reports that DKIM verification exchanges.
 import type { KeyObject } from 'node:crypto'
 
-/** Why a signature does not verify. The words are shown to operators, beside our own verdict. */
+/** The reason why a signature does not verify. Operators see it next to the gateway's own verdict. */
 export type DkimFault =
-  // Of the field, found before the key is asked for (RFC 6376 §6.1.1).
+  // These faults are found in the field before its key is requested (RFC 6376 §6.1.1).
   | 'signature syntax error'
   | 'signature missing required tag'
   | 'incompatible version'
@@ -12,10 +13,10 @@ export type DkimFault =
   | 'domain mismatch'
   | 'invalid expiration'
   | 'From field not signed'
-  // Of what RFC 8301 §3 forbids.
+  // These algorithms and keys are forbidden by RFC 8301 §3.
   | 'weak-algorithm'
   | 'weak-key'
-  // Of the key record (RFC 6376 §6.1.2).
+  // These are faults of the key record (RFC 6376 §6.1.2).
   | 'no key'
   | 'invalid public key'
   | 'unknown key version'
@@ -24,80 +25,80 @@ export type DkimFault =
   | 'inappropriate hash algorithm'
   | 'inappropriate key algorithm'
   | 'DNS failure'
-  // Of the computation (RFC 6376 §6.1.3).
+  // These faults are found by the computation (RFC 6376 §6.1.3).
   | 'body hash did not verify'
   | 'bad signature'
   | 'expired'
 
-/** A key as its TXT record has it (RFC 6376 §3.6.1, RFC 8463 §4). */
+/** A key in the form of its TXT record (RFC 6376 §3.6.1, RFC 8463 §4). */
 export interface DkimKeyRecord {
   readonly key: KeyObject
   readonly keyType: 'rsa' | 'ed25519'
-  /** RSA modulus length. */
+  /** The number of bits of the RSA modulus. */
   readonly bits?: number | undefined
-  /** `t=y` */
+  /** True if the record has `t=y`, which declares a test. */
   readonly isTesting: boolean
-  /** `t=s`: the domain of `i=` must be that of `d=`. */
+  /** True if the record has `t=s`: then the domain of `i=` must be that of `d=`. */
   readonly isExact: boolean
-  /** Verifying with it takes a millisecond or more: an RSA key with an odd exponent or a very long modulus. */
+  /** True for an RSA key with an unusual exponent or a very long modulus, with which a verification takes a millisecond or more. */
   readonly isCostly: boolean
 }
 
-/** A record that verifies nothing, and why. */
+/** A record that cannot verify anything, and the reason. */
 export interface DkimKeyFault {
   readonly fault: DkimFault
 }
 
-/** The DNS answer for one name: the TXT records, or the code of the error. */
+/** The DNS answer for one name: its TXT records, or the error code. */
 export type TxtAnswer = { readonly records: readonly (readonly string[])[] } | { readonly code: string }
 
-/** One DKIM signature as the computation came out, before policy judges it. */
+/** The result of computing one DKIM signature, before policy judges it. */
 export interface SignatureReport {
-  /** Lower case, A-labels. */
+  /** The signing domain in lower case, as A-labels. */
   readonly domain: string
   readonly selector: string
-  /** `rsa-sha256`, `ed25519-sha256`; as written when it is unknown. */
+  /** `rsa-sha256`, `ed25519-sha256`, or an unknown algorithm as it is written. */
   readonly algorithm: string
-  /** RSA modulus length. */
+  /** The number of bits of the RSA modulus. */
   readonly bits?: number | undefined
-  /** Absent when the signature is good. */
+  /** The reason why the signature does not verify. Absent if it is good. */
   readonly fault?: DkimFault | undefined
-  /** The code of the DNS error. */
+  /** The code of the DNS error, if DNS failed. */
   readonly dnsCode?: string | undefined
-  /** Octets of the canonical body that are not covered (`l=`). */
+  /** The number of octets of the canonical body that the signature does not cover (`l=`). */
   readonly uncovered: number
-  /** The key is declared as a test (`t=y`). */
+  /** True if the key is declared as a test (`t=y`). */
   readonly isTesting: boolean
   /** Seconds since the epoch. */
   readonly signedAt?: number | undefined
-  /** Lower-case names of the fields that it covers, one name for each field. */
+  /** The lower-case names of the covered fields. A name occurs once for each covered field. */
   readonly covers: readonly string[]
-  /** SHA-256 of the signature value, lower-case hex. */
+  /** The SHA-256 of the signature value, in lower-case hex. */
   readonly id: string
 }
 
-/** A DKIM-Signature field (RFC 6376 §3.5). With a `fault` it cannot verify, whatever the message and the key are. */
+/** A DKIM-Signature field (RFC 6376 §3.5). If it has a `fault`, it cannot verify with any message or key. */
 export interface DkimSignature {
   readonly fault?: DkimFault | undefined
-  /** Lower case and A-labels where it is a name, else as written. */
+  /** The domain in lower case and as A-labels if it is a valid name, else as it is written. */
   readonly domain: string
   readonly selector: string
-  /** `rsa-sha256`, `ed25519-sha256`; as written where it is unknown. */
+  /** `rsa-sha256`, `ed25519-sha256`, or an unknown algorithm as it is written. */
   readonly algorithm: string
   readonly keyType: 'rsa' | 'ed25519'
   readonly fieldForm: Canonicalization
   readonly bodyForm: Canonicalization
-  /** Lower-case names of `h=`, in order. */
+  /** The lower-case names in `h=`, in order. */
   readonly fields: readonly string[]
   readonly bodyHash: string
-  /** Octets of the canonical body that count (`l=`). */
+  /** The number of octets of the canonical body that the signature covers (`l=`). */
   readonly bodyLength?: number | undefined
   /** The domain of `i=`. */
   readonly identity: string
   /** Seconds since the epoch. */
   readonly signedAt?: number | undefined
   readonly expiresAt?: number | undefined
-  /** `b=` */
+  /** The signature value, `b=`. */
   readonly value: Buffer
 }
 

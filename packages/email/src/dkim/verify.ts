@@ -1,8 +1,10 @@
+// Verifies the DKIM signatures of a message.
 import { createHash, verify } from 'node:crypto'
 import { domainToASCII } from 'node:url'
 import { createExpiringMap } from '@postern/limits/caches'
-import type { HeaderBlock, HeaderField } from '../mail/octets.ts'
-import { canonicalBodies, canonicalFields, hashPrefixes, withoutSignature } from '../mail/octets.ts'
+import type { HeaderBlock, HeaderField } from '../mail/header.ts'
+import { canonicalBodies, canonicalFields, withoutSignature } from './canonical.ts'
+import { hashPrefixes } from './prefix-hashes.ts'
 import type {
   Canonicalization,
   DkimFault,
@@ -14,16 +16,15 @@ import type {
 } from './report.ts'
 
 interface VerifyingDeps {
-  /** Answers for `selector._domainkey.domain`, lower case. A name that is absent does not exist. */
+  /** The DNS answers for `selector._domainkey.domain`, in lower case. A name that is absent here does not exist. */
   readonly keys: Readonly<Record<string, TxtAnswer>>
-  /** ms since the epoch */
+  /** The time of the check, ms since the epoch. */
   readonly now: number
   readonly readKey: (text: string) => DkimKeyRecord | DkimKeyFault
 }
 
 /**
- * Verifies each DKIM-Signature of a message with CRLF line ends, in order (RFC 6376 §6, RFC 8301, RFC 8463); the keys are
- * there before.
+ * Verifies every DKIM-Signature of a message with CRLF line ends, in order (RFC 6376 §6, RFC 8301, RFC 8463). The keys must have been fetched before.
  */
 export function verifySignatures(
   { octets, header }: { readonly octets: Buffer; readonly header: HeaderBlock },
@@ -39,8 +40,8 @@ export function verifySignatures(
   return signatures.map(({ field, signature }) => {
     const signed = findFields(signature.fields)
     const body = findBody(signature)
-    const found = { body, join: () => joinSigned(octets, signature, { field, signed }) }
-    const { fault, ...key } = signature.fault ? { fault: signature.fault } : verifySignature(signature, found, deps)
+    const input = { body, join: () => joinSigned(octets, signature, { field, signed }) }
+    const { fault, ...key } = signature.fault ? { fault: signature.fault } : verifySignature(signature, input, deps)
     return {
       domain: signature.domain,
       selector: signature.selector,
@@ -59,20 +60,20 @@ export function verifySignatures(
 
 interface FoundSignature {
   readonly body: BodyHash
-  /** Makes the octets that it signs; most faults are found without them. */
+  /** Builds the signed octets. They are built on demand, because most faults are found without them. */
   readonly join: () => Buffer
 }
 
 type Outcome = Pick<SignatureReport, 'fault' | 'dnsCode'> & Partial<Pick<SignatureReport, 'bits' | 'isTesting'>>
 
-/** RFC 6376 §6.1.2 and §6.1.3. */
-function verifySignature(signature: DkimSignature, found: FoundSignature, deps: VerifyingDeps): Outcome {
+/** Checks the key and computes the signature (RFC 6376 §6.1.2 and §6.1.3). */
+function verifySignature(signature: DkimSignature, input: FoundSignature, deps: VerifyingDeps): Outcome {
   if (signature.algorithm === 'rsa-sha1') return { fault: 'weak-algorithm' }
-  if (signature.bodyHash !== found.body.hash) return { fault: 'body hash did not verify' }
+  if (signature.bodyHash !== input.body.hash) return { fault: 'body hash did not verify' }
   const record = findKey(signature, deps)
   if ('fault' in record) return record
   const { bits, isTesting } = record
-  const fault = findKeyFault(signature, record) ?? findSignatureFault(signature, record, found.join(), deps.now)
+  const fault = findKeyFault(signature, record) ?? findSignatureFault(signature, record, input.join(), deps.now)
   return { bits, isTesting, fault }
 }
 
@@ -107,18 +108,18 @@ function findSignatureFault(
 }
 
 interface SignedFields {
-  /** The DKIM-Signature itself. */
+  /** The DKIM-Signature field itself. */
   readonly field: HeaderField
-  /** The fields that it covers, in the order of `h=`. */
+  /** The covered fields, in the order of `h=`. */
   readonly signed: readonly HeaderField[]
 }
 
-/** Finds the fields of an `h=`: of each name the lowest first, and none twice (RFC 6376 §5.4.2). */
+/** Finds the fields that `h=` names. The lowest field of a name comes first, and no field is used twice (RFC 6376 §5.4.2). */
 function indexFields({ fields }: HeaderBlock): (names: readonly string[]) => HeaderField[] {
   const byName = new Map<string, HeaderField[]>()
   for (const field of fields) {
-    const known = byName.get(field.name)
-    if (known) known.push(field)
+    const sameNameFields = byName.get(field.name)
+    if (sameNameFields) sameNameFields.push(field)
     else byName.set(field.name, [field])
   }
   return names => {
@@ -131,7 +132,7 @@ function indexFields({ fields }: HeaderBlock): (names: readonly string[]) => Hea
   }
 }
 
-/** The octets that are signed: the fields, and the signature without its value and its line end (RFC 6376 §3.7). */
+/** Returns the signed octets: the covered fields, then the signature field without its value and its line end (RFC 6376 §3.7). */
 function joinSigned(
   octets: Buffer,
   { fieldForm }: Pick<DkimSignature, 'fieldForm'>,
@@ -147,7 +148,7 @@ function readLine(octets: Buffer, { start, end }: HeaderField): string {
   return line.endsWith('\r\n') ? line.slice(0, -2) : line
 }
 
-/** Reads a signature field; a field that breaks a rule is read as far as it goes. */
+/** Parses a signature field. A field that breaks a rule is read as far as possible. */
 export function parseSignature(field: Pick<HeaderField, 'value'>): DkimSignature {
   const { tags, isValid } = parseTagList(field.value)
   const read = readTags(tags)
@@ -181,7 +182,7 @@ function readTags(tags: Tags): DkimSignature {
   }
 }
 
-/** `simple` where nothing is said (RFC 6376 §3.5). */
+/** Returns the canonicalization of one part, which is `simple` by default (RFC 6376 §3.5). */
 function readForm(text = 'simple'): Canonicalization {
   return text.toLowerCase() === 'relaxed' ? 'relaxed' : 'simple'
 }
@@ -199,7 +200,7 @@ const required = ['v', 'a', 'b', 'bh', 'd', 'h', 's']
 const has = (tags: Tags, name: string, pattern: RegExp) => pattern.test(tags.get(name) ?? '')
 const keeps = (tags: Tags, name: string, pattern: RegExp) => !tags.has(name) || has(tags, name, pattern)
 
-/** The checks of RFC 6376 §6.1.1, in order: the first that fails is the fault. */
+/** Finds the first fault by the checks of RFC 6376 §6.1.1, in their order. */
 const rules: readonly Rule[] = [
   { fault: 'unknown algorithm', isBroken: tags => tags.has('a') && !has(tags, 'a', algorithms) },
   { fault: 'unknown canonicalization', isBroken: tags => !keeps(tags, 'c', canonicalizations) },
@@ -227,19 +228,19 @@ const label = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?'
 const domainName = new RegExp(`^${label}(?:\\.${label})+$`)
 const selectorName = new RegExp(`^${label}(?:\\.${label})*$`)
 
-/** A `domain-name` (RFC 6376 §3.5) in lower case, as A-labels; undefined when it is none. */
+/** Reads a `domain-name` (RFC 6376 §3.5) in lower case and as A-labels. It returns undefined for any other text. */
 function readDomain(text: string): string | undefined {
   const name = toAscii(text)
   return domainName.test(name) ? name : undefined
 }
 
-/** A selector: one label or more (RFC 6376 §3.1). */
+/** Reads a selector, which has one or more labels (RFC 6376 §3.1). */
 function readSelector(text: string): string | undefined {
   const name = toAscii(text)
   return selectorName.test(name) ? name : undefined
 }
 
-/** Mail beyond ASCII may have U-labels (RFC 8616 §5). */
+/** Converts U-labels, which internationalized mail may use (RFC 8616 §5), to A-labels. */
 function toAscii(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII
   return /^[\x00-\x7f]*$/.test(text) ? text.toLowerCase() : domainToASCII(text)
@@ -249,7 +250,8 @@ const atom = "[\\w!#$%&'*+\\-/=?^`{|}~\\u0080-\\u{10ffff}]+"
 const localPart = new RegExp(`^(?:${atom}(?:\\.${atom})*|"(?:[^"\\\\\\r\\n]|\\\\.)*")?$`, 'u')
 
 /**
- * The domain of an `i=` (RFC 6376 §3.5), which may be dkim-quoted-printable (RFC 6376 §2.11); undefined when it is no identity.
+ * Reads the domain of an `i=` (RFC 6376 §3.5), which may be encoded as dkim-quoted-printable (RFC 6376 §2.11). It returns undefined if the text is
+ * not an identity.
  */
 function readIdentityDomain(value: string): string | undefined {
   const octets = Buffer.from(value.replace(/[ \t\r\n]+/g, '')).toString('latin1')
@@ -262,15 +264,15 @@ function readIdentityDomain(value: string): string | undefined {
 const tagName = /^[A-Za-z][A-Za-z0-9_]*$/
 
 /**
- * Reads the tags of a DKIM-Signature or of a key record (RFC 6376 §3.2). Names are case-sensitive; values have no white
- * space around them; quotes and parentheses mean nothing. One that is not valid is read as far as it goes, to be shown.
+ * Parses the tags of a DKIM-Signature or a key record (RFC 6376 §3.2). Names are case-sensitive, values have no white space around them, and quotes
+ * and parentheses have no meaning. An invalid list is read as far as possible, so that it can be shown.
  */
 export function parseTagList(text: string) {
   const specs = text.split(';')
-  // One semicolon may stand at the end.
+  // One semicolon is allowed at the end.
   if (specs.length > 1 && trimSpace(specs.at(-1) ?? '') === '') specs.pop()
   const tags = new Map<string, string>()
-  // False for a tag without `=`, a bad name, an empty tag before the end, or a name that comes twice.
+  // A list is invalid if it has a tag without `=`, a bad name, an empty tag before the end, or a repeated name.
   let isValid = true
   for (const spec of specs) {
     const equals = spec.indexOf('=')
@@ -281,7 +283,7 @@ export function parseTagList(text: string) {
   return { tags, isValid }
 }
 
-/** Folding white space only: other blanks belong to the value. */
+/** Trims folding white space only, because other blanks belong to the value. */
 function trimSpace(text: string): string {
   let [start, end] = [0, text.length]
   while (start < end && isSpace(text.charCodeAt(start))) start += 1
@@ -293,50 +295,50 @@ function isSpace(code: number): boolean {
   return code === 0x20 || code === 0x09 || code === 0x0d || code === 0x0a
 }
 
-/** A value without the white space that it may be folded with. */
+/** Returns a value without the white space by which it may be folded. */
 function withoutSpace(value: string): string {
   return value.replace(/[ \t\r\n]+/g, '')
 }
 
-/** The entries of a list with colons, lower case; empty ones do not count. */
+/** Returns the non-empty entries of a colon-separated list in lower case. */
 export function splitList(value: string): readonly string[] {
   return value.split(':').flatMap(entry => trimSpace(entry).toLowerCase() || [])
 }
 
 const base64 = /^[A-Za-z0-9+/]+={0,2}$/
 
-/** The octets of a base64 value that may be folded (`base64string`, RFC 6376 §2.10); undefined when it is none. */
+/** Decodes a base64 value that may be folded (`base64string`, RFC 6376 §2.10). It returns undefined for any other text. */
 export function decodeBase64(value: string): Buffer | undefined {
   const text = withoutSpace(value)
   return base64.test(text) ? Buffer.from(text, 'base64') : undefined
 }
 
-/** Longer records are read anew each time; so many others are kept. */
+/** The longest record that is cached, and the number of cached records. Longer records are parsed each time. */
 const [maxKeptChars, maxKept] = [2048, 1000]
 
 type ReadKeyRecord = (text: string) => DkimKeyRecord | DkimKeyFault
 
-/** `parse` that remembers the newest records: to import an RSA key takes longer than to verify with it. */
+/** Returns `parse` with a cache of the newest records, because importing an RSA key takes longer than verifying with it. */
 export function createKeyReader(parse: ReadKeyRecord): ReadKeyRecord {
   const kept = createExpiringMap<DkimKeyRecord | DkimKeyFault>(maxKept)
   return text => {
-    const known = kept.get(text)
-    if (known) return known
+    const parsedRecord = kept.get(text)
+    if (parsedRecord) return parsedRecord
     const record = parse(text)
     if (text.length <= maxKeptChars) kept.set(text, record)
     return record
   }
 }
 
-/** The body as one signature covers it. */
+/** The body as far as one signature covers it. */
 interface BodyHash {
-  /** SHA-256, base64. */
+  /** The SHA-256 of the covered octets, in base64. */
   readonly hash: string
-  /** Octets of the canonical body behind `l=`. */
+  /** The number of octets of the canonical body after `l=`. */
   readonly uncovered: number
 }
 
-/** One canonical body and one pass over it for each canonicalization, however many lengths are asked for. */
+/** Hashes bodies for signatures. It canonicalizes and reads the body once per canonicalization, regardless of the number of body lengths. */
 function hashBodies(octets: Buffer, signatures: readonly DkimSignature[]): (signature: DkimSignature) => BodyHash {
   const hashed = new Map<string, { readonly size: number; readonly digests: ReadonlyMap<number, string> }>()
   for (const form of ['simple', 'relaxed'] as const) {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { mailLimitsSchema } from '../config/limits.ts'
-import { scanHeaders } from '../mail/octets.ts'
-import { readThread } from './intake.ts'
+import { scanHeaders } from '../mail/header.ts'
+import { readThread } from './thread.ts'
 
 function read(fields: string) {
   const header = scanHeaders(Buffer.from(`${fields}\r\n\r\n`), mailLimitsSchema.parse({}))
@@ -12,7 +12,7 @@ test('readThread() begins a thread with the message itself', () => {
   expect(read('Message-ID: <a@x>')).toEqual({
     id: 'a@x',
     messageId: 'a@x',
-    threadId: 'a@x',
+    source: 'a@x',
     inReplyTo: undefined,
     references: [],
     aliases: [],
@@ -21,11 +21,11 @@ test('readThread() begins a thread with the message itself', () => {
 
 test('readThread() takes the first reference as the root', () => {
   const thread = read('Message-ID: <c@x>\r\nIn-Reply-To: <b@x>\r\nReferences: <a@x>\r\n <b@x>')
-  expect(thread).toMatchObject({ threadId: 'a@x', inReplyTo: 'b@x', references: ['a@x', 'b@x'] })
+  expect(thread).toMatchObject({ source: 'a@x', inReplyTo: 'b@x', references: ['a@x', 'b@x'] })
 })
 
 test('readThread() takes the id of the answered mail when there are no references', () => {
-  expect(read('In-Reply-To: your mail <b@x> of today')).toMatchObject({ threadId: 'b@x', inReplyTo: 'b@x' })
+  expect(read('In-Reply-To: your mail <b@x> of today')).toMatchObject({ source: 'b@x', inReplyTo: 'b@x' })
 })
 
 test.each([

@@ -17,7 +17,7 @@ test('the warm-up loads the code for the first mail step by step, and no failed 
   expect(log).toEqual(['a', 'b', 'c'].flatMap(name => [`begin ${name}`, `end ${name}`]))
 })
 
-test('a gateway that is closed loads nothing more', async () => {
+test('the warm-up loads nothing more after the gateway has begun to close', async () => {
   const closing = new AbortController()
   let loads = 0
   const load = async () => {

@@ -1,15 +1,16 @@
-import type { Platform } from '@postern/core'
-
-/** The start of the program does not wait for it, and other work runs between the pieces. */
-const [calmMs, pauseMs] = [300, 20]
+// Loads the code for the first mail in advance, without delaying other work.
+import type { System } from '@postern/message'
 
 /**
- * Loads the code for the first mail in advance, piece by piece: all at once it would delay other work. When a load
- * fails, the first mail tries again.
+ * The pause before the first load and the pause between loads, ms. The program starts without waiting, and other work
+ * runs between the loads.
  */
+const [calmMs, pauseMs] = [300, 20]
+
+/** Loads the code in pieces, because loading everything at once would delay other work. If a load fails, the first mail retries it. */
 export async function warmUp(
   loads: readonly (() => Promise<unknown>)[],
-  { sleep }: Pick<Platform, 'sleep'>,
+  { sleep }: Pick<System, 'sleep'>,
   signal: AbortSignal,
 ): Promise<void> {
   await sleep(calmMs, signal)

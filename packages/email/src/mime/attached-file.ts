@@ -1,19 +1,16 @@
+// Converts parsed attachments into files with safe names, types and digests.
 import { createHash } from 'node:crypto'
+import { safeFileName } from '@postern/message/file-name'
 import type { Attachment } from 'mailparser'
 import type { MailFile } from '../body/mail-body.ts'
-import { safeFileName } from '../text/file-name.ts'
+import { readCms } from '../entity/signed-data.ts'
 
-/** The content type with the parameters that distinguish kinds of S/MIME. */
-export function fullTypeOf({ contentType, headers }: Attachment): string {
+/** Returns the content type with the parameters that distinguish kinds of S/MIME. */
+export function fullTypeOf({ content, contentType, headers }: Attachment): string {
   const field = headers.get('content-type')
   const params = typeof field === 'object' && 'params' in field ? (field.params as Record<string, string>) : {}
-  const kind = params['smime-type']
+  const kind = params['smime-type'] ?? (/pkcs7-mime$/i.test(contentType) ? readCms(content)?.kind : undefined)
   return kind ? `${contentType}; smime-type=${kind}` : contentType
-}
-
-/** The invisible characters that can spell words; the others show how a name deceives. */
-export function withoutTags(name: string): string {
-  return name.replace(/[\u{e0000}-\u{e007f}]|[\u{e0100}-\u{e01ef}]/gu, '')
 }
 
 export function digestBytes(bytes: Uint8Array): string {

@@ -1,27 +1,30 @@
-import type { ChainReport } from '../authenticate/arc-chain.ts'
+// Defines the jobs of the threads that parse mail, and the results.
+import type { ChainReport } from '../arc/chain.ts'
 import type { MailBody } from '../body/mail-body.ts'
 import type { MailLimits } from '../config/limits.ts'
 import type { SignatureReport, TxtAnswer } from '../dkim/report.ts'
 import type { createKeyReader } from '../dkim/verify.ts'
 
-/** Everything heavy about one message, done in a thread that may be killed. It has no way out: DNS is settled before. */
+/**
+ * The heavy work on one message, done in a thread that may be killed. The thread uses no network: DNS is asked before.
+ */
 export interface MimeJob {
   readonly octets: Uint8Array
-  /** Answers for `selector._domainkey.domain`. */
+  /** The DNS answers for `selector._domainkey.domain`. */
   readonly keys: Readonly<Record<string, TxtAnswer>>
-  /** ms since the epoch */
+  /** The time of the check, ms since the epoch. */
   readonly now: number
-  /** Offsets of header fields that are left out of the judgement (signatures beyond the cap). */
+  /** The offsets of header fields that are not judged (signatures beyond the cap). */
   readonly ignored: readonly (readonly [start: number, end: number])[]
-  /** Its signatures, where they were verified before. */
+  /** The signatures, if they were verified before. */
   readonly signatures?: readonly SignatureReport[] | undefined
-  /** Whether there is an ARC chain to verify. */
+  /** True if the message has an ARC chain to verify. */
   readonly isSealed?: boolean | undefined
-  /** A trusted third party proves the author, whatever the signature says here. */
+  /** True if a trusted third party proves the author, regardless of the signatures here. */
   readonly isVouched?: boolean | undefined
-  /** A signature covers the body, and not how it is put together. */
+  /** True if a signature covers the body and not its structure. */
   readonly isLoose?: boolean | undefined
-  /** Forwarded mail keeps what it quotes. */
+  /** True for forwarded mail, which keeps its quotes. */
   readonly keepsQuotes: boolean
 }
 
@@ -36,19 +39,16 @@ export interface ReadingDeps {
   readonly readKey: ReturnType<typeof createKeyReader>
 }
 
-/**
- * The same bytes in memory of their own. Small buffers are cut from a common one, and a thread that is sent one of them is sent the whole of
- * that.
- */
+/** Copies bytes to memory of their own. Small buffers share one block of memory, and a thread that gets one of them would get the whole block. */
 export function ownBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const isOwn = bytes.byteLength === bytes.buffer.byteLength && bytes.buffer instanceof ArrayBuffer
   return isOwn ? (bytes as Uint8Array<ArrayBuffer>) : new Uint8Array(bytes)
 }
 
 export interface BodyOptions {
-  /** A forwarding is about what it quotes. */
+  /** True for forwarded mail, which is about its quotes. */
   readonly keepsQuotes: boolean
-  /** The fields that give the structure of the body are unsigned, and the body is signed. */
+  /** True if the fields that describe the structure of the body are unsigned and the body is signed. */
   readonly isLoose: boolean
   readonly limits: MailLimits
 }

@@ -1,12 +1,13 @@
-import type { HeaderBlock, HeaderLimits } from '../mail/octets.ts'
-import { scanHeaders } from '../mail/octets.ts'
+// Splits multipart messages into their leaves (RFC 2046).
+import type { HeaderBlock, HeaderLimits } from '../mail/header.ts'
+import { scanHeaders } from '../mail/header.ts'
 
 export interface Leaf {
   readonly type: string
   readonly octets: Buffer
-  /** As the part names it. */
+  /** The charset that the part names. */
   readonly charset: string
-  /** It is one of several forms of the same words. */
+  /** True if the part is one of several forms of the same text. */
   readonly isAlternative: boolean
 }
 
@@ -21,7 +22,7 @@ export interface Entity {
 
 const maxDepth = 3
 
-/** The leaves of a multipart; `readPart` reads each of its parts. */
+/** Returns the leaves of a multipart. `readPart` reads each of its parts. It returns undefined if the multipart is not plainly well-formed. */
 export function readMultipart(
   entity: Entity,
   type: ContentType,
@@ -63,12 +64,12 @@ interface Range {
   readonly end: number
 }
 
-/** No text has more parts. */
+/** The maximum number of delimiter lines. No message of texts has more. */
 const maxParts = 20
 
 /**
- * The parts of a multipart body (RFC 2046 §5.1.1), without the line ends before their delimiters. Undefined unless
- * every delimiter line is exact, and the last one closes.
+ * Returns the parts of a multipart body (RFC 2046 §5.1.1), without the line ends before their delimiters. It returns undefined unless every delimiter
+ * line is exact and only the last one closes the multipart.
  */
 function splitMultipart(octets: Buffer, range: Range, boundary: string): readonly Range[] | undefined {
   const lines = [...listDelimiters(octets, range, `--${boundary}`)]
@@ -79,23 +80,25 @@ function splitMultipart(octets: Buffer, range: Range, boundary: string): readonl
   return lines.slice(1).map(({ start }, at) => ({ start: lines[at]?.end ?? start, end: start - 2 }))
 }
 
-/**
- * The lines that begin like a delimiter. `isExact`: nothing is behind the boundary but the mark of the last one, and a
- * line end.
- */
+/** Yields the lines that begin like a delimiter. `isExact` is true if only the mark of the last delimiter and a line end follow the boundary. */
 function* listDelimiters(octets: Buffer, { start, end }: Range, delimiter: string) {
   for (let at = findDashes(octets, start, start); at >= 0 && at < end; at = findDashes(octets, at + 1, start)) {
     const lf = octets.indexOf(0x0a, at)
     const lineEnd = lf < 0 || lf >= end ? end : lf + 1
     const line = octets.toString('latin1', at, Math.min(lineEnd, at + delimiter.length + 5))
     if (!line.startsWith(delimiter)) continue
-    const rest = line.slice(delimiter.length)
-    const isClosing = rest.startsWith('--')
-    yield { start: at, end: lineEnd, isClosing, isExact: isClosing ? /^--(?:\r\n)?$/.test(rest) : rest === '\r\n' }
+    const afterDelimiter = line.slice(delimiter.length)
+    const isClosing = afterDelimiter.startsWith('--')
+    yield {
+      start: at,
+      end: lineEnd,
+      isClosing,
+      isExact: isClosing ? /^--(?:\r\n)?$/.test(afterDelimiter) : afterDelimiter === '\r\n',
+    }
   }
 }
 
-/** The next line that begins with two dashes. */
+/** Finds the next line that begins with two dashes. */
 function findDashes(octets: Buffer, from: number, start: number): number {
   if (from === start && octets[from] === 0x2d && octets[from + 1] === 0x2d) return from
   const at = octets.indexOf('\r\n--', from - 2)

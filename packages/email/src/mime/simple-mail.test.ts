@@ -1,18 +1,19 @@
 import { createPublicKey } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
-import { Rejection } from '@postern/core'
+import { Rejection } from '@postern/message'
 import { drawCount } from '@postern/testing/scale'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { mailLimitsSchema } from '../config/limits.ts'
 import { parseKeyRecord } from '../dkim/key-record.ts'
 import { createKeyReader } from '../dkim/verify.ts'
-import type { HeaderBlock } from '../mail/octets.ts'
-import { scanHeaders, toCrlf } from '../mail/octets.ts'
+import type { HeaderBlock } from '../mail/header.ts'
+import { scanHeaders } from '../mail/header.ts'
+import { toCrlf } from '../mail/line-ends.ts'
 import { readMailBody } from './read-body.ts'
-import { createSimpleReader, readSimpleBody } from './read-mail.ts'
+import { createSimpleReader, readSimpleBody } from './simple-mail.ts'
 
-// Read without the parser, a message gives what it gives with mailparser, or it is handed over.
+// The simple reader must return the result of mailparser, or hand the message over to the parser.
 
 const limits = mailLimitsSchema.parse({})
 
@@ -25,7 +26,10 @@ function scan(octets: Buffer): HeaderBlock | undefined {
   }
 }
 
-/** Whether the message is simple. @throws AssertionError where the parser reads it otherwise */
+/**
+ * Returns true if the message is simple.
+ * @throws AssertionError if the parser reads it differently
+ */
 async function compare(message: Buffer, isLoose: boolean): Promise<boolean> {
   const octets = toCrlf(message)
   const header = scan(octets)
@@ -135,12 +139,12 @@ interface Part {
 const field = (name: string, value: string) => (value === '' ? [] : [`${name}: ${value}`])
 const leaf: fc.Arbitrary<Part> = fc
   .tuple(leafType, encoding, disposition, extra, content)
-  .map(([type, code, kind, more, body]) => ({
+  .map(([type, code, kind, extraHeader, body]) => ({
     fields: [
       ...field('Content-Type', type),
       ...field('Content-Transfer-Encoding', code),
       ...field('Content-Disposition', kind),
-      ...(more === '' ? [] : [more]),
+      ...(extraHeader === '' ? [] : [extraHeader]),
     ],
     body,
   }))
@@ -268,7 +272,7 @@ test.each([
 )
 
 const fill = (piece: string) => piece.repeat(Math.floor(63_000 / piece.length))
-/** Some 50 ms of a usual processor: a slow one takes longer for the mail and for this. */
+/** About 50 ms on an ordinary processor. A slow one takes longer for the mail and for this loop. */
 const limitSteps = 16_000_000
 
 function countOn(steps: number): number {

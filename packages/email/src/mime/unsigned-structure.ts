@@ -1,22 +1,22 @@
+// Chooses a safe reading for a signed body whose MIME header is not signed.
 import { isUtf8 } from 'node:buffer'
-import type { HeaderBlock, HeaderLimits } from '../mail/octets.ts'
-import { findField, scanHeaders } from '../mail/octets.ts'
-import { readBoundary } from './shape.ts'
+import { readBoundary } from '../entity/boundary.ts'
+import type { HeaderBlock, HeaderLimits } from '../mail/header.ts'
+import { findField, scanHeaders } from '../mail/header.ts'
 
-/** How a body is read whose signature covers the body, and not the fields that say how it is put together. */
+/** The reading of a signed body whose structure fields are not signed. */
 export interface UnsignedStructure {
-  /** For the parser, in place of those fields. */
+  /** The fields that the parser reads instead. */
   readonly fields: readonly string[]
-  /** The fields do not fit the body: it is read as the text it is. */
+  /** True if the original fields do not fit the body, so that it is read as plain text. */
   readonly isIgnored: boolean
-  /** Readers may not see much of the signed text, as in HTML, so its source is kept beside it. */
+  /** True if readers may see only some of the signed text, as in HTML, so that its source is kept too. */
   readonly keepsSource: boolean
 }
 
 /**
- * A server that forwards a mail can change such fields: another boundary, type or encoding shows one piece of the
- * signed text and hides the rest. So the fields count only when they cover all of the body. Otherwise the body is read
- * as plain text.
+ * Returns a safe reading of a body. A server that forwards a mail can change its unsigned fields: another boundary, type or encoding shows one piece
+ * of the signed text and hides the rest. So the fields count only if they account for the whole body. Otherwise the body is read as plain text.
  */
 export function readUnsignedStructure(octets: Buffer, header: HeaderBlock, limits: HeaderLimits): UnsignedStructure {
   const body = octets.subarray(header.bodyStart)
@@ -29,15 +29,18 @@ export function readUnsignedStructure(octets: Buffer, header: HeaderBlock, limit
   const isPlain = /^text\/plain\b/i.test(type)
   if (!isHtml && !isPlain && !isBase64) return readAsText(body)
   if (isHtml && !isBase64 && !/^\s*</.test(body.toString('latin1', 0, 1024))) return readAsText(body)
-  const known = isHtml || isPlain ? rebuildTextType(type) : type
-  const fields = [`Content-Type: ${known}`, ...(encoding === '' ? [] : [`Content-Transfer-Encoding: ${encoding}`])]
+  const rebuiltType = isHtml || isPlain ? rebuildTextType(type) : type
+  const fields = [
+    `Content-Type: ${rebuiltType}`,
+    ...(encoding === '' ? [] : [`Content-Transfer-Encoding: ${encoding}`]),
+  ]
   return { fields, isIgnored: false, keepsSource: isHtml }
 }
 
-/** Charsets in which plain ASCII reads as something else. */
+/** Matches charsets in which plain ASCII reads as something else. */
 const foreignToAscii = /^(?:utf-?(?:7|16|32)|ucs|hz-|ebcdic|cp037|ibm)/i
 
-/** Written anew, so that the parser finds nothing in it that was not looked at here. */
+/** Rebuilds a text type, so that the parser finds nothing in it that was not checked here. */
 function rebuildTextType(type: string): string {
   const charset = /;\s*charset\s*=\s*"?([\w.:-]{1,40})/i.exec(type)?.[1] ?? 'utf-8'
   const flowed = /;\s*format\s*=\s*"?flowed\b/i.test(type) ? '; format=flowed' : ''
@@ -51,7 +54,7 @@ function readAsText(body: Buffer): UnsignedStructure {
   return { fields: [`Content-Type: text/plain; charset=${charset}`], isIgnored: true, keepsSource: false }
 }
 
-/** Undefined where there is text outside of its parts. */
+/** Reads the structure of a multipart. It returns undefined if there is text outside its parts. */
 function readMultipart(body: Buffer, type: string, limits: HeaderLimits): UnsignedStructure | undefined {
   const boundary = readBoundary(type) ?? ''
   const subtype = /^multipart\/([\w.+-]{1,64})/i.exec(type)?.[1] ?? 'mixed'
@@ -66,7 +69,10 @@ function readMultipart(body: Buffer, type: string, limits: HeaderLimits): Unsign
   return { fields: [field], isIgnored: false, keepsSource: false }
 }
 
-/** Words after a line that becomes a delimiter would be the header of a part, which nobody sees. */
+/**
+ * Returns true if every delimiter is followed by a valid header of a part. Otherwise text after a line that becomes a delimiter would be read as a
+ * header, which nobody sees.
+ */
 function haveSoundHeaders(body: Buffer, delimiter: string, limits: HeaderLimits): boolean {
   for (let at = findLine(body, delimiter, 0); at >= 0; at = findLine(body, delimiter, at + 1)) {
     const start = body.indexOf('\n', at) + 1
@@ -84,7 +90,7 @@ function isPartHeader(body: Buffer, start: number, limits: HeaderLimits): boolea
   }
 }
 
-/** The start of a line that is exactly this, as the parser recognizes delimiters; -1 where there is none. */
+/** Finds the start of a line that is exactly `line`, as the parser recognizes delimiters, or returns -1. */
 function findLine(body: Buffer, line: string, from: number): number {
   for (let at = body.indexOf(line, from); at >= 0; at = body.indexOf(line, at + 1)) {
     const next = body[at + line.length]
@@ -94,7 +100,7 @@ function findLine(body: Buffer, line: string, from: number): number {
   return -1
 }
 
-/** The words that programs write for readers without MIME. */
+/** The preambles that programs write for readers without MIME. */
 const preambles: readonly RegExp[] = [
   /^this is an? (?:[a-z-]+ )*message (?:with multiple parts )?in mime format\.?$/i,
   /^this message is in mime format\.(?: since your mail reader does not understand this format, some or all of this message may not be legible\.)?$/i,
@@ -106,7 +112,7 @@ function isKnownPreamble(text: string): boolean {
   return text.trim() === '' || (text.length <= 1000 && preambles.some(pattern => pattern.test(words)))
 }
 
-/** Whole groups of four and nothing else: hardly a sentence. */
+/** Returns true if the body is whole groups of four base64 characters, which a sentence hardly ever is. */
 function isBase64Text(body: Buffer): boolean {
   const text = body.toString('latin1').trimEnd().replace(/\r?\n/g, '')
   return text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text)

@@ -1,58 +1,64 @@
-import type { AgentDirectory, ChannelContext, Delivery, Intake, Part } from '@postern/core'
-import { admitOwn, agentFlag, formatAddress, isoTime, randomHex } from '@postern/core'
+// Hands a response to another agent of this gateway that it mentions.
+import type { Part, Proof, Sender } from '@postern/message'
+import { agentFlag, formatAddress, isoTime, mintTransportEvidence, randomHex, threadSourceOf } from '@postern/message'
+import type { AgentDirectory, ChannelContext, Delivery, Intake } from '@postern/pipeline'
+import { admitOwn } from '@postern/pipeline'
+import { formatKeyId } from '../signatures/judge-signature.ts'
+import { readTag } from '../signatures/signature-field.ts'
 import { emailDescriptor } from '../speaker.ts'
 import type { MailWire } from './mail-wire.ts'
 import { quoteMessage } from './mail-wire.ts'
 import { packTarget, readTarget } from './target.ts'
 
 interface LocalAgentMail {
-  /** As it would have been mailed, unsigned. */
-  readonly message: Buffer
+  /** The octets that mail would have carried. */
+  readonly signed: Uint8Array
   readonly wire: MailWire
   readonly delivery: Delivery
-  /** The agent's name. */
+  /** The name of the agent. */
   readonly localAgent: string
 }
 
 const hourMs = 3_600_000
-/** In one conversation; people wait for none of it. */
+/** The turns of local agents in one conversation. Turns of people do not count. */
 const localAgentTurns = 10
 
 /**
- * Gives an answer to another agent of this gateway that it mentions, without mail, DNS or smarthost. That agent answers
- * the people in the same thread, and knows the length of the chain.
+ * Gives a response to another agent of this gateway that it mentions, without mail, DNS or smarthost. That agent
+ * answers the people in the same thread, and knows the length of the chain.
  */
 export async function giveToLocalAgent(
   mail: LocalAgentMail,
-  { admission, platform }: Pick<ChannelContext, 'admission' | 'platform'>,
+  { admission, system }: Pick<ChannelContext, 'admission' | 'system'>,
   agents: AgentDirectory,
 ): Promise<{ readonly note: string }> {
-  const intake = describeLocalAgent(mail, isoTime(platform.now()), agents)
-  const { message } = await admitOwn(intake, admission, randomHex(platform, 8))
+  const intake = describeLocalAgent(mail, isoTime(system.now()), agents)
+  const { message } = await admitOwn(intake, admission, randomHex(system, 8))
   return { note: `given to ${mail.localAgent} as #${message}` }
 }
 
 function describeLocalAgent(
-  { message, wire, delivery, localAgent }: LocalAgentMail,
+  { signed, wire, delivery, localAgent }: LocalAgentMail,
   receivedAt: string,
   agents: AgentDirectory,
 ): Intake {
   const { cc: _, also_to: __, recipient: ___, localAgent: ____, ...target } = readTarget(delivery.target)
   const address = formatAddress({ local: localAgent, domain: agents.domain })
   const { hop, maxHops } = wire
+  const proof = readOwnProof(signed, agents.domain)
   return {
     agent: localAgent,
     message: {
       id: wire.messageId,
-      thread_id: delivery.message.thread_id,
+      thread_source: threadSourceOf(delivery.message),
       ...(wire.inReplyTo && { in_reply_to: wire.inReplyTo }),
-      // The sender is local, and no third party has proven it: an agent decides by evidence, and there is none.
-      sender: {
-        address: formatAddress({ local: delivery.agent, domain: agents.domain }),
-        display_name: wire.from.name,
-        auth_method: 'none',
-        verified: false,
-      },
+      sender: describeLocalSender(wire, {
+        proof,
+        audience: address,
+        issuedAt: receivedAt,
+        domain: agents.domain,
+        agent: delivery.agent,
+      }),
       recipient: address,
       parts: listParts(delivery),
       recipient_capabilities: {
@@ -65,8 +71,8 @@ function describeLocalAgent(
     duplicateKey: `${address} given ${wire.messageId}`,
     thread: { scope: target.scope ?? `given:${target.mailbox}`, references: wire.references.toReversed() },
     aliases: [],
-    proofs: [{ kind: 'sibling', verdict: 'pass', reason: 'handed over inside of this gateway' }],
-    raw: { bytes: message, form: 'text' },
+    proofs: [{ ...proof, reason: 'signed here, and handed over inside of this gateway' }],
+    raw: { bytes: signed, form: 'text' },
     target: packTarget({
       ...target,
       message_id: wire.messageId,
@@ -80,7 +86,50 @@ function describeLocalAgent(
   }
 }
 
-/** The other agent's words and the message that it answered: the mentioned agent has not seen them. */
+interface LocalSenderContext {
+  readonly proof: Proof
+  readonly agent: string
+  readonly domain: string
+  /** The agent that the response is for. */
+  readonly audience: string
+  /** The time of the response, ISO 8601 UTC. */
+  readonly issuedAt: string
+}
+
+/**
+ * Describes the sender with the proof that this gateway gives to others, too. The gateway alone has the key, and signs
+ * for the agent that wrote.
+ */
+function describeLocalSender(
+  { from }: MailWire,
+  { proof, agent, domain, audience, issuedAt }: LocalSenderContext,
+): Sender {
+  const method = 'email-dkim'
+  const keyId = proof.key_id
+  const subject = `mailto:${agent}@${domain}`
+  const evidence = { method, subject, issuer: domain, assurance: 'address', audience, issuedAt, keyId } as const
+  return {
+    address: formatAddress({ local: agent, domain }),
+    display_name: from.name,
+    auth_method: method,
+    verified: true,
+    ...(keyId !== undefined && { key_id: keyId }),
+    identities: [mintTransportEvidence(evidence)],
+  }
+}
+
+/** Returns the proof by the signature on top of the message. */
+function readOwnProof(signed: Uint8Array, domain: string): Proof {
+  const top = Buffer.from(signed.subarray(0, maxSignature)).toString('latin1')
+  const value = /^DKIM-Signature:(.*?)\r\n(?![ \t])/is.exec(top)?.[1]
+  const selector = value === undefined ? '' : readTag({ value }, 's')
+  return { kind: 'dkim', verdict: 'pass', domain, aligned: true, key_id: formatKeyId({ domain, selector }) }
+}
+
+/** The longest header of signatures that is read, in octets. The gateway's own signatures need a sixth of it. */
+const maxSignature = 8_192
+
+/** Lists the response and the message that it answered, because the mentioned agent has not seen them. */
 function listParts({ response, message }: Delivery): Part[] {
   const quote = message.received_via === 'email' ? quoteMessage(message) : undefined
   return [

@@ -1,7 +1,8 @@
-import type { BytesRef, NormalizedMessage } from '@postern/core'
-import { escapeHtml } from '@postern/core/html-characters'
+// Defines an outgoing mail before it is encoded and signed, and quotes the mail that it answers.
 import { plainToMailHtml } from '@postern/markup/markdown'
-import { withoutControls } from '../mail/addresses.ts'
+import type { BytesRef, NormalizedMessage } from '@postern/message'
+import { escapeHtml } from '@postern/message/html-characters'
+import { withoutControls } from '../mail/header-text.ts'
 
 /** A file that goes with the mail. */
 export interface MailAttachment {
@@ -10,43 +11,43 @@ export interface MailAttachment {
   readonly bytes_ref: Exclude<BytesRef, { kind: 'url' }>
 }
 
-/** An answer as mail, before it is encoded and signed. Ids without brackets. */
+/** A response as mail, before it is encoded and signed. Its ids are without brackets. */
 export interface MailWire {
   readonly envelope: { readonly from: string; readonly to: readonly string[] }
   readonly from: { readonly name: string; readonly address: string }
   readonly to: { readonly name: string; readonly address: string }
-  /** Further people who are spoken to. */
+  /** Further people in To, whom the response mentions. */
   readonly alsoTo: readonly string[]
   readonly cc: readonly string[]
-  /** With the tag the message came with, so that the next one brings it back. */
+  /** The address for replies. It has the tag of the incoming message, so that the next message brings the tag back. */
   readonly replyTo: string | undefined
   readonly subject: string
-  /** It answers nothing. */
+  /** True if the mail answers no message. */
   readonly isLetter: boolean
   readonly messageId: string
   readonly inReplyTo: string | undefined
   readonly references: readonly string[]
   readonly threadTopic: string | undefined
   readonly threadIndex: string | undefined
-  /** How many agents have had a hand in it, this one counted, and how many may. */
+  /** The number of agents that took part in the mail, this one included. `maxHops` is its limit. */
   readonly hop: number
   readonly maxHops: number
-  /** ISO 8601 UTC. */
+  /** The date of the mail, ISO 8601 UTC. */
   readonly date: string
   readonly text: string
   readonly html: string
   readonly attachments: readonly MailAttachment[]
-  /** The local agent that it is for: no mail is sent. */
+  /** The local agent that the mail is for. No mail is sent to it. */
   readonly localAgent: string | undefined
 }
 
-/** One level, as people do it; more is in their own programs. */
+/** The longest quote in characters. It has one level, as is usual; the recipients' own programs have the earlier ones. */
 const maxQuoted = 10_000
 
-/** The answered message, for a quote below the answer; undefined when it had no text. */
+/** Returns the answered message for a quote below the response, or undefined if it had no text. */
 export function quoteMessage(message: Pick<NormalizedMessage, 'parts' | 'sender' | 'received_at'>) {
   const said = message.parts.flatMap(part => (part.kind === 'text' ? [part.content] : [])).join('\n\n')
-  const kept = said.length > maxQuoted ? `${said.slice(0, maxQuoted)}…` : said
+  const kept = said.length > maxQuoted ? `${said.slice(0, maxQuoted).toWellFormed()}…` : said
   if (!kept.trim()) return undefined
   const { address, display_name: name } = message.sender
   const who = withoutControls(name ?? address.replace(/^@/, ''))

@@ -1,27 +1,29 @@
-import type { AgentDirectory, ChannelContext } from '@postern/core'
-import { isoTime, randomHex, Undeliverable } from '@postern/core'
+// Sends a test mail that leaves the gateway and returns to it.
+import { isoTime, randomHex, Undeliverable } from '@postern/message'
+import type { AgentDirectory, ChannelContext } from '@postern/pipeline'
 import type { DkimSigner } from '../dkim/own-keys.ts'
-import type { AddressTokens } from '../mail/addresses.ts'
-import { hopField } from '../mail/addresses.ts'
+import type { AddressTokens } from '../tokens/address-tokens.ts'
+import { hopField } from '../tokens/hop-field.ts'
 
 interface Probing {
-  readonly platform: ChannelContext['platform']
+  readonly system: ChannelContext['system']
   readonly agents: AgentDirectory
   readonly signer: DkimSigner
   openTokens(): Promise<AddressTokens>
 }
 
 /**
- * A mail from the default agent to itself, signed and handed over like every other. It is known as our own when it comes back, and goes to no agent.
+ * Sends a mail from the default agent to itself, signed and submitted like any other. The gateway recognizes the returning mail, and shows it to no
+ * agent.
  * @throws Unavailable, Undeliverable
  */
-export async function sendProbe({ platform, agents, signer, openTokens }: Probing): Promise<string> {
+export async function sendProbe({ system, agents, signer, openTokens }: Probing): Promise<string> {
   const agent = agents.defaultAgent ?? agents.list()[0]?.name
   if (!agent) throw new Undeliverable('Cannot send mail: there is no agent')
   const address = `${agent}@${agents.domain}`
-  const nonce = randomHex(platform, 16)
+  const nonce = randomHex(system, 16)
   const id = `probe-${nonce}@${agents.domain}`
-  const now = isoTime(platform.now())
+  const now = isoTime(system.now())
   const tokens = await openTokens()
   const message = [
     `From: ${address}`,
@@ -37,6 +39,6 @@ export async function sendProbe({ platform, agents, signer, openTokens }: Probin
     'It shows whether mail leaves, comes back and is believed. Nobody reads it.',
     '',
   ].join('\r\n')
-  await platform.submitMail({ from: address, to: [address] }, await signer.sign(Buffer.from(message), now))
+  await system.submitMail({ from: address, to: [address] }, await signer.sign(Buffer.from(message), now))
   return id
 }

@@ -1,52 +1,57 @@
-import type { ChannelContext, RelationEffect } from '@postern/core'
-import { admitOwn, createSyntheticMessage, formatAddress, isoTime, randomHex } from '@postern/core'
-import type { Unsubscription } from '../mail/read-tokens.ts'
+// Records and lifts suppressions, which stop an agent's mail to a mailbox.
+import { formatAddress, isoTime, randomHex } from '@postern/message'
+import type { ChannelContext, RelationEffect } from '@postern/pipeline'
+import { admitOwn, createSyntheticMessage } from '@postern/pipeline'
 import { emailDescriptor } from '../speaker.ts'
+import type { Unsubscription } from '../tokens/unsubscription.ts'
 
-type SuppressionDeps = Pick<ChannelContext, 'admission' | 'store' | 'platform' | 'agents'>
+type SuppressionDeps = Pick<ChannelContext, 'admission' | 'store' | 'system' | 'agents'>
 
 interface SuppressionNote {
   readonly agent: string
-  /** An event that is recorded once. */
+  /** The id of the event, which is recorded once. */
   readonly id: string
   readonly words: string
   readonly flag: string
   readonly effect: RelationEffect
 }
 
-/** Stored like a message, so the record holds the reason for each suppression and each end of one. */
+/** Records a suppression, or the end of one, like a message, so that the record contains the reason. */
 export async function recordSuppression(
   { agent, id, words, flag, effect }: SuppressionNote,
-  { admission, platform, agents }: Pick<SuppressionDeps, 'admission' | 'platform' | 'agents'>,
+  { admission, system, agents }: Pick<SuppressionDeps, 'admission' | 'system' | 'agents'>,
 ): Promise<void> {
   const address = formatAddress({ local: agent, domain: agents.domain })
-  const place = { id, agent, address, channel: emailDescriptor, threadId: id, scope: id, flag }
-  const synthetic = createSyntheticMessage({ ...place, at: isoTime(platform.now()) })
+  const draft = { id, agent, address, channel: emailDescriptor, threadSource: id, scope: id, flag }
+  const synthetic = createSyntheticMessage({ ...draft, at: isoTime(system.now()) })
   const message = { ...synthetic.message, parts: [{ kind: 'text', mime: 'text/plain', content: words } as const] }
-  await admitOwn({ ...synthetic, message, effects: [effect] }, admission, randomHex(platform, 8))
+  await admitOwn({ ...synthetic, message, effects: [effect] }, admission, randomHex(system, 8))
 }
 
-/** The operator's word. False where nothing is suppressed. */
+/** Lifts a suppression for the operator. It returns false if nothing is suppressed. */
 export async function liftMailSuppression(
   { agent, peer }: { readonly agent: string; readonly peer: string },
   gateway: SuppressionDeps,
 ): Promise<boolean> {
-  const found = await gateway.store.findRelation({ via: 'email', agent, relation: 'suppressed', peer })
-  if (!found) return false
-  const id = `operator:${randomHex(gateway.platform, 16)}`
+  const relation = await gateway.store.findRelation({ via: 'email', agent, relation: 'suppressed', peer })
+  if (!relation) return false
+  const id = `operator:${randomHex(gateway.system, 16)}`
   const words = `The operator allows mail to ${peer} again.`
   const effect = { kind: 'unrelate', relation: 'suppressed', peer } as const
   await recordSuppression({ agent, id, words, flag: 'operator', effect }, gateway)
   return true
 }
 
-/** The scope of the suppression when only unasked mail stops: answers are still sent, and a question does not lift it. */
+/**
+ * Returns the key of a suppression that stops unasked mail only. Replies are still sent, and a question does not lift
+ * it.
+ */
 export function unaskedPeer(mailbox: string): string {
   return `unasked:${mailbox.toLowerCase()}`
 }
 
 /**
- * The agent does not write to this mailbox unless it is asked. Stored like a message, so that the operator sees the
+ * Suppresses unasked mail of an agent to a mailbox. It is recorded like a message, so that the operator sees the
  * reason.
  */
 export async function unsubscribe({ agent, mailbox }: Unsubscription, gateway: SuppressionDeps): Promise<void> {
@@ -55,7 +60,7 @@ export async function unsubscribe({ agent, mailbox }: Unsubscription, gateway: S
   await recordSuppression(
     {
       agent,
-      id: `unsubscribe:${randomHex(gateway.platform, 16)}`,
+      id: `unsubscribe:${randomHex(gateway.system, 16)}`,
       words: `${mailbox} wants no mail that was not asked for.`,
       flag: 'unsubscribed',
       effect: { kind: 'relate', relation: 'suppressed', peer, target: 'unsubscribed' },

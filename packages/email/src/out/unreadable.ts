@@ -1,15 +1,19 @@
+// Notifies authors of encrypted mail that an agent cannot read it.
 import { createHash } from 'node:crypto'
-import type { Delivery, NormalizedResponse, OnceStore, PlannedDelivery, Platform } from '@postern/core'
+import type { NormalizedResponse, System } from '@postern/message'
+import type { Delivery, OnceStore, PlannedDelivery } from '@postern/pipeline'
 import type { Authentication } from '../authenticate/verdict.ts'
-import { matchFieldRules } from '../automatic/marks.ts'
+import { matchFieldRules } from '../automatic/field-rules.ts'
 import type { MailBody } from '../body/mail-body.ts'
-import type { MailThread, UnprovenMail } from '../intake/intake.ts'
-import { formatMailbox, replyAlias } from '../mail/addresses.ts'
+import type { MailThread } from '../intake/thread.ts'
+import type { UnprovenMail } from '../intake/unproven-mail.ts'
+import { formatMailbox } from '../mail/mailbox.ts'
+import { replyAlias } from '../tokens/address-tokens.ts'
 import type { MailTarget } from './target.ts'
 import { packTarget } from './target.ts'
 
 const dayMs = 24 * 3_600_000
-/** How long a conversation remembers that its author was told. */
+/** The time for which a conversation remembers that its author was notified, ms. */
 const threadMs = 90 * dayMs
 
 /** The flags of mail that may have nothing readable in it. */
@@ -19,17 +23,17 @@ const text = 'This is an automatic reply: I cannot read encrypted mail. Please w
 export interface UnreadableMail extends Pick<UnprovenMail, 'header' | 'recipients' | 'addresses' | 'isReport'> {
   readonly authentication: Pick<Authentication, 'isVerified'>
   readonly body: Pick<MailBody, 'text'>
-  readonly thread: Pick<MailThread, 'threadId'>
+  readonly thread: Pick<MailThread, 'source'>
 }
 
 /**
- * The agents that tell the author of an encrypted mail that it could not be read. The author must be proven and have written it
- * personally. They are told once in a conversation, and once a day by one agent (RFC 3834 §2). A later check leaves out
- * authors whom the agent would not answer.
+ * Returns the agents that notify the author of an encrypted mail that it could not be read. The author must be proven and must have written it
+ * personally. They are notified once per conversation, and once a day by one agent (RFC 3834 §2). A later check leaves out authors whom the agent
+ * would not answer.
  */
 export async function chooseUnreadable(
   mail: UnreadableMail,
-  platform: OnceStore & Pick<Platform, 'now'>,
+  system: OnceStore & Pick<System, 'now'>,
 ): Promise<ReadonlySet<string>> {
   const { header, recipients, addresses, authentication, body, thread, isReport } = mail
   const isForUs = authentication.isVerified && !isReport && matchFieldRules(header).length === 0
@@ -37,35 +41,38 @@ export async function chooseUnreadable(
   const chosen: string[] = []
   for (const { agent } of recipients) {
     const whom = `unreadable ${agent} ${addresses.author.local.toLowerCase()}@${addresses.author.domain}`
-    const isFirst = await platform.consumeOnce(`${whom} ${thread.threadId}`, platform.now() + threadMs)
-    if (isFirst && (await platform.consumeOnce(whom, platform.now() + dayMs))) chosen.push(agent)
+    const isFirst = await system.consumeOnce(`${whom} ${thread.source}`, system.now() + threadMs)
+    if (isFirst && (await system.consumeOnce(whom, system.now() + dayMs))) chosen.push(agent)
   }
   return new Set(chosen)
 }
 
-/** What there is in a mail beside what is encrypted. */
+/** Returns the text of a mail without its encrypted blocks. */
 function readablePart(said: string): string {
   return said.replace(/-----BEGIN PGP MESSAGE-----[\s\S]*?(?:-----END PGP MESSAGE-----|$)/g, '').trim()
 }
 
-/** The notices that go out with the acceptance itself, and the ids by which answers to them find the conversation. */
+/** Notices that go out with the acceptance itself, and the ids by which replies to them find the conversation. */
 interface PlannedNotice {
   readonly deliveries: readonly PlannedDelivery[]
   readonly aliases: readonly string[]
 }
 
-/** No notice. */
+/** The plan without a notice. */
 export const noNotice: PlannedNotice = { deliveries: [], aliases: [] }
 
 interface NoticePlan {
-  /** Of an answer. */
+  /** The target of a response to the mail. */
   readonly target: MailTarget
   readonly duplicateKey: string
-  /** Of the agents. */
+  /** The domain of the agents. */
   readonly domain: string
 }
 
-/** To the author alone, wherever answers would go: no agent wrote it. Pure: the same mail gives the same notice. */
+/**
+ * Plans a notice to the author alone, regardless of the recipients of responses, because no agent wrote it. It is pure: the same mail produces the
+ * same notice.
+ */
 export function planUnreadable(
   { addresses: { author } }: Pick<UnreadableMail, 'addresses'>,
   { target, duplicateKey, domain }: NoticePlan,
@@ -77,7 +84,10 @@ export function planUnreadable(
   return { deliveries: [planned], aliases: [`${notice}@${domain}`, replyAlias(notice)] }
 }
 
-/** The notice as what it is sent like: an answer to the mail. Undefined where the delivery is none. Pure. */
+/**
+ * Describes a delivery that is a notice as a response to the mail, or returns undefined for any other delivery. It is
+ * pure.
+ */
 export function describeNotice({ message }: Delivery, { notice }: MailTarget): NormalizedResponse | undefined {
   if (notice === undefined) return undefined
   const { id, thread_id, recipient, received_at } = message

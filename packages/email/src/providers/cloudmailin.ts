@@ -1,10 +1,11 @@
+// Authenticates and decodes the webhooks of CloudMailin.
 import type { Form } from '../webhook/body.ts'
 import { clientOf, formText, missingRawMail, parseForm, splitAddresses } from '../webhook/body.ts'
 import type { BasicCredentials } from '../webhook/proof.ts'
 import { checkBasicCredentials } from '../webhook/proof.ts'
 import type { MailProvider } from './provider.ts'
 
-/** CloudMailin in its format "Raw": one form field with the mail, and the envelope beside it. */
+/** Opens CloudMailin's webhook in the format "Raw": one form field contains the mail, and others the envelope. */
 export function openCloudMailin(credentials: BasicCredentials): MailProvider {
   return {
     checkHeaders: headers => checkBasicCredentials(headers, credentials),
@@ -24,9 +25,9 @@ export function openCloudMailin(credentials: BasicCredentials): MailProvider {
   }
 }
 
-/** One mail for several recipients names them in a list; `to` is then one of them (CloudMailin, "HTTP POST formats"). */
+/** Returns the recipients. A mail for several recipients lists them all, and `to` is then one of them (CloudMailin, "HTTP POST formats"). */
 function listRecipients(form: Form): readonly string[] {
   const names = [...form.keys()].filter(name => /^envelope\[recipients\](?:\[\d+\])?$/.test(name))
-  const named = names.flatMap(name => splitAddresses(formText(form, name)))
-  return named.length > 0 ? named : [formText(form, 'envelope[to]')]
+  const addresses = names.flatMap(name => splitAddresses(formText(form, name)))
+  return addresses.length > 0 ? addresses : [formText(form, 'envelope[to]')]
 }

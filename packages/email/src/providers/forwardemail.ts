@@ -1,3 +1,4 @@
+// Authenticates and decodes the webhooks of Forward Email.
 import { z } from 'zod'
 import type { ProvidersConfig } from '../config/providers.ts'
 import { clientOf, missingRawMail, readProviderJson, textSchema } from '../webhook/body.ts'
@@ -7,7 +8,7 @@ import type { MailProvider } from './provider.ts'
 const payloadSchema = z.object({
   raw: z.string().optional(),
   recipients: z.array(z.string()).min(1),
-  /** As mailauth writes it. */
+  /** The verdict in the form of the mailauth library. */
   dmarc: z
     .object({ status: z.object({ result: z.string().optional() }).optional() })
     .optional()
@@ -17,7 +18,7 @@ const payloadSchema = z.object({
 
 type ForwardEmailConfig = NonNullable<ProvidersConfig['forwardemail']>
 
-/** Forward Email's webhook: an HMAC of the body under the key of the domain. */
+/** Opens Forward Email's webhook, which is authenticated by an HMAC of the body with the domain's key. */
 export function openForwardEmail({ secret, trust_provider_verdict }: ForwardEmailConfig): MailProvider {
   return {
     checkHeaders: headers => checkIsSigned(headers, 'x-webhook-signature'),

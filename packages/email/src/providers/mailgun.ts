@@ -1,25 +1,23 @@
+// Authenticates and decodes the webhooks of Mailgun.
 import type { Form } from '../webhook/body.ts'
 import { formText, missingRawMail, parseForm, splitAddresses } from '../webhook/body.ts'
 import { checkHexHmac, checkWebhookTime, createSeenTokens } from '../webhook/proof.ts'
-import type { MailProvider, ProviderPlatform } from './provider.ts'
+import type { MailProvider, ProviderSystem } from './provider.ts'
 
 const [hour, minute] = [3_600_000, 60_000]
-/** Retries of one webhook come for eight hours, and may not be signed anew. */
+/** The accepted age of a webhook, ms. Mailgun retries for eight hours, and may repeat the old signature. */
 const window = { past: 12 * hour, ahead: 5 * minute }
 
-/** A Mailgun route whose URL ends in `mime`: the signature is in the form and covers its time and token only. */
-export function openMailgun(
-  { signing_key }: { readonly signing_key: string },
-  platform: ProviderPlatform,
-): MailProvider {
-  const seen = createSeenTokens(platform, window.past + window.ahead)
+/** Opens a Mailgun route whose URL ends in `mime`. The signature is a field of the form, and covers only its time and token. */
+export function openMailgun({ signing_key }: { readonly signing_key: string }, system: ProviderSystem): MailProvider {
+  const seen = createSeenTokens(system, window.past + window.ahead)
   const tokens = new WeakMap<object, string>()
   return {
     async decode(request) {
       const form = parseForm(request.headers, request.body)
       const [timestamp, token] = [formText(form, 'timestamp'), formText(form, 'token')]
       checkHexHmac(formText(form, 'signature'), timestamp + token, signing_key)
-      checkWebhookTime(timestamp, platform.now(), window)
+      checkWebhookTime(timestamp, system.now(), window)
       seen.check(token)
       const mail = decodeMailgun(form)
       await seen.bind(`mailgun ${token}`, [mail.octets, mail.envelope.from ?? '', ...mail.envelope.to])

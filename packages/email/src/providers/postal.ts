@@ -1,5 +1,6 @@
-import { Rejection } from '@postern/core'
+// Authenticates and decodes the webhooks of Postal.
 import { parseMediaType } from '@postern/http'
+import { Rejection } from '@postern/message'
 import { z } from 'zod'
 import { formText, missingRawMail, parseForm, readProviderJson } from '../webhook/body.ts'
 import { checkIsSigned, checkPublicSignature, readPublicKey } from '../webhook/proof.ts'
@@ -11,10 +12,7 @@ const payloadSchema = z.object({
   mail_from: z.string().nullish(),
 })
 
-/**
- * A Postal HTTP endpoint in the format "Raw message". It signs the body with its RSA key; the older signature with SHA-1 is
- * not looked at.
- */
+/** Opens a Postal HTTP endpoint in the format "Raw message". Postal signs the body with its RSA key. Its older signature with SHA-1 is ignored. */
 export function openPostal({ public_key }: { readonly public_key: string }): MailProvider {
   const key = readPublicKey(public_key)
   return {

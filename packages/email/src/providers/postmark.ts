@@ -1,3 +1,4 @@
+// Authenticates and decodes the webhooks of Postmark.
 import { z } from 'zod'
 import { missingRawMail, readProviderJson } from '../webhook/body.ts'
 import type { BasicCredentials } from '../webhook/proof.ts'
@@ -6,7 +7,7 @@ import type { MailProvider } from './provider.ts'
 
 const payloadSchema = z.object({ RawEmail: z.string().optional(), OriginalRecipient: z.string() })
 
-/** Postmark's inbound webhook with the raw mail included; who knows the user and password in its URL is Postmark. */
+/** Opens Postmark's inbound webhook with the raw mail included. The user and password in its URL prove Postmark. */
 export function openPostmark(credentials: BasicCredentials): MailProvider {
   return {
     checkHeaders: headers => checkBasicCredentials(headers, credentials),

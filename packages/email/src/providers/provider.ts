@@ -1,56 +1,61 @@
-import type { OnceStore, Platform, RejectionCode } from '@postern/core'
+// Declares how a mail provider's webhooks are proven, decoded and answered.
+import type { RejectionCode, System } from '@postern/message'
+import type { OnceStore } from '@postern/pipeline'
 import type { MailEnvelopeIn } from '../mail/raw.ts'
 
-/** One request of a provider: its body read and bounded, nothing of it believed. */
+/** One request of a provider. Its body is read and its size is limited, but nothing in it is verified. */
 export interface WebhookRequest {
   readonly headers: Headers
   readonly body: Buffer
 }
 
-/** The mail in a request, octet by octet as far as the provider keeps it so. */
+/** The mail in a request. Its octets are the original ones as far as the provider preserves them. */
 export interface DecodedMail {
   readonly octets: Uint8Array
   readonly envelope: Omit<MailEnvelopeIn, 'source'>
-  /** The way through the provider may have changed octets: what does not verify may have been good. */
+  /** True if the provider may have changed octets on the way, so that a good signature may no longer verify. */
   readonly isLossy: boolean
-  /** The provider saw DMARC pass for the author, and the operator believes it (`trust_provider_verdict`). */
+  /** True if the provider saw DMARC pass for the author and the operator trusts that verdict (`trust_provider_verdict`). */
   readonly hasDmarcPass?: boolean | undefined
 }
 
 /** One provider's webhook, opened with its configuration. */
 export interface MailProvider {
-  /** Decides by the header alone what it can, before a body is read. @throws Rejection */
+  /**
+   * Refuses what it can by the header alone, before the body is read.
+   * @throws Rejection
+   */
   checkHeaders?(headers: Headers): void
   /**
-   * Proves the webhook and extracts the mail; undefined when it brings none.
-   * @throws Rejection when it is not proven or not readable
-   * @throws Unavailable when the provider is set up to send no raw mail: an operator fixes it in time
+   * Verifies the webhook and extracts the mail. It returns undefined if the webhook contains none.
+   * @throws Rejection if the webhook is not proven or not readable
+   * @throws Unavailable if the provider is configured to send no raw mail: the provider retries until an operator has changed that
    */
   decode(request: WebhookRequest): Promise<DecodedMail | undefined> | DecodedMail | undefined
-  /** The mail was accepted, so its proof need not count again. */
+  /** Remembers the proof of a request that was accepted or finally refused, so that it does not count again. */
   remember?(request: WebhookRequest): void
 }
 
-export type ProviderPlatform = Pick<Platform, 'fetch' | 'now' | 'log'> & OnceStore
+export type ProviderSystem = Pick<System, 'fetch' | 'now' | 'log'> & OnceStore
 
-/** The reply to a provider about its mail (EM-2.3). Accepted is always 200, later always 503. */
+/** The status codes of replies to a provider about its mail (EM-2.3). An accepted mail always gets 200, and a deferred one always 503. */
 export interface ProviderLanguage {
-  /** "Do not bring it again." */
+  /** The status that makes the provider stop its retries. */
   readonly refused: number
   /**
-   * For providers that turn a refusal into a bounce: the refusals that the mail's sender should see. All others get
-   * 200.
+   * The refusals that the mail's sender should see, for a provider that turns a refusal into a bounce. All other refusals get 200. If it is absent,
+   * every refusal gets `refused`.
    */
   readonly bounces?: ReadonlySet<RejectionCode> | undefined
-  /** The reply to an unproven webhook; default 401. */
+  /** The status of a reply to an unproven webhook. The default is 401. */
   readonly unproven?: number | undefined
-  /** The answer's text goes to the mail's sender: it must be the reason and nothing else. */
+  /** True if the provider forwards the reply's text to the mail's sender. Then the text is the reason and nothing else. */
   readonly isReasonText?: true | undefined
 }
 
-/** How much larger than the mail in it a body may be, and where the provider itself has a limit, that. */
+/** The largest body of a webhook: `factor` times the largest mail plus `overheadBytes`, but at most the provider's own limit `most`. */
 export interface ProviderSize {
   readonly factor: number
-  readonly rest: number
+  readonly overheadBytes: number
   readonly most?: number | undefined
 }

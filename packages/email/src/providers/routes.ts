@@ -1,20 +1,22 @@
-import type { Admitted, Log, RefusalPlace } from '@postern/core'
-import { Rejection } from '@postern/core'
+// Serves `POST /email/inbound/{provider}`, the webhooks of mail providers.
 import { peerAddress, problemStatusOf, readBody, toProblem } from '@postern/http'
+import type { Log } from '@postern/message'
+import { Rejection } from '@postern/message'
+import type { Admitted, RefusalContext } from '@postern/pipeline'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { ProvidersConfig } from '../config/providers.ts'
 import type { MailIntake } from '../intake/intake.ts'
-import { toBuffer } from '../mail/octets.ts'
-import type { DecodedMail, MailProvider, ProviderLanguage, ProviderPlatform } from './provider.ts'
+import { toBuffer } from '../mail/buffers.ts'
+import type { DecodedMail, MailProvider, ProviderLanguage, ProviderSystem } from './provider.ts'
 import type { ProviderName, ProviderRow } from './providers.ts'
 import { providerRows } from './providers.ts'
 
 interface ProviderRouting {
   readonly config: ProvidersConfig
   readonly intake: MailIntake
-  readonly platform: ProviderPlatform
-  /** Octets of one mail. */
+  readonly system: ProviderSystem
+  /** The largest mail, in octets. */
   readonly maxBytes: number
 }
 
@@ -23,7 +25,7 @@ interface OpenProvider extends Pick<ProviderRow, 'language' | 'size'> {
   readonly provider: MailProvider
 }
 
-/** `POST /email/inbound/{provider}` for every provider that is configured; the others do not exist. */
+/** Creates a route for each configured provider. The routes of other providers do not exist. */
 export function createProviderRoutes(routing: ProviderRouting): Hono {
   const routes = new Hono()
   for (const open of openProviders(routing)) {
@@ -32,17 +34,17 @@ export function createProviderRoutes(routing: ProviderRouting): Hono {
   return routes
 }
 
-function openProviders({ config, platform }: ProviderRouting): OpenProvider[] {
+function openProviders({ config, system }: ProviderRouting): OpenProvider[] {
   return (Object.keys(providerRows) as ProviderName[]).flatMap(name => {
     const settings = config[name]
     const row = providerRows[name] as ProviderRow
-    return settings ? [{ name, provider: row.open(settings, platform), language: row.language, size: row.size }] : []
+    return settings ? [{ name, provider: row.open(settings, system), language: row.language, size: row.size }] : []
   })
 }
 
 async function answerWebhook(context: Context, open: OpenProvider, routing: ProviderRouting): Promise<Response> {
   const { raw } = context.req
-  const place: RefusalPlace = {
+  const refusalContext: RefusalContext = {
     from: peerAddress(context.env),
     endpoint: `POST /email/inbound/${open.name}`,
     statusOf: problemStatusOf,
@@ -50,34 +52,34 @@ async function answerWebhook(context: Context, open: OpenProvider, routing: Prov
   }
   try {
     open.provider.checkHeaders?.(raw.headers)
-    return await takeWebhook(raw, open, routing, place)
+    return await takeWebhook(raw, open, routing, refusalContext)
   } catch (error) {
-    routing.intake.recordRefusal(error, place)
-    return answerUnread(error, open.language, routing.platform.log)
+    routing.intake.recordRefusal(error, refusalContext)
+    return answerUnread(error, open.language, routing.system.log)
   }
 }
 
-/** Throws only while there is no mail yet. */
+/** Accepts the mail of a webhook. It throws only before the mail is decoded. */
 async function takeWebhook(
   raw: Request,
   { name, provider, language, size }: OpenProvider,
-  { intake, platform, maxBytes }: ProviderRouting,
-  place: RefusalPlace,
+  { intake, system, maxBytes }: ProviderRouting,
+  refusalContext: RefusalContext,
 ): Promise<Response> {
-  const { factor, rest, most = Number.POSITIVE_INFINITY } = size
-  const limit = Math.min(Math.ceil(maxBytes * factor) + rest, most)
+  const { factor, overheadBytes, most = Number.POSITIVE_INFINITY } = size
+  const limit = Math.min(Math.ceil(maxBytes * factor) + overheadBytes, most)
   const request = { headers: raw.headers, body: toBuffer(await readBody(raw, limit)) }
   const mail = await provider.decode(request)
   if (mail && mail.octets.length > maxBytes) {
     throw new Rejection('too_large', `Cannot accept mail: larger than ${maxBytes} bytes`)
   }
   try {
-    const admitted = mail ? await takeMail(mail, name, intake, place) : []
+    const admitted = mail ? await takeMail(mail, name, intake, refusalContext) : []
     provider.remember?.(request)
     return Response.json({ status: 'accepted', messages: admitted.map(({ outcome }) => ({ outcome })) })
   } catch (error) {
     if (error instanceof Rejection) provider.remember?.(request)
-    return answerRefused(error, language, platform.log)
+    return answerRefused(error, language, system.log)
   }
 }
 
@@ -85,12 +87,19 @@ function takeMail(
   { octets, envelope, isLossy, hasDmarcPass }: DecodedMail,
   name: ProviderName,
   intake: MailIntake,
-  place: RefusalPlace,
+  refusalContext: RefusalContext,
 ): Promise<readonly Admitted[]> {
-  return intake.take(octets, { ...envelope, source: { name: `provider:${name}`, isLossy, hasDmarcPass } }, place)
+  return intake.take(
+    octets,
+    { ...envelope, source: { name: `provider:${name}`, isLossy, hasDmarcPass } },
+    refusalContext,
+  )
 }
 
-/** Before there is a mail: `too_large` uses the provider's words, every other refusal concerns only the caller. */
+/**
+ * Answers a webhook whose mail was not decoded. `too_large` gets the provider's reply to a refused mail. Every other refusal concerns only the
+ * caller.
+ */
 function answerUnread(error: unknown, language: ProviderLanguage, log: Log): Response {
   if (error instanceof Rejection && error.code === 'too_large') return answerRefused(error, language, log)
   const problem = toProblem(error, log)

@@ -1,3 +1,4 @@
+// Authenticates and decodes the webhooks of SendGrid.
 import { createHash } from 'node:crypto'
 import { parseBoundedJson } from '@postern/http'
 import { z } from 'zod'
@@ -10,25 +11,22 @@ import {
   createSeenTokens,
   readPublicKey,
 } from '../webhook/proof.ts'
-import type { MailProvider, ProviderPlatform, WebhookRequest } from './provider.ts'
+import type { MailProvider, ProviderSystem, WebhookRequest } from './provider.ts'
 
 const [signatureField, timestampField] = [
   'x-twilio-email-event-webhook-signature',
   'x-twilio-email-event-webhook-timestamp',
 ] as const
 const [day, minute] = [86_400_000, 60_000]
-/** Retries of one webhook come for three days, and may not be signed anew. */
+/** The accepted age of a webhook, ms. SendGrid retries for three days, and may repeat the old signature. */
 const window = { past: 4 * day, ahead: 5 * minute }
 const envelopeSchema = z.object({ from: z.string().optional(), to: z.array(z.string()) })
 
-/** SendGrid's Inbound Parse with "send raw" and a security policy that signs: ECDSA over time and body. */
-export function openSendGrid(
-  { public_key }: { readonly public_key: string },
-  platform: ProviderPlatform,
-): MailProvider {
+/** Opens SendGrid's Inbound Parse with "send raw" and a security policy that signs the time and the body with ECDSA. */
+export function openSendGrid({ public_key }: { readonly public_key: string }, system: ProviderSystem): MailProvider {
   const key = readPublicKey(public_key)
-  const seen = createSeenTokens(platform, window.past + window.ahead)
-  // The hash is of the signed text: the signature itself has many valid spellings.
+  const seen = createSeenTokens(system, window.past + window.ahead)
+  // The token is the hash of the signed text, because the signature itself can be spelled in many valid ways.
   const tokenOf = ({ headers, body }: WebhookRequest) =>
     createHash('sha256')
       .update(`${headers.get(timestampField)}`)
@@ -41,7 +39,7 @@ export function openSendGrid(
       const { headers, body } = request
       const timestamp = headers.get(timestampField) ?? ''
       checkPublicSignature(signatureOf(headers), Buffer.concat([Buffer.from(timestamp), body]), key)
-      checkWebhookTime(timestamp, platform.now(), window)
+      checkWebhookTime(timestamp, system.now(), window)
       seen.check(tokenOf(request))
       return decodeSendGrid(parseForm(headers, body))
     },

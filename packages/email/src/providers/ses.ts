@@ -1,8 +1,9 @@
+// Authenticates and decodes the notifications of Amazon SES.
 import { parseBoundedJson } from '@postern/http'
 import { z } from 'zod'
 import type { ProvidersConfig } from '../config/providers.ts'
 import { checkWebhookShape, missingRawMail } from '../webhook/body.ts'
-import type { DecodedMail, MailProvider, ProviderPlatform } from './provider.ts'
+import type { DecodedMail, MailProvider, ProviderSystem } from './provider.ts'
 import { createSnsVerifier, snsSchema } from './sns.ts'
 
 const receivedSchema = z.object({
@@ -20,16 +21,19 @@ const receivedSchema = z.object({
 
 type SesConfig = NonNullable<ProvidersConfig['ses']>
 
-/** Amazon SES by an SNS action, over an HTTPS subscription of a configured topic. SNS writes JSON and calls it text. */
-export function openSes({ topics, trust_provider_verdict }: SesConfig, platform: ProviderPlatform): MailProvider {
-  const sns = createSnsVerifier(topics, platform)
+/**
+ * Opens Amazon SES, which delivers mail by an SNS action over an HTTPS subscription of a configured topic. SNS sends JSON with the content type of
+ * text.
+ */
+export function openSes({ topics, trust_provider_verdict }: SesConfig, system: ProviderSystem): MailProvider {
+  const sns = createSnsVerifier(topics, system)
   return {
     async decode({ body }) {
       const message = checkWebhookShape(parseBoundedJson(body, { what: 'webhook' }), snsSchema)
       await sns.verify(message)
       if (message.Type === 'SubscriptionConfirmation') await sns.confirm(message)
       if (message.Type === 'Notification') return decodeNotification(message.Message, trust_provider_verdict)
-      platform.log.info({ topic: message.TopicArn, type: message.Type }, 'subscription of Amazon SNS changed')
+      system.log.info({ topic: message.TopicArn, type: message.Type }, 'subscription of Amazon SNS changed')
       return undefined
     },
   }

@@ -1,10 +1,11 @@
+// Verifies the messages of Amazon SNS, and confirms subscriptions to configured topics.
 import type { KeyObject } from 'node:crypto'
 import { verify, X509Certificate } from 'node:crypto'
-import { parseUrl, Rejection, Unavailable } from '@postern/core'
 import { createExpiringMap } from '@postern/limits'
+import { parseUrl, Rejection, Unavailable } from '@postern/message'
 import { z } from 'zod'
 import { refuseSignature } from '../webhook/proof.ts'
-import type { ProviderPlatform } from './provider.ts'
+import type { ProviderSystem } from './provider.ts'
 
 export const snsSchema = z.object({
   Type: z.enum(['Notification', 'SubscriptionConfirmation', 'UnsubscribeConfirmation']),
@@ -22,7 +23,7 @@ export const snsSchema = z.object({
 
 type SnsMessage = z.infer<typeof snsSchema>
 
-/** Members that are signed, in order (Amazon SNS, "Verifying the signatures of Amazon SNS messages"). */
+/** The signed members of a message, in order (Amazon SNS, "Verifying the signatures of Amazon SNS messages"). */
 const signedMembers: Readonly<Record<SnsMessage['Type'], readonly (keyof SnsMessage)[]>> = {
   Notification: ['Message', 'MessageId', 'Subject', 'Timestamp', 'TopicArn', 'Type'],
   SubscriptionConfirmation: ['Message', 'MessageId', 'SubscribeURL', 'Timestamp', 'Token', 'TopicArn', 'Type'],
@@ -34,8 +35,8 @@ const certificatePath = /^\/SimpleNotificationService-[0-9a-f]{16,64}\.pem$/
 const window = { past: 2 * 3_600_000, ahead: 15 * 60_000 }
 const maxKeys = 16
 
-/** Nothing is fetched for a topic that is not configured, nor from anywhere but Amazon SNS in the region of the topic. */
-export function createSnsVerifier(topics: readonly string[], { fetch, now }: ProviderPlatform) {
+/** Creates the verifier of Amazon SNS messages. It fetches something only for configured topics, and only from Amazon SNS in the topic's region. */
+export function createSnsVerifier(topics: readonly string[], { fetch, now }: ProviderSystem) {
   const keys = createExpiringMap<Promise<KeyObject>>(maxKeys)
 
   async function fetchKey(url: string): Promise<KeyObject> {
@@ -45,8 +46,8 @@ export function createSnsVerifier(topics: readonly string[], { fetch, now }: Pro
   }
 
   function findKey(url: string): Promise<KeyObject> {
-    const known = keys.get(url)
-    if (known) return known
+    const cachedKey = keys.get(url)
+    if (cachedKey) return cachedKey
     const key = fetchKey(url)
     keys.set(url, key)
     key.catch(() => keys.delete(url))
@@ -54,7 +55,11 @@ export function createSnsVerifier(topics: readonly string[], { fetch, now }: Pro
   }
 
   return {
-    /** @throws Rejection when it is not of this topic's Amazon SNS; Unavailable when the certificate cannot be had */
+    /**
+     * Verifies a message.
+     * @throws Rejection if it is not from Amazon SNS for this topic
+     * @throws Unavailable if the certificate cannot be fetched
+     */
     async verify(message: SnsMessage): Promise<void> {
       const region = checkTopic(message.TopicArn, topics)
       checkTime(message.Timestamp, now())
@@ -64,7 +69,10 @@ export function createSnsVerifier(topics: readonly string[], { fetch, now }: Pro
       const signature = Buffer.from(message.Signature, 'base64')
       if (!verify(hashes[message.SignatureVersion], signedText(message), key, signature)) throw refuseSignature()
     },
-    /** Confirms a subscription that was verified. @throws Rejection, Unavailable */
+    /**
+     * Confirms a verified subscription.
+     * @throws Rejection, Unavailable
+     */
     async confirm(message: SnsMessage): Promise<void> {
       const url = checkSnsUrl(message.SubscribeURL ?? '', checkTopic(message.TopicArn, topics))
       const { status } = await fetch(url.href, { maxBytes: 64 * 1024 })
@@ -73,7 +81,7 @@ export function createSnsVerifier(topics: readonly string[], { fetch, now }: Pro
   }
 }
 
-/** The region of a configured topic: `arn:aws:sns:<region>:<account>:<name>`. */
+/** Returns the region of a configured topic: `arn:aws:sns:<region>:<account>:<name>`. */
 function checkTopic(topic: string, topics: readonly string[]): string {
   if (!topics.includes(topic)) throw new Rejection('forbidden', 'Cannot accept webhook: its topic is not configured')
   return topic.split(':')[3] ?? ''
@@ -101,7 +109,7 @@ function signedText(message: SnsMessage): Buffer {
   return Buffer.from(lines.map(line => `${line}\n`).join(''), 'utf8')
 }
 
-/** TLS proves whose it is; this checks only whether it is valid now. */
+/** Checks that a certificate is valid now. TLS has already proven that it comes from Amazon SNS. */
 function readCertificate(pem: Buffer, now: number): KeyObject {
   let certificate: X509Certificate
   try {

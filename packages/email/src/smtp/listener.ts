@@ -1,28 +1,31 @@
+// Receives mail by SMTP or LMTP from a mail server in front of the gateway.
 import { createServer } from 'node:net'
-import type { ByteBudget, ByteHold, Listening, Platform, RefusalPlace } from '@postern/core'
-import { Rejection, Unavailable } from '@postern/core'
 import { networkOf } from '@postern/http'
+import type { BodyBudget, System } from '@postern/message'
+import { Rejection } from '@postern/message'
+import type { Listening, RefusalContext } from '@postern/pipeline'
 import type { SMTPServer, SMTPServerSession } from 'smtp-server'
 import type { MailListenConfig } from '../config/servers.ts'
 import type { MailIntake } from '../intake/intake.ts'
 import type { MailEnvelopeIn } from '../mail/raw.ts'
-import { toSmtpReply } from './replies.ts'
-import { openListenPlace } from './socket.ts'
+import { readData } from './data.ts'
+import { toSmtpCut, toSmtpReply } from './replies.ts'
+import { openListenSocket } from './socket.ts'
 
 interface SmtpListening {
   readonly config: MailListenConfig
   readonly maxBytes: number
-  /** The maximum of messages that are received at a time. */
-  readonly bodies: ByteBudget
-  readonly sleep: Platform['sleep']
-  /** The name we greet with. */
+  /** The limit on messages that are received at the same time. */
+  readonly bodies: BodyBudget
+  readonly sleep: System['sleep']
+  /** The host name in the greeting. */
   readonly domain: string
   readonly intake: MailIntake
 }
 
 /**
- * Listens for mail from an MTA in front of us: SMTP or LMTP, no login, no TLS, meant for loopback or a private network. The
- * library is loaded with the first connection, or soon after the start, so that the port is open at once.
+ * Listens for mail from an MTA in front of the gateway, over SMTP or LMTP without login and TLS. It is meant for loopback or a private network. The
+ * library is loaded with the first connection, or soon after the start, so that the port opens at once.
  */
 export async function openSmtpListener(listening: SmtpListening): Promise<Listening> {
   const { config } = listening
@@ -34,12 +37,12 @@ export async function openSmtpListener(listening: SmtpListening): Promise<Listen
     server ??= createSmtpServer(listening, busy)
     ;(await server).connect(socket)
   })
-  const place = await openListenPlace(sockets, config)
+  const bound = await openListenSocket(sockets, config)
   sockets.on('error', () => undefined)
   return {
     label: 'mail',
-    description: `${config.protocol.toUpperCase()} on ${place.text}`,
-    port: place.port,
+    description: `${config.protocol.toUpperCase()} on ${bound.text}`,
+    port: bound.port,
     release: () => new Promise(resolve => sockets.close(() => resolve())),
     async close() {
       const closed = new Promise<void>(resolve => sockets.close(() => resolve()))
@@ -61,7 +64,7 @@ async function createSmtpServer(listening: SmtpListening, busy: Set<Promise<void
   const { SMTPServer } = await loadSmtpServer()
   const { config, domain, maxBytes } = listening
   const isLmtp = config.protocol === 'lmtp'
-  // The file system decides who may open a socket: its clients have no address.
+  // The file system decides who may open a socket, because its clients have no address.
   const trustedPeers = config.path === undefined ? config.trusted_peers : true
   const server = new SMTPServer({
     lmtp: isLmtp,
@@ -80,7 +83,7 @@ async function createSmtpServer(listening: SmtpListening, busy: Set<Promise<void
     useXClient: trustedPeers,
     onRcptTo({ address }, session, done) {
       try {
-        listening.intake.checkRecipient(address, placeOf(session, listening))
+        listening.intake.checkRecipient(address, contextOf(session, listening))
         done()
       } catch (error) {
         done(asSmtpError(error))
@@ -88,54 +91,56 @@ async function createSmtpServer(listening: SmtpListening, busy: Set<Promise<void
     },
     onClose: session => recordAnnounced(session, listening),
     onData(stream, session, done) {
-      // One session may bring several.
-      const place = { ...placeOf(session, listening), request: {} }
-      const cut = (error: unknown) => cutOff(server, session, error, { ...listening, place })
-      const peer = networkOf(withoutPrefix(session.remoteAddress))
-      const reading = { listening, peer, cut }
-      const taking = readData(stream as AsyncIterable<Uint8Array>, reading, octets =>
-        takeData(octets, session, { ...listening, place }),
-      )
+      // One session may deliver several messages.
+      const context = { ...contextOf(session, listening), request: {} }
+      const cut = (error: unknown) => cutOff(server, session, error, { ...listening, context })
+      const hold = listening.bodies.hold(networkOf(withoutPrefix(session.remoteAddress)))
+      const limits = { maxBytes, transferMs: config.transfer_ms, sleep: listening.sleep }
+      const taking = readData(stream as AsyncIterable<Uint8Array>, { ...limits, hold, cut })
+        .then(octets => takeData(octets, session, { ...listening, context }))
         .then(outcome => done(null, outcome))
         .catch(error => {
-          listening.intake.recordRefusal(error, place)
+          listening.intake.recordRefusal(error, context)
           done(asSmtpError(error))
         })
-        .finally(() => busy.delete(taking))
+        .finally(() => {
+          hold.release()
+          busy.delete(taking)
+        })
       busy.add(taking)
     },
   })
-  // A client that goes away in the middle is no event; it comes back.
+  // A client that disconnects during a session is not reported, because it retries.
   server.on('error', () => undefined)
   return server
 }
 
-/** Ends a connection in the middle of its message: the rest would cost more than it can be worth. */
-function cutOff(server: SMTPServer, session: SMTPServerSession, error: unknown, listening: MailTaking): void {
+/** Closes a connection in the middle of its message, because reading the remaining octets would cost too much. */
+function cutOff(server: SMTPServer, session: SMTPServerSession, error: unknown, { intake, context }: MailTaking): void {
   const connection = [...server.connections].find(({ id }) => id === session.id)
-  const { code, enhanced, text } = toSmtpReply(error)
-  listening.intake.recordRefusal(error, listening.place)
+  const { code, enhanced, text } = toSmtpCut(error)
+  intake.recordRefusal(error, { ...context, statusOf: () => code })
   connection?.send(`${code} ${enhanced}` as unknown as number, text)
   connection?.close()
 }
 
 /**
- * The library refuses a client that announces too much (RFC 1870 §6.1), and reports it only at the end, in its last
- * refusal.
+ * Records the refusal of a message that its client announced as too large (RFC 1870 §6.1). The library refuses it itself, and reports that only at
+ * the end of the session, by its last reply.
  */
 function recordAnnounced(session: SMTPServerSession, listening: SmtpListening): void {
   const { maxBytes, intake } = listening
   if (!session.error?.startsWith('552 5.3.4 Error:')) return
   const rejection = new Rejection('too_large', `Cannot accept mail: announced as larger than ${maxBytes} bytes`)
-  intake.recordRefusal(rejection, placeOf(session, listening))
+  intake.recordRefusal(rejection, contextOf(session, listening))
 }
 
 interface MailTaking extends SmtpListening {
-  readonly place: RefusalPlace
+  readonly context: RefusalContext
 }
 
-/** Where and from whom it comes, as far as the session tells. */
-function placeOf({ remoteAddress, envelope }: SMTPServerSession, { config }: SmtpListening): RefusalPlace {
+/** Returns the data about a refused mail for the operator's list, as far as the session has them. */
+function contextOf({ remoteAddress, envelope }: SMTPServerSession, { config }: SmtpListening): RefusalContext {
   const sender = envelope.mailFrom ? envelope.mailFrom.address : undefined
   const agent = envelope.rcptTo.map(({ address }) => address).join(', ')
   return {
@@ -147,7 +152,7 @@ function placeOf({ remoteAddress, envelope }: SMTPServerSession, { config }: Smt
   }
 }
 
-/** The reply to DATA: one for all recipients, or with LMTP (RFC 2033 §4.2) one for each. */
+/** Accepts a message and returns the reply to DATA: one for all recipients, or one for each with LMTP (RFC 2033 §4.2). */
 async function takeData(
   octets: Uint8Array,
   session: SMTPServerSession,
@@ -155,10 +160,10 @@ async function takeData(
 ): Promise<string | (string | Error)[]> {
   const envelope = readEnvelope(session, listening.config)
   if (listening.config.protocol === 'smtp') {
-    await listening.intake.take(octets, envelope, listening.place)
+    await listening.intake.take(octets, envelope, listening.context)
     return 'accepted'
   }
-  const settled = await listening.intake.takeEach(octets, envelope, listening.place)
+  const settled = await listening.intake.takeEach(octets, envelope, listening.context)
   return settled.map(result => (result.status === 'fulfilled' ? 'accepted' : asSmtpError(result.reason)))
 }
 
@@ -175,19 +180,22 @@ function readEnvelope(session: SMTPServerSession, config: MailListenConfig): Mai
   }
 }
 
-/** Whether the other end of the connection is one of the operator's servers, whatever client it names. */
+/** Returns true if the connection comes from one of the operator's servers, regardless of the client that it declares. */
 function isOfPeer({ remoteAddress, xForward, xClient }: SMTPServerSession, config: MailListenConfig): boolean {
   const told = xForward.get('ADDR:DEFAULT') ?? xClient.get('ADDR:DEFAULT')
   const address = typeof told === 'string' ? told : remoteAddress
   return config.path !== undefined || config.trusted_peers.includes(withoutPrefix(address))
 }
 
-/** An IPv4 address as it is written. */
+/** Returns an IPv4 address without its IPv6 prefix. */
 function withoutPrefix(address: string): string {
   return address.replace(/^::ffff:/i, '')
 }
 
-/** A client that speaks LMTP is a server that forwards mail, and so a trusted peer: only it knows who brought the mail. */
+/**
+ * Returns true if the session shows which client delivered the mail. An LMTP client is a server that forwards mail, and so a trusted peer: it alone
+ * knows that client.
+ */
 function isClientKnown(session: SMTPServerSession, { protocol, path, trusted_peers }: MailListenConfig): boolean {
   const { remoteAddress, xForward, xClient } = session
   if (xForward.get('ADDR') || xClient.get('ADDR')) return true
@@ -195,124 +203,10 @@ function isClientKnown(session: SMTPServerSession, { protocol, path, trusted_pee
 }
 
 /**
- * The library writes its own enhanced code after a number it knows (550 becomes 5.1.1, whatever happened). A code that already
- * carries one is written as it is.
+ * Returns an error for the library. After a numeric code the library writes an enhanced code of its own (5.1.1 for every 550), so the code
+ * here already contains the right one.
  */
 function asSmtpError(error: unknown): Error {
   const { code, enhanced, text } = toSmtpReply(error)
   return Object.assign(new Error(text), { responseCode: `${code} ${enhanced}` as unknown as number })
-}
-
-interface DataReading {
-  readonly listening: Pick<SmtpListening, 'config' | 'maxBytes' | 'bodies' | 'sleep'>
-  /** The network of the client. */
-  readonly peer: string
-  /** Ends a message that must not continue. */
-  cut(error: unknown): void
-}
-
-/**
- * Reads one message of a peer to its end in any case, because the reply comes after it; then hands it on.
- * @throws Rejection `too_large`
- * @throws Rejection `rate_limited`, Unavailable when all messages in progress exceed the byte budget
- */
-async function readData<T>(
-  stream: AsyncIterable<Uint8Array>,
-  reading: DataReading,
-  take: (octets: Uint8Array) => Promise<T>,
-): Promise<T> {
-  const hold = reading.listening.bodies.hold(reading.peer)
-  try {
-    return await take(await collectInTime(stream, hold, reading))
-  } finally {
-    hold.release()
-  }
-}
-
-async function collectInTime(
-  stream: AsyncIterable<Uint8Array>,
-  hold: ByteHold,
-  { listening: { config, maxBytes, sleep }, cut }: DataReading,
-): Promise<Uint8Array> {
-  const arrived = new AbortController()
-  const mine: Receiving = {
-    hold,
-    maxBytes,
-    stop(fault) {
-      mine.fault = fault
-      cut(fault)
-    },
-  }
-  const expire = async () => {
-    await sleep(config.transfer_ms, arrived.signal)
-    if (!arrived.signal.aborted) mine.stop(new Unavailable('Cannot accept mail: it came too slowly'))
-  }
-  void expire()
-  try {
-    const octets = await collect(stream, mine)
-    if (mine.fault) throw mine.fault
-    return octets
-  } finally {
-    arrived.abort()
-  }
-}
-
-interface Receiving {
-  readonly hold: ByteHold
-  readonly maxBytes: number
-  stop(fault: Rejection | Unavailable): void
-  /** The reason for the cut; the rest of the message is discarded. */
-  fault?: Rejection | Unavailable
-}
-
-/** A chunk may be one octet, and each costs a hundred to keep: so many become one. */
-const gathered = 512
-/**
- * The parser makes a piece of its own of every line that begins with a dot, and spends a turn of the event loop on it.
- * 25 MB of them take it a third of a minute. No honest text has a hundred thousand such lines.
- */
-const maxPieces = 100_000
-
-/** The held budget grows with the received bytes. */
-async function collect(stream: AsyncIterable<Uint8Array>, mine: Receiving): Promise<Uint8Array> {
-  const { hold, maxBytes, stop } = mine
-  const collection = createCollection()
-  let [size, pieces] = [0, 0]
-  let crowded: unknown
-  for await (const chunk of stream) {
-    size += chunk.length
-    pieces += 1
-    if (pieces === maxPieces) stop(new Rejection('malformed', 'Cannot accept mail: it comes in too many pieces'))
-    crowded ??= findFault(() => hold.add(chunk.length))
-    if (crowded || size > maxBytes || mine.fault) collection.clear()
-    else collection.add(chunk)
-  }
-  if (size > maxBytes) throw new Rejection('too_large', `Cannot accept mail: larger than ${maxBytes} bytes`)
-  if (crowded) throw crowded
-  return collection.join()
-}
-
-function findFault(run: () => void): unknown {
-  try {
-    return run()
-  } catch (error) {
-    return error
-  }
-}
-
-function createCollection() {
-  let chunks: Uint8Array[] = []
-  let recent: Uint8Array[] = []
-  return {
-    add(chunk: Uint8Array): void {
-      if (recent.push(chunk) < gathered) return
-      chunks.push(Buffer.concat(recent))
-      recent = []
-    },
-    clear(): void {
-      chunks = []
-      recent = []
-    },
-    join: () => Buffer.concat([...chunks, ...recent]),
-  }
 }

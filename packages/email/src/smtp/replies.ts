@@ -1,5 +1,6 @@
-import type { RejectionCode } from '@postern/core'
-import { Rejection, Unavailable } from '@postern/core'
+// Converts refusals and errors to SMTP replies.
+import type { RejectionCode } from '@postern/message'
+import { Rejection, Unavailable } from '@postern/message'
 
 type Codes = readonly [code: number, enhanced: string]
 
@@ -19,14 +20,23 @@ const replies: Readonly<Record<RejectionCode, Codes>> = {
 const unavailable: Codes = [451, '4.4.3']
 const bug: Codes = [451, '4.3.0']
 
-/** The gateway's refusals as SMTP replies: basic and enhanced code (RFC 5321 §4.2, RFC 3463), text safe to show. A bug of ours gives no detail. */
+/**
+ * Returns an error as an SMTP reply with a basic and an enhanced code (RFC 5321 §4.2, RFC 3463) and a text that is safe to show. The reply to an
+ * internal error has no details.
+ */
 export function toSmtpReply(error: unknown) {
   if (error instanceof Rejection) return formatReply(replies[error.code], withRetry(error))
   if (error instanceof Unavailable) return formatReply(unavailable, error.message)
   return formatReply(bug, 'Cannot accept mail now')
 }
 
-/** SMTP has no field for it. */
+/** Returns the reply in the middle of a message, after which the connection closes. It is 421 if another attempt may succeed (RFC 5321 §3.8). */
+export function toSmtpCut(error: unknown) {
+  const isForGood = error instanceof Rejection && error.code !== 'rate_limited'
+  return isForGood ? toSmtpReply(error) : { ...toSmtpReply(error), code: 421, enhanced: '4.4.2' }
+}
+
+/** Appends the retry delay to the text, because SMTP has no field for it. */
 function withRetry({ message, retryAfter }: Rejection): string {
   return retryAfter === undefined ? message : `${message}; try again in ${Math.max(1, Math.ceil(retryAfter))} s`
 }

@@ -1,11 +1,15 @@
+// Opens the TCP port or the Unix socket of the SMTP listener.
 import { once } from 'node:events'
 import { chmod, lstat, unlink } from 'node:fs/promises'
 import type { Server } from 'node:net'
 import { connect } from 'node:net'
 import type { MailListenConfig } from '../config/servers.ts'
 
-/** Opens the port, or the socket in the file system (port 0), that the configuration names. @throws Error of the system */
-export async function openListenPlace(server: Server, config: MailListenConfig) {
+/**
+ * Opens the configured port, or the socket in the file system (port 0).
+ * @throws Error of the system
+ */
+export async function openListenSocket(server: Server, config: MailListenConfig) {
   const { host, port = 0, path } = config
   if (path !== undefined) {
     await listenOnPath(server, path)
@@ -17,9 +21,7 @@ export async function openListenPlace(server: Server, config: MailListenConfig) 
   return { text: `${host}:${bound}`, port: bound }
 }
 
-/**
- * Those who may open the file may bring mail: its owner and its group. A file that a killed process left is replaced.
- */
+/** Opens a socket for its owner and its group. It replaces the file of a process that was killed. */
 async function listenOnPath(server: Server, path: string): Promise<void> {
   const listen = () => listenWith(server, () => server.listen(path))
   try {
@@ -38,7 +40,7 @@ async function listenWith(server: Server, listen: () => void): Promise<void> {
   await listening
 }
 
-/** A socket, and no other file, that nothing answers at. */
+/** Returns true if the path is a socket, and not another kind of file, to which no server is bound. */
 async function isLeftBehind(path: string): Promise<boolean> {
   if (!(await lstat(path)).isSocket()) return false
   const socket = connect(path)

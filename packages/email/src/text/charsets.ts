@@ -1,23 +1,22 @@
+// Decodes the character sets that mail names.
 import type { TransformCallback } from 'node:stream'
 import { Transform } from 'node:stream'
 import { decode } from 'libmime/lib/charset.js'
+import { charsetOfMeta } from './charset-of-meta.ts'
 import { statefulCharsets } from './stateful-charsets.ts'
 
-/** Means the charset of HTML that only the HTML itself names. */
-export const charsetOfMeta = 'x-charset-of-meta'
-
-/** The text of octets in a charset as mail names it. Undecodable octets become U+FFFD. */
+/** Decodes octets in a charset that a mail names. Undecodable octets become U+FFFD. */
 export function decodeCharset(octets: Buffer, charset: string): string {
   const name = charset.trim().toLowerCase()
   if (name === charsetOfMeta) return decodeHtml(octets)
   return statefulCharsets.get(name)?.(octets) ?? decode(octets, charset)
 }
 
-/** As far as browsers look for it (HTML §13.2.3.2). */
+/** The number of octets in which browsers look for a charset (HTML §13.2.3.2). */
 const maxPrescan = 1024
 const metaCharset = /<meta\s[^>]{0,200}?charset\s*=\s*["']?\s*([\w.:-]{1,40})/i
 
-/** UTF-8 where it is not named, or where it would read plain ASCII as something else. */
+/** Decodes HTML. It reads UTF-8 if the HTML names no charset, or one that would turn plain ASCII into something else. */
 function decodeHtml(octets: Buffer): string {
   const name = metaCharset.exec(octets.toString('latin1', 0, maxPrescan))?.[1] ?? 'utf-8'
   return decodeCharset(octets, /^(?:utf-?(?:7|16|32)|ucs|x-)/i.test(name) ? 'utf-8' : name)

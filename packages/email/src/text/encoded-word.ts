@@ -1,12 +1,64 @@
+// Decodes the encoded words of header fields (RFC 2047).
 import { statefulCharsets } from './stateful-charsets.ts'
 
-export function decodeWord(word: string, charset: string, encoding: string, data: string): string {
-  const octets = encoding.toLowerCase() === 'b' ? Buffer.from(data, 'base64') : decodeQ(data)
+const wordPattern = /=\?([!-<>@-Z^-~]{1,40})\?([bq])\?([!->@-~]*)\?=/gi
+/** The maximum number of encoded words in one value. RFC 2047 allows 75 characters for each, and no program reads more of them. */
+const maxWords = 2000
+
+/** Charsets whose words each begin and end in ASCII. The decoder would treat two shifts in a row between joined words as an attack. */
+const shifting = /^(?:cs)?iso-?2022|^hz/
+
+/** Adjacent encoded words of one charset, and their position in the value. */
+interface WordRun {
+  readonly charset: string
+  readonly octets: Uint8Array[]
+  readonly start: number
+  end: number
+}
+
+/**
+ * Decodes the encoded words of a header value. White space between two of them is dropped (RFC 2047 §6.2). Programs split words inside a character,
+ * against §5, so the octets of adjacent words in one charset are joined before they are decoded.
+ */
+export function decodeWords(value: string): string {
+  if (!value.includes('=?')) return value
+  const pieces: string[] = []
+  let end = 0
+  for (const run of listRuns(value)) {
+    const between = value.slice(end, run.start)
+    pieces.push(end > 0 && between.trim() === '' ? '' : between, decodeRun(run, value))
+    end = run.end
+  }
+  return pieces.join('') + value.slice(end)
+}
+
+function listRuns(value: string): readonly WordRun[] {
+  const runs: WordRun[] = []
+  let words = 0
+  for (const { 0: word, 1: charsetName = '', 2: encoding = '', 3: data = '', index } of value.matchAll(wordPattern)) {
+    words += 1
+    if (words > maxWords) break
+    // RFC 2231 §5: a language may follow the charset.
+    const charset = (charsetName.split('*')[0] ?? '').toLowerCase()
+    const octets = encoding.toLowerCase() === 'b' ? Buffer.from(data, 'base64') : decodeQ(data)
+    const last = runs.at(-1)
+    if (last?.charset === charset && !shifting.test(charset) && value.slice(last.end, index).trim() === '') {
+      last.octets.push(octets)
+      last.end = index + word.length
+    } else {
+      runs.push({ charset, octets: [octets], start: index, end: index + word.length })
+    }
+  }
+  return runs
+}
+
+/** Decodes a run of encoded words. Words in an unknown charset stay as they are. */
+function decodeRun({ charset, octets, start, end }: WordRun, value: string): string {
   try {
-    const name = charset.split('*')[0] ?? ''
-    return statefulCharsets.get(name.toLowerCase())?.(Buffer.from(octets)) ?? new TextDecoder(name).decode(octets)
+    const joined = Buffer.concat(octets)
+    return statefulCharsets.get(charset)?.(joined) ?? new TextDecoder(charset).decode(joined)
   } catch {
-    return word
+    return value.slice(start, end)
   }
 }
 

@@ -1,4 +1,6 @@
-/** Charsets that shift between ASCII and two octets a character, and that the platform does not decode. */
+// Decodes the charsets of mail that the platform itself cannot decode.
+
+/** Charsets that shift between ASCII and characters of two octets, and that the platform cannot decode. */
 export const statefulCharsets: ReadonlyMap<string, (octets: Buffer) => string> = new Map([
   ['iso-2022-kr', decodeKorean],
   ['csiso2022kr', decodeKorean],
@@ -8,7 +10,7 @@ export const statefulCharsets: ReadonlyMap<string, (octets: Buffer) => string> =
 
 const [designator, shiftOut, shiftIn] = ['\x1b$)C', '\x0e', '\x0f'] as const
 
-/** RFC 1557: EUC-KR without the high bit between two marks; a line begins unshifted. */
+/** Decodes Korean mail (RFC 1557): EUC-KR without the high bit between two marks. Each line begins unshifted. */
 function decodeKorean(octets: Buffer): string {
   const [first = '', ...shifted] = octets.toString('latin1').replaceAll(designator, '').split(shiftOut)
   const pieces = shifted.map(piece => {
@@ -19,7 +21,7 @@ function decodeKorean(octets: Buffer): string {
   return new TextDecoder('euc-kr').decode(Buffer.from(text, 'latin1'))
 }
 
-/** RFC 1843: GB 2312 without the high bit between `~{` and `~}`; `~~` is a tilde, one before a line end joins two lines. */
+/** Decodes HZ (RFC 1843): GB 2312 without the high bit between `~{` and `~}`. `~~` is a tilde, and a tilde before a line end joins the two lines. */
 function decodeHz(octets: Buffer): string {
   const text = octets
     .toString('latin1')
@@ -33,7 +35,7 @@ function withHighBits(text: string): string {
   return text.replace(/[!-~]/g, char => String.fromCharCode(char.charCodeAt(0) | 0x80))
 }
 
-/** The end of the shifted characters: the mark, or the line's end. */
+/** Finds the end of the shifted characters: the closing mark or the end of the line. */
 function findEnd(piece: string): number {
   const ends = [piece.indexOf(shiftIn), piece.indexOf('\n')].filter(at => at >= 0)
   return ends.length > 0 ? Math.min(...ends) : -1

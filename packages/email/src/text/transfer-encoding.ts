@@ -1,4 +1,9 @@
-/** No blanks at the end of a line, and behind each equals sign two hexadecimal digits or a line end. */
+// Decodes quoted-printable and base64 text that follows the rules, and leaves other text to the parser.
+
+/**
+ * Patterns for quoted-printable text. The first finds broken rules: blanks at the end of a line, or an equals sign without two hexadecimal digits or
+ * a line end after it.
+ */
 const [oddQuote, softBreak, quoted] = [/[ \t](?:[\r\n]|$)|=(?!\r\n|[0-9A-Fa-f]{2})/, /=\r\n/g, /=([0-9A-Fa-f]{2})/g]
 
 export function decodeQuotedPrintable(octets: Buffer): Buffer | undefined {

@@ -1,14 +1,13 @@
+// Parses the form and JSON bodies of providers' webhooks.
 import { isIP } from 'node:net'
-import { Rejection, Unavailable } from '@postern/core'
 import { parseBoundedJson, parseMediaType } from '@postern/http'
+import { Rejection, Unavailable } from '@postern/message'
 import { z } from 'zod'
 
-/**
- * Fields of a form as octets, because mail is not UTF-8. The first of a repeated name counts, except in lists (`x[]`).
- */
+/** The fields of a form as octets, because mail is not always UTF-8. Of fields with the same name the first counts, except in lists (`x[]`). */
 export type Form = ReadonlyMap<string, Buffer>
 
-/** Far more than any provider sends; each costs memory. */
+/** The limits on the fields of a form and on the header of one part, in octets. Both are far above what any provider sends, and bound the memory. */
 const [maxFields, maxPartHeader] = [1000, 8192]
 
 const formats: Readonly<Record<string, (body: Buffer, parameters: ReadonlyMap<string, string>) => Form>> = {
@@ -17,7 +16,7 @@ const formats: Readonly<Record<string, (body: Buffer, parameters: ReadonlyMap<st
 }
 
 /**
- * Reads a form (RFC 7578, or URL-encoded) in one pass over a body that is bounded already. Nothing is decoded into text.
+ * Reads a form (RFC 7578, or URL-encoded) in one pass over a body whose size is already limited. Values are not decoded into text.
  * @throws Rejection `unsupported` for another content type, `malformed`
  */
 export function parseForm(headers: Headers, body: Buffer): Form {
@@ -27,7 +26,7 @@ export function parseForm(headers: Headers, body: Buffer): Form {
   return parse(body, type.parameters)
 }
 
-/** A field as text; empty when it is absent. */
+/** Returns a field as text, or an empty string if it is absent. */
 export function formText(form: Form, name: string): string {
   return form.get(name)?.toString('utf8') ?? ''
 }
@@ -51,7 +50,7 @@ function parseMultipart(body: Buffer, boundary: string): Form {
   return form
 }
 
-/** A repeated `x[]` is `x[0]`, `x[1]`, …, which is the other spelling. */
+/** Adds a field. Repeated fields `x[]` become `x[0]`, `x[1]` and so on, which is the other common spelling of a list. */
 function addField(form: Map<string, Buffer>, name: string, value: Buffer): void {
   const list = name.endsWith('[]') ? name.slice(0, -2) : undefined
   let index = 0
@@ -60,11 +59,11 @@ function addField(form: Map<string, Buffer>, name: string, value: Buffer): void 
   if (!form.has(key)) form.set(key, value)
 }
 
-/** The parameter `name`, and not what looks like it in another one: file names are a stranger's. */
+/** Matches the parameter `name`, and skips quoted strings: a file name comes from a stranger and may contain something that looks like it. */
 const namePattern =
   /^content-disposition:(?:[^"\r\n]|"(?:[^"\\\r\n]|\\[^\r\n])*")*?;[ \t]*name=(?:"([^"\r\n]*)"|([^\s;"]+))/im
 
-/** From behind the delimiter: the rest of its line, the header, an empty line, the value. */
+/** Adds the field of a part. The part begins after its delimiter with the rest of that line, then has its header, an empty line and the value. */
 function addPart(part: Buffer, form: Map<string, Buffer>): void {
   const gap = part.subarray(0, maxPartHeader).indexOf('\r\n\r\n')
   if (gap < 0) throw malformed('a part has no header')
@@ -93,7 +92,7 @@ function parseUrlEncoded(body: Buffer): Form {
 
 const [percent, plus, space] = [0x25, 0x2b, 0x20]
 
-/** `+` and `%xx` to octets; what is no escape stays. */
+/** Decodes `+` and `%xx` to octets. Malformed escapes stay as they are. */
 function decodePercent(text: Buffer): Buffer {
   const octets = Buffer.allocUnsafe(text.length)
   let written = 0
@@ -119,7 +118,7 @@ function malformed(problem: string): Rejection {
 }
 
 /**
- * Reads a JSON body of this shape.
+ * Reads a JSON body and checks it against the schema.
  * @throws Rejection `unsupported` for another content type, `malformed`
  */
 export function readProviderJson<T>(headers: Headers, body: Buffer, schema: z.ZodType<T>): T {
@@ -128,7 +127,10 @@ export function readProviderJson<T>(headers: Headers, body: Buffer, schema: z.Zo
   return checkWebhookShape(parseBoundedJson(body, { what: 'webhook' }), schema)
 }
 
-/** @throws Rejection `malformed` */
+/**
+ * Checks parsed JSON against the schema of a webhook.
+ * @throws Rejection `malformed`
+ */
 export function checkWebhookShape<T>(value: unknown, schema: z.ZodType<T>): T {
   const { success, data, error } = schema.safeParse(value)
   if (success) return data
@@ -136,17 +138,17 @@ export function checkWebhookShape<T>(value: unknown, schema: z.ZodType<T>): T {
   throw new Rejection('malformed', `Cannot read webhook: ${field ? `"${field}" is wrong` : 'it is no object'}`)
 }
 
-/** The provider must be configured to send the mail unchanged. It keeps the mail until then. */
+/** Returns the error for a webhook without raw mail. The provider keeps the mail and retries until an operator has configured it to send raw mail. */
 export function missingRawMail(fix: string): Unavailable {
   return new Unavailable(`Cannot read webhook: it has no raw mail. ${fix}`, { retryAfter: 3600 })
 }
 
-/** Addresses of a comma-separated list. */
+/** Splits a comma-separated list of addresses. */
 export function splitAddresses(text: string): string[] {
   return text.split(',').flatMap(address => address.trim() || [])
 }
 
-/** The client that the provider names, if it is usable. */
+/** Returns the client that the provider names. An invalid IP address is left out. */
 export function clientOf(ip: string | undefined, helo: string | undefined): { ip?: string; helo?: string } {
   return { ...(ip && isIP(ip) !== 0 && { ip }), ...(helo && { helo: helo.slice(0, 255) }) }
 }

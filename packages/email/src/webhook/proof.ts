@@ -1,9 +1,11 @@
+// Checks the passwords, signatures and times of webhooks, and refuses used tokens.
 import type { KeyObject } from 'node:crypto'
 import { createHash, createHmac, createPublicKey, timingSafeEqual, verify } from 'node:crypto'
-import type { OnceStore, Platform } from '@postern/core'
-import { Rejection } from '@postern/core'
+import type { System } from '@postern/message'
+import { Rejection } from '@postern/message'
+import type { OnceStore } from '@postern/pipeline'
 
-/** In constant time, whatever the lengths. */
+/** Compares two texts in time that depends on neither their content nor the position of a difference. */
 export function isSameText(left: string, right: string): boolean {
   const hash = (text: string) => createHash('sha256').update(text).digest()
   return timingSafeEqual(hash(left), hash(right))
@@ -14,38 +16,56 @@ export interface BasicCredentials {
   readonly password: string
 }
 
-/** @throws Rejection `unsigned` unless the request carries them (RFC 7617) */
+/**
+ * Refuses a request without this user and password (RFC 7617).
+ * @throws Rejection `unsigned`
+ */
 export function checkBasicCredentials(headers: Headers, { user, password }: BasicCredentials): void {
   const given = /^Basic +([A-Za-z0-9+/=]+)$/i.exec(headers.get('authorization') ?? '')?.[1] ?? ''
   const text = Buffer.from(given, 'base64').toString('utf8')
   if (!isSameText(text, `${user}:${password}`)) throw refuseWebhook('wrong or missing user and password')
 }
 
-/** @throws Rejection `signature_invalid` unless `signature` is the HMAC-SHA256 of `data`, in lower-case hex */
+/**
+ * Checks that `signature` is the HMAC-SHA256 of `data`, in hex.
+ * @throws Rejection `unsigned` without a signature, `signature_invalid` for a wrong one
+ */
 export function checkHexHmac(signature: string | null | undefined, data: string | Buffer, secret: string): void {
   const expected = createHmac('sha256', secret).update(data).digest('hex')
   if (!signature) throw refuseWebhook('it is not signed')
   if (!isSameText(signature.toLowerCase(), expected)) throw refuseSignature()
 }
 
-/** @throws Rejection `signature_invalid` unless `signature` (base64) is one of `data` with SHA-256 by this key */
+/**
+ * Checks that `signature` (base64) is a SHA-256 signature of `data` by this key.
+ * @throws Rejection `unsigned` without a signature, `signature_invalid` for a wrong one
+ */
 export function checkPublicSignature(signature: string | null, data: Buffer, key: KeyObject): void {
   if (!signature) throw refuseWebhook('it is not signed')
   if (!verify('sha256', data, key, Buffer.from(signature, 'base64'))) throw refuseSignature()
 }
 
-/** @throws Rejection `unsigned` unless the header has this field */
+/**
+ * Refuses a request whose header lacks this field.
+ * @throws Rejection `unsigned`
+ */
 export function checkIsSigned(headers: Headers, field: string): void {
   if (!headers.get(field)) throw refuseWebhook('it is not signed')
 }
 
-/** Reads a public key: PEM, or the base64 of its DER, as `p=` of a DKIM record has it. @throws Error when it is none */
+/**
+ * Reads a public key in PEM, or in the base64 of its DER as `p=` of a DKIM record contains it.
+ * @throws Error if the text is not a public key
+ */
 export function readPublicKey(text: string): KeyObject {
   if (text.includes('-----BEGIN')) return createPublicKey(text)
   return createPublicKey({ key: Buffer.from(text, 'base64'), format: 'der', type: 'spki' })
 }
 
-/** `seconds` as the webhook wrote them. @throws Rejection `expired` when too far from now */
+/**
+ * Checks that a webhook's time, in seconds since the epoch as the webhook wrote it, is within the window around now.
+ * @throws Rejection `expired`
+ */
 export function checkWebhookTime(seconds: string, now: number, window: { past: number; ahead: number }): void {
   const at = /^\d{1,12}$/.test(seconds) ? Number(seconds) * 1000 : Number.NaN
   if (!(at > now - window.past && at < now + window.ahead)) {
@@ -61,42 +81,45 @@ export function refuseSignature(): Rejection {
   return new Rejection('signature_invalid', 'Cannot accept webhook: its signature is wrong')
 }
 
-/** More than come in a window; of more, the oldest are forgotten. */
+/** The largest number of tokens in memory, more than arrive within a window. Beyond it the oldest tokens are forgotten. */
 const maxTokens = 100_000
 
 /**
- * Proofs of webhooks that must not count twice. They are remembered for `windowMs`, which is as long as what they prove counts. Only memory
- * distinguishes a retry from a replay. After a restart, or in another process, the same mail is a duplicate.
+ * Creates the memory of the tokens of webhooks that must not count twice. It remembers a token for `windowMs`, which is as long as the token is
+ * valid. Only this memory distinguishes a retry from a replay. After a restart, or in another process, a repeated mail is treated as a duplicate.
  */
-export function createSeenTokens(platform: OnceStore & Pick<Platform, 'now'>, windowMs: number) {
+export function createSeenTokens(system: OnceStore & Pick<System, 'now'>, windowMs: number) {
   const seen = new Map<string, number>()
   const replayed = () => new Rejection('replayed', 'Cannot accept webhook: it was here before')
 
   function forget(): void {
     for (const [token, until] of seen) {
-      if (until > platform.now() && seen.size <= maxTokens) break
+      if (until > system.now() && seen.size <= maxTokens) break
       seen.delete(token)
     }
   }
 
   return {
-    /** @throws Rejection `replayed` */
-    check(token: string): void {
-      if ((seen.get(token) ?? 0) > platform.now()) throw replayed()
-    },
     /**
-     * For a token whose signature does not cover the content: it is bound to this content for good.
+     * Refuses a token that is remembered.
      * @throws Rejection `replayed`
      */
+    check(token: string): void {
+      if ((seen.get(token) ?? 0) > system.now()) throw replayed()
+    },
+    /**
+     * Binds a token to its first content, because its signature does not cover the content.
+     * @throws Rejection `replayed` if the token was used with other content
+     */
     async bind(token: string, content: readonly (string | Uint8Array)[]): Promise<void> {
-      const until = platform.now() + windowMs
-      const isFirst = await platform.consumeOnce(`mail webhook ${token}`, until)
-      const isOther = await platform.consumeOnce(`mail webhook ${token} ${digestAll(content)}`, until)
-      // A try that failed comes again as it was.
+      const until = system.now() + windowMs
+      const isFirst = await system.consumeOnce(`mail webhook ${token}`, until)
+      const isOther = await system.consumeOnce(`mail webhook ${token} ${digestAll(content)}`, until)
+      // A retry after a failure has the same content.
       if (!isFirst && isOther) throw replayed()
     },
     remember(token: string): void {
-      seen.set(token, platform.now() + windowMs)
+      seen.set(token, system.now() + windowMs)
       forget()
     },
   }

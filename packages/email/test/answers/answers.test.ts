@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
-import type { Delivery, NormalizedMessage, NormalizedResponse, Part } from '@postern/core'
-import { Unavailable } from '@postern/core'
+import type { NormalizedMessage, NormalizedResponse, Part } from '@postern/message'
+import { Unavailable } from '@postern/message'
+import type { Delivery } from '@postern/pipeline'
 import type { ReadMail } from '@postern/simulation'
 import { readMail } from '@postern/simulation'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -31,7 +32,7 @@ const response: NormalizedResponse = {
   status: 'completed',
   created_at: '2026-11-21T10:00:00.000Z',
 }
-/** VERP: one for each delivery. */
+/** The VERP address, which is different for each delivery. */
 const bounceAddress = expect.stringMatching(/^echo\+b\.d1\.[0-9a-f]{20}@agents\.test$/)
 
 const target = {
@@ -138,7 +139,7 @@ test('EM-57: a header injection goes out as one line', async () => {
   expect(answer.status).toBe(200)
   const [turn] = await gateway.store.leaseTurns({ holder: 'test', limit: 1, leaseMs: 1_000 })
   if (!turn) throw new Error('no turn')
-  // Nor do the agent and the stored answer see more than one.
+  // The agent and the stored answer do not see more than one line either.
   expect(JSON.stringify([turn.content.parts, turn.content.sender, turn.target])).not.toMatch(/\\r|\\nBcc/)
   const { deliveries } = gateway.channel.address({ turn, response })
   for (const [aim, changes] of [
@@ -176,6 +177,15 @@ describe('every kind of part', () => {
   test('the renderer does not read plain text as markup', async () => {
     const mail = await text({ kind: 'text', mime: 'text/plain', content: 'a *b*\n<c>' })
     expect(mail).toMatchObject({ text: 'a *b*\n<c>', html: '<p dir="auto">a *b*<br>\n&lt;c&gt;</p>' })
+  })
+
+  test('HTML keeps its structure in the HTML part, and Markdown has no backslashes in the plain part', async () => {
+    const content = '<h2>Hours</h2><ul><li>Mon: 9-5</li></ul><p>See <a href="https://x.test/map">the map</a>.</p>'
+    const mail = await text({ kind: 'text', mime: 'text/html', content })
+    expect(mail.text).toBe('Hours\n\n- Mon: 9-5\n\nSee the map (https://x.test/map).')
+    for (const piece of ['<h2', '<ul', '<li', '<a href="https://x.test/map"']) expect(mail.html).toContain(piece)
+    const escaped = await text({ kind: 'text', mime: 'text/markdown', content: 'Write \\#help, 2 \\* 3.' })
+    expect(escaped).toMatchObject({ text: 'Write #help, 2 * 3.' })
   })
 
   test('HTML becomes text', async () => {
@@ -295,7 +305,7 @@ test('the gateway passes on the reply of the smarthost (EM-4.10)', async () => {
 })
 
 test('the keys to publish are DKIM, SPF and DMARC records', async () => {
-  const keys = await gateway.channel.publishedKeys()
+  const keys = (await gateway.channel.keys?.list()) ?? []
   expect(keys.map(({ dns }) => dns?.name)).toEqual([
     `postern._domainkey.${mailDomain}`,
     `postern-ed25519._domainkey.${mailDomain}`,
@@ -304,5 +314,5 @@ test('the keys to publish are DKIM, SPF and DMARC records', async () => {
   ])
   expect(keys[0]?.dns?.value).toMatch(/^v=DKIM1; k=rsa; p=MIIBIj[A-Za-z0-9+/=]+$/)
   expect(keys[1]?.dns?.value).toMatch(/^v=DKIM1; k=ed25519; p=[A-Za-z0-9+/]{43}=$/)
-  expect(gateway.channel.links('echo')).toEqual([{ rel: 'mailto', href: `mailto:echo@${mailDomain}` }])
+  expect(gateway.channel.discovery?.links?.('echo')).toEqual([{ rel: 'mailto', href: `mailto:echo@${mailDomain}` }])
 })

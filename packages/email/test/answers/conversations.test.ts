@@ -1,9 +1,10 @@
-import type { Agent, NormalizedMessage, Part } from '@postern/core'
+import type { NormalizedMessage, Part } from '@postern/message'
+import type { Agent } from '@postern/pipeline'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { MailGateway } from '../setup/gateway.ts'
 import { mailDomain, mailEcho, openMailGateway } from '../setup/gateway.ts'
 
-/** Answers with the number of earlier messages it got, and the author of the last. */
+/** An agent that answers with the number of earlier messages and the author of the last one. */
 const counting: Agent = {
   handle: ({ history = [] }) => `I know ${history.length} earlier.`,
 }
@@ -88,7 +89,7 @@ describe('with reply_all', () => {
   })
   afterAll(() => gateway.close())
 
-  const others = (id: string) =>
+  const otherNames = (id: string) =>
     gateway.store.findMessage(id).then(record => record?.deliveries.map(({ to }) => to).toSorted())
 
   test('the answer goes to the people in To and Cc; our agents, no-reply addresses and a second author do not count (EM-4.8)', async () => {
@@ -98,32 +99,44 @@ describe('with reply_all', () => {
       cc: ['Bob <bob@nodmarc.test>', `echo@${mailDomain}`, 'no-reply@corp.test', 'list-request@corp.test', alice],
     })
     expect(reply.headers.get('cc')).toEqual(['dave@corp.test, bob@nodmarc.test'])
-    expect(await others(mail.messageId)).toEqual(['alice@alice.test', 'bob@nodmarc.test', 'dave@corp.test'])
+    expect(await otherNames(mail.messageId)).toEqual(['alice@alice.test', 'bob@nodmarc.test', 'dave@corp.test'])
   })
 
   test('never to strangers: an unproven author alone gets the answer', async () => {
     const { mail } = await converse(gateway, { from: bob, sign: false, cc: ['victim@corp.test'] })
-    expect(await others(mail.messageId)).toEqual(['bob@nodmarc.test'])
+    expect(await otherNames(mail.messageId)).toEqual(['bob@nodmarc.test'])
   })
 
   test('the gateway does not answer a crowd', async () => {
     const cc = Array.from({ length: 21 }, (_, at) => `member${at}@corp.test`)
     const { mail } = await converse(gateway, { from: alice, cc })
-    expect(await others(mail.messageId)).toEqual(['alice@alice.test'])
+    expect(await otherNames(mail.messageId)).toEqual(['alice@alice.test'])
   })
 
   test('the addressed people go on with the conversation, and anybody else begins another one', async () => {
     const group = { to: [`counter@${mailDomain}`], cc: ['bob@nodmarc.test'] }
     const first = await converse(gateway, { from: alice, ...group, text: 'One' })
     const ids = [first.mail.messageId, first.reply.messageId ?? '']
-    const rest = { inReplyTo: ids[1], references: ids }
-    const second = await converse(gateway, { from: bob, to: group.to, cc: ['alice@alice.test'], text: 'Two', ...rest })
+    const threading = { inReplyTo: ids[1], references: ids }
+    const second = await converse(gateway, {
+      from: bob,
+      to: group.to,
+      cc: ['alice@alice.test'],
+      text: 'Two',
+      ...threading,
+    })
     expect(second.text).toBe('I know 2 earlier.')
-    // The words of alice and bob to each other are not for alice alone with dave.
-    const other = await converse(gateway, { from: alice, to: group.to, cc: ['dave@corp.test'], text: 'Three', ...rest })
+    // The messages between alice and bob are hidden when alice writes alone with dave.
+    const other = await converse(gateway, {
+      from: alice,
+      to: group.to,
+      cc: ['dave@corp.test'],
+      text: 'Three',
+      ...threading,
+    })
     expect(other.text).toBe('I know 0 earlier.')
     // Alone, bob begins with the mail to bob: the question and its answer, but nothing later.
-    const alone = await converse(gateway, { from: bob, text: 'Psst', ...rest })
+    const alone = await converse(gateway, { from: bob, text: 'Psst', ...threading })
     expect(alone.text).toBe('I know 1 earlier.')
   })
 
@@ -156,7 +169,7 @@ test('with answer_lists a proven author gets the answer alone, never the list; a
 
 describe('a person whom an agent names in its answer', () => {
   const heard: NormalizedMessage[] = []
-  /** Mentions bob, and nobody who answers. */
+  /** An agent that mentions bob, and nobody who answers. */
   const naming: Agent = {
     handle(message) {
       heard.push(message)
@@ -171,25 +184,25 @@ describe('a person whom an agent names in its answer', () => {
   test.each([
     ['the answer to bob', false, ['Answer 1']],
     ['what it quoted, too', true, ['A question', 'Answer 1']],
-  ])('continues from %s; those who did not receive it do not', async (_what, quote, known) => {
+  ])('continues from %s; those who did not receive it do not', async (_what, quote, expectedWords) => {
     heard.length = 0
     const gateway = await openMailGateway({ works: true, agents: { counter: naming }, config: { quote } })
     const { reply } = await converse(gateway, { from: alice, text: 'A question' })
     expect(reply.headers.get('to')?.[0]).toMatch(/<alice@alice\.test>, bob@nodmarc\.test$/)
-    const rest = {
+    const threading = {
       text: 'I know.',
       inReplyTo: reply.messageId,
       references: reply.references.concat(reply.messageId ?? ''),
     }
-    await converse(gateway, { from: bob, ...rest })
+    await converse(gateway, { from: bob, ...threading })
     expect(heard.at(-1)?.history).toHaveLength(1)
-    for (const words of known) expect(textOf(heard.at(-1)?.history?.[0] ?? { parts: [] })).toContain(words)
-    await converse(gateway, { from: 'Quentin <quentin@quarantine.test>', ...rest })
+    for (const words of expectedWords) expect(textOf(heard.at(-1)?.history?.[0] ?? { parts: [] })).toContain(words)
+    await converse(gateway, { from: 'Quentin <quentin@quarantine.test>', ...threading })
     expect(heard.at(-1)?.history ?? []).toEqual([])
-    await converse(gateway, { from: bob, sign: false, ...rest, text: 'Show me.' })
+    await converse(gateway, { from: bob, sign: false, ...threading, text: 'Show me.' })
     expect(heard.at(-1)?.history ?? []).toEqual([])
-    await converse(gateway, { from: bob, ...rest, text: 'One more.' })
-    // Successive words of one side are one turn, with the names of those who wrote them.
+    await converse(gateway, { from: bob, ...threading, text: 'One more.' })
+    // Successive messages of one side form one turn, with the names of their authors.
     expect(heard.at(-1)?.history?.map(({ role }) => role)).toEqual(['user', 'assistant'])
     expect(textOf(heard.at(-1)?.history?.[0] ?? { parts: [] })).toContain('@bob@nodmarc.test:I know.')
     await gateway.close()

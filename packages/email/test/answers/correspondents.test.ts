@@ -3,10 +3,10 @@ import type { MailGateway } from '../setup/gateway.ts'
 import { mailDomain, openMailGateway } from '../setup/gateway.ts'
 import { keyRecord, makeDkimKey, signText } from '../setup/sign.ts'
 
-/** A mail whose `Date` is some days old counts as one that may be replayed. */
+/** The `Date` of the mails, because a mail that is some days old counts as a possible replay. */
 const today = new Date().toUTCString()
 
-// Authors who resemble a person whom the agent knows (EM-4.3).
+// These tests cover authors who resemble a person whom the agent knows (EM-4.3).
 
 const key = makeDkimKey(2048)
 let gateway: MailGateway
@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-/** Proven by an aligned signature by default. */
+/** Sends a mail, which by default is proven by an aligned signature. */
 async function write(from: string, { to = `echo@${mailDomain}`, isProven = true, header = '', at = gateway } = {}) {
   counter += 1
   const signer = /@([^>]+)/.exec(from)?.[1] ?? ''
@@ -38,9 +38,9 @@ async function write(from: string, { to = `echo@${mailDomain}`, isProven = true,
 }
 
 describe('an author who resembles a proven correspondent', () => {
-  let known: number
+  let firstMessage: number
   beforeAll(async () => {
-    known = (await write('Alice Ardent <alice.ardent@northwind.test>')).number
+    firstMessage = (await write('Alice Ardent <alice.ardent@northwind.test>')).number
     await write('Mr Brown <brown@a-rather-long-name.test>')
   })
 
@@ -79,11 +79,11 @@ describe('an author who resembles a proven correspondent', () => {
       expect(written.flags).toContain(flag)
       expect(written.told).toContain(flag)
       expect(written.state).toBe('received')
-      expect(written.proofs[0]).toMatchObject({ verdict: 'policy', reason: `${how} of who wrote #${known}` })
+      expect(written.proofs[0]).toMatchObject({ verdict: 'policy', reason: `${how} of who wrote #${firstMessage}` })
     }
   })
 
-  const others: readonly (readonly [string, string])[] = [
+  const otherSenders: readonly (readonly [string, string])[] = [
     ['the same one', 'Alice Ardent <alice.ardent@northwind.test>'],
     ['the same one behind a tag, under another name', 'A. Ardent <Alice.Ardent+work@northwind.test>'],
     ['a colleague', 'Bob <bob@northwind.test>'],
@@ -97,7 +97,7 @@ describe('an author who resembles a proven correspondent', () => {
   ]
 
   test('and others are not', async () => {
-    for (const [what, from] of others)
+    for (const [what, from] of otherSenders)
       expect({ what, ...(await write(from)) }).toMatchObject({ what, flags: [], told: [] })
   })
 

@@ -1,4 +1,5 @@
-import type { Agent, NormalizedMessage } from '@postern/core'
+import type { NormalizedMessage } from '@postern/message'
+import type { Agent } from '@postern/pipeline'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { MailGateway } from '../setup/gateway.ts'
 import { mailDomain, openMailGateway } from '../setup/gateway.ts'
@@ -6,7 +7,7 @@ import { mailDomain, openMailGateway } from '../setup/gateway.ts'
 const alice = 'Alice <alice@alice.test>'
 const given: NormalizedMessage[] = []
 
-/** Answers, and calls another agent in. */
+/** Returns an agent that answers and calls in another agent. */
 const calling = (other: string, text: string): Agent => ({
   handle(message) {
     given.push(message)
@@ -27,9 +28,11 @@ test('a mentioned local agent is in Cc and gets the answer here, without a mail;
   const { mail } = await gateway.postMail({ from: alice, text: 'Who knows?' })
   const reply = await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
   expect(reply.headers.get('cc')).toEqual([`helper@${mailDomain}`])
-  // Five agents have passed it on when it is over: echo, helper, echo, helper, echo, and helper last.
+  // Five agents pass the message on: echo, helper, echo, helper and echo. The last helper only receives it.
   await expect.poll(() => given.length).toBe(6)
-  await expect.poll(async () => (await deliveriesOf()).every(({ state }) => state === 'sent')).toBe(true)
+  // The last agent gets its message before its own answer has deliveries.
+  const sentStates = Array(11).fill('sent')
+  await expect.poll(async () => (await deliveriesOf()).map(({ state }) => state)).toEqual(sentStates)
   expect(given.map(({ recipient }) => recipient.slice(1).split('@')[0])).toEqual([
     'echo',
     'helper',
@@ -61,13 +64,28 @@ test('a mentioned local agent is in Cc and gets the answer here, without a mail;
   expect(mailed.filter(to => to.endsWith(`@${mailDomain}`))).toEqual([])
 })
 
-test('it gets the words and the message they answer, from an agent that no third party has proven', async () => {
+test('it gets the words and the message they answer, with the proof that the gateway gives to others', async () => {
   const [, first] = given
+  const keyId = `d=${mailDomain}/s=postern`
   expect(first?.sender).toEqual({
     address: `@echo@${mailDomain}`,
     display_name: 'Echo the Agent',
-    auth_method: 'none',
-    verified: false,
+    auth_method: 'email-dkim',
+    verified: true,
+    key_id: keyId,
+    identities: [
+      expect.objectContaining({
+        subject: `mailto:echo@${mailDomain}`,
+        issuer: mailDomain,
+        audience: `@helper@${mailDomain}`,
+        proof: { type: 'transport', verified_by: 'email-dkim', key_id: keyId },
+      }),
+    ],
+  })
+  const record = await gateway.store.findMessage(first?.id ?? '')
+  expect(record).toMatchObject({
+    flags: ['sibling', 'from_agent'],
+    proofs: [{ kind: 'dkim', verdict: 'pass', key_id: keyId }],
   })
   const text = first?.parts.map(part => (part.kind === 'text' ? part.content : '')).join('\n')
   expect(text).toMatch(/^Ask helper\.\nOn .*2\d{3}.*, Alice wrote:\n> Who knows\?$/)
@@ -83,4 +101,15 @@ test('its thread is that of the people: alice’s next mail to it continues ther
   const { mail } = await gateway.postMail({ from: alice, to: `helper@${mailDomain}`, references: [last?.id ?? ''] })
   await expect.poll(() => given.some(({ id }) => id === mail.messageId)).toBe(true)
   expect(given.find(({ id }) => id === mail.messageId)?.history?.length).toBeGreaterThanOrEqual(2)
+})
+
+test('what a local agent gets is signed with the published key, as a foreign verifier finds', async () => {
+  const { dkimVerify } = await import('mailauth/lib/dkim/verify.js')
+  const record = await gateway.store.findMessage(given[1]?.id ?? '')
+  const keys = ((await gateway.channel.keys?.list()) ?? []).flatMap(({ dns }) =>
+    dns ? [[dns.name, dns.value] as const] : [],
+  )
+  const resolver = async (name: string) => [[new Map(keys).get(name) ?? '']]
+  const { results } = await dkimVerify(Buffer.from(record?.message.raw as string), { resolver })
+  expect(results.map(({ status }) => status.result)).toEqual(['pass', 'pass'])
 })

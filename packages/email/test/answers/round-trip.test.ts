@@ -37,7 +37,7 @@ test('a signed mail by SMTP proves its author, the agent answers it, and the sig
   expect(header('x-auto-response-suppress')).toBe('All')
   expect(reply.messageId).toMatch(/^[0-9a-f]{32}@agents\.test$/)
 
-  for (const { dns: record } of await gateway.channel.publishedKeys()) {
+  for (const { dns: record } of (await gateway.channel.keys?.list()) ?? []) {
     if (record?.name.includes('_domainkey')) dns.set(record.name, { TXT: [record.value] })
   }
   const resolver = new Resolver()

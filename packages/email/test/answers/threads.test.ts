@@ -35,7 +35,7 @@ test('an answer to our answer continues the thread and brings the history along 
   })
   await gateway.simulation.mail.awaitReply(next.mail.messageId, 30_000)
   const heard = gateway.heard.find(({ id }) => id === next.mail.messageId)
-  expect(heard?.thread_id).toBe(mail.messageId)
+  expect(heard?.thread_source).toBe(mail.messageId)
   expect(heard?.in_reply_to).toBe(reply.messageId)
   expect(heard?.parts).toMatchObject([
     { kind: 'text', mime: 'text/plain', content: 'Two' },
@@ -52,13 +52,13 @@ test('the first id of References names the thread of a message that the gateway 
     inReplyTo: 'next@alice.test',
   })
   const record = await gateway.store.findMessage(mail.messageId)
-  expect(record?.message).toMatchObject({ thread_id: 'root@alice.test', in_reply_to: 'next@alice.test' })
+  expect(record?.message).toMatchObject({ thread_source: 'root@alice.test', in_reply_to: 'next@alice.test' })
 })
 
 test('an unproven author never joins the thread of a proven one, whatever ids the mail names', async () => {
   const { mail } = await gateway.postMail({ from: from.verified, text: 'A secret plan' })
   await settle(mail.messageId)
-  // The same author, unproven: the envelope of another host and a domain without policy would let it in.
+  // The same author is unproven here. The envelope of another host and a domain without policy would otherwise admit the mail.
   const forged = await gateway.postMail({
     from: from.unverified,
     sign: false,

@@ -1,5 +1,6 @@
-import type { Delivery, NormalizedMessage } from '@postern/core'
-import { Undeliverable } from '@postern/core'
+import type { NormalizedMessage } from '@postern/message'
+import { Undeliverable } from '@postern/message'
+import type { Delivery } from '@postern/pipeline'
 import { readMail } from '@postern/simulation'
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -20,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => gateway.close())
 
 let count = 0
-/** An agent's unasked mail, or an answer. */
+/** Delivers an agent's unasked mail or an answer. */
 function deliver(mailbox: string, { isLetter = true, agent = 'echo' } = {}): Promise<unknown> {
   count += 1
   const id = String(count).padStart(32, '0')
@@ -42,7 +43,7 @@ function deliver(mailbox: string, { isLetter = true, agent = 'echo' } = {}): Pro
       sender: `@${agent}@${mailDomain}`,
       parts: [{ kind: 'text', mime: 'text/plain', content: 'News of today.' }],
       status: 'completed',
-      created_at: new Date(gateway.platform.now()).toISOString(),
+      created_at: new Date(gateway.system.now()).toISOString(),
     },
   }
   return gateway.channel.prepare(delivery).transmit()
@@ -56,7 +57,7 @@ async function send(mailbox: string, options = {}) {
 
 const linkIn = (mail: { headers: ReadonlyMap<string, readonly string[]> }) =>
   /^<(https:\/\/[^>]+)>$/.exec(mail.headers.get('list-unsubscribe')?.[0] ?? '')?.[1] ?? ''
-const ask = (url: string, init?: RequestInit) => gateway.channel.routes.fetch(new Request(url, init))
+const ask = (url: string, init?: RequestInit) => gateway.channel.endpoint.routes.fetch(new Request(url, init))
 const click = (url: string) =>
   ask(url, {
     method: 'POST',
@@ -68,9 +69,9 @@ test('an unasked mail of an agent has a link for one click, and both signatures 
   const mail = await send('ann@people.test')
   expect(linkIn(mail)).toMatch(/^https:\/\/agents\.test\/email\/unsubscribe\/echo\/[\w.-]+$/)
   expect(mail.headers.get('list-unsubscribe-post')).toEqual(['List-Unsubscribe=One-Click'])
-  const keys = await gateway.channel.publishedKeys()
+  const keys = (await gateway.channel.keys?.list()) ?? []
   const { results } = await dkimVerify(mail.octets, {
-    curTime: new Date(gateway.platform.now()),
+    curTime: new Date(gateway.system.now()),
     resolver: async (name: string) => keys.flatMap(({ dns }) => (dns?.name === name ? [[dns.value]] : [])),
   } as Parameters<typeof dkimVerify>[1])
   expect(results.map(({ status }) => status.result)).toEqual(['pass', 'pass'])
@@ -104,7 +105,7 @@ test('the choice stays when the person writes to the agent, until the operator l
   await gateway.postMail({ from: 'alice@alice.test' })
   expect((await gateway.latest()).message.sender.verified).toBe(true)
   await expect(deliver('alice@alice.test')).rejects.toThrow(/unsubscribed/)
-  expect(await gateway.channel.liftSuppression?.('echo', 'unasked:alice@alice.test')).toBe(true)
+  expect(await gateway.channel.peers?.liftSuppression?.('echo', 'unasked:alice@alice.test')).toBe(true)
   await deliver('alice@alice.test')
   await click(url)
   await expect(deliver('alice@alice.test')).rejects.toThrow(/unsubscribed/)

@@ -3,10 +3,10 @@ import type { MailGateway } from '../setup/gateway.ts'
 import { mailDomain, openMailGateway } from '../setup/gateway.ts'
 import { keyRecord, makeDkimKey, signText } from '../setup/sign.ts'
 
-/** A mail whose `Date` is some days old counts as one that may be replayed. */
+/** The `Date` of every mail here, because a mail that is some days old counts as a possible replay. */
 const today = new Date().toUTCString()
 
-// RFC 9989: whose policy it is, found by walking up the tree.
+// The receiver finds the domain whose DMARC policy applies by walking up the DNS tree (RFC 9989).
 
 const key = makeDkimKey(2048)
 let gateway: MailGateway
@@ -48,14 +48,14 @@ async function judge(author: string, signer?: string) {
   return `${state}, ${message.sender.verified ? 'verified' : 'not verified'}`
 }
 
-describe('nothing signed', () => {
+describe('an unsigned mail', () => {
   test.each([
     ['the domain itself: p=', 'corp.test', 'refused 403'],
     ['a name below it that exists: sp=', 'sub.corp.test', 'ignored, not verified'],
     ['a name below it that does not: np= (EM-4.6)', 'none.corp.test', 'refused 403'],
     ['five names below', 'a.b.c.d.relaxed.test', 'refused 403'],
     ['a policy on trial (t=y): one step milder', 'trial.test', 'ignored, not verified'],
-    ['tags of RFC 7489 that are gone change nothing', 'old.test', 'ignored, not verified'],
+    ['obsolete tags of RFC 7489 change nothing', 'old.test', 'ignored, not verified'],
     ['no policy anywhere', 'free.test', 'received, not verified'],
   ])('%s', async (_what, author, outcome) => {
     expect(await judge(author)).toBe(outcome)
@@ -70,7 +70,12 @@ describe('signed by another name of the organization', () => {
     ['strict: the same', 'strict.test', 'strict.test', 'received, verified'],
     ['strict: the one below', 'strict.test', 'a.strict.test', 'refused 403'],
     ['a public suffix (psd=y) is no organization', 'one.suffix.test', 'two.suffix.test', 'refused 403'],
-    ['below it each is its own', 'one.suffix.test', 'one.suffix.test', 'received, verified'],
+    [
+      'below a public suffix, each name is an organization of its own',
+      'one.suffix.test',
+      'one.suffix.test',
+      'received, verified',
+    ],
   ])('%s', async (_what, author, signer, outcome) => {
     expect(await judge(author, signer)).toBe(outcome)
   })

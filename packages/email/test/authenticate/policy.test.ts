@@ -4,13 +4,13 @@ import { mailDomain, openMailGateway } from '../setup/gateway.ts'
 import { writeForwardEmail, writeMailgun } from '../setup/provider-requests.ts'
 import { openSmtpClient } from '../setup/smtp-client.ts'
 
-// The disposition of mail whose author's domain asks for refusal (EM-4.6), endpoint by endpoint.
+// These tests cover the disposition of mail whose author's domain asks for refusal (EM-4.6), for each endpoint.
 
 let gateway: MailGateway
 let counter = 0
 afterEach(() => gateway.close())
 
-/** Of a domain of `p=reject`, unsigned. */
+/** Returns an unsigned mail of a domain with `p=reject`. */
 function forge(): string {
   counter += 1
   return `From: Alice <alice@alice.test>\r\nTo: echo@${mailDomain}\r\nSubject: ${counter}\r\nMessage-ID: <p${counter}@alice.test>\r\n\r\nHello.\r\n`
@@ -19,12 +19,12 @@ function forge(): string {
 const secret = 'a-secret-of-a-webhook'
 
 async function bringByMailgun(): Promise<string> {
-  const timestamp = Math.floor(gateway.platform.now() / 1000)
+  const timestamp = Math.floor(gateway.system.now() / 1000)
   const envelope = { from: 'bob@nodmarc.test', to: `echo@${mailDomain}` }
   const proof = { key: secret, timestamp, token: `token-${counter}` }
   const { headers, body } = writeMailgun(Buffer.from(forge()), envelope, proof)
   const url = '/email/inbound/mailgun'
-  return `${(await gateway.channel.routes.request(url, { method: 'POST', headers, body: new Uint8Array(body) })).status}`
+  return `${(await gateway.channel.endpoint.routes.request(url, { method: 'POST', headers, body: new Uint8Array(body) })).status}`
 }
 
 async function bringBySmtp(): Promise<string> {
@@ -87,7 +87,7 @@ describe("a provider's own verdict", () => {
     const envelope = { from: 'bob@nodmarc.test', to: `echo@${mailDomain}` }
     const { headers, body } = writeForwardEmail(Buffer.from(forge()), envelope, secret, { dmarc })
     const url = '/email/inbound/forwardemail'
-    return gateway.channel.routes.request(url, { method: 'POST', headers, body: new Uint8Array(body) })
+    return gateway.channel.endpoint.routes.request(url, { method: 'POST', headers, body: new Uint8Array(body) })
   }
   const passed = { status: { result: 'pass' } }
 

@@ -1,11 +1,11 @@
-import type { MessageRecord } from '@postern/core'
+import type { MessageRecord } from '@postern/pipeline'
 import { sealMessage } from 'mailauth/lib/arc/index.js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { MailGateway } from '../setup/gateway.ts'
 import { mailDomain, openMailGateway } from '../setup/gateway.ts'
 import { keyRecord, makeDkimKey, signText } from '../setup/sign.ts'
 
-// A signed mail stays signed when fields are added that its signature does not name (RFC 6376 §8.15).
+// A signed mail stays signed if fields are added that its signature does not name (RFC 6376 §8.15).
 
 const key = makeDkimKey(2048)
 const victim = 'ann@open.test'
@@ -31,19 +31,19 @@ interface Draft {
   readonly to?: string
   readonly id?: string
   readonly date?: Date
-  readonly more?: readonly string[]
+  readonly extraFields?: readonly string[]
 }
 
 function write({
   to = `echo@${mailDomain}`,
   id,
-  date = new Date(gateway.platform.now()),
-  more = [],
+  date = new Date(gateway.system.now()),
+  extraFields = [],
 }: Draft = {}): string {
   counter += 1
   const fields = [
     ...[`From: ${victim}`, `To: ${to}`, `Subject: Number ${counter}`, `Date: ${date.toUTCString()}`],
-    ...[`Message-ID: <${id ?? `copy${counter}`}@open.test>`, ...more],
+    ...[`Message-ID: <${id ?? `copy${counter}`}@open.test>`, ...extraFields],
   ]
   return `${fields.join('\r\n')}\r\n\r\nA secret, number ${counter}.\r\n`
 }
@@ -51,7 +51,7 @@ function write({
 const sign = (message: string, fields: readonly string[] = usual) =>
   signText(message, { domain: 'open.test', key, fields })
 
-/** Fields on top of everything, which no signature has seen. */
+/** Adds fields that no signature covers above all others. */
 const add = (message: string, ...fields: readonly string[]) => `${fields.join('\r\n')}\r\n${message}`
 
 async function take(
@@ -68,7 +68,7 @@ async function take(
 
 const told = ({ message }: MessageRecord) => message.parts.find(({ kind }) => kind === ('email' as string))
 
-/** A conversation of the victim's with the agent: its first mail, what it was answered, and where answers to that go. */
+/** Starts a conversation of the victim with the agent. Returns its first mail, the answer to it, and the answer's reply address. */
 async function converse() {
   const record = await take(sign(write()))
   const reply = await gateway.simulation.mail.awaitReply(record.message.id, 30_000)
@@ -90,7 +90,7 @@ describe('a mail for another recipient', () => {
     expect(record.flags).toEqual(expect.arrayContaining(['not_addressed', 'unsigned_cc']))
   })
 
-  test('nor by a second To', async () => {
+  test('reaches no agent through a second To', async () => {
     const record = await take(add(sign(write({ to: 'bob@open.test' })), `To: echo@${mailDomain}`))
     expect(record).toMatchObject({ state: 'ignored', flags: expect.arrayContaining(['duplicate_header']) })
   })
@@ -127,28 +127,30 @@ describe('a mail that unsigned fields bring into a conversation', () => {
     await pastOf(record).toBe(0)
   })
 
-  test('Thread-Index: begins one of its own', async () => {
+  test('Thread-Index: begins a conversation of its own', async () => {
     const index = `Thread-Index: ${Buffer.alloc(27, 5).toString('base64')}`
     const fields = [...usual, 'thread-index']
-    const first = await take(sign(write({ more: [index] }), fields))
-    expect((await take(sign(write({ more: [index] }), fields))).thread).toBe(first.thread)
+    const first = await take(sign(write({ extraFields: [index] }), fields))
+    expect((await take(sign(write({ extraFields: [index] }), fields))).thread).toBe(first.thread)
     expect((await take(add(sign(write()), index))).thread).not.toBe(first.thread)
   })
 
   test('Message-ID: does not replace the known mail in a conversation', async () => {
     const talk = await converse()
-    const reply = await take(sign(write({ more: [`In-Reply-To: <unseen@open.test>`] }), [...usual, 'in-reply-to']))
-    const named = { id: 'unseen' }
-    const record = await take(sign(write(named), ['from', 'to', 'subject', 'date']))
+    const reply = await take(
+      sign(write({ extraFields: [`In-Reply-To: <unseen@open.test>`] }), [...usual, 'in-reply-to']),
+    )
+    const unsignedId = { id: 'unseen' }
+    const record = await take(sign(write(unsignedId), ['from', 'to', 'subject', 'date']))
     expect(record.thread).not.toBe(reply.thread)
     expect(record.thread).not.toBe(talk.record.thread)
     expect(record.message.id).toMatch(/^sha256:/)
   })
 
-  test('signed fields bring it there', async () => {
+  test('goes into the conversation when the signature covers the fields', async () => {
     const talk = await converse()
-    const more = [`In-Reply-To: ${talk.answer}`, `References: ${talk.root} ${talk.answer}`]
-    const record = await take(sign(write({ more }), [...usual, 'in-reply-to', 'references']))
+    const extraFields = [`In-Reply-To: ${talk.answer}`, `References: ${talk.root} ${talk.answer}`]
+    const record = await take(sign(write({ extraFields }), [...usual, 'in-reply-to', 'references']))
     expect(record.thread).toBe(talk.record.thread)
     expect(record.flags).toEqual([])
     await pastOf(record).toBe(2)
@@ -162,7 +164,7 @@ describe('a mail that unsigned fields bring into a conversation', () => {
   })
 })
 
-// `h=` as these services wrote it in 2025 and 2026, of fields that are there.
+// These are the `h=` tags that the services wrote in 2025 and 2026.
 const services: Readonly<Record<string, string>> = {
   Gmail: 'cc:to:subject:message-id:date:from:in-reply-to:references:mime-version',
   Outlook: 'From:Date:Subject:Message-ID:Content-Type:MIME-Version:X-MS-Exchange-SenderADCheck',
@@ -181,18 +183,18 @@ describe('people who write by', () => {
     async (_name, names) => {
       const fields = names.toLowerCase().split(':')
       const mime = ['MIME-Version: 1.0', 'Content-Type: text/plain; charset=UTF-8']
-      const first = await take(signRepeated(write({ more: mime }), fields))
+      const first = await take(signRepeated(write({ extraFields: mime }), fields))
       expect(first.message.sender.verified).toBe(true)
       const reply = await expectReply()
       const address = reply.headers.get('reply-to')?.[0] ?? ''
-      const more = [`In-Reply-To: <${reply.messageId}>`, `References: <${reply.messageId}>`, ...mime]
-      const second = await take(signRepeated(write({ to: address, more }), fields), address)
+      const extraFields = [`In-Reply-To: <${reply.messageId}>`, `References: <${reply.messageId}>`, ...mime]
+      const second = await take(signRepeated(write({ to: address, extraFields }), fields), address)
       expect(second).toMatchObject({ thread: first.thread, message: { sender: { verified: true } } })
       await pastOf(second).toBe(2)
     },
   )
 
-  /** The newest answer, to a mail whose id may not be ours to know. */
+  /** Expects an answer to the newest mail, whose id the test may not know. */
   async function expectReply() {
     const subject = `Re: Number ${counter}`
     const find = () => gateway.simulation.mail.received.find(({ headers }) => headers.get('subject')?.[0] === subject)
@@ -202,7 +204,7 @@ describe('people who write by', () => {
     return reply
   }
 
-  /** A name given once more than its field is there signs that there is no other. */
+  /** Signs a message. A name that is listed once more than its field occurs signs the absence of another one. */
   function signRepeated(message: string, fields: readonly string[]): string {
     return sign(
       message,
@@ -213,7 +215,7 @@ describe('people who write by', () => {
 
 describe('where another proves the author, only what that proof covers counts', () => {
   const results = 'dmarc=pass header.from=open.test'
-  /** A server changes the body on the way, so that the author's own signature is no longer valid. */
+  /** Changes the body, as a server on the way does, so that the author's own signature is no longer valid. */
   const change = (message: string) => `${message}-- \r\nThe list\r\n`
 
   test('the message signature of a trusted sealer', async () => {
@@ -237,7 +239,7 @@ describe('where another proves the author, only what that proof covers counts', 
   test('a server in front of us: the fields count that every signature of the author names', async () => {
     const talk = await converse()
     const message = add(change(sign(write())), `In-Reply-To: ${talk.answer}`)
-    // A replayed mail may have a signature on top that names everything, and is invalid.
+    // A replayed mail may have an invalid signature on top that names every field.
     const boasting = 'DKIM-Signature: v=1; d=open.test; s=s1; h=from:to:subject:date:message-id:in-reply-to; bh=x; b=x'
     const record = await take(
       add(message, `Authentication-Results: mx.front.test; dkim=pass header.d=open.test; ${results}`, boasting),
@@ -250,7 +252,7 @@ describe('where another proves the author, only what that proof covers counts', 
   test('a server in front of us that took the signature out: only the author counts', async () => {
     const talk = await converse()
     const fields = `dkim=pass header.d=open.test; ${results}`
-    const message = write({ more: [`In-Reply-To: ${talk.answer}`] })
+    const message = write({ extraFields: [`In-Reply-To: ${talk.answer}`] })
     const record = await take(add(message, `Authentication-Results: mx.front.test; ${fields}`))
     expect(record.thread).not.toBe(talk.record.thread)
     expect(record.flags).toEqual(expect.arrayContaining(['unsigned_to', 'unsigned_in_reply_to']))
@@ -267,8 +269,51 @@ describe('where another proves the author, only what that proof covers counts', 
 
   test('SPF: the delivering server is responsible for the whole mail', async () => {
     const talk = await converse()
-    const message = write({ more: [`In-Reply-To: ${talk.answer}`] })
+    const message = write({ extraFields: [`In-Reply-To: ${talk.answer}`] })
     const record = await take(message, undefined, { from: victim, ip: '192.0.2.1', helo: 'mx.open.test' })
     expect(record).toMatchObject({ thread: talk.record.thread, flags: [] })
+  })
+})
+
+describe('a mail whose signature names neither To nor References, as Microsoft 365 signs', () => {
+  const signed = ['from', 'date', 'subject', 'message-id', 'content-type', 'mime-version']
+  const mime = ['MIME-Version: 1.0', 'Content-Type: text/plain; charset=UTF-8']
+  const straight = { ip: '192.0.2.1', helo: 'mail.open.test', from: victim }
+  const follow = ({ root, answer }: Awaited<ReturnType<typeof converse>>) => [
+    `In-Reply-To: ${answer}`,
+    `References: ${root} ${answer}`,
+  ]
+  const elsewhere: readonly (readonly [way: string, envelope: Readonly<Record<string, string>>])[] = [
+    ['from a host that SPF does not know', { ...straight, ip: '192.0.2.66' }],
+    ['from a host of another domain that passes SPF', { ip: '192.0.2.66', helo: 'evil.test', from: 'x@evil.test' }],
+    ['by the null sender', { ...straight, from: '' }],
+    ['from a host that nobody names', {}],
+  ]
+
+  test('goes on with a conversation, and is no replay, straight from the author’s own servers', async () => {
+    const talk = await converse()
+    const message = sign(write({ extraFields: [...follow(talk), ...mime] }), signed)
+    const record = await take(message, undefined, straight)
+    expect(record).toMatchObject({ thread: talk.record.thread, flags: [] })
+    await pastOf(record).toBe(2)
+  })
+
+  test.each(elsewhere)('joins none %s', async (_way, envelope) => {
+    gateway.simulation.dns.set('evil.test', { A: ['192.0.2.66'], TXT: ['v=spf1 ip4:192.0.2.66 -all'] })
+    const talk = await converse()
+    const message = add(sign(write({ extraFields: mime }), signed), ...follow(talk))
+    const record = await take(message, undefined, envelope)
+    expect(record.thread).not.toBe(talk.record.thread)
+    expect(record.flags).toEqual(expect.arrayContaining(['unsigned_references', 'unsigned_in_reply_to', 'unsigned_to']))
+  })
+
+  test('comes as no replay where the domain has no DMARC policy', async () => {
+    const { dns } = gateway.simulation
+    dns.set('plain.test', { TXT: ['v=spf1 ip4:192.0.2.1 -all'] })
+    dns.set('s1._domainkey.plain.test', { TXT: [keyRecord(key)] })
+    const draft = write({ extraFields: mime }).replace(victim, 'bo@plain.test')
+    const message = signText(draft, { domain: 'plain.test', key, fields: signed })
+    const record = await take(message, undefined, { ip: '192.0.2.1', helo: 'plain.test', from: 'bo@plain.test' })
+    expect(record).toMatchObject({ flags: [], message: { sender: { verified: true } } })
   })
 })

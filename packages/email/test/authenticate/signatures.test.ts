@@ -1,13 +1,13 @@
 import { createPublicKey } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import type { MessageRecord } from '@postern/core'
+import type { MessageRecord } from '@postern/pipeline'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { MailGateway, MailIntakeAnswer } from '../setup/gateway.ts'
 import { mailDomain, openMailGateway } from '../setup/gateway.ts'
 import type { TestSigning } from '../setup/sign.ts'
 import { keyRecord, makeDkimKey, signText } from '../setup/sign.ts'
 
-/** A mail whose `Date` is some days old counts as one that may be replayed. */
+/** The `Date` of the mails, because a mail that is some days old counts as a possible replay. */
 const today = new Date().toUTCString()
 
 const rsa = makeDkimKey(2048)
@@ -129,7 +129,7 @@ describe('a signature that proves', () => {
     expect(bare.sender.verified).toBe(true)
     expect(bare.record.flags).toEqual(expect.arrayContaining(['reply_to_diverted', 'unsigned_reply_to']))
     const covered = await take(sign({ fields: ['from', 'to', 'subject', 'date', 'message-id', 'reply-to'] }, message))
-    // The same words signed anew: two mails.
+    // The same text with a new signature is a second mail.
     expect(covered.record.flags).toEqual(['message_id_reused'])
   })
 
@@ -152,7 +152,7 @@ describe('a signature that proves', () => {
 
   test.each<[string, () => string]>([
     ['tags behind p=', () => `${keyRecord(rsa)}; n=note; t=`],
-    ['spaces in p=', () => keyRecord(rsa).replace(/p=.*/, found => found.replace(/.{40}/g, '$& '))],
+    ['spaces in p=', () => keyRecord(rsa).replace(/p=.*/, value => value.replace(/.{40}/g, '$& '))],
     [
       'p= as PKCS#1',
       () => {
@@ -193,6 +193,7 @@ describe('a signature that proves nothing', () => {
     ['EM-07: From not signed', 'not_from: From field not signed', () => sign({ fields: ['to', 'subject'] })],
     ['EM-10: x= in the past', 'expired: expired', () => sign({ tags: { t: `${now() - 900}`, x: `${now() - 600}` } })],
     ['EM-10: x= before t=', 'expired: invalid expiration', () => sign({ tags: { t: `${now()}`, x: `${now() - 60}` } })],
+    ['EM-11: t= 11 minutes ahead', 'not_yet', () => sign({ tags: { t: `${now() + 660}` } })],
     ['EM-11: t= 20 minutes ahead', 'not_yet', () => sign({ tags: { t: `${now() + 1200}` } })],
     ['EM-12: 768 bits', /^weak/, () => sign({ key: tiny, selector: 'tiny' })],
     ['EM-13: key revoked', /^no_key/, () => sign({ selector: 'revoked' })],
@@ -288,7 +289,7 @@ describe('many signatures', () => {
   })
 
   test('EM-21: a hundred with different l= over a large body cost no more than ten', async () => {
-    // Of the author's own domain, so that each of them may prove it.
+    // Each signature is of the author's own domain, so each may prove the author.
     const judge = async (count: number) => {
       let message = write('ann@open.test', 'x'.repeat(70).concat('\n').repeat(14_000))
       for (let index = 0; index < count; index += 1)
@@ -316,12 +317,12 @@ ARC-Authentication-Results: i=1;${spaces}x
     ['a chain of white space', () => `${chain}${sign()}`],
     ['signatures of white space', () => `DKIM-Signature: v=1; b=${' '.repeat(25_000)}a\n`.repeat(5) + sign()],
   ])('%s does not use a parser', async (_what, draft) => {
-    // The thread is there already.
+    // This mail starts the thread before the measurement.
     await take(sign())
     const message = draft()
     const began = process.cpuUsage()
     const { sender } = await take(message)
-    // Of the processor, and of all threads: however long a busy machine takes for it.
+    // This is the CPU time of all threads, which a busy machine does not affect.
     expect(process.cpuUsage(began).user).toBeLessThan(1_500_000)
     expect(sender.verified).toBe(true)
   })
@@ -405,7 +406,7 @@ describe('EM-34: DNS that does not answer', () => {
     const answer = await refuse(message)
     expect(answer).toMatchObject({ status: 503, body: { detail: 'Cannot verify mail: DNS did not answer' } })
     expect(answer.headers.get('retry-after')).toBe('300')
-    gateway.platform.advance(5 * 3_600_000)
+    gateway.system.advance(5 * 3_600_000)
     const { sender, record } = await take(message)
     expect(sender).toMatchObject({ verified: false, auth_method: 'none' })
     expect(record.flags).toContain('dns_trouble')
@@ -414,15 +415,15 @@ describe('EM-34: DNS that does not answer', () => {
   test('for no longer after a restart, and in every process', async () => {
     const message = sign({ selector: 'silent' }, write('ann@open.test', 'Put off.'))
     expect(await refuse(message)).toMatchObject({ status: 503 })
-    gateway.platform.advance(3 * 3_600_000)
+    gateway.system.advance(3 * 3_600_000)
     const again = await openMailGateway({ watchStore: () => gateway.store })
     again.simulation.dns.set('_dmarc.open.test', { TXT: ['v=DMARC1; p=none'] })
     again.simulation.dns.fail('silent._domainkey.open.test', 'servfail')
     const answer = async () => (await again.post(Buffer.from(message, 'latin1'), { to: `echo@${mailDomain}` })).status
-    again.platform.advance(3 * 3_600_000)
+    again.system.advance(3 * 3_600_000)
     expect(await answer()).toBe(503)
-    gateway.platform.advance(2 * 3_600_000)
-    again.platform.advance(2 * 3_600_000)
+    gateway.system.advance(2 * 3_600_000)
+    again.system.advance(2 * 3_600_000)
     expect(await answer()).toBe(200)
     await again.close()
   })
@@ -431,7 +432,7 @@ describe('EM-34: DNS that does not answer', () => {
     gateway.simulation.dns.fail('silent._domainkey.shut.test', 'servfail')
     const message = sign({ domain: 'shut.test', selector: 'silent' }, write('ann@shut.test'))
     expect(await refuse(message)).toMatchObject({ status: 503 })
-    gateway.platform.advance(5 * 3_600_000)
+    gateway.system.advance(5 * 3_600_000)
     const { record } = await take(message)
     expect(record).toMatchObject({
       state: 'ignored',
@@ -461,7 +462,7 @@ describe('EM-39: a DMARC record without a policy', () => {
     ['it is something else', ['hello']],
   ])('%s: none', async (_what, records) => {
     gateway.simulation.dns.set('_dmarc.odd.test', { TXT: records })
-    gateway.platform.advance(60_000)
+    gateway.system.advance(60_000)
     const { record } = await take(write('ann@odd.test'))
     expect(record.proofs.find(({ kind }) => kind === 'dmarc')).toMatchObject({ verdict: 'none' })
   })

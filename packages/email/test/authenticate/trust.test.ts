@@ -5,10 +5,10 @@ import type { MailGateway } from '../setup/gateway.ts'
 import { mailDomain, openMailGateway } from '../setup/gateway.ts'
 import { keyRecord, makeDkimKey, signText } from '../setup/sign.ts'
 
-/** A mail whose `Date` is some days old counts as one that may be replayed. */
+/** The `Date` of the mails, because a mail that is some days old counts as a possible replay. */
 const today = new Date().toUTCString()
 
-// The verdicts that an operator may believe beside the author's own signature (EM-4.6).
+// These tests cover the verdicts that an operator may trust in addition to the author's own signature (EM-4.6).
 
 const key = makeDkimKey(2048)
 const sealer = makeDkimKey(2048)
@@ -45,8 +45,8 @@ function write(author = 'ann@shut.test', body = 'Hello all.'): string {
   return `From: ${author}\r\nTo: echo@${mailDomain}\r\nSubject: ${counter}\r\nDate: ${today}\r\nMessage-ID: <t${counter}@open.test>\r\n\r\n${body}\r\n`
 }
 
-const sign = (message: string, signer = 'shut.test', more: { key?: KeyObject; selector?: string } = {}) =>
-  signText(message, { domain: signer, key, ...more })
+const sign = (message: string, signer = 'shut.test', overrides: { key?: KeyObject; selector?: string } = {}) =>
+  signText(message, { domain: signer, key, ...overrides })
 
 interface Sealing {
   readonly by?: string
@@ -55,7 +55,7 @@ interface Sealing {
   readonly i?: number
 }
 
-/** The change of a list: a set of ARC fields on top. */
+/** Adds a set of ARC fields on top, as a list does. */
 async function seal(message: string, { by = 'list.test', results, cv = 'none', i }: Sealing = {}): Promise<string> {
   const authResults = results ?? `list.test; dmarc=pass header.from=shut.test`
   const privateKey = sealer.export({ type: 'pkcs8', format: 'pem' }).toString()
@@ -63,7 +63,7 @@ async function seal(message: string, { by = 'list.test', results, cv = 'none', i
   return `${await sealMessage(message, sealing)}${message}`
 }
 
-/** A list adds its footer, and the author's signature is good no longer. */
+/** Returns a mail to which a list added its footer, so that the author's signature is no longer valid. */
 const distribute = async (sealing: Sealing = {}) =>
   seal(sign(write()).replace('Hello all.', 'Hello all.\r\n-- \r\nThe list'), sealing)
 
@@ -160,7 +160,7 @@ test('EM-12: a floor of 2048 bits makes 1024 too weak', async () => {
 })
 
 describe('EM-24: a good signature that comes again', () => {
-  /** The ids of all of them are the same: by our own number. */
+  /** Posts a mail, and returns the state and flags of its record. The mails share an id, so the record is found by its number. */
   const hand = async (message: string, to: string) => {
     await gateway.post(message, { to })
     const [summary] = await gateway.store.listMessages({ limit: 1 })
@@ -182,7 +182,7 @@ describe('EM-24: a good signature that comes again', () => {
     for (const bee of swarm) taken.push(await hand(message, `${bee}@${mailDomain}`))
     expect(taken.map(({ state }) => state)).toEqual([...Array(20).fill('received'), 'ignored', 'ignored'])
     expect(taken.at(-1)?.flags).toContain('signature_flood')
-    gateway.platform.advance(86_400_001)
+    gateway.system.advance(86_400_001)
     expect((await hand(message, `helper@${mailDomain}`)).state).toBe('received')
   })
 })
@@ -198,7 +198,7 @@ describe('mail over a provider that loses octets', () => {
 
   const take = async (octets: string) => {
     const body = JSON.stringify({ RawEmail: octets, OriginalRecipient: `echo@${mailDomain}` })
-    const response = await lossy.channel.routes.request('/email/inbound/postmark', {
+    const response = await lossy.channel.endpoint.routes.request('/email/inbound/postmark', {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: `Basic ${btoa('u:p')}` },
       body,

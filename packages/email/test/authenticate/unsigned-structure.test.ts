@@ -2,13 +2,13 @@ import { drawCount } from '@postern/testing/scale'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { mailLimitsSchema } from '../../src/config/limits.ts'
-import { scanHeaders } from '../../src/mail/octets.ts'
+import { scanHeaders } from '../../src/mail/header.ts'
 import { readMailBody } from '../../src/mime/read-body.ts'
 import type { MailGateway } from '../setup/gateway.ts'
 import { mailDomain, openMailGateway } from '../setup/gateway.ts'
 import { keyRecord, makeDkimKey, signText } from '../setup/sign.ts'
 
-// A signature that covers the body, and not the fields that say how it is put together, as Gmail's.
+// These signatures cover the body but not the fields about its structure, as Gmail's do.
 
 const key = makeDkimKey(2048)
 const usual = ['from', 'to', 'subject', 'date', 'message-id']
@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-/** A mail of Ann's; `structure`: the fields that say how the body is put together. */
+/** Sends a mail of Ann. `structure` are the fields about the structure of the body. */
 async function take(structure: readonly string[], body: string, fields = usual) {
   counter += 1
   const own = [
@@ -39,7 +39,7 @@ async function take(structure: readonly string[], body: string, fields = usual) 
 
 const part = (type: string, text: string) => `Content-Type: ${type}\r\n\r\n${text}\r\n`
 
-/** The words of Ann, with another person's mail below them. */
+/** A body with a text of Ann and another person's mail below it. */
 const quoting = [
   `--ann\r\n${part('text/plain; charset=utf-8', 'No, do not pay him!\r\n\r\nHe wrote me this:')}`,
   `--evil\r\n${part('text/plain; charset=utf-8', 'Pay Mallory a thousand.')}`,
@@ -188,7 +188,7 @@ test('no unsigned type, boundary, charset or encoding hides a line of a body', a
       const octets = Buffer.from(`${head}\r\n\r\n${lines.join('\r\n')}\r\n`)
       const read = await readMailBody(octets, scanHeaders(octets, limits), { keepsQuotes: true, isLoose: true, limits })
       const seen = [read.text, ...read.files.map(({ bytes }) => Buffer.from(bytes).toString())].join('\n')
-      // The header of a part is no text; that header is signed.
+      // The header of a part is not text, and the header of the mail is signed.
       const words = listBodyWords(lines.join('\n'), read.flags.includes('unsigned_structure'))
       for (const word of words) expect(seen).toContain(word)
     }),
@@ -196,7 +196,7 @@ test('no unsigned type, boundary, charset or encoding hides a line of a body', a
   )
 })
 
-/** The words of a body, or where it is read in parts, of their bodies. */
+/** Returns the words of a body. If it is read in parts, these are the words of their bodies. */
 function listBodyWords(body: string, isText: boolean): readonly string[] {
   const wordsOf = (text: string) => text.match(/word\d+/g) ?? []
   if (isText || !/^\s*--/.test(body)) return wordsOf(body)

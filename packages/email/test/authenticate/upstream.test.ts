@@ -4,7 +4,7 @@ import { mailDomain, openMailGateway } from '../setup/gateway.ts'
 import { keyRecord, makeDkimKey, signText } from '../setup/sign.ts'
 import { openSmtpClient } from '../setup/smtp-client.ts'
 
-// A mail server in front of us that has judged a mail already (RFC 8601; EM-2.2).
+// A mail server in front of the gateway has already judged these mails (RFC 8601; EM-2.2).
 
 const key = makeDkimKey(2048)
 const pinned = 'mx.front.test'
@@ -26,7 +26,7 @@ beforeAll(async () => {
 })
 afterAll(() => Promise.all([gateway.close(), loose.close(), plain.close()]))
 
-/** Under `p=reject`, unsigned: only a trusted verdict can save it. */
+/** Writes an unsigned mail under `p=reject`, which only a trusted verdict can save. */
 function write(...above: readonly string[]): string {
   counter += 1
   const fields = above.map(field =>

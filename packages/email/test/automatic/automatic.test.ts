@@ -15,6 +15,8 @@ interface DirectMessage {
   readonly fields?: string
   readonly envelopeFrom?: string
   readonly messageId?: string
+  readonly subject?: string
+  readonly text?: string
 }
 
 async function hand({
@@ -23,10 +25,12 @@ async function hand({
   fields = '',
   envelopeFrom = 'bob@nodmarc.test',
   messageId,
+  subject = 'Hi',
+  text = 'Hello',
 }: DirectMessage) {
   counter += 1
   const id = messageId ?? `a${counter}@nodmarc.test`
-  const message = `From: ${from}\nTo: ${to ?? `echo@${mailDomain}`}\n${fields}Message-ID: <${id}>\nSubject: Hi\n\nHello ${counter}\n`
+  const message = `From: ${from}\nTo: ${to ?? `echo@${mailDomain}`}\n${fields}Message-ID: <${id}>\nSubject: ${subject}\n\n${text} ${counter}\n`
   const answer = await gateway.post(message, { from: envelopeFrom, to: `echo@${mailDomain}` })
   expect(answer.status).toBe(200)
   return gateway.latest()
@@ -82,6 +86,11 @@ test.each<[flag: string, what: string, letter: DirectMessage]>([
   ['auto_reply', "Apple's vacation", { fields: 'X-Apple-Action: VACATION\n' }],
   ['auto_reply', 'an Exchange rule', { fields: 'X-MS-Exchange-Generated-Message-Source: Mailbox Rules Agent\n' }],
   ['auto_reply', 'X-Loop', { fields: 'X-Loop: robot@nodmarc.test\n' }],
+  ['auto_reply', 'OTRS', { fields: 'X-OTRS-Loop: yes\n' }],
+  ['auto_reply', 'FirstClass', { fields: 'X-FC-MachineGenerated: true\n' }],
+  ['auto_reply', 'X-POST-MessageClass', { fields: 'X-POST-MessageClass: 9; Autoresponder\n' }],
+  ['auto_reply', 'Delivered-To: Autoresponder', { fields: 'Delivered-To: Autoresponder\n' }],
+  ['auto_reply', 'a vacation subject', { subject: '=?utf-8?B?T2Rwb3dpZWTFuiBhdXRvbWF0eWN6bmE6IFB5dGFuaWU=?=' }],
   ['list', 'ezmlm', { fields: 'Mailing-List: contact a-help@list.test; run by ezmlm\n' }],
   ['own_mail', 'an envelope sender of ours', { envelopeFrom: `helper@${mailDomain}` }],
   ['own_mail', 'EM-63: our own answer through a list', { messageId: `${'0'.repeat(32)}@${mailDomain}` }],
@@ -106,6 +115,12 @@ test.each<[what: string, letter: DirectMessage]>([
   ['a gateway that bounces', { from: 'bounce.house@nodmarc.test' }],
   ['an envelope sender made for bounces', { envelopeFrom: 'bounces+42=echo@mailer.test' }],
   ['a subject that looks automatic', { fields: 'X-Mailer: Automatic\n' }],
+  ['X-Autoreply: no', { fields: 'X-Autoreply: no\n' }],
+  ['a FirstClass server', { fields: 'X-FC-MachineGenerated: false\n' }],
+  ['X-POST-MessageClass of a person', { fields: 'X-POST-MessageClass: 1\n' }],
+  ['a delivery to a mailbox', { fields: `Delivered-To: echo@${mailDomain}\n` }],
+  ['a long mail about automatic replies', { subject: 'Automatic reply', text: 'How do we set one up? '.repeat(60) }],
+  ['a reply to a vacation notice', { subject: 'Re: Automatic reply: Question' }],
   ['X-Auto-Response-Suppress for receipts only', { fields: 'X-Auto-Response-Suppress: DR, RN\n' }],
 ])('EM-62: a person with %s gets an answer', async (_what, letter) => {
   expect(await hand(letter)).toMatchObject({ state: 'received', flags: [] })

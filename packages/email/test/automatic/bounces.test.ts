@@ -1,6 +1,6 @@
-import type { DeliveryRecord } from '@postern/core'
+import type { DeliveryRecord } from '@postern/pipeline'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { classifySmtpError } from '../../src/deliver.ts'
+import { classifySmtpError } from '../../src/submit/smtp-error.ts'
 import type { MailGateway } from '../setup/gateway.ts'
 import { mailDomain, openMailGateway } from '../setup/gateway.ts'
 import { keyRecord, makeDkimKey, signText } from '../setup/sign.ts'
@@ -9,7 +9,7 @@ let gateway: MailGateway
 let count = 0
 const sent = new Map<string, string>()
 let onSent = (_to: string) => {}
-/** The smarthost's immediate reply, by the address. */
+/** The immediate replies of the smarthost, by address. */
 const refused: Record<string, string> = {}
 
 beforeAll(async () => {
@@ -35,13 +35,13 @@ async function waitFor(to: string, state: DeliveryRecord['state']): Promise<Deli
     .poll(() => deliveryTo(to), { interval: 10 })
     .toMatchObject({ state })
     .then(async () => {
-      const found = await deliveryTo(to)
-      if (!found) throw new Error('no delivery')
-      return found
+      const delivery = await deliveryTo(to)
+      if (!delivery) throw new Error('no delivery')
+      return delivery
     })
 }
 
-/** A person writes and is answered; returns the bounce address of the answer. */
+/** Lets a person write and get an answer, and returns the bounce address of the answer. */
 async function answerTo(person: string): Promise<string> {
   count += 1
   await gateway.post(
@@ -60,14 +60,14 @@ interface Report {
   readonly fields: string
   readonly from?: string
   readonly type?: string
-  /** For people. */
+  /** The part that people read. */
   readonly words?: string
-  /** The author. */
+  /** The host of the author. */
   readonly host?: string
   readonly author?: string
 }
 
-/** A report as an MTA writes it (RFC 3464). */
+/** Posts a report in the form of an MTA (RFC 3464). */
 async function report(what: Report) {
   const answer = await postReport(what)
   expect(answer.status).toBe(200)
@@ -172,7 +172,7 @@ test('a copy of an old mail from another client lifts nothing', async () => {
   gateway.simulation.dns.set('old._domainkey.alice.test', { TXT: [keyRecord(key)] })
   const person = 'alice@alice.test'
   const bring = (days: number) => {
-    const date = new Date(gateway.platform.now() - days * 86_400_000).toUTCString()
+    const date = new Date(gateway.system.now() - days * 86_400_000).toUTCString()
     const draft = `From: ${person}\nTo: echo@${mailDomain}\nSubject: x\nDate: ${date}\nMessage-ID: <old${days}@alice.test>\n\nOld.\n`
     return gateway.post(signText(draft, { domain: 'alice.test', selector: 'old', key }), { to: `echo@${mailDomain}` })
   }
@@ -252,7 +252,7 @@ test('the gateway tries again hours after a soft bounce, and a delay changes not
   expect(await deliveryTo(person)).toMatchObject({ state: 'later', last_error: 'bounced: 4.2.2' })
   const again = Promise.withResolvers<void>()
   onSent = to => to === person && again.resolve()
-  gateway.platform.advance(4 * 3_600_000 + 1_000)
+  gateway.system.advance(4 * 3_600_000 + 1_000)
   gateway.store.notify('work', undefined)
   await again.promise
   await waitFor(person, 'sent')
@@ -317,4 +317,87 @@ describe('feedback reports (RFC 5965)', () => {
     await complain(`echo+b.1.${'0'.repeat(20)}@${mailDomain}`)
     expect(await suppressed('fan@nodmarc.test')).toBeUndefined()
   })
+})
+
+describe('a report without parts for programs, to the address of one delivery (RFC 5321 §4.5.5)', () => {
+  interface PlainReport {
+    readonly words: string
+    readonly subject?: string
+    readonly author?: string
+    readonly from?: string
+  }
+
+  async function bring({
+    words,
+    subject = 'failure notice',
+    author = 'MAILER-DAEMON@mx.nodmarc.test',
+    from = '',
+  }: PlainReport) {
+    count += 1
+    const person = `plain${count}@nodmarc.test`
+    const verp = await answerTo(person)
+    count += 1
+    const head = `From: ${author}\nTo: ${verp}\nSubject: ${subject}\nMessage-ID: <p${count}@mx.nodmarc.test>`
+    const copy =
+      '--- Below this line is a copy of the message.\n\nSubject: Re: Hello\n\nWe have 4.2.2 of them, and no such user.'
+    const answer = await gateway.post(`${head}\n\n${words.replace('<person>', `<${person}>`)}\n\n${copy}\n`, {
+      from,
+      to: verp,
+    })
+    expect(answer.status).toBe(200)
+    const { flags } = await gateway.latest()
+    return { flags, delivery: await deliveryTo(person), isSuppressed: (await suppressed(person)) !== undefined }
+  }
+
+  const qmail = 'Hi. This is the mail program at mx.nodmarc.test.\nI could not deliver your message.\n\n<person>:\n'
+
+  test.each<[what: string, report: PlainReport, error: string, isSuppressed: boolean]>([
+    ['of qmail', { words: `${qmail}Sorry, no mailbox here by that name. (#5.1.1)` }, 'bounced: 5.1.1', true],
+    ['of qmail without a code', { words: `${qmail}Sorry, no mailbox here by that name.` }, 'bounced: 5.1.1', true],
+    ['about the content', { words: `${qmail}554 5.7.1 looks like spam` }, 'bounced: 5.7.1', false],
+    ['in words of its own', { words: 'Ihre Nachricht ist nicht angekommen.' }, 'bounced: 5.0.0', false],
+    [
+      'by another envelope sender',
+      { words: `${qmail}550 User unknown`, from: 'mailer-daemon@mx.nodmarc.test' },
+      'bounced: 5.1.1',
+      true,
+    ],
+  ])('%s counts', async (_what, report, error, isSuppressed) => {
+    const outcome = await bring(report)
+    expect(outcome).toMatchObject({ delivery: { state: 'dead', last_error: error }, isSuppressed })
+    expect(outcome.flags).toContain('bounce_hard')
+  })
+
+  test.each<[what: string, report: PlainReport, flag: string, state: string]>([
+    ['a full mailbox', { words: `${qmail}Mailbox full. (#4.2.2)` }, 'bounce_soft', 'later'],
+    [
+      'a warning',
+      {
+        words: `${qmail}It has not yet been delivered. No action is required.`,
+        subject: 'Warning: message delayed 24 hours',
+      },
+      'delivery_delayed',
+      'sent',
+    ],
+    ['a vacation notice', { words: 'I am away. 5.1.1', author: 'ann@nodmarc.test' }, 'bounce', 'sent'],
+  ])('%s ends nothing', async (_what, report, flag, state) => {
+    const outcome = await bring(report)
+    expect(outcome).toMatchObject({ delivery: { state }, isSuppressed: false })
+    expect(outcome.flags).toContain(flag)
+  })
+})
+
+test.each([
+  ['someone@elsewhere.test: 550 No such user here'],
+  ['<someone@elsewhere.test>: 550 no such user'],
+  ['Recipient: someone@elsewhere.test\n    Reason:\n    550 5.1.1 no such user'],
+  ['alias@elsewhere.test: 550 no such user'],
+])('a report of OpenSMTPD that says 5.0.0 without a Diagnostic-Code suppresses by "%s"', async line => {
+  count += 1
+  const person = `opensmtpd${count}@nodmarc.test`
+  const to = await answerTo(person)
+  const words = `    Hi!\n\n    This is the MAILER-DAEMON, please DO NOT REPLY to this email.\n\n    ${line}\n\n    Below is a copy of the original message:`
+  await report({ to, words, fields: failed('5.0.0') })
+  await waitFor(person, 'dead')
+  expect(await suppressed(person)).toBeDefined()
 })

@@ -6,7 +6,7 @@ const alice = 'Alice <alice@alice.test>'
 const bob = 'bob@nodmarc.test'
 let count = 0
 
-/** Opens a gateway with some of the budgets, closes it afterwards. */
+/** Opens a gateway with some of the budgets, and closes it afterwards. */
 async function withBudgets(
   budgets: Partial<Record<keyof typeof noBudgets, number>>,
   run: (gateway: MailGateway) => Promise<void>,
@@ -16,15 +16,16 @@ async function withBudgets(
   await run(gateway).finally(() => gateway.close())
 }
 
-/** Unsigned mail; its state and flags. */
+/** Posts an unsigned mail, and returns its state and flags. */
 async function letter(
   gateway: MailGateway,
-  fields: { from?: string; to?: string; text?: string; thread?: string } = {},
+  fields: { from?: string; to?: string; text?: string; thread?: string; subject?: string } = {},
 ) {
   count += 1
-  const { from = bob, to = `echo@${mailDomain}`, text = `Words ${count}`, thread } = fields
+  const { from = bob, to = `echo@${mailDomain}`, text = `Words ${count}`, thread, subject } = fields
   const reference = thread ? `References: <${thread}>\n` : ''
-  const message = `From: ${from}\nTo: ${to}\n${reference}Message-ID: <l${count}@nodmarc.test>\n\n${text}\n`
+  const about = subject ? `Subject: ${subject}\n` : ''
+  const message = `From: ${from}\nTo: ${to}\n${about}${reference}Message-ID: <l${count}@nodmarc.test>\n\n${text}\n`
   await gateway.post(message, { from: bob, to })
   const record = await gateway.latest()
   return [record.state, ...record.flags].join(' ')
@@ -43,7 +44,7 @@ describe('budgets', () => {
       expect(states).toEqual([...Array(3).fill('received'), 'ignored correspondent_budget'])
       expect(await letter(gateway, { from: 'carol@nodmarc.test' })).toBe('received')
       expect(await letter(gateway, { to: `helper@${mailDomain}` })).toBe('received')
-      gateway.platform.advance(3_600_001)
+      gateway.system.advance(3_600_001)
       expect(await letter(gateway)).toBe('received')
     }))
 
@@ -58,7 +59,7 @@ describe('budgets', () => {
     withBudgets({ thread_per_hour: 2, thread_per_day: 3 }, async gateway => {
       const inThread = () => letter(gateway, { thread: 'root@nodmarc.test' })
       expect(await statesOf(3, inThread)).toEqual(['received', 'received', 'ignored thread_budget'])
-      gateway.platform.advance(3_600_001)
+      gateway.system.advance(3_600_001)
       expect(await statesOf(2, inThread)).toEqual(['received', 'ignored thread_budget'])
       expect(await letter(gateway, { thread: 'other@nodmarc.test' })).toBe('received')
     }))
@@ -68,6 +69,28 @@ describe('budgets', () => {
       const same = () => letter(gateway, { thread: 'same@nodmarc.test', text: 'We have received your request.' })
       expect(await statesOf(3, same)).toEqual(['received', 'received', 'ignored repeated'])
       expect(await letter(gateway, { thread: 'same@nodmarc.test', text: 'Something else' })).toBe('received')
+    }))
+
+  test('a responder that begins a thread each time gets few answers in a day, whatever number it gives', () =>
+    withBudgets({ restarts_per_day: 3 }, async gateway => {
+      const ticket = () => letter(gateway, { text: `We have your mail. Ticket #AB-${4711 + count}, please wait.` })
+      expect(await statesOf(4, ticket)).toEqual([...Array(3).fill('received'), 'ignored restart_budget'])
+      gateway.system.advance(23 * 3_600_000)
+      expect(await ticket()).toBe('ignored restart_budget')
+      expect(await letter(gateway, { text: 'Another question' })).toBe('received')
+      expect(await letter(gateway, { from: 'carol@nodmarc.test', text: 'We have your mail.' })).toBe('received')
+      gateway.system.advance(2 * 3_600_000)
+      expect(await ticket()).toBe('received')
+    }))
+
+  test('one that answers with Re: and names no mail gets few, too, whatever it says; people who go on in a thread get theirs', () =>
+    withBudgets({ restarts_per_day: 3 }, async gateway => {
+      const random = () => letter(gateway, { subject: 'Re: Your answer', text: `Word ${'x'.repeat(count)}` })
+      expect(await statesOf(4, random)).toEqual([...Array(3).fill('received'), 'ignored restart_budget'])
+      const thanks = () => letter(gateway, { subject: 'Re: Hello', text: 'Thanks!', thread: 'talk@nodmarc.test' })
+      expect(await statesOf(5, thanks)).toEqual(Array(5).fill('received'))
+      const news = () => letter(gateway, { subject: 'Hello', text: `News: ${'y'.repeat(count)}` })
+      expect(await statesOf(5, news)).toEqual(Array(5).fill('received'))
     }))
 
   test('one domain gets only few answers to all recipients, since each reaches many', async () => {
@@ -96,7 +119,7 @@ describe('budgets', () => {
 })
 
 describe('EM-64: a correspondent that is a machine', () => {
-  /** Answers every answer at once, in the thread, with new words. */
+  /** Answers every answer at once, in the same thread, with a new text. */
   async function pingPong(gateway: MailGateway, most: number): Promise<number> {
     let [inReplyTo, references]: [string | undefined, string[]] = [undefined, []]
     for (let at = 0; at < most; at += 1) {

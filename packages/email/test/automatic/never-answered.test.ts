@@ -5,7 +5,7 @@ import { judgeDispositions } from '../setup/judge-dispositions.ts'
 
 let gateway: MailGateway
 beforeAll(async () => {
-  // They are to others: who wrote them has to decide, not to whom.
+  // The mails are addressed to others, and here their authors decide, not their recipients.
   gateway = await openMailGateway({ config: { answer_bcc: true } })
 })
 afterAll(() => gateway.close())

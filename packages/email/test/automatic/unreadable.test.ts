@@ -1,13 +1,13 @@
-import type { Agent } from '@postern/core'
+import type { Agent } from '@postern/pipeline'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { MailGateway } from '../setup/gateway.ts'
 import { mailDomain, openMailGateway } from '../setup/gateway.ts'
 import { keyRecord, makeDkimKey, signText } from '../setup/sign.ts'
 
-/** A mail whose `Date` is some days old counts as one that may be replayed. */
+/** The `Date` of the mails, because a mail that is some days old counts as a possible replay. */
 const today = new Date().toUTCString()
 
-// Mail that no agent here can read (EM-4.9): its author is told, once.
+// No agent can read these mails (EM-4.9), and their author is notified once.
 
 const key = makeDkimKey(2048)
 const mute: Agent = { handle: () => undefined }
@@ -47,21 +47,21 @@ interface Writing {
 
 const fields = ['from', 'to', 'subject', 'date', 'message-id', 'in-reply-to', 'references']
 
-/** `content`: the text after the header fields of the mail. */
+/** Writes a mail. `content` is the text after its header fields. */
 async function write(
   content: string,
   { from = 'ann@open.test', header = '', isSigned = true, references }: Writing = {},
 ) {
   counter += 1
   const id = `u${counter}@open.test`
-  const named = references ? `In-Reply-To: <${references}>\r\nReferences: <${references}>\r\n` : ''
-  const message = `From: Ann <${from}>\r\nTo: echo@${mailDomain}\r\nSubject: Secret ${counter}\r\nDate: ${today}\r\nMessage-ID: <${id}>\r\n${named}${header}${content}\r\n`
+  const referenceFields = references ? `In-Reply-To: <${references}>\r\nReferences: <${references}>\r\n` : ''
+  const message = `From: Ann <${from}>\r\nTo: echo@${mailDomain}\r\nSubject: Secret ${counter}\r\nDate: ${today}\r\nMessage-ID: <${id}>\r\n${referenceFields}${header}${content}\r\n`
   const signed = isSigned ? signText(message, { domain: from.split('@')[1] ?? '', key, fields }) : message
   expect((await gateway.post(signed, { to: `echo@${mailDomain}` })).status).toBe(200)
   return id
 }
 
-/** The mail to the author of a message, when nothing more is to come. */
+/** Reads the mail to the author of a message once no further one is expected. */
 async function readSent(id: string) {
   await vi.waitFor(async () => {
     const record = await gateway.store.findMessage(id)
@@ -82,7 +82,7 @@ describe('a proven author', () => {
   test.each(kinds)('gets a notice that the gateway cannot read a mail with %s', async (_what, content) => {
     await open({ quote: true })
     const id = await write(content)
-    const notice = await gateway.simulation.mail.awaitReply(id, 5_000)
+    const notice = await gateway.simulation.mail.awaitReply(id, 30_000)
     expect(notice.envelope.to).toEqual(['ann@open.test'])
     expect(notice.headers.get('auto-submitted')).toEqual(['auto-replied'])
     expect(notice.headers.get('subject')).toEqual([`Re: Secret ${counter}`])
@@ -97,7 +97,7 @@ describe('a proven author', () => {
     await open()
     const header = 'Reply-To: else@open.test\r\n'
     const id = await write(pgpMime, { header })
-    expect((await gateway.simulation.mail.awaitReply(id, 5_000)).envelope.to).toEqual(['ann@open.test'])
+    expect((await gateway.simulation.mail.awaitReply(id, 30_000)).envelope.to).toEqual(['ann@open.test'])
     expect((await readSent(id)).map(({ to }) => to)).toEqual(['ann@open.test'])
   })
 
@@ -118,10 +118,10 @@ describe('a proven author', () => {
   test('gets the notice once in a conversation, and once a day (EM-4.1)', async () => {
     await open()
     const first = await write(pgpMime)
-    const notice = await gateway.simulation.mail.awaitReply(first, 5_000)
+    const notice = await gateway.simulation.mail.awaitReply(first, 30_000)
     expect(await readSent(await write(pgpMime, { references: notice.messageId ?? '' }))).toEqual([])
     expect(await readSent(await write(pgpMime))).toEqual([])
-    gateway.platform.advance(24 * 3_600_000 + 1)
+    gateway.system.advance(24 * 3_600_000 + 1)
     expect(await readSent(await write(pgpMime, { references: first }))).toEqual([])
     expect(await readSent(await write(pgpMime))).toHaveLength(1)
     expect(await readSent(await write(pgpMime, { from: 'ann@other.test' }))).toHaveLength(1)
@@ -130,7 +130,7 @@ describe('a proven author', () => {
   test('continues the conversation of the notice when they answer it', async () => {
     await open()
     const first = await write(pgpMime)
-    const notice = await gateway.simulation.mail.awaitReply(first, 5_000)
+    const notice = await gateway.simulation.mail.awaitReply(first, 30_000)
     const second = await write('\r\nIn plain words.', { references: notice.messageId ?? '' })
     await readSent(second)
     const threads = await Promise.all([first, second].map(id => gateway.store.findMessage(id)))
@@ -144,7 +144,7 @@ describe('a proven author', () => {
     const signed = signText(message, { domain: 'open.test', key, fields: ['from', 'to', 'subject', 'message-id'] })
     await gateway.post(signed, { to: `echo@${mailDomain}` })
     await readSent(id)
-    gateway.platform.advance(25 * 3_600_000)
+    gateway.system.advance(25 * 3_600_000)
     await gateway.post(signed, { to: `echo@${mailDomain}` })
     expect(await readSent(id)).toHaveLength(1)
   })

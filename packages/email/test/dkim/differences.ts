@@ -1,9 +1,9 @@
 import { mailLimitsSchema } from '../../src/config/limits.ts'
-import { scanHeaders } from '../../src/mail/octets.ts'
+import { scanHeaders } from '../../src/mail/header.ts'
 
 type Tags = ReadonlyMap<string, string>
 
-/** A rule that ours keeps and mailauth does not: such a signature is never good with ours. */
+/** A rule that the gateway's verifier enforces and mailauth does not. The gateway never accepts a signature that breaks it. */
 interface Difference {
   readonly clause: string
   readonly isCase: (tags: Tags) => boolean
@@ -32,19 +32,19 @@ const differences: readonly Difference[] = [
   },
 ]
 
-/** The rule by which the two may differ about a signature. */
+/** Finds the rule over which the two verifiers may disagree about a signature. */
 export function findDifference(tags: Tags | undefined): string | undefined {
   return tags && differences.find(({ isCase }) => isCase(tags))?.clause
 }
 
-/** mailauth throws for a message with one of these, and says nothing of its other signatures. */
+/** Returns true for a signature on which mailauth throws, so that it reports no other signature of the message. */
 export function breaksMailauth(tags: Tags): boolean {
   return /^\s*\//.test(tags.get('c') ?? '')
 }
 
 const limits = mailLimitsSchema.parse({})
 
-/** The tags of each signature of a message, read without our tag-list reader. */
+/** Lists the tags of each signature of a message, without the tag-list parser under test. */
 export function listTags(octets: Buffer): readonly Tags[] {
   const fields = scanHeaders(octets, limits).fields.filter(({ name }) => name === 'dkim-signature')
   return fields.map(({ value }) => {

@@ -1,14 +1,14 @@
 import { domainToASCII } from 'node:url'
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
-import type { SignatureVerdict } from '../../src/authenticate/signatures.ts'
-import { classifySignature } from '../../src/authenticate/signatures.ts'
 import { mailLimitsSchema } from '../../src/config/limits.ts'
 import { parseKeyRecord } from '../../src/dkim/key-record.ts'
 import type { SignatureReport, TxtAnswer } from '../../src/dkim/report.ts'
 import { verifySignatures } from '../../src/dkim/verify.ts'
-import { scanHeaders } from '../../src/mail/octets.ts'
+import { scanHeaders } from '../../src/mail/header.ts'
+import type { SignatureVerdict } from '../../src/signatures/judge-signature.ts'
+import { classifySignature } from '../../src/signatures/judge-signature.ts'
 
-/** What a verifier says of one signature. All but the verdict is compared only where the signature is good. */
+/** The judgement of a verifier on one signature. All but the verdict is compared only where the signature is good. */
 export interface Opinion {
   readonly verdict: SignatureVerdict
   readonly domain: string

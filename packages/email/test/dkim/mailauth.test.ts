@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { Rejection } from '@postern/core'
+import { Rejection } from '@postern/message'
 import { drawCount } from '@postern/testing/scale'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { toCrlf } from '../../src/mail/octets.ts'
+import { toCrlf } from '../../src/mail/line-ends.ts'
 import { keyRecord, makeDkimKey, signText } from '../setup/sign.ts'
 import { readSignedMail } from '../suites/dkim-suite.ts'
 import { breaksMailauth, findDifference, listTags } from './differences.ts'
@@ -11,11 +11,11 @@ import type { Opinion, SignedCase } from './mailauth-oracle.ts'
 import { askMailauth, askOurs, summarize } from './mailauth-oracle.ts'
 import { signedCase } from './random-mail.ts'
 
-// Our verifier beside mailauth's: the same verdict, or a rule that only ours keeps.
+// Both verifiers must return the same verdict, unless a rule applies that only the gateway's verifier enforces.
 
 const fixtures = new URL('../../../../fixtures/', import.meta.url)
 
-/** Undefined for a header that the gateway refuses before it verifies anything. */
+/** Returns the opinions of the gateway's verifier, or undefined if the gateway refuses the header before any verification. */
 function tryOurs(signed: SignedCase): readonly Opinion[] | undefined {
   try {
     return askOurs(signed)
@@ -25,7 +25,10 @@ function tryOurs(signed: SignedCase): readonly Opinion[] | undefined {
   }
 }
 
-/** The verdicts of ours, in order. @throws AssertionError where the two differ without a rule */
+/**
+ * Returns the verdicts of the gateway's verifier, in order.
+ * @throws AssertionError if the two verifiers differ without a rule
+ */
 async function compare(drawn: SignedCase): Promise<readonly string[]> {
   const signed = { ...drawn, octets: toCrlf(drawn.octets) }
   const ours = tryOurs(signed)
@@ -50,7 +53,7 @@ test('random mail, signed at random and damaged at random, gets the verdict that
   )
 }, 60_000)
 
-// Otherwise the draws would say nothing about good mail, or about bad. With this seed the rarest of them comes 7 times.
+// Otherwise the draws would say nothing about good or bad mail. With this seed the rarest verdict occurs 7 times.
 test('the draws of random mail bring every verdict', () => {
   const verdicts = fc.sample(signedCase, { seed: 1, numRuns: 1000 }).flatMap(drawn => tryOurs(drawn) ?? [])
   expect(verdicts.map(({ verdict }) => verdict)).toEqual(
@@ -79,7 +82,7 @@ test.each(['rfc6376', 'rfc8463'])('the vectors of %s pass with both', async name
   expect(new Set(verdicts)).toEqual(new Set(['pass']))
 })
 
-/** The first and every further octet of the mail at such a distance. */
+/** The distance between the octets of the mail that are changed. */
 const octetStep = drawCount({ quick: 2, long: 1 })
 
 test('foreign mail with any one octet changed gets the verdict that mailauth gives', async () => {

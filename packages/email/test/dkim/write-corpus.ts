@@ -1,16 +1,16 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Rejection } from '@postern/core'
-import fc from 'fast-check'
-import { canonicalBodies, toCrlf } from '../../src/mail/octets.ts'
+import { Rejection } from '@postern/message'
+import { canonicalBodies } from '../../src/dkim/canonical.ts'
+import { toCrlf } from '../../src/mail/line-ends.ts'
 import { readSignedMail } from '../suites/dkim-suite.ts'
 import { listTags } from './differences.ts'
 import type { Opinion, SignedCase } from './mailauth-oracle.ts'
 import { askOurs } from './mailauth-oracle.ts'
-import { signedCase } from './random-mail.ts'
+import { samplePlainMail } from './random-mail.ts'
 
-// Writes signed mail for other verifiers into a folder: the mails, and `corpus.json` with the keys and our verdicts.
-// `npm run test:peers dkim` runs it.
+// Writes signed mail for other verifiers into a folder: the mails, and `corpus.json` with the keys and the gateway's verdicts. `npm run test:peers
+// dkim` runs it.
 
 const fixtures = new URL('../../../../fixtures/email/', import.meta.url)
 const [, , folder = '.', count = '400'] = process.argv
@@ -30,24 +30,13 @@ function readVector(name: string): SignedCase {
   return { octets: readFileSync(new URL(`${name}/message.eml`, fixtures)), keys, now: Date.now() }
 }
 
-/** Lines that programs read differently before they come to DKIM: each of them would be a case of its own. */
-function isPlain({ octets }: SignedCase): boolean {
-  const text = octets.toString('latin1')
-  const header = text.slice(0, text.indexOf('\r\n\r\n'))
-  return (
-    text.endsWith('\r\n') &&
-    !/\r(?!\n)|[\0\v\f\xa0]/.test(text) &&
-    !/^(?:[ \t]+$|[^:\s]+[ \t]+:|[^:\s]+:\s*$)/m.test(header)
-  )
-}
-
 function listMails(): readonly SignedCase[] {
   const suite = new URL('suites/mail-auth/dkim/', fixtures)
   const mails = readdirSync(suite).map(name => readSignedMail(readFileSync(new URL(name, suite))))
   return [
     ...['rfc6376', 'rfc8463'].map(readVector),
     ...mails.map(({ message, keys }) => ({ octets: message, keys, now: Date.now() })),
-    ...fc.sample(signedCase, { numRuns: Number(count) * 60, seed: 6376 }).filter(isPlain),
+    ...samplePlainMail({ numRuns: Number(count) * 60, seed: 6376 }),
   ]
 }
 
@@ -59,7 +48,7 @@ mkdirSync(folder, { recursive: true })
 const cases = listMails().flatMap(drawn => {
   const signed = { ...drawn, octets: toCrlf(drawn.octets), now: Date.now() }
   const ours = tryOurs(signed)
-  const tags = ours ? listTags(signed.octets).map(found => Object.fromEntries(found)) : []
+  const tags = ours ? listTags(signed.octets).map(pairs => Object.fromEntries(pairs)) : []
   return ours && ours.length > 0 ? [{ signed, ours, tags }] : []
 })
 const corpus = cases.slice(0, Number(count)).map(({ signed, ours, tags }, at) => {

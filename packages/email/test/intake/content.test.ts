@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib'
-import type { MessageRecord } from '@postern/core'
+import type { MessageRecord } from '@postern/pipeline'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { MailGateway } from '../setup/gateway.ts'
 import { mailDomain, openMailGateway } from '../setup/gateway.ts'
@@ -34,7 +34,7 @@ async function take(draft: Draft): Promise<MessageRecord> {
 const textOf = ({ message }: MessageRecord) =>
   message.parts.flatMap(part => (part.kind === 'text' ? [part.content] : [])).join('\n')
 const filesOf = ({ message }: MessageRecord) => message.parts.filter(part => part.kind === 'file')
-/** The part of kind `email`, which is ours. */
+/** Returns the part of kind `email`, which only this gateway defines. */
 const detailsOf = ({ message }: MessageRecord) =>
   message.parts.find(part => (part.kind as string) === 'email') as unknown as Record<string, unknown> | undefined
 const readKept = async ({ message }: MessageRecord, type: string) => {
@@ -242,7 +242,9 @@ describe('EM-58: invisible text', () => {
     const event = `BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nSUMMARY:Tea${tags}\r\nEND:VEVENT\r\nEND:VCALENDAR`
     const invited = await take(file('text/calendar; charset=utf-8', event, `a${tags}.ics`))
     expect(filesOf(invited)).toMatchObject([{ name: 'a.ics' }])
-    expect(JSON.stringify(detailsOf(invited))).toBe('{"kind":"email","calendar":[{"summary":"Tea"}]}')
+    expect(JSON.stringify(detailsOf(invited))).toBe(
+      '{"kind":"email","calendar":[{"summary":"Tea"}],"flags":["invisible_characters"]}',
+    )
   })
 
   test('a flag among them does not save them', async () => {
@@ -282,6 +284,23 @@ describe('EM-58: invisible text', () => {
   })
 })
 
+test.each([
+  ['a power, and an ordinal', '<p>10<sup>6</sup> grains, the 3<sup>rd</sup></p>', '10^6 grains, the 3rd'],
+  [
+    'a picture in a sentence',
+    '<p>See <img src="https://x.test/s.png" alt="Sales by month"></p>',
+    'See [Sales by month]',
+  ],
+  [
+    'a link that is a picture',
+    '<a href="https://x.test/pay"><img src="https://x.test/b.png" alt="Pay now"></a>',
+    'Pay now (https://x.test/pay)',
+  ],
+  ['a price that was struck out', '<p>Price: <del>12 EUR</del> 10 EUR</p>', 'Price: ~~12 EUR~~ 10 EUR'],
+])('HTML keeps the meaning of %s', async (_what, markup, text) => {
+  expect(textOf(await take(html(markup)))).toBe(text)
+})
+
 test('EM-59: the gateway names only http, https and mailto targets, and fetches nothing', async () => {
   const markup = [
     ['javascript:alert(1)', 'a'],
@@ -306,7 +325,7 @@ describe('the two readings of a mail', () => {
 })
 
 describe('EM-60: two readings', () => {
-  test('that differ get a flag; the agent gets the plain one, and the store keeps the other', async () => {
+  test('of one size that differ get a flag; the agent gets the plain one, and the store keeps the other', async () => {
     const record = await take(
       both(
         'Dear agent, please confirm the meeting tomorrow morning.',
@@ -508,8 +527,8 @@ test('EM-53: files small and large come whole out of the thread that reads them'
   const parts = contents.map(content => `--b\r\nContent-Type: application/pdf\r\n\r\n${content}\r\n`).join('')
   const record = await take({ fields: 'Content-Type: multipart/mixed; boundary=b\n', body: `${parts}--b--\r\n` })
   const stored = filesOf(record).map(({ bytes_ref }) => ('digest' in bytes_ref ? bytes_ref.digest : ''))
-  const found = await Promise.all(stored.map(async digest => (await gateway.store.findBlob(digest))?.bytes ?? []))
-  expect(found.map(bytes => Buffer.from(bytes).toString())).toEqual(contents)
+  const blobs = await Promise.all(stored.map(async digest => (await gateway.store.findBlob(digest))?.bytes ?? []))
+  expect(blobs.map(bytes => Buffer.from(bytes).toString())).toEqual(contents)
 })
 
 describe('EM-30: letters that look like others', () => {

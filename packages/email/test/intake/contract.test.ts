@@ -1,4 +1,4 @@
-import type { RejectionCode } from '@postern/core'
+import type { RejectionCode } from '@postern/message'
 import type { ComposedMail } from '@postern/simulation'
 import type { ProtocolDelivery, ProtocolDriver } from '@postern/testing'
 import { protocolContract } from '@postern/testing'
@@ -6,8 +6,8 @@ import { emailDescriptor } from '../../src/speaker.ts'
 import { mailDomain, mailIntakeSecret, openMailGateway } from '../setup/gateway.ts'
 
 /**
- * Where mail differs: mail without aligned proof is accepted as unverified, unless the author's domain asks for
- * refusal, as alice.test does. Two faults say nothing about proof; they come unsigned from a domain without a policy.
+ * Mail differs from other channels: mail without aligned proof is accepted as unverified, unless the author's domain asks for refusal, as alice.test
+ * does. Two of the faults do not concern proof, so these mails come unsigned from a domain without a policy.
  */
 const plain = { from: 'Bob <bob@nodmarc.test>', sign: false }
 

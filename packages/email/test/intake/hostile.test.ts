@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { quoteBounceAddresses } from '../../src/mail/read-tokens.ts'
+import { quoteBounceAddresses } from '../../src/tokens/bounce-address.ts'
 import type { MailGateway } from '../setup/gateway.ts'
 import { mailDomain, openMailGateway } from '../setup/gateway.ts'
 import { keyRecord, makeDkimKey, signText } from '../setup/sign.ts'
 
-/** A mail whose `Date` is some days old counts as one that may be replayed. */
+/** The `Date` of the mails, because a mail that is some days old counts as a possible replay. */
 const today = new Date().toUTCString()
 
-// Attacks with a mail that the attacker once received, and that proves its author for ever.
+// In these attacks, the attacker once received a mail that proves its author permanently.
 
 const key = makeDkimKey(2048)
 let counter = 0

@@ -44,7 +44,7 @@ async function expectRefused(
 
 describe('POST /email/inbound', () => {
   const request = (headers: Record<string, string>) =>
-    gateway.channel.routes.request(`/email/inbound?to=echo@${mailDomain}`, {
+    gateway.channel.endpoint.routes.request(`/email/inbound?to=echo@${mailDomain}`, {
       method: 'POST',
       headers,
       body: 'not even a mail',
@@ -69,13 +69,13 @@ describe('POST /email/inbound', () => {
     const body = Buffer.from(write({ body: 'Signed by its hook.\n' }).replaceAll('\n', '\r\n'))
     const hook = (over: Partial<Record<'id' | 'secret' | 'body', string>> = {}, age = 0) => {
       const { id = 'msg_1', secret = mailIntakeSecret } = over
-      const time = `${Math.floor(gateway.platform.now() / 1000) - age}`
+      const time = `${Math.floor(gateway.system.now() / 1000) - age}`
       const signed = `${id}.${time}.${over.body ?? body}`
       const signature = createHmac('sha256', secret).update(signed).digest('base64')
       return { 'webhook-id': id, 'webhook-timestamp': time, 'webhook-signature': `v1a,x v1,${signature}` }
     }
     const postHook = async (headers: Record<string, string>) => {
-      const response = await gateway.channel.routes.request(`/email/inbound?to=echo@${mailDomain}`, {
+      const response = await gateway.channel.endpoint.routes.request(`/email/inbound?to=echo@${mailDomain}`, {
         method: 'POST',
         headers,
         body,
@@ -98,7 +98,7 @@ describe('POST /email/inbound', () => {
       expect(await postHook(headers)).toMatchObject({ status: 200 })
       const again = await openMailGateway({ watchStore: () => gateway.store })
       const url = `/email/inbound?to=helper@${mailDomain}`
-      const answer = await again.channel.routes.request(url, { method: 'POST', headers, body })
+      const answer = await again.channel.endpoint.routes.request(url, { method: 'POST', headers, body })
       expect(await answer.json()).toMatchObject({ status: 401, detail: 'Cannot accept webhook: it was here before' })
       await again.close()
     })
@@ -133,9 +133,9 @@ describe('POST /email/inbound', () => {
     test('a key written as whsec_ is base64', async () => {
       const key = Buffer.from('thirty-two octets of a good key.')
       const hooked = await openMailGateway({ config: { intake: { secret: `whsec_${key.toString('base64')}` } } })
-      const time = `${Math.floor(hooked.platform.now() / 1000)}`
+      const time = `${Math.floor(hooked.system.now() / 1000)}`
       const signature = createHmac('sha256', key).update(`a.${time}.${body}`).digest('base64')
-      const response = await hooked.channel.routes.request(`/email/inbound?to=echo@${mailDomain}`, {
+      const response = await hooked.channel.endpoint.routes.request(`/email/inbound?to=echo@${mailDomain}`, {
         method: 'POST',
         headers: { 'webhook-id': 'a', 'webhook-timestamp': time, 'webhook-signature': `v1,${signature}` },
         body,
@@ -413,7 +413,7 @@ describe('shape and size', () => {
     const { message } = await expectTaken(Buffer.from(write({ body: 'one\ntwo\rthree\0\n' })))
     expect(message.parts).toEqual([
       { kind: 'text', mime: 'text/plain', content: 'one\ntwo\nthree' },
-      { kind: 'email', subject: 'Hello' },
+      { kind: 'email', subject: 'Hello', flags: ['invisible_characters'], invisible_characters: 1 },
     ])
     expect(message.raw).toContain('three\0')
   })

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
-import type { ChannelContext } from '@postern/core'
+import type { ChannelContext } from '@postern/pipeline'
 import { expect, test } from 'vitest'
 import { emailConfigSchema, openEmail } from '../../src/index.ts'
 import { createMailDirectory, mailIntakeSecret, openMailGateway } from '../setup/gateway.ts'
 
-/** Runs the statements of a module with these names in place of its imports; resolves with its `status`. */
+/** Runs the statements of a module with these names in place of its imports. It resolves with the module's `status`. */
 function runExample(code: string, names: Readonly<Record<string, unknown>>): Promise<unknown> {
   const body = `return (async () => {${code.replace(/^import .*\n/gm, '')}\nreturn status })()`
   return new Function(...Object.keys(names), body)(...Object.values(names))
@@ -14,10 +14,10 @@ test('the example of the README sends a mail to an agent', async () => {
   const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
   const [, code = ''] = /^```ts\n([\s\S]*?)^```$/m.exec(readme) ?? []
   const opened = await openMailGateway()
-  const { platform, store } = opened
+  const { system, store } = opened
   const gateway: ChannelContext = {
     channels: [],
-    platform,
+    system,
     store,
     admission: { rules: [], store },
     decisions: store,

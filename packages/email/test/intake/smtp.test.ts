@@ -1,5 +1,4 @@
-import type { Store } from '@postern/core'
-import { createByteBudget } from '@postern/limits'
+import type { Store } from '@postern/pipeline'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { MailGateway } from '../setup/gateway.ts'
 import { mailDomain, openMailGateway } from '../setup/gateway.ts'
@@ -29,10 +28,7 @@ describe('the SMTP listener', () => {
   let port: number
   beforeAll(async () => {
     gateway = await openMailGateway({
-      config: {
-        listen: { port: 0, max_connections: 3, max_recipients: 2, timeout_ms: 1000 },
-        limits: { message_bytes: 10_000 },
-      },
+      config: { listen: { port: 0, max_recipients: 2 }, limits: { message_bytes: 10_000 } },
     })
     port = gateway.listening?.port ?? 0
   })
@@ -157,32 +153,6 @@ describe('the SMTP listener', () => {
     )
   })
 
-  test('defers a mail beyond the byte budget, and accepts it once bytes are free', async () => {
-    const bodies = createByteBudget({ total: 5_000, perOwner: 5_000, refusal: 'Cannot take mail: too much at once' })
-    const narrow = await openMailGateway({ config: { listen: { port: 0 } }, bodies })
-    const open = async () => (await greet(narrow.listening?.port ?? 0)).client
-    const message = `${write()}${'x'.repeat(98).concat('\r\n').repeat(60)}`
-    const begin = async (client: SmtpClient) => {
-      await client.say('MAIL FROM:<bob@nodmarc.test>')
-      await client.say(`RCPT TO:<echo@${mailDomain}>`)
-      await client.say('DATA')
-    }
-    const offer = async (client: SmtpClient) => {
-      await begin(client)
-      return client.say(`${message}.`)
-    }
-    const [first, second] = [await open(), await open()]
-    await begin(first)
-    first.write(message)
-    await vi.waitFor(async () =>
-      expect(await offer(second)).toBe('450 4.7.1 Cannot take mail: too much at once; try again in 5 s'),
-    )
-    expect(await first.say('.')).toMatch(/^250 /)
-    expect(await offer(second)).toMatch(/^250 /)
-    for (const client of [first, second]) client.end()
-    await narrow.close()
-  })
-
   test('takes a message whole that comes in more pieces than it keeps apart', async () => {
     const { client } = await greet(port)
     await client.say('MAIL FROM:<bob@nodmarc.test>')
@@ -217,7 +187,7 @@ describe('the SMTP listener', () => {
     client.end()
   })
 
-  test('EM-69: cuts off a line without end, nonsense and a silent client', async () => {
+  test('EM-69: cuts off a line without end and nonsense', async () => {
     const { client: long } = await greet(port)
     long.write('x'.repeat(1024 * 1024))
     await long.closed
@@ -227,26 +197,22 @@ describe('the SMTP listener', () => {
     const { client: hasty } = await greet(port)
     hasty.write('GARBAGE\r\n'.repeat(5_000))
     await hasty.closed
-    const { client: odd } = await greet(port)
-    expect(await odd.say('FROBNICATE')).toMatch(/^5\d\d /)
-    expect(await odd.say('AUTH PLAIN AGEAYg==')).toMatch(/^5\d\d /)
-    expect(await odd.say('STARTTLS')).toMatch(/^5\d\d /)
-    expect(await odd.read()).toMatch(/^421 /)
-    await odd.closed
   })
 
-  test('EM-69: cuts off a client that sends one octet after the other in the end', async () => {
-    const slow = await openMailGateway({ config: { listen: { port: 0, transfer_ms: 200 } } })
-    const { client } = await greet(slow.listening?.port ?? 0)
-    await client.say('MAIL FROM:<bob@nodmarc.test>')
-    await client.say(`RCPT TO:<echo@${mailDomain}>`)
-    await client.say('DATA')
-    const trickle = setInterval(() => client.write('x'), 20)
-    expect(await client.read()).toBe('451 4.4.3 Cannot accept mail: it came too slowly')
+  test('EM-69: refuses unknown commands, logins and STARTTLS', async () => {
+    const { client } = await greet(port)
+    for (const command of ['FROBNICATE', 'AUTH PLAIN AGEAYg==', 'STARTTLS'])
+      expect(await client.say(command)).toMatch(/^5\d\d /)
+    client.end()
+  })
+
+  // This test needs its own listener, because on the shared one a test that a busy machine delays would count as a silent client too.
+  test('EM-69: cuts off a silent client', async () => {
+    const impatient = await openMailGateway({ config: { listen: { port: 0, timeout_ms: 100 } } })
+    const client = await openSmtpClient(impatient.listening?.port ?? 0)
+    await vi.waitFor(async () => expect(await client.read()).toMatch(/^421 /))
     await client.closed
-    clearInterval(trickle)
-    expect(await countStored(slow.store)).toBe(0)
-    await slow.close()
+    await impatient.close()
   })
 
   test('cuts off a mail of nothing but escaped dots before it costs the gateway time', async () => {
@@ -265,11 +231,15 @@ describe('the SMTP listener', () => {
     await large.close()
   })
 
+  // This test needs its own listener, because the shared server may still count the closed connections of earlier tests.
   test('refuses more connections than the limit', async () => {
+    const narrow = await openMailGateway({ config: { listen: { port: 0, max_connections: 3 } } })
+    const port = narrow.listening?.port ?? 0
     const clients = await Promise.all([1, 2, 3].map(() => greet(port)))
     const late = await openSmtpClient(port)
     expect(await late.read()).toMatch(/^421 /)
     for (const { client } of clients) client.end()
+    await narrow.close()
   })
 })
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Recorded } from '../setup/provider-requests.ts'
 
-/** The clock of the recorded requests. */
+/** The time of the recorded requests. */
 export const recordedAt = Date.parse('2026-11-22T12:00:00Z')
 
 const folder = new URL('../../../../fixtures/email/providers/', import.meta.url)
@@ -14,7 +14,7 @@ export function readCertificatePem(): Buffer {
   return readFileSync(new URL('ses/certificate.pem', folder))
 }
 
-/** A recorded request, as it came over the wire. */
+/** Reads a recorded request as it was received. */
 export function readRecorded(name: string, title: string): Recorded {
   const octets = readFileSync(new URL(`${name}/${title}.http`, folder))
   const end = octets.indexOf('\r\n\r\n')

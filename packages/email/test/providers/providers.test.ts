@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { makeCertificate } from '@postern/http/test-certificate'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { emailConfigSchema } from '../../src/index.ts'
+
 import type { MailGateway } from '../setup/gateway.ts'
 import { mailDomain, openMailGateway } from '../setup/gateway.ts'
 import type { Recorded } from '../setup/provider-requests.ts'
@@ -33,7 +34,7 @@ const refusals: Readonly<Record<string, number>> = {
 }
 const snsHost = 'sns.eu-west-1.amazonaws.com'
 const fetched: string[] = []
-/** Amazon SNS's answer for its certificate. */
+/** Returns the answer of the simulated Amazon SNS to a request for its certificate. */
 let certificate: () => { readonly status: number; readonly body: Buffer }
 const amazon = createServer((request, response) => {
   fetched.push(request.url ?? '')
@@ -62,12 +63,12 @@ async function openAt(providers: Readonly<Record<string, unknown>>, limits = {})
     config: { providers: { ...all, ...providers }, limits, listen: { port: 0, protocol: 'lmtp' } },
     loopback,
   })
-  opened.platform.advance(recordedAt - opened.platform.now())
+  opened.system.advance(recordedAt - opened.system.now())
   return opened
 }
 
 async function deliver(name: string, { headers, body }: Recorded, at = gateway) {
-  const response = await at.channel.routes.fetch(
+  const response = await at.channel.endpoint.routes.fetch(
     new Request(`https://${mailDomain}/email/inbound/${name}`, { method: 'POST', headers, body: new Uint8Array(body) }),
     { incoming: { socket: { remoteAddress: '192.0.2.200' } } },
   )
@@ -100,7 +101,7 @@ describe.each(names)('%s', name => {
     expect(await gateway.store.listRefusals({ limit: 1 })).toMatchObject([{ from: '192.0.2.200', reason: json.detail }])
   })
 
-  test('the same webhook again makes no second turn', async () => {
+  test('a repeated webhook starts no second turn', async () => {
     await replay(name, 'good')
     const { status, json } = await replay(name, 'good')
     if (name === 'mailgun' || name === 'sendgrid') {
@@ -131,7 +132,7 @@ describe.each(names)('%s', name => {
       agents: { helper: { handle: () => undefined } },
       loopback: { [snsHost]: (amazon.address() as AddressInfo).port },
     })
-    closed.platform.advance(recordedAt - closed.platform.now())
+    closed.system.advance(recordedAt - closed.system.now())
     const { status, text } = await deliver(name, request, closed)
     expect(status).toBe(refusals[name])
     expect(text).toContain('Cannot accept mail: no such agent here')
@@ -152,7 +153,7 @@ describe.each(names)('%s', name => {
       body,
       duplex: 'half',
     } as RequestInit)
-    expect((await gateway.channel.routes.fetch(request)).status).toBe(401)
+    expect((await gateway.channel.endpoint.routes.fetch(request)).status).toBe(401)
   })
 
   test('a provider that is not configured does not exist', async () => {
@@ -178,7 +179,7 @@ describe('when DNS does not answer', () => {
     const { status, json } = await deliver(name, request)
     expect({ status, detail: json.detail }).toEqual({ status: 503, detail: 'Cannot verify mail: DNS did not answer' })
     gateway.simulation.dns.set('_dmarc.nodmarc.test', {})
-    gateway.platform.advance(60_000)
+    gateway.system.advance(60_000)
   })
 })
 
@@ -239,7 +240,7 @@ test('EM-71: a Mailgun token, whose signature covers nothing else, brings no sec
     config: { providers: { mailgun: { signing_key } } },
     watchStore: () => first.store,
   })
-  again.platform.advance(recordedAt - again.platform.now())
+  again.system.advance(recordedAt - again.system.now())
   const write = (text: string, to = 'echo') =>
     writeMailgun(
       Buffer.from(`From: bob@nodmarc.test\r\nMessage-ID: <${text}@nodmarc.test>\r\n\r\n${text}\r\n`),
@@ -254,7 +255,7 @@ test('EM-71: a Mailgun token, whose signature covers nothing else, brings no sec
       detail: 'Cannot accept webhook: it was here before',
     })
   }
-  // A try whose answer was lost comes again as it was.
+  // A retry after a lost answer has the same content.
   expect((await deliver('mailgun', write('good'), again)).json.messages).toEqual([{ outcome: 'duplicate' }])
   await again.close()
   await first.close()
@@ -272,7 +273,7 @@ describe('the clock of a webhook', () => {
   }
   const [minute, hour, day] = [60, 3600, 86_400]
 
-  // docs/explanation/mail/receiving.md
+  // These windows are documented in docs/explanation/mail/receiving.md.
   test.each([
     ['mailgun', -12 * hour + minute, true],
     ['mailgun', -12 * hour - minute, false],
@@ -284,7 +285,7 @@ describe('the clock of a webhook', () => {
     ['sendgrid', 6 * minute, false],
   ] as const)('%s may differ by %i seconds: %s', async (name, seconds, isTaken) => {
     const opened = await openAt({ mailgun: { signing_key }, sendgrid: { public_key } })
-    const timestamp = Math.floor(opened.platform.now() / 1000) + seconds
+    const timestamp = Math.floor(opened.system.now() / 1000) + seconds
     const { json } = await deliver(name, writers[name](timestamp), opened)
     const late = expect.objectContaining({ detail: 'Cannot accept webhook: its time is too far from now' })
     expect(json).toEqual(isTaken ? expect.objectContaining({ messages: [{ outcome: 'accepted' }] }) : late)
@@ -292,7 +293,7 @@ describe('the clock of a webhook', () => {
   })
 })
 
-test.each(['', 'short', 'fifteen-letters'])('a key of Mailgun’s of "%s" is too short', signing_key => {
+test.each(['', 'short', 'fifteen-letters'])('the configuration refuses the short Mailgun key "%s"', signing_key => {
   const config = emailConfigSchema.safeParse({ providers: { mailgun: { signing_key } } })
   expect(config.error?.issues[0]?.message).toBe('must have 16 characters at least')
 })
@@ -303,13 +304,13 @@ describe('CloudMailin’s list of recipients', () => {
   test.each<[string, Readonly<Record<string, string>>]>([
     ['numbered', { 'envelope[recipients][0]': to[0] ?? '', 'envelope[recipients][1]': to[1] ?? '' }],
     ['in one field', { 'envelope[recipients]': to.join(', ') }],
-  ])('%s, is who gets the mail', async (_what, fields) => {
+  ])('%s, reaches every agent that it names', async (_what, fields) => {
     const message = Buffer.from('From: bob@nodmarc.test\r\nMessage-ID: <both@nodmarc.test>\r\n\r\nHello\r\n')
     const form = { 'envelope[to]': to[0] ?? '', 'envelope[from]': 'bob@nodmarc.test', ...fields, message }
     expect(await take(writeMultipart('b', form))).toEqual(['accepted', 'accepted'])
   })
 
-  test('repeated, is who gets the mail', async () => {
+  test('in repeated fields, reaches every agent that it names', async () => {
     const message = encodeURIComponent('From: bob@nodmarc.test\r\nMessage-ID: <both@nodmarc.test>\r\n\r\nHello\r\n')
     const list = to.map(each => `envelope[recipients][]=${each}`).join('&')
     const body = Buffer.from(`envelope[to]=${to[0]}&${list}&message=${message}`)
@@ -323,7 +324,7 @@ describe('CloudMailin’s list of recipients', () => {
   }
 })
 
-test('EM-71: a body encoded anew is no longer what was signed', async () => {
+test('EM-71: the gateway refuses a body that differs from the signed one by a line end', async () => {
   for (const name of ['postal', 'forwardemail', 'sendgrid']) {
     const { headers, body } = readRecorded(name, 'good')
     const again = { headers, body: Buffer.concat([body, Buffer.from('\n')]) }
@@ -358,7 +359,7 @@ test.each([
 )
 
 describe('Amazon SNS', () => {
-  test('signature versions 1 and 2 count, after one fetch of the certificate (EM-2.5)', async () => {
+  test('the gateway accepts signature versions 1 and 2 after one fetch of the certificate (EM-2.5)', async () => {
     expect((await replay('ses', 'good')).status).toBe(200)
     expect((await replay('ses', 'version-1')).status).toBe(200)
     expect(fetched).toEqual(['/SimpleNotificationService-0123456789abcdef0123456789abcdef.pem'])
@@ -426,8 +427,8 @@ describe('Amazon SNS', () => {
     await opened.close()
   })
 
-  test('a certificate counts in its time only', async () => {
-    gateway.platform.advance(-7 * 86_400_000)
+  test('the gateway refuses a notification whose time is a week away', async () => {
+    gateway.system.advance(-7 * 86_400_000)
     const { json } = await replay('ses', 'good')
     expect(json.detail).toBe('Cannot accept webhook: its time is too far from now')
   })
@@ -461,7 +462,7 @@ describe('EM-73: forms', () => {
     expect(await post(type, body)).toMatchObject({ status: 400, json: { detail: `Cannot read webhook: ${problem}` } })
   })
 
-  test('octets of a field come through as they are', async () => {
+  test('the octets of a field arrive unchanged', async () => {
     const raw = Buffer.concat([
       Buffer.from(
         `From: bob@nodmarc.test\r\nTo: echo@${mailDomain}\r\nContent-Type: text/plain; charset=latin1\r\n\r\n`,

@@ -15,7 +15,7 @@ import {
   writeSns,
 } from '../setup/provider-requests.ts'
 
-// Makes fixtures/email/providers anew: `node packages/email/test/providers/record.ts`. Private keys are thrown away.
+// Rewrites fixtures/email/providers: `node packages/email/test/providers/record.ts`. Private keys are discarded.
 
 const folder = new URL('../../../../fixtures/email/providers/', import.meta.url)
 const mail = Buffer.from(
@@ -38,13 +38,13 @@ const timestamp = Date.parse('2026-11-22T12:00:00Z') / 1000
 const [user, password, secret] = ['postern', 'a-password-of-a-webhook', 'a-secret-of-a-webhook']
 
 function record(name: string, config: object, requests: Readonly<Record<string, Recorded>>): void {
-  const place = new URL(`${name}/`, folder)
-  mkdirSync(place, { recursive: true })
-  writeFileSync(new URL('config.json', place), `${JSON.stringify(config, undefined, 2)}\n`)
+  const target = new URL(`${name}/`, folder)
+  mkdirSync(target, { recursive: true })
+  writeFileSync(new URL('config.json', target), `${JSON.stringify(config, undefined, 2)}\n`)
   for (const [title, { headers, body }] of Object.entries(requests)) {
     const lines = Object.entries(headers).map(([field, value]) => `${field}: ${value}\r\n`)
     const head = `POST /email/inbound/${name} HTTP/1.1\r\n${lines.join('')}content-length: ${body.length}\r\n\r\n`
-    writeFileSync(new URL(`${title}.http`, place), Buffer.concat([Buffer.from(head), body]))
+    writeFileSync(new URL(`${title}.http`, target), Buffer.concat([Buffer.from(head), body]))
   }
 }
 
@@ -106,7 +106,7 @@ record(
   },
 )
 
-/** A certificate as Amazon SNS has one. Node makes none; openssl does. */
+/** Creates a certificate like that of Amazon SNS, with openssl, because Node cannot create one. */
 function makeCertificate(): { readonly key: ReturnType<typeof createPrivateKey>; readonly pem: string } {
   const scratch = mkdtempSync(`${tmpdir()}/sns-`)
   const [keyFile, pemFile] = [`${scratch}/key.pem`, `${scratch}/cert.pem`]

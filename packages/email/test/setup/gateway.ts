@@ -2,20 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { Resolver } from 'node:dns/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
-import type {
-  Agent,
-  AgentDirectory,
-  Channel,
-  ChannelContext,
-  Listening,
-  MessageRecord,
-  NormalizedMessage,
-  Platform,
-  Store,
-  SubmitMail,
-} from '@postern/core'
-import { createSlidingWindowPolicy, defaultRetryPolicy, startWorker } from '@postern/core'
 import { createGuardedFetch } from '@postern/http'
+import type { NormalizedMessage, SubmitMail, System } from '@postern/message'
+import type { Agent, AgentDirectory, Channel, ChannelContext, Listening, MessageRecord, Store } from '@postern/pipeline'
+import { createSlidingWindowPolicy, defaultRetryPolicy, startWorker } from '@postern/pipeline'
 import type { ComposedMail, MailPlan, Simulation } from '@postern/simulation'
 import { openSimulation } from '@postern/simulation'
 import { openSqliteStore } from '@postern/store'
@@ -24,10 +14,10 @@ import type { Hono } from 'hono'
 import type { z } from 'zod'
 import type { MailLimits } from '../../src/config/limits.ts'
 import { mailLimitsSchema } from '../../src/config/limits.ts'
-import { createMailSubmitter } from '../../src/deliver.ts'
 import { emailConfigSchema, openEmail } from '../../src/index.ts'
-import type { MimePool } from '../../src/mime/pool.ts'
-import { createMimePool } from '../../src/mime/pool.ts'
+import type { MimePool } from '../../src/pool/pool.ts'
+import { createMimePool } from '../../src/pool/pool.ts'
+import { createMailSubmitter } from '../../src/submit/submit-mail.ts'
 
 export const mailDomain = 'agents.test'
 export const mailIntakeSecret = 'a-secret-for-the-intake'
@@ -45,20 +35,20 @@ export interface MailIntakeAnswer {
 
 export interface MailGateway {
   readonly simulation: Simulation
-  readonly platform: Platform & { advance(ms: number): void }
+  readonly system: System & { advance(ms: number): void }
   readonly store: Store
   readonly channel: Channel<Hono>
   readonly listening: Listening | undefined
-  /** The messages for the agents. */
+  /** The messages that the agents got. */
   readonly heard: readonly NormalizedMessage[]
-  /** Octets to the intake with the envelope in the query. */
+  /** Posts octets to the intake, with the envelope in the query. */
   post(
     octets: Uint8Array | string,
     envelope?: Readonly<Record<string, string | readonly string[]>>,
   ): Promise<MailIntakeAnswer>
-  /** Composed mail of the simulation to the intake. */
+  /** Composes a mail with the simulation, and posts it to the intake. */
   postMail(plan: Partial<MailPlan>): Promise<{ readonly mail: ComposedMail; readonly answer: MailIntakeAnswer }>
-  /** The newest stored message. */
+  /** Returns the newest stored message. */
   latest(): Promise<MessageRecord>
   close(): Promise<void>
 }
@@ -66,17 +56,19 @@ export interface MailGateway {
 interface MailGatewayOptions {
   readonly config?: z.input<typeof emailConfigSchema> | undefined
   readonly agents?: Readonly<Record<string, Agent>> | undefined
-  /** Default false: no worker runs, messages stay as they came. */
+  /** True if a worker runs. By default none runs, and messages keep their first state. */
   readonly works?: boolean | undefined
   readonly bodies?: ChannelContext['bodies']
+  /** Replaces real time. */
+  readonly sleep?: System['sleep'] | undefined
   watchStore?(store: Store): Store
   /** Hosts that are fetched from a port of this machine. */
   readonly loopback?: Readonly<Record<string, number>> | undefined
-  /** Instead of the sink of the simulation. */
+  /** Replaces the simulation's sink of sent mail. */
   readonly submitMail?: SubmitMail | undefined
 }
 
-/** The details of a mail beside its words are not repeated. */
+/** Returns the text of a part. The details of a mail are not repeated. */
 function sayPart(part: NormalizedMessage['parts'][number]): string[] {
   if (part.kind === 'text') return [part.content]
   return part.kind === 'file' ? ['[file]'] : []
@@ -86,27 +78,31 @@ export const mailEcho: Agent = {
   handle: ({ parts }) => parts.flatMap(sayPart).join('\n'),
 }
 
-/** Tests send more than people do; those of the budgets set their own. */
+/** Budgets without effect, because tests send more mail than people do. Tests of the budgets set their own. */
 export const noBudgets = {
   correspondent_per_hour: 1e6,
   thread_per_hour: 1e6,
   thread_per_day: 1e6,
   rapid_per_hour: 1e6,
   repeats_per_hour: 1e6,
+  restarts_per_day: 1e6,
   unverified_per_day: 1e6,
   unverified_per_hour: 1e6,
   reply_all_per_hour: 1e6,
 } as const
 
-const sleep: Platform['sleep'] = (ms, signal) => delay(ms, undefined, signal && { signal }).catch(() => undefined)
+const sleep: System['sleep'] = (ms, signal) => delay(ms, undefined, signal && { signal }).catch(() => undefined)
 
 let sharedPool: MimePool | undefined
 
-/** The parser threads of all gateways of this process with the usual limits: starting one takes longer than most tests. */
+/**
+ * Returns the parser threads that all gateways of this process share if the limits are the usual ones, because starting a thread takes longer than
+ * most tests.
+ */
 function findSharedPool(limits: MailLimits): MimePool | undefined {
   const usual = mailLimitsSchema.parse({})
   if (!isDeepStrictEqual(limits, usual)) return undefined
-  sharedPool ??= createMimePool({ limits: usual, platform: { sleep, log: silentLog } })
+  sharedPool ??= createMimePool({ limits: usual, system: { sleep, log: silentLog } })
   return { run: sharedPool.run, close: async () => undefined }
 }
 
@@ -118,26 +114,26 @@ export async function openMailGateway(options: MailGatewayOptions = {}): Promise
   const fetch = createGuardedFetch({ userAgent: 'test', ...(options.loopback && { loopback: options.loopback }) })
   const resolver = new Resolver({ timeout: 5_000, tries: 2 })
   resolver.setServers([...simulation.network.dns])
-  const platform = {
+  const system = {
     fetch,
     resolveDns: (name: string, type: string) => resolver.resolve(name, type),
     submitMail: options.submitMail ?? submit,
     now: () => Date.now() + shift,
     randomBytes: (count: number) => randomBytes(count),
-    sleep,
+    sleep: options.sleep ?? sleep,
     log,
     advance: (ms: number) => {
       shift += ms
     },
   }
-  const store = await openSqliteStore({ channels: sketchedChannels, path: ':memory:', now: platform.now, log })
+  const store = await openSqliteStore({ channels: sketchedChannels, path: ':memory:', now: system.now, log })
   const heard: NormalizedMessage[] = []
   const agents = new Map(Object.entries(options.agents ?? { echo: mailEcho, helper: mailEcho }))
   const channels: Channel<Hono>[] = []
   const watched = options.watchStore?.(store) ?? store
   const gateway: ChannelContext = {
     channels,
-    platform,
+    system,
     store: watched,
     admission: { rules: [], store: watched },
     decisions: watched,
@@ -151,14 +147,24 @@ export async function openMailGateway(options: MailGatewayOptions = {}): Promise
   })
   const channel = openEmail(config, gateway, { pool: findSharedPool(config.limits) })
   channels.push(channel)
-  const listening = await channel.listen?.()
+  const closeAll = async () => {
+    await channel.endpoint.close?.()
+    submit.close()
+    fetch.close()
+    await store.close()
+    await simulation.close()
+  }
+  const listening = await channel.endpoint.listen?.().catch(async error => {
+    await closeAll()
+    throw error
+  })
   simulation.connectGateway({
     origin: `https://${mailDomain}`,
     port: 1,
     smtpPort: listening?.port,
     intakeSecret: mailIntakeSecret,
   })
-  const stop = options.works ? startTestWorker({ store, platform, channel, agents, heard }) : undefined
+  const stop = options.works ? startTestWorker({ store, system, channel, agents, heard }) : undefined
 
   const post: MailGateway['post'] = async (octets, envelope = { to: `echo@${mailDomain}` }) => {
     const query = new URLSearchParams(
@@ -169,7 +175,9 @@ export async function openMailGateway(options: MailGatewayOptions = {}): Promise
       headers: { 'content-type': 'message/rfc822', authorization: `Bearer ${mailIntakeSecret}` },
       body: typeof octets === 'string' ? Buffer.from(octets.replace(/\r?\n/g, '\r\n')) : Buffer.from(octets),
     })
-    const response = await channel.routes.fetch(request, { incoming: { socket: { remoteAddress: '127.0.0.1' } } })
+    const response = await channel.endpoint.routes.fetch(request, {
+      incoming: { socket: { remoteAddress: '127.0.0.1' } },
+    })
     return {
       status: response.status,
       headers: response.headers,
@@ -179,7 +187,7 @@ export async function openMailGateway(options: MailGatewayOptions = {}): Promise
 
   return {
     simulation,
-    platform,
+    system,
     store,
     channel,
     listening,
@@ -199,11 +207,7 @@ export async function openMailGateway(options: MailGatewayOptions = {}): Promise
     async close() {
       await stop?.()
       await listening?.close()
-      await channel.close?.()
-      submit.close()
-      fetch.close()
-      await store.close()
-      await simulation.close()
+      await closeAll()
     },
   }
 }
@@ -226,18 +230,18 @@ export function createMailDirectory(names: readonly string[]): AgentDirectory {
 
 interface TurnContext {
   readonly store: Store
-  readonly platform: Platform
+  readonly system: System
   readonly channel: Channel<Hono>
   readonly agents: ReadonlyMap<string, Agent>
   readonly heard: NormalizedMessage[]
 }
 
-function startTestWorker({ store, platform, channel, agents, heard }: TurnContext): () => Promise<void> {
+function startTestWorker({ store, system, channel, agents, heard }: TurnContext): () => Promise<void> {
   const channels = [channel]
   const retry = { ...defaultRetryPolicy, baseMs: 20 }
   const turnContext = {
     store,
-    platform,
+    system,
     retry,
     maxCrashes: 3,
     findAgent: (name: string) => {
@@ -256,7 +260,7 @@ function startTestWorker({ store, platform, channel, agents, heard }: TurnContex
     deliveriesPerHost: 4,
     leaseMs: 30_000,
   }
-  const worker = startWorker(turnContext, { platform, retry, channels }, platform, slots)
+  const worker = startWorker(turnContext, { system, retry, channels }, system, slots)
   return () => worker.stop(1_000)
 }
 

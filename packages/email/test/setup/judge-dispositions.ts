@@ -5,12 +5,12 @@ import { mailDomain } from './gateway.ts'
 /** The disposition of a mail at the endpoint. */
 interface Disposition {
   readonly file: string
-  /** `refused`: with a code; `kept`: with flags; `answered`: the agent would get a turn. */
+  /** The outcome: `refused` with a code, `kept` with flags, or `answered` if the agent would get a turn. */
   readonly disposition: 'refused' | 'kept' | 'answered'
   readonly why: readonly string[]
 }
 
-/** Every mail of a folder, in the order of their names. */
+/** Judges every mail of a folder, in the order of their names. */
 export async function judgeDispositions(gateway: MailGateway, folder: URL): Promise<readonly Disposition[]> {
   const names = readdirSync(folder).filter(name => name.endsWith('.eml'))
   const dispositions: Disposition[] = []
@@ -19,7 +19,7 @@ export async function judgeDispositions(gateway: MailGateway, folder: URL): Prom
   return dispositions
 }
 
-/** Through the endpoint as an MTA would bring it: without the line mbox files begin with, MAIL FROM as the last hop wrote it down. */
+/** Posts a mail as an MTA would: without the first line of mbox files, and with the MAIL FROM that the last hop recorded. */
 async function judgeDisposition(gateway: MailGateway, file: string, mail: string): Promise<Disposition> {
   const octets = Buffer.from(mail.replace(/^From .*\r?\n/, ''), 'latin1')
   const from = /^Return-Path:\s*<?([^<>\s]*)>?/im.exec(octets.toString('latin1').split(/\r?\n\r?\n/, 1)[0] ?? '')?.[1]

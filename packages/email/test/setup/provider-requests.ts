@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import { createHmac, sign } from 'node:crypto'
 
-/** A webhook as a provider sends it. */
+/** A webhook in the form that a provider sends. */
 export interface Recorded {
   readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer
@@ -12,7 +12,7 @@ interface ProviderEnvelope {
   readonly to: string
 }
 
-/** Postal, "HTTP endpoints" and its source: base64 with line ends in JSON, RSA-SHA256 over the body. */
+/** Writes a webhook of Postal ("HTTP endpoints" and its source): base64 with line ends in JSON, and RSA-SHA256 over the body. */
 export function writePostal(octets: Buffer, { from, to }: ProviderEnvelope, key: KeyObject): Recorded {
   const message = `${octets.toString('base64').replace(/.{60}/g, '$&\n')}\n`
   const payload = { id: 7, rcpt_to: to, mail_from: from || null, message, base64: true, size: octets.length }
@@ -28,7 +28,7 @@ export function writePostal(octets: Buffer, { from, to }: ProviderEnvelope, key:
   }
 }
 
-/** Mailgun, "Receiving via HTTP" and "Securing webhooks": HMAC-SHA256 over time and token, hex, in the form itself. */
+/** Writes a webhook of Mailgun ("Receiving via HTTP" and "Securing webhooks"): HMAC-SHA256 over time and token, in hex, as a field of the form. */
 export function writeMailgun(
   octets: Buffer,
   { from, to }: ProviderEnvelope,
@@ -41,7 +41,7 @@ export function writeMailgun(
   return { headers: { 'content-type': 'application/x-www-form-urlencoded' }, body }
 }
 
-/** SendGrid, "Securing your Inbound Parse Webhooks": ECDSA P-256 with SHA-256 over time and body, DER in base64. */
+/** Writes a webhook of SendGrid ("Securing your Inbound Parse Webhooks"): ECDSA P-256 with SHA-256 over time and body, DER in base64. */
 export function writeSendGrid(
   octets: Buffer,
   { from, to }: ProviderEnvelope,
@@ -64,7 +64,7 @@ export function writeSendGrid(
   }
 }
 
-/** Postmark, "Inbound webhook": user and password from the URL, the raw mail as a JSON string. */
+/** Writes a webhook of Postmark ("Inbound webhook"): user and password from the URL, and the raw mail as a JSON string. */
 export function writePostmark(octets: Buffer, { to }: ProviderEnvelope, basic: string): Recorded {
   const payload = { OriginalRecipient: to, MailboxHash: '', RawEmail: octets.toString('utf8'), Attachments: [] }
   return {
@@ -77,7 +77,7 @@ export function basicOf(user: string, password: string): string {
   return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
 }
 
-/** Amazon SNS, "HTTP/HTTPS notification JSON format". */
+/** A message of Amazon SNS ("HTTP/HTTPS notification JSON format"). */
 interface SnsDraft {
   readonly Type: string
   readonly MessageId: string
@@ -91,7 +91,7 @@ interface SnsDraft {
   readonly SubscribeURL?: string
 }
 
-/** Amazon SNS, "Verifying the signatures": names and values, each on its line, in the order of the alphabet. */
+/** Writes a signed message of Amazon SNS ("Verifying the signatures"): names and values on separate lines, in alphabetical order. */
 export function writeSns(draft: SnsDraft, key: KeyObject): Recorded {
   const names = ['Message', 'MessageId', 'SubscribeURL', 'Subject', 'Timestamp', 'Token', 'TopicArn', 'Type'] as const
   const text = names.flatMap(name => (draft[name] === undefined ? [] : `${name}\n${draft[name]}\n`)).join('')
@@ -102,7 +102,7 @@ export function writeSns(draft: SnsDraft, key: KeyObject): Recorded {
   }
 }
 
-/** Amazon SES, "Notification of an SNS action". */
+/** Writes a notification of Amazon SES ("Notification of an SNS action"). */
 export function writeSesNotification(
   octets: Buffer,
   { from, to }: ProviderEnvelope,
@@ -117,7 +117,7 @@ export function writeSesNotification(
   })
 }
 
-/** CloudMailin, "Raw format": a form with the mail and the envelope, Basic over HTTPS. */
+/** Writes a webhook of CloudMailin ("Raw format"): a form with the mail and the envelope, and Basic authentication over HTTPS. */
 export function writeCloudMailin(octets: Buffer, { from, to }: ProviderEnvelope, basic: string): Recorded {
   const body = writeMultipart('----cloudmailinboundry', {
     'envelope[to]': to,
@@ -132,13 +132,18 @@ export function writeCloudMailin(octets: Buffer, { from, to }: ProviderEnvelope,
   }
 }
 
-/** Forward Email, "Webhooks": hex HMAC-SHA256 of the body. */
-export function writeForwardEmail(octets: Buffer, { from, to }: ProviderEnvelope, secret: string, more = {}): Recorded {
+/** Writes a webhook of Forward Email ("Webhooks"): HMAC-SHA256 of the body, in hex. */
+export function writeForwardEmail(
+  octets: Buffer,
+  { from, to }: ProviderEnvelope,
+  secret: string,
+  overrides = {},
+): Recorded {
   const payload = {
     recipients: [to],
     session: { sender: from, remoteAddress: '192.0.2.1', hostNameAppearsAs: 'mx.nodmarc.test' },
     raw: octets.toString('utf8'),
-    ...more,
+    ...overrides,
   }
   const body = Buffer.from(JSON.stringify(payload))
   const signature = createHmac('sha256', secret).update(body).digest('hex')

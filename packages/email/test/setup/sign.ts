@@ -1,18 +1,18 @@
 import type { KeyObject } from 'node:crypto'
 import { createHash, createPublicKey, createSign, generateKeyPairSync, sign as signOnce } from 'node:crypto'
 
-/** How a test signs a mail: an own small signer (RFC 6376), so that the verifier is not judged by its sibling. */
+/** The options of the tests' own small signer (RFC 6376), so that the gateway's verifier is not tested with the gateway's own signer. */
 export interface TestSigning {
   readonly domain: string
   readonly selector?: string
   readonly key: KeyObject
-  /** Default rsa-sha256 or ed25519-sha256, by the key. */
+  /** The algorithm. The default is rsa-sha256 or ed25519-sha256, depending on the key. */
   readonly algorithm?: string
-  /** Names for `h=`, in order. */
+  /** The names for `h=`, in order. */
   readonly fields?: readonly string[]
-  /** Tags that replace or add; undefined leaves one out. */
+  /** Tags that replace others or are added. Undefined removes a tag. */
   readonly tags?: Readonly<Record<string, string | undefined>>
-  /** Signs only so many octets of the body, without declaring it. */
+  /** The number of signed octets of the body, which the signature does not declare. */
   readonly bodyOctets?: number
 }
 
@@ -24,14 +24,14 @@ export function makeDkimKey(bits: number | 'ed25519'): KeyObject {
     : generateKeyPairSync('rsa', { modulusLength: bits }).privateKey
 }
 
-/** The TXT record of a key. */
+/** Returns the TXT record of a key. */
 export function keyRecord(key: KeyObject, tags = ''): string {
   const isRsa = key.asymmetricKeyType === 'rsa'
   const der = createPublicKey(key).export({ type: 'spki', format: 'der' })
   return `v=DKIM1; k=${isRsa ? 'rsa' : 'ed25519'}; ${tags}p=${(isRsa ? der : der.subarray(-32)).toString('base64')}`
 }
 
-/** `message` with one DKIM-Signature on top; relaxed/relaxed unless `c` among the tags says otherwise. */
+/** Returns `message` with one DKIM-Signature on top. The canonicalization is relaxed/relaxed unless the tag `c` says otherwise. */
 export function signText(message: string, signing: TestSigning): string {
   const text = message.replace(/\r?\n/g, crlf)
   const at = text.indexOf(crlf + crlf)
@@ -59,7 +59,7 @@ export function signText(message: string, signing: TestSigning): string {
   return `${unsigned}${makeSignature(data, hash, signing.key)}${crlf}${text}`
 }
 
-/** RFC 6376 §5.4.2: the lowest field of a name first; a name beyond the fields that are there adds nothing. */
+/** Chooses the lowest field of a name first. A name beyond the existing fields adds nothing (RFC 6376 §5.4.2). */
 function chooseFields(fields: readonly string[], names: readonly string[]): readonly string[] {
   const left = [...fields]
   return names.flatMap(name => {
@@ -77,7 +77,7 @@ function nameOf(field: string): string {
   return field.slice(0, field.indexOf(':')).trim().toLowerCase()
 }
 
-/** RFC 6376 §3.4.2 */
+/** Relaxes a header field (RFC 6376 §3.4.2). */
 function relaxField(field: string): string {
   const value = field.slice(field.indexOf(':') + 1)
   return `${nameOf(field)}:${value
@@ -86,12 +86,12 @@ function relaxField(field: string): string {
     .trim()}`
 }
 
-/** RFC 6376 §3.4.3 */
+/** Canonicalizes a body in simple form (RFC 6376 §3.4.3). */
 function simplifyBody(body: string): string {
   return `${body.replace(/(?:\r\n)+$/, '')}${crlf}`
 }
 
-/** RFC 6376 §3.4.4 */
+/** Relaxes a body (RFC 6376 §3.4.4). */
 function relaxBody(body: string): string {
   const lines = body.split(crlf).map(line => line.replace(/[ \t]+/g, ' ').replace(/ $/, ''))
   while (lines.at(-1) === '') lines.pop()

@@ -1,21 +1,21 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 
-/** Speaks SMTP line by line, so that a test sees every reply. */
+/** A client that speaks SMTP line by line, so that a test sees every reply. */
 export interface SmtpClient {
   /** Sends one line (or raw text with its line ends) and resolves with the next complete reply. */
   say(line: string): Promise<string>
   write(text: string): void
-  /** The next complete reply. */
+  /** Reads the next complete reply. */
   read(): Promise<string>
-  /** Resolves when the server has closed the connection. */
+  /** Resolves once the server has closed the connection. */
   readonly closed: Promise<unknown>
   end(): void
 }
 
-/** A port, or the path of a socket. */
-export async function openSmtpClient(place: number | string): Promise<SmtpClient> {
-  const socket = typeof place === 'string' ? connect(place) : connect(place, '127.0.0.1')
+/** Opens a client. `address` is a port, or the path of a socket. */
+export async function openSmtpClient(address: number | string): Promise<SmtpClient> {
+  const socket = typeof address === 'string' ? connect(address) : connect(address, '127.0.0.1')
   const closed = once(socket, 'close')
   const waiting: ((reply: string) => void)[] = []
   const replies: string[] = []

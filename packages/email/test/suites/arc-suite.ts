@@ -1,5 +1,5 @@
-import { verifyChain } from '../../src/authenticate/arc-verify.ts'
-import { toCrlf } from '../../src/mail/octets.ts'
+import { verifyChain } from '../../src/arc/verify-chain.ts'
+import { toCrlf } from '../../src/mail/line-ends.ts'
 import { readDocuments } from './read-documents.ts'
 import type { Scored } from './score.ts'
 
@@ -8,7 +8,7 @@ interface ArcDocument {
   readonly 'txt-records'?: Readonly<Record<string, string>>
 }
 
-/** ValiMail's validation suite, through what the worker runs. */
+/** Scores ValiMail's validation suite with the code that the worker runs. */
 export async function scoreArc(file: URL): Promise<readonly Scored[]> {
   const scored: Scored[] = []
   for (const document of readDocuments(file) as readonly ArcDocument[]) {

@@ -1,18 +1,19 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { verifyChain } from '../../src/authenticate/arc-verify.ts'
-import { classifySignature } from '../../src/authenticate/signatures.ts'
+import { verifyChain } from '../../src/arc/verify-chain.ts'
 import { mailLimitsSchema } from '../../src/config/limits.ts'
 import { parseKeyRecord } from '../../src/dkim/key-record.ts'
 import { verifySignatures } from '../../src/dkim/verify.ts'
-import { scanHeaders, toCrlf } from '../../src/mail/octets.ts'
+import { scanHeaders } from '../../src/mail/header.ts'
+import { toCrlf } from '../../src/mail/line-ends.ts'
 import type { MimeJob } from '../../src/mime/job.ts'
+import { classifySignature } from '../../src/signatures/judge-signature.ts'
 import type { Scored } from './score.ts'
 
 const limits = mailLimitsSchema.parse({})
-/** The clock of the suite's own driver. */
+/** The time in the suite's own driver. */
 const now = 1_667_843_664_000
 
-/** Stalwart's six signed mails. Every signature has to pass. */
+/** Scores Stalwart's six signed mails. Every signature must pass. */
 export async function scoreDkim(folder: URL): Promise<readonly Scored[]> {
   return scoreEach(folder, async ({ message, keys }) => {
     const header = scanHeaders(message, limits)
@@ -23,7 +24,7 @@ export async function scoreDkim(folder: URL): Promise<readonly Scored[]> {
   })
 }
 
-/** Stalwart's two sealed mails. Each chain has to pass. */
+/** Scores Stalwart's two sealed mails. Each chain must pass. */
 export async function scoreChains(folder: URL): Promise<readonly Scored[]> {
   return scoreEach(folder, async ({ message, keys }) => {
     const { result, comment } = await verifyChain(message, { keys, now })
@@ -47,7 +48,7 @@ async function scoreEach(
   return scored
 }
 
-/** Records above an empty line, the mail below. */
+/** Reads a file with records above an empty line and the mail below it. */
 export function readSignedMail(file: Buffer): SignedMail {
   const octets = toCrlf(file)
   const end = octets.indexOf('\r\n\r\n')

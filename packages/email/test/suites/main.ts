@@ -9,8 +9,8 @@ import type { Scored } from './score.ts'
 import { printScore, sayLine } from './score.ts'
 import { scoreSpf } from './spf-suite.ts'
 
-// Foreign suites, run by hand on copies of them: `node packages/email/test/suites/main.ts <folder>` (docs/explanation/conformance.md
-// names them). The repository contains those that may be copied, and `suites.test.ts` runs them.
+// Runs foreign suites by hand, on copies of them: `node packages/email/test/suites/main.ts <folder>` (docs/explanation/conformance.md lists them).
+// The repository contains those that may be copied, and `suites.test.ts` runs these.
 
 const suites: readonly (readonly [title: string, path: string, score: (file: URL) => Promise<readonly Scored[]>])[] = [
   ['SPF, RFC 7208', 'pyspf/test/rfc7208-tests.yml', scoreSpf],

@@ -1,20 +1,21 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
 import { domainToASCII } from 'node:url'
-import { Rejection } from '@postern/core'
+import { Rejection } from '@postern/message'
 import parseAddresses from 'nodemailer/lib/addressparser/index.js'
 import { mailLimitsSchema } from '../../src/config/limits.ts'
-import { formatMailbox, openAddressReader, readAuthor } from '../../src/mail/addresses.ts'
-import { fieldValues, scanHeaders, toCrlf } from '../../src/mail/octets.ts'
+import { openAddressReader } from '../../src/mail/address-list.ts'
+import { readAuthor } from '../../src/mail/author.ts'
+import { fieldValues, scanHeaders } from '../../src/mail/header.ts'
+import { toCrlf } from '../../src/mail/line-ends.ts'
+import { formatMailbox } from '../../src/mail/mailbox.ts'
 import { readMailBody } from '../../src/mime/read-body.ts'
 import type { Scored } from './score.ts'
 
 const limits = mailLimitsSchema.parse({})
 const slowMs = 1000
 
-/**
- * Whole messages of other parsers' tests: none throws, none takes a second, and the author is the one nodemailer finds.
- */
+/** Scores the whole messages in other parsers' tests. None may throw or take a second, and the author must be the one that nodemailer finds. */
 export async function scoreMime(folder: URL): Promise<readonly Scored[]> {
   const names = readdirSync(folder, { recursive: true }).map(String)
   const scored: Scored[] = []
@@ -28,14 +29,14 @@ async function scoreMessage(name: string, octets: Buffer): Promise<Scored> {
   const start = performance.now()
   try {
     const header = scanHeaders(octets, limits)
-    // The body is read whoever wrote it, and before it is known whether the mail is accepted.
+    // The body is read regardless of the author, and before it is known whether the mail is accepted.
     const { text, flags } = await readMailBody(octets, header, { keepsQuotes: false, isLoose: false, limits })
     const ms = Math.round(performance.now() - start)
     if (flags.includes('unparsable') && text === '') return { name, isRight: false, note: 'not parsed' }
     const problem = await compareAuthor(fieldValues(header, 'from'))
     return { name, isRight: !problem && ms < slowMs, note: problem ?? `${ms} ms` }
   } catch (error) {
-    // Refused in our own words is an answer.
+    // A refusal with a Rejection is a valid outcome.
     return { name, isRight: error instanceof Rejection, isRefused: true, note: String(error) }
   }
 }

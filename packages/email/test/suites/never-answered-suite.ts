@@ -2,7 +2,7 @@ import { openMailGateway } from '../setup/gateway.ts'
 import { judgeDispositions } from '../setup/judge-dispositions.ts'
 import type { Scored } from './score.ts'
 
-/** Sisimai's bounces, complaints and vacation notices of other servers: none may be answered. */
+/** Scores Sisimai's bounces, complaints and vacation notices of other servers. None may be answered. */
 export async function scoreNeverAnswered(folder: URL): Promise<readonly Scored[]> {
   const gateway = await openMailGateway({ config: { answer_bcc: true } })
   try {

@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs'
 
 type Document = Readonly<Record<string, unknown>>
 
-/** Every document of a suite: JSON as in the repository, or the original YAML. */
+/** Reads every document of a suite: JSON as in the repository, or the original YAML. */
 export function readDocuments(file: URL): readonly Document[] {
   return file.pathname.endsWith('.json') ? JSON.parse(readFileSync(file, 'utf8')) : readYaml(file)
 }
 
-/** Leniently: the suites have keys twice and octets that are no UTF-8. Python reads it. */
+/** Reads YAML leniently with Python, because the suites contain repeated keys and octets that are not UTF-8. */
 function readYaml(file: URL): readonly Document[] {
   const script =
     'import json,sys,yaml\nt=open(sys.argv[1],encoding="latin-1").read()\nprint(json.dumps(list(yaml.load_all(t,yaml.BaseLoader))))'

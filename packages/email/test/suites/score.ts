@@ -1,19 +1,19 @@
-/** How one case of a suite came out. */
+/** The outcome of one case of a suite. */
 export interface Scored {
   readonly name: string
   readonly isRight: boolean
   readonly note?: string | undefined
-  /** Right, because it was refused. */
+  /** True if the case is right because it was refused. */
   readonly isRefused?: true
 }
 
-/** One line for the suite, and one for every case that came out otherwise. */
+/** Prints one line for the suite, and one for every case with a different result. */
 export function printScore(title: string, cases: readonly Scored[]): void {
   sayLine(`${title}: ${formatScore(cases)}`)
   for (const { name, note } of cases.filter(({ isRight }) => !isRight)) sayLine(`  ${name}${note ? `: ${note}` : ''}`)
 }
 
-/** `203 of 203`, and how many of the right ones were refused. */
+/** Formats the score, such as `203 of 203`, with the number of right cases that were refused. */
 export function formatScore(cases: readonly Scored[]): string {
   const right = cases.filter(({ isRight }) => isRight)
   const refused = right.filter(({ isRefused }) => isRefused).length

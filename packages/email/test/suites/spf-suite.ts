@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { checkSpf, createMailDns } from '../../src/authenticate/verdict.ts'
 import { mailLimitsSchema } from '../../src/config/limits.ts'
+import { createMailDns } from '../../src/policy/mail-dns.ts'
+import { checkSpf } from '../../src/policy/spf.ts'
 import { readDocuments } from './read-documents.ts'
 import type { Scored } from './score.ts'
 
@@ -16,7 +17,7 @@ interface SpfCase {
 
 const limits = mailLimitsSchema.parse({})
 
-/** openspf's suites for RFC 7208 and RFC 4408, through our own resolver with its budget. */
+/** Scores openspf's suites for RFC 7208 and RFC 4408 with the gateway's own resolver and its budget. */
 export async function scoreSpf(file: URL): Promise<readonly Scored[]> {
   const scored: Scored[] = []
   for (const document of readDocuments(file)) {
@@ -40,8 +41,8 @@ function answerFrom(zone: Zone): (name: string, type: string) => Promise<unknown
   return async function resolve(name, type, depth = 0): Promise<unknown> {
     const entries = names.get(name.toLowerCase().replace(/\.$/, ''))
     if (!entries) throw Object.assign(new Error('NXDOMAIN'), { code: 'ENOTFOUND' })
-    const found = valuesOf(entries, type)
-    if (found.length > 0) return found.map(value => recordOf(type, value))
+    const values = valuesOf(entries, type)
+    if (values.length > 0) return values.map(value => recordOf(type, value))
     const alias = valuesOf(entries, 'CNAME')[0]
     if (alias && Number(depth) < 10)
       return (resolve as (...of: unknown[]) => unknown)(String(alias), type, Number(depth) + 1)
@@ -50,7 +51,7 @@ function answerFrom(zone: Zone): (name: string, type: string) => Promise<unknown
   } as (name: string, type: string) => Promise<unknown>
 }
 
-/** Where a name has no TXT of its own, its SPF records replace it (the suites' own rule); `NONE` means: really none. */
+/** Returns the values of a name. SPF records replace a missing TXT (the suites' own rule), and `NONE` means that there really is no TXT. */
 function valuesOf(entries: readonly Entry[], type: string): readonly unknown[] {
   const of = (wanted: string) =>
     entries.flatMap(entry => (typeof entry === 'object' && wanted in entry ? [entry[wanted]] : []))

@@ -5,15 +5,15 @@ import type { Scored } from './score.ts'
 import { formatScore, printScore } from './score.ts'
 import { scoreSpf } from './spf-suite.ts'
 
-// Foreign suites, unchanged (fixtures/email/suites). Different results are listed, with the reason.
+// Runs foreign suites unchanged (fixtures/email/suites). Different results are listed with their reason.
 
 interface Suite {
   readonly title: string
   readonly path: string
   readonly score: (path: URL) => Promise<readonly Scored[]>
   readonly expected: string
-  /** Cases that come out otherwise. */
-  readonly others?: readonly string[]
+  /** The cases with different results. */
+  readonly differingCases?: readonly string[]
 }
 
 const suites: readonly Suite[] = [
@@ -24,11 +24,11 @@ const suites: readonly Suite[] = [
     path: 'mail-auth/dkim/',
     score: scoreDkim,
     expected: '5 of 6',
-    // Signed five hours after the time the suite is run at.
-    others: ['004.txt'],
+    // This mail was signed five hours after the time at which the suite runs.
+    differingCases: ['004.txt'],
   },
   { title: 'ARC, sealed mail of Stalwart', path: 'mail-auth/arc/', score: scoreChains, expected: '2 of 2' },
-  // Refused are those without a readable From; their bodies are read all the same.
+  // Mails without a readable From are refused, but their bodies are read too.
   {
     title: 'messages, mail-parser',
     path: 'mail-parser/',
@@ -38,9 +38,9 @@ const suites: readonly Suite[] = [
   { title: 'messages, mime4j', path: 'mime4j/', score: scoreMime, expected: '32 of 32, 23 of them refused' },
 ]
 
-test.each(suites)('$title: $expected', async ({ title, path, score, expected, others = [] }) => {
+test.each(suites)('$title: $expected', async ({ title, path, score, expected, differingCases = [] }) => {
   const cases = await score(new URL(`../../../../fixtures/email/suites/${path}`, import.meta.url))
   printScore(title, cases)
-  expect(cases.flatMap(({ name, isRight }) => (isRight ? [] : [name]))).toEqual(others)
+  expect(cases.flatMap(({ name, isRight }) => (isRight ? [] : [name]))).toEqual(differingCases)
   expect(formatScore(cases)).toBe(expected)
 })

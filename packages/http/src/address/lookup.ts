@@ -1,17 +1,18 @@
+// Looks up host names for connections and refuses those with an address that is not allowed.
 import type { LookupAddress } from 'node:dns'
 import { Resolver } from 'node:dns/promises'
 import type { LookupFunction } from 'node:net'
 import { isIP } from 'node:net'
-import { Unavailable } from '@postern/core'
 import { createExpiringMap, createSingleFlight } from '@postern/limits'
+import { Unavailable } from '@postern/message'
 import { refuseFetch } from './public-address.ts'
 
-/** All addresses of a host name. */
+/** Looks up all addresses of a host name. */
 export type LookupHost = (host: string) => Promise<readonly string[]>
 
 /**
- * The socket's own lookup. It asks once, refuses the name unless every address is allowed, and connects to one of exactly these addresses.
- * No second answer can differ (DNS rebinding).
+ * Creates the lookup of a socket. It queries once, refuses the name unless every address is allowed, and connects to one of exactly these addresses,
+ * so that no second answer can differ (DNS rebinding).
  */
 export function createPinnedLookup(lookup: LookupHost, isAllowed: (ip: string) => boolean): LookupFunction {
   return (host, options, callback) => {
@@ -25,7 +26,7 @@ export function createPinnedLookup(lookup: LookupHost, isAllowed: (ip: string) =
   }
 }
 
-/** For an origin that the operator opened by name. */
+/** Allows every address, for an origin that the operator opened by name. */
 export function isAnyAddress(ip: string): boolean {
   return isIP(ip) > 0
 }
@@ -35,11 +36,11 @@ async function lookUpChecked(
   host: string,
   isAllowed: (ip: string) => boolean,
 ): Promise<readonly [LookupAddress, ...LookupAddress[]]> {
-  const found = await lookup(host).catch(cause => {
+  const addresses = await lookup(host).catch(cause => {
     throw new Unavailable('Cannot fetch: host name cannot be resolved', { cause })
   })
-  if (!found.every(isAllowed)) throw refuseFetch('address is not public')
-  const [first, ...rest] = found.map(address => ({ address, family: isIP(address) }))
+  if (!addresses.every(isAllowed)) throw refuseFetch('address is not public')
+  const [first, ...rest] = addresses.map(address => ({ address, family: isIP(address) }))
   if (!first) throw new Unavailable('Cannot fetch: host name has no address')
   return [first, ...rest]
 }
@@ -55,25 +56,25 @@ export function createPublicLookup(servers?: readonly string[]): LookupHost {
   if (servers) resolver.setServers(servers)
   return async host => {
     const answers = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
-    const found = answers.flatMap(answer => (answer.status === 'fulfilled' ? answer.value : []))
+    const addresses = answers.flatMap(answer => (answer.status === 'fulfilled' ? answer.value : []))
     const [failed] = answers.flatMap(answer => (answer.status === 'rejected' ? [answer.reason] : []))
-    if (found.length === 0 && failed) throw failed
-    return found
+    if (addresses.length === 0 && failed) throw failed
+    return addresses
   }
 }
 
 const keptMs = 5_000
 const keptHosts = 1_000
 
-/** Concurrent connections share one lookup; with a clock, also those of the next five seconds. Failures are not kept. */
+/** Shares one lookup among concurrent connections and, with a clock, those of the next five seconds. Failures are not cached. */
 export function shareLookups(lookup: LookupHost, now?: () => number): LookupHost {
   const kept = createExpiringMap<readonly string[]>(keptHosts, now)
   const share = createSingleFlight<readonly string[]>()
   return async host =>
     kept.get(host) ??
     share(host, async () => {
-      const found = await lookup(host)
-      if (now) kept.set(host, found, keptMs)
-      return found
+      const addresses = await lookup(host)
+      if (now) kept.set(host, addresses, keptMs)
+      return addresses
     })
 }

@@ -29,7 +29,7 @@ const publicOnes = [
   '3ffe:ffff::1',
 ]
 
-const others: Readonly<Record<string, readonly string[]>> = {
+const otherAddresses: Readonly<Record<string, readonly string[]>> = {
   'this network': ['0.0.0.0', '0.255.255.255'],
   'private use': ['10.0.0.0', '10.255.255.255', '172.16.0.0', '172.31.255.255', '192.168.0.0', '192.168.255.255'],
   'shared space': ['100.64.0.0', '100.127.255.255'],
@@ -71,7 +71,7 @@ describe('isPublicAddress()', () => {
     expect(isPublicAddress(ip)).toBe(true)
   })
 
-  describe.each(Object.entries(others))('refuses %s', (_, ips) => {
+  describe.each(Object.entries(otherAddresses))('refuses %s', (_, ips) => {
     test.each(ips)('"%s"', ip => {
       expect(isPublicAddress(ip)).toBe(false)
     })

@@ -1,5 +1,6 @@
+// Tells public Internet addresses from private and special ones.
 import { BlockList, isIP } from 'node:net'
-import { Undeliverable } from '@postern/core'
+import { Undeliverable } from '@postern/message'
 
 /** Addresses outside the ordinary unicast space of the public Internet (RFC 6890 and the IANA special-purpose registries). */
 const specialIPv4 = [
@@ -32,7 +33,7 @@ const blocks = {
   special6: listBlocks('ipv6', specialIPv6),
 }
 
-/** True for a public address in its canonical text form; false for anything else. */
+/** Returns true for a public address in its canonical text form; false for anything else. */
 export function isPublicAddress(ip: string): boolean {
   if (ip.includes('%')) return false
   const family = isIP(ip)

@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { Unavailable, Undeliverable } from '@postern/core'
+import { Unavailable, Undeliverable } from '@postern/message'
 import { afterEach, expect, test, vi } from 'vitest'
 import type { TestListener } from '../../test/listener.ts'
 import { openHttpListener, openTcpListener } from '../../test/listener.ts'
@@ -104,10 +104,10 @@ test('createGuardedFetch() opens an allowed origin, keeps the name in Host and a
 })
 
 test('createGuardedFetch() opens exactly the named origin: another port of its address stays closed', async () => {
-  const named = await listen((_, response) => response.end())
+  const allowedListener = await listen((_, response) => response.end())
   const other = await listen((_, response) => response.end())
-  const fetch = openFetch({ allowPrivate: [`http://127.0.0.1:${named.port}`] })
-  await expect(fetch(`http://127.0.0.1:${named.port}/`)).resolves.toHaveProperty('status', 200)
+  const fetch = openFetch({ allowPrivate: [`http://127.0.0.1:${allowedListener.port}`] })
+  await expect(fetch(`http://127.0.0.1:${allowedListener.port}/`)).resolves.toHaveProperty('status', 200)
   await expect(fetch(`http://127.0.0.1:${other.port}/`)).rejects.toThrow(
     new Undeliverable('Cannot fetch: scheme is not https'),
   )
@@ -206,7 +206,7 @@ test('createGuardedFetch() does not remember a failed look-up', async () => {
   await expect(fetch(origin)).resolves.toHaveProperty('status', 200)
 })
 
-/** Where sockets try to connect to while `act` runs. */
+/** Lists the addresses to which sockets try to connect while `act` runs. */
 async function watchAttempts(act: () => Promise<void>): Promise<string[]> {
   const attempts: string[] = []
   const watch = (message: unknown) => {

@@ -1,32 +1,35 @@
+// Fetches URLs without a way into private networks (SSRF): each connection goes to a checked public address.
 import { lookup as lookupSystem } from 'node:dns/promises'
 import { Agent as HttpAgent } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
 import { isIP } from 'node:net'
-import type { FetchAnswer, FetchRequest, GuardedFetch, OpenStream } from '@postern/core'
-import { ConfigError, isHostLength, maxUrlLength, parseUrl } from '@postern/core'
 import { createKeyedSemaphore } from '@postern/limits'
+import type { FetchAnswer, FetchRequest, GuardedFetch, OpenStream } from '@postern/message'
+import { ConfigError, isHostLength, maxUrlLength, parseUrl } from '@postern/message'
 import type { LookupHost } from '../address/lookup.ts'
 import { createPinnedLookup, createPublicLookup, isAnyAddress, shareLookups } from '../address/lookup.ts'
 import { isPublicAddress, refuseFetch } from '../address/public-address.ts'
+import { openDeadline } from './deadline.ts'
 import type { ConnectionOptions, ExchangeRequest, Route, UrlGuard } from './exchange.ts'
-import { changingMethods, keepPortableHeaders, openDeadline, planExchange, runExchange } from './exchange.ts'
+import { runExchange } from './exchange.ts'
 import { createOpenStream } from './open-stream.ts'
+import { changingMethods, keepPortableHeaders, planExchange } from './plan-exchange.ts'
 
 export interface GuardedFetchOptions extends UrlGuardOptions {
-  /** All addresses of a host name, for a new connection. Default: the DNS, and the system for opened origins. */
+  /** Looks up all addresses of a host name for a new connection. Default: the DNS, and the system's lookup for opened origins. */
   readonly lookup?: LookupHost | undefined
   readonly userAgent: string
-  /** Milliseconds. With a clock, connections in quick succession share one lookup. */
+  /** The clock, in ms. If it is present, connections in quick succession share one lookup. */
   readonly now?: (() => number) | undefined
 }
 
 const defaults = { timeoutMs: 10_000, maxBytes: 1024 * 1024, redirects: 0 }
-/** Exchanges with one host at a time, and how many more may wait within their own deadlines. */
+/** The most concurrent exchanges with one host, and the most that may wait within their own deadlines. */
 const perHost = { width: 16, queue: 256 }
 
 /**
- * The only way to make HTTP requests: https on port 443 to public addresses, each connection pinned to a checked address. It follows
- * redirects for GET and HEAD only, with the same checks for each hop. No proxy, no cookies, no compression. @throws ConfigError when
+ * Creates the only function for HTTP requests: https on port 443 to public addresses, each connection pinned to a checked address. It follows
+ * redirects for GET and HEAD only, with the same checks for each hop. It uses no proxy, no cookies and no compression. @throws ConfigError if
  * `allowPrivate` or `loopback` cannot be parsed
  */
 export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch & {
@@ -63,7 +66,7 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch &
 }
 
 interface RedirectOptions {
-  /** Hops at most; with 0 a redirect is an ordinary answer. */
+  /** The most hops; with 0 a redirect is an ordinary answer. */
   readonly redirects: number
   readonly guard: UrlGuard
   readonly run: (route: Route, request: ExchangeRequest) => Promise<FetchAnswer>
@@ -98,15 +101,15 @@ function checkRedirect(from: Route, location: string, guard: UrlGuard): Route {
 }
 
 interface ConnectionPool {
-  /** The sockets that a route may use. */
+  /** Chooses the sockets that a route may use. */
   choose(route: Route): ConnectionOptions
-  /** Ends every connection, also those in use. */
+  /** Ends every connection, even those in use. */
   close(): void
 }
 
 /**
- * Kept connections and their lookups. One origin always has the same lookup, so no pooled connection has passed weaker checks than its next
- * user needs. Idle sockets do not keep the process alive.
+ * Creates the pool of reused connections with their lookups. One origin always has the same lookup, so no pooled connection has passed weaker checks
+ * than its next user needs. Idle sockets do not keep the process alive.
  */
 function createConnectionPool({ lookup, now }: Pick<GuardedFetchOptions, 'lookup' | 'now'>): ConnectionPool {
   const pool = { keepAlive: true, maxSockets: perHost.width, maxFreeSockets: perHost.width, timeout: 15_000 }
@@ -127,15 +130,15 @@ function createConnectionPool({ lookup, now }: Pick<GuardedFetchOptions, 'lookup
 }
 
 async function lookupSystemNames(host: string): Promise<readonly string[]> {
-  const found = await lookupSystem(host, { all: true })
-  return found.map(({ address }) => address)
+  const addresses = await lookupSystem(host, { all: true })
+  return addresses.map(({ address }) => address)
 }
 
-/** What the operator opens on purpose. */
+/** The addresses that the operator opens on purpose. */
 interface UrlGuardOptions {
   /** Exact origins (scheme, host and port) whose private addresses are allowed. Only these may be `http:`. */
   readonly allowPrivate?: readonly string[] | undefined
-  /** Host → port: `https://host/…` is sent as plain HTTP to that port of 127.0.0.1. For development only. */
+  /** The ports of 127.0.0.1 by host: `https://host/…` is sent as plain HTTP to that port. For development only. */
   readonly loopback?: Readonly<Record<string, number>> | undefined
 }
 
@@ -143,12 +146,12 @@ interface UrlGuardOptions {
 const notInUrl = /[\p{Cc}\\]/u
 const absolute = /^[a-z][a-z0-9+.-]*:\/\//i
 const label = /^[a-z0-9_-]{1,63}$/
-/** RFC 6761, RFC 6762, RFC 8375 and the name that ICANN reserved for private use. */
+/** The private zones of RFC 6761, RFC 6762 and RFC 8375, and the name that ICANN reserved for private use. */
 const privateZones = /\.(localhost|local|internal|home\.arpa)$/
 
 /**
- * The check without DNS: https, port 443, no credentials, and a host that can be public in every spelling. @returns the URL in its normal
- * form: A-labels, no trailing dot, no fragment @throws Undeliverable
+ * Checks a URL without DNS: it must have https, port 443, no credentials, and a host that can be public in every spelling. @returns the URL in its
+ * normal form: A-labels, no trailing dot, no fragment @throws Undeliverable
  */
 export function checkFetchUrl(url: string, options: UrlGuardOptions = {}): URL {
   return createUrlGuard(options)(url).url

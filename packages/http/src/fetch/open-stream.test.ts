@@ -1,7 +1,8 @@
 import type { Server, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { Unavailable, Undeliverable } from '@postern/core'
+import { ReadableStream } from 'node:stream/web'
+import { Unavailable, Undeliverable } from '@postern/message'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createGuardedFetch } from './guarded-fetch.ts'
 
@@ -32,17 +33,17 @@ async function readAll(body: AsyncIterable<Uint8Array>): Promise<string[]> {
 }
 
 test('openStream() hands pieces over as they come', async () => {
-  let more = (): void => undefined
+  let sendMore = (): void => undefined
   respond = response => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     response.write('one')
-    more = () => response.end('two')
+    sendMore = () => response.end('two')
   }
   const { status, headers, body } = await fetch.openStream('https://peer.test/')
   const pieces = body[Symbol.asyncIterator]()
   expect([status, headers.get('content-type')]).toEqual([200, 'text/event-stream'])
   expect(Buffer.from((await pieces.next()).value).toString()).toBe('one')
-  more()
+  sendMore()
   expect(Buffer.from((await pieces.next()).value).toString()).toBe('two')
   expect((await pieces.next()).done).toBe(true)
 })
@@ -77,14 +78,16 @@ test('openStream() ends a stream that goes silent, read or not', async () => {
 test('openStream() bounds the bytes that it reads, declared or not', async () => {
   respond = response => void response.writeHead(200, { 'content-length': '100' }).end('x'.repeat(100))
   const declared = fetch.openStream('https://peer.test/', { maxBytes: 99 })
-  await expect(declared).rejects.toThrow(new Undeliverable('Cannot fetch: answer is too large'))
+  await expect(declared).rejects.toThrow('Cannot fetch: answer is too large: 100 bytes, more than 99')
   respond = response => {
     response.writeHead(200)
     for (let at = 0; at < 100; at += 1) response.write('x')
     response.end()
   }
   const { body } = await fetch.openStream('https://peer.test/', { maxBytes: 99 })
-  await expect(readAll(body)).rejects.toThrow(new Undeliverable('Cannot fetch: answer is too large'))
+  await expect(readAll(body)).rejects.toThrow(
+    new Undeliverable('Cannot fetch: answer is too large: more than 99 bytes'),
+  )
 })
 
 test.each(['http://peer.test/', 'https://127.0.0.1/', 'https://localhost/', 'https://user:x@peer.test/'])(
@@ -109,4 +112,18 @@ test('openStream() refuses more streams than one host may have', async () => {
   const open = () => fetch.openStream('https://peer.test/')
   await Promise.all(Array.from({ length: 32 }, open))
   await expect(open()).rejects.toThrow(new Unavailable('Cannot fetch: too many streams from this host'))
+})
+
+test('openStream() ends the exchange of a reader that leaves before it reads', async () => {
+  const answers = [
+    (response: ServerResponse) => void response.writeHead(200).write('one'),
+    (response: ServerResponse) => void response.writeHead(202).end(),
+    (response: ServerResponse) => void response.writeHead(204).end(),
+  ]
+  for (let at = 0; at < 99; at += 1) {
+    respond = answers[at % answers.length] ?? (() => undefined)
+    const { body } = await fetch.openStream('https://peer.test/')
+    await ReadableStream.from(body).cancel()
+    await closed
+  }
 })

@@ -1,26 +1,21 @@
+// Opens long HTTP answers as streams, with limits on their size, their pauses and their number.
 import type { IncomingMessage } from 'node:http'
-import type { OpenStream, StreamAnswer, StreamRequest } from '@postern/core'
-import { Unavailable } from '@postern/core'
 import { createOpenCount } from '@postern/limits'
+import type { OpenStream, StreamAnswer, StreamRequest } from '@postern/message'
+import { Unavailable } from '@postern/message'
 import { refuseFetch } from '../address/public-address.ts'
+import { openDeadline } from './deadline.ts'
 import type { ConnectionOptions, ExchangeRequest, Route, UrlGuard } from './exchange.ts'
-import {
-  checkDeclared,
-  openDeadline,
-  planExchange,
-  startRequest,
-  toFetchError,
-  toHeaders,
-  toRequestOptions,
-} from './exchange.ts'
+import { checkDeclared, startRequest, toFetchError, toHeaders, toRequestOptions } from './exchange.ts'
+import { planExchange } from './plan-exchange.ts'
 
 const defaults = { timeoutMs: 10_000, idleMs: 60_000, maxBytes: 16 * 1024 * 1024 }
-/** Open streams with one host. The next one is refused. */
+/** The most open streams with one host. A further one is refused. */
 const perHost = 32
 
 interface StreamDeps {
   readonly guard: UrlGuard
-  /** The sockets that a route may use. */
+  /** Chooses the sockets that a route may use. */
   readonly choose: (route: Route) => ConnectionOptions
   readonly userAgent: string
 }
@@ -102,7 +97,14 @@ function toStreamAnswer(incoming: IncomingMessage, reading: StreamReading): Stre
     end.finish()
     throw error
   }
-  return { status, headers: toHeaders(incoming.rawHeaders), body: readPieces(incoming, reading.maxBytes, end) }
+  const body = readPieces(incoming, reading.maxBytes, end)
+  const leave = body.return.bind(body)
+  // A generator whose reading has not begun runs no `finally` when its reader leaves.
+  body.return = async value => {
+    end.finish()
+    return leave(value)
+  }
+  return { status, headers: toHeaders(incoming.rawHeaders), body }
 }
 
 interface SilenceGuard {
@@ -110,7 +112,7 @@ interface SilenceGuard {
   finish(): void
 }
 
-/** Ends the stream after too long a pause, when the caller gives up, and when the reader leaves. */
+/** Ends the stream after too long a pause, when the caller aborts, and when the reader leaves. */
 function guardSilence(incoming: IncomingMessage, { idleMs, signal, leave }: StreamReading): SilenceGuard {
   const silence = () => incoming.destroy(new Unavailable('Cannot fetch: stream went silent'))
   const cancel = () => incoming.destroy(new Unavailable('Cannot fetch: canceled', { cause: signal.reason }))
@@ -137,7 +139,7 @@ async function* readPieces(
     for await (const chunk of incoming as AsyncIterable<Buffer>) {
       end.hear()
       size += chunk.length
-      if (size > maxBytes) throw refuseFetch('answer is too large')
+      if (size > maxBytes) throw refuseFetch(`answer is too large: more than ${maxBytes} bytes`)
       yield chunk
     }
   } catch (error) {

@@ -1,5 +1,5 @@
 import type { RequestListener } from 'node:http'
-import { Undeliverable } from '@postern/core'
+import { Undeliverable } from '@postern/message'
 import { afterEach, expect, test } from 'vitest'
 import type { TestListener } from '../../test/listener.ts'
 import { openHttpListener } from '../../test/listener.ts'

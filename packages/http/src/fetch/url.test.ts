@@ -1,4 +1,4 @@
-import { ConfigError, Undeliverable } from '@postern/core'
+import { ConfigError, Undeliverable } from '@postern/message'
 import { describe, expect, test } from 'vitest'
 import { checkFetchUrl } from './guarded-fetch.ts'
 

@@ -1,6 +1,7 @@
+// Detects the media type of bytes, and chooses the types under which the gateway serves files.
 import { parseMediaType } from '@postern/http'
 
-/** Beginnings of files as hexadecimal digits, by what they are. */
+/** Beginnings of files as hexadecimal digits, with their media types. */
 const signatures: readonly (readonly [mime: string, start: RegExp])[] = [
   ['image/jpeg', /^ffd8ff/],
   ['image/png', /^89504e470d0a1a0a/],
@@ -17,11 +18,11 @@ const signatures: readonly (readonly [mime: string, start: RegExp])[] = [
   ['application/zip', /^504b0304/],
 ]
 
-/** What bytes are, by their beginning; text when they are UTF-8 without control characters. */
+/** Returns the media type of bytes by their beginning; text when they are UTF-8 without control characters. */
 export function detectMedia(bytes: Uint8Array): string {
   const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, 32)).toString('hex')
-  const found = signatures.find(([, start]) => start.test(head))
-  return found?.[0] ?? (isText(bytes) ? 'text/plain' : 'application/octet-stream')
+  const signature = signatures.find(([, start]) => start.test(head))
+  return signature?.[0] ?? (isText(bytes) ? 'text/plain' : 'application/octet-stream')
 }
 
 function isText(bytes: Uint8Array): boolean {
@@ -34,12 +35,12 @@ function isText(bytes: Uint8Array): boolean {
   }
 }
 
-/** Whether a list such as `image/*, application/pdf` has this type. */
+/** Returns true if a list such as `image/*, application/pdf` contains this type. */
 export function admitsMedia(types: readonly string[], mime: string): boolean {
   return types.some(type => type === mime || (type.endsWith('/*') && mime.startsWith(type.slice(0, -1))))
 }
 
-/** Media that browsers and peers show; none that a browser runs. */
+/** The media types that browsers and peers show; browsers run none of them. */
 const shownTypes: ReadonlySet<string> = new Set([
   'image/png',
   'image/jpeg',
@@ -55,7 +56,7 @@ const shownTypes: ReadonlySet<string> = new Set([
   'audio/mp4',
 ])
 
-/** The type to serve stored bytes under, which may come from strangers: known media as they are, anything else as a download. */
+/** Returns the type for stored bytes, which may come from strangers: known media keep their type, all others become downloads. */
 export function findServedType(mime: string | undefined): { readonly type: string; readonly isShown: boolean } {
   const type = mime === undefined ? undefined : parseMediaType(mime)?.type
   const isShown = type !== undefined && shownTypes.has(type)

@@ -1,5 +1,5 @@
-import type { Log, RejectionCode } from '@postern/core'
-import { Rejection, rejectionCodes, Unavailable, Undeliverable } from '@postern/core'
+import type { Log, RejectionCode } from '@postern/message'
+import { Rejection, rejectionCodes, Unavailable, Undeliverable } from '@postern/message'
 import { expect, test } from 'vitest'
 import { toProblem, toSseJson } from './answers.ts'
 

@@ -1,6 +1,7 @@
+// Writes errors as problem details (RFC 9457), and values as server-sent events.
 import { STATUS_CODES } from 'node:http'
-import type { Log, RejectionCode } from '@postern/core'
-import { Rejection, Unavailable } from '@postern/core'
+import type { Log, RejectionCode } from '@postern/message'
+import { Rejection, Unavailable } from '@postern/message'
 import { CredentialRejection } from '../tokens/challenges.ts'
 
 const statuses: Readonly<Record<RejectionCode, number>> = {
@@ -17,12 +18,12 @@ const statuses: Readonly<Record<RejectionCode, number>> = {
   rate_limited: 429,
 }
 
-/** Seconds, if the far side named none. */
+/** The seconds of `Retry-After` if the other server named none. */
 const defaultRetryAfter = 60
 
 /**
- * The answer to a peer as problem details (RFC 9457). Errors other than `Rejection` and `Unavailable` are our bugs: 500 without detail, and
- * the log gets everything.
+ * Returns the answer to a peer as problem details (RFC 9457). Errors other than `Rejection` and `Unavailable` are our bugs: they become a 500 without
+ * detail, and the log gets everything.
  */
 export function toProblem(error: unknown, log?: Log): Response {
   if (error instanceof Rejection) return problemOf(error)
@@ -38,7 +39,7 @@ export function toProblem(error: unknown, log?: Log): Response {
   return writeProblem(500, {}, noStore)
 }
 
-/** The status of the answer to this error (`toProblem`). */
+/** Returns the status of the answer to this error (`toProblem`). */
 export function problemStatusOf(error: unknown): number {
   if (error instanceof Rejection) return statuses[error.code]
   return error instanceof Unavailable ? 503 : 500
@@ -62,7 +63,7 @@ function retryHeader(seconds = defaultRetryAfter): Record<string, string> {
 
 const noStore = { 'cache-control': 'no-store' } as const
 
-/** Problem details (RFC 9457): the words of the status as the title, then `members`. */
+/** Writes problem details (RFC 9457), with the reason phrase of the status as the title, and `members`. */
 export function writeProblem(
   status: number,
   members: object,
@@ -77,15 +78,15 @@ export function writeProblem(
 export const sseHeaders = {
   'content-type': 'text/event-stream',
   'cache-control': 'no-cache, no-store',
-  // Otherwise proxies delay small answers.
+  // Without this header proxies delay small answers.
   'x-accel-buffering': 'no',
 } as const
 
 const foreignLineEnds = /[\u0085\u2028\u2029]/g
 
 /**
- * JSON as one `data` line of server-sent events (WHATWG HTML §9.2). JSON does not escape U+0085, U+2028 and U+2029, and some clients end
- * lines there by Unicode's rules (Python's `splitlines`).
+ * Writes JSON as one `data` line of server-sent events (WHATWG HTML §9.2). It escapes U+0085, U+2028 and U+2029, which JSON does not, because some
+ * clients end lines there by the rules of Unicode (Python's `splitlines`).
  */
 export function toSseJson(value: unknown): string {
   return JSON.stringify(value).replace(foreignLineEnds, end => `\\u${end.charCodeAt(0).toString(16).padStart(4, '0')}`)

@@ -1,7 +1,8 @@
+// Renders public pages for people, without scripts and with a strict content security policy.
 import { createHash } from 'node:crypto'
 import { html, raw } from 'hono/html'
 
-/** The style of all public pages: a readable typeface, one accent colour, light or dark by the reader's choice. */
+/** The style of all public pages: a readable typeface, one accent colour, and a light or dark scheme by the reader's preference. */
 const pageStyle = `:root{color-scheme:light dark;--ink:#1f2328;--soft:#5c646d;--line:#e4e4e0;--paper:#fbfaf8;--card:#fff;--accent:#1f5fbf}
 @media(prefers-color-scheme:dark){:root{--ink:#e4e5e7;--soft:#9aa2ab;--line:#2d3238;--paper:#15171a;--card:#1b1e22;--accent:#8ab4f8}}
 *{box-sizing:border-box}
@@ -34,14 +35,14 @@ export type PageMarkup = ReturnType<typeof html>
 
 interface HtmlPage {
   readonly title: string
-  /** BCP 47; default: `en`. */
+  /** The language of the page (BCP 47); default: `en`. */
   readonly language?: string | undefined
-  /** More elements of the head. */
+  /** Further elements of the head. */
   readonly head?: PageMarkup | undefined
   readonly body: PageMarkup
   /** The address of the page's icon; default: the gateway's. */
   readonly icon?: string | undefined
-  /** Whether search engines may list it; default: no. */
+  /** True if search engines may list it; default: false. */
   readonly isIndexable?: boolean | undefined
 }
 
@@ -50,7 +51,7 @@ export const faviconPath = '/favicon.svg'
 
 export const favicon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#1f5fbf"/><path d="M9 26V6m0 1h12l-3 4 3 4H9" fill="none" stroke="#fff" stroke-width="3" stroke-linejoin="round" stroke-linecap="round"/></svg>`
 
-/** A public page for people. It runs no script and looks the same everywhere. */
+/** Renders a public page for people. All pages run no script and look the same. */
 export function renderHtmlPage({ title, language = 'en', head, body, icon, isIndexable }: HtmlPage): PageMarkup {
   return html`<!doctype html>
 <html lang="${language}">
@@ -74,7 +75,7 @@ ${body}
 
 const styleHash = createHash('sha256').update(pageStyle).digest('base64')
 
-/** The page's permissions: its own style, and pictures of the gateway and of the origins in `pictures`. No script runs. */
+/** Returns the headers of a page. They allow its own style, and pictures of the gateway and of the origins in `pictures`, but no script. */
 export function htmlPageHeaders(pictures: readonly (string | undefined)[] = []): Readonly<Record<string, string>> {
   const origins = pictures.flatMap(url => (url && URL.canParse(url) ? new URL(url).origin : []))
   const media = [...new Set(["'self'", ...origins.filter(origin => /^https?:/.test(origin))])].join(' ')

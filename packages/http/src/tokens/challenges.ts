@@ -1,8 +1,9 @@
-import { Rejection } from '@postern/core'
+// Writes the challenges by which an endpoint refuses callers (RFC 6750, RFC 9110, RFC 9449).
+import { Rejection } from '@postern/message'
 import type { IssuerRules } from './issuer-rules.ts'
 import { tokenAlgorithms } from './issuer-rules.ts'
 
-/** The fault of the proof of possession, for a DPoP challenge (RFC 9449 §7.1). */
+/** The error of an invalid proof of possession, for a DPoP challenge (RFC 9449 §7.1). */
 export class ProofRejection extends Rejection {
   /** The nonce to use instead, if the nonce is the fault (RFC 9449 §9). */
   readonly nonce: string | undefined
@@ -28,9 +29,9 @@ export class CredentialRejection extends Rejection {
 
 /** The challenges of an endpoint. */
 export interface Challenger {
-  /** A 401 (RFC 6750 §3, RFC 9449 §7.1). It names only the schemes if the request had no credential. */
+  /** Returns a 401 (RFC 6750 §3, RFC 9449 §7.1). It names only the schemes if the request had no credential. */
   refuse(refused: Rejection, scheme: AuthScheme): CredentialRejection
-  /** A 403 that names the missing scope (RFC 6750 §3.1). */
+  /** Returns a 403 that names the missing scope (RFC 6750 §3.1). */
   refuseScope(scope: string, scheme: AuthScheme): CredentialRejection
 }
 
@@ -69,7 +70,7 @@ export function createChallenger({ realm: name, schemes, apiKeyHeader = '' }: Ch
   }
 }
 
-/** The schemes for tokens of these issuers. Bearer also counts for static tokens and without configuration. */
+/** Lists the schemes for tokens of these issuers. Bearer is also listed for static tokens and without configuration. */
 export function listTokenSchemes(issuers: readonly IssuerRules[], hasOthers: boolean): readonly AuthScheme[] {
   const needsProof = issuers.some(({ require_dpop }) => require_dpop)
   const isBearer = issuers.some(({ require_dpop }) => !require_dpop) || hasOthers

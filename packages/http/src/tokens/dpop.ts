@@ -1,33 +1,35 @@
+// Verifies that the holder of a token's key has signed the request (DPoP, RFC 9449).
 import { createHmac, hash, timingSafeEqual } from 'node:crypto'
-import type { Platform, Store } from '@postern/core'
-import { isJsonObject, parseJsonText, parseUrl } from '@postern/core'
+import type { System } from '@postern/message'
+import { isJsonObject, parseJsonText, parseUrl } from '@postern/message'
+import type { Store } from '@postern/pipeline'
 import type { JWK, JWTPayload } from 'jose'
 import { ProofRejection } from './challenges.ts'
 import { tokenAlgorithms } from './issuer-rules.ts'
 import type { SingleUses } from './single-uses.ts'
 import { loadJose } from './verify-token.ts'
 
-/** What a proof must match. */
+/** The request that a proof must match. */
 interface ProvenRequest {
   readonly token: string
-  /** `cnf.jkt` of the token. */
+  /** The `cnf.jkt` of the token. */
   readonly boundTo: string
   /** The owner of the token. */
   readonly owner: string
   readonly method: string
-  /** Our own public address, without query. */
+  /** Our own public address of the request, without the query. */
   readonly url: string
 }
 
 export interface ProofRules {
   readonly toleranceSeconds: number
   readonly seen: SingleUses
-  /** Undefined: proofs need no nonce. */
+  /** The nonces for proofs; undefined if proofs need none. */
   readonly nonces: DpopNonces | undefined
   now(): number
 }
 
-/** The age limit of a proof, seconds, without the tolerance. */
+/** The maximum age of a proof in seconds, without the tolerance. */
 const proofSeconds = 60
 const maxJti = 256
 const keyTypes: ReadonlySet<unknown> = new Set(['EC', 'OKP', 'RSA'])
@@ -53,7 +55,7 @@ export async function verifyProof(proof: string, request: ProvenRequest, rules: 
   }
 }
 
-/** The public key in the proof. Private members would mean that its holder has revealed the key. */
+/** Reads the public key in the proof. It refuses private members, because their holder would have revealed the key. */
 async function readProofKey(proof: string): Promise<JWK> {
   const { decodeProtectedHeader } = await loadJose()
   const { jwk, crit } = decodeHeader(() => decodeProtectedHeader(proof))
@@ -113,33 +115,29 @@ function refuseProof(problem: string, cause?: unknown): ProofRejection {
 /** Nonces for proofs (RFC 9449 §8, §9). They are the same in every process of the gateway, and none is stored. */
 interface DpopNonces {
   current(): Promise<string>
-  /** Whether it is the present nonce or the one before. */
+  /** Returns true for the current nonce and for the one before it. */
   accepts(nonce: string): Promise<boolean>
 }
 
 const spanMs = 5 * 60_000
 
 interface NonceDeps {
-  readonly store: Pick<Store, 'secret'>
-  readonly platform: Pick<Platform, 'now' | 'randomBytes'>
+  readonly store: Pick<Store, 'openSecret'>
+  readonly system: Pick<System, 'now'>
 }
 
-export function createDpopNonces({ store, platform }: NonceDeps): DpopNonces {
-  const key = () =>
-    store.secret('a2a:dpop-nonce', async () => Buffer.from(platform.randomBytes(32)).toString('base64url'))
-  const nonceOf = async (span: number) =>
-    createHmac('sha256', await key())
-      .update(String(span))
-      .digest('base64url')
-      .slice(0, 27)
-  const spanNow = () => Math.floor(platform.now() / spanMs)
+export function createDpopNonces({ store, system }: NonceDeps): DpopNonces {
+  const listNonces = async (span: number) => {
+    const keys = (await store.openSecret('a2a:dpop-nonce')).list()
+    return keys.map(key => createHmac('sha256', key).update(String(span)).digest('base64url').slice(0, 27))
+  }
+  const spanNow = () => Math.floor(system.now() / spanMs)
   return {
-    current: () => nonceOf(spanNow()),
+    current: async () => (await listNonces(spanNow()))[0] ?? '',
     async accepts(nonce) {
       const given = Buffer.from(nonce)
-      const spans = [spanNow(), spanNow() - 1]
-      const matches = await Promise.all(spans.map(async span => isSame(given, Buffer.from(await nonceOf(span)))))
-      return matches.includes(true)
+      const nonces = await Promise.all([spanNow(), spanNow() - 1].map(listNonces))
+      return nonces.flat().some(nonce => isSame(given, Buffer.from(nonce)))
     },
   }
 }

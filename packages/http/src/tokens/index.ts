@@ -1,18 +1,16 @@
+// Offers the credentials of callers: their tokens, their scopes and the challenges of refusals.
 export type { JWK } from 'jose'
-export { noteCaller, readClaimedSubject } from '../request.ts'
 export type { AuthScheme, Challenger } from './challenges.ts'
 export { CredentialRejection, createChallenger, listTokenSchemes } from './challenges.ts'
-export type { Credential, RequestHead, ScopedCaller, ScopeTable, TokenVerifierDeps } from './credential.ts'
-export {
-  admitCredential,
-  allowsAny,
-  checkScope,
-  createTokenVerifier,
-  defaultScopes,
-  readCredential,
-  readGrant,
-} from './credential.ts'
+export { readClaimedSubject } from './claimed-subject.ts'
 export { issuerRuleShape, joinTokenRules, tokenAlgorithms, tokenRuleShape } from './issuer-rules.ts'
+export { noteCaller } from './noted-caller.ts'
+export type { Credential } from './read-credential.ts'
+export { admitCredential, readCredential } from './read-credential.ts'
+export type { ScopedCaller, ScopeTable } from './scopes.ts'
+export { allowsAny, checkScope, defaultScopes, readGrant } from './scopes.ts'
 export { createReplayMemory } from './single-uses.ts'
+export type { RequestHead, TokenVerifierDeps } from './token-verifier.ts'
+export { createTokenVerifier } from './token-verifier.ts'
 export type { IssuerKeys, IssuerTrust, Principal, VerifiedToken } from './verify-token.ts'
 export { createIssuerKeys, createSecretKeys, issuerKeyTimes, loadJose, ownerOf } from './verify-token.ts'

@@ -1,6 +1,7 @@
+// Describes the rules by which channels accept access tokens, and joins those of two channels.
 import { z } from 'zod'
 
-/** Asymmetric signatures only: a shared secret proves nothing to a third party, and `none` proves nothing at all. */
+/** The accepted algorithms. All are asymmetric, because a shared secret proves nothing to a third party, and `none` proves nothing at all. */
 export const tokenAlgorithms = [
   'ES256',
   'ES384',
@@ -27,11 +28,11 @@ export const issuerRuleShape = {
   single_use: z.boolean().default(false),
 }
 
-/** How a channel reads tokens of all issuers. */
+/** The rules by which a channel reads tokens of all issuers. */
 export const tokenRuleShape = {
   /** DPoP proofs must contain our nonce (RFC 9449 §8). */
   dpop_nonce: z.boolean().default(false),
-  /** How far clocks may differ, seconds. */
+  /** Most seconds by which clocks may differ. */
   clock_tolerance_seconds: z.number().int().min(0).max(60).default(30),
 }
 
@@ -43,21 +44,21 @@ export interface TokenAuth extends TokenRules {
 }
 
 /**
- * The rules of `auth` joined with those of another channel. An issuer that both trust must meet the rules of both, so no channel takes a
- * token that the other refuses. For a shared issuer the stricter clock and nonce rules count.
+ * Joins the rules of `auth` with those of another channel. An issuer that both trust must meet the rules of both, so no channel accepts a token that
+ * the other refuses. For a shared issuer the stricter clock and nonce rules count.
  */
 export function joinTokenRules<Auth extends TokenAuth>(auth: Auth, other: TokenAuth): Auth {
-  const others = new Map(other.issuers.map(each => [each.issuer, each]))
-  if (!auth.issuers.some(({ issuer }) => others.has(issuer))) return auth
+  const issuersByName = new Map(other.issuers.map(each => [each.issuer, each]))
+  if (!auth.issuers.some(({ issuer }) => issuersByName.has(issuer))) return auth
   return {
     ...auth,
     dpop_nonce: auth.dpop_nonce || other.dpop_nonce,
     clock_tolerance_seconds: Math.min(auth.clock_tolerance_seconds, other.clock_tolerance_seconds),
-    issuers: auth.issuers.map(each => ({ ...each, ...joinIssuerRules(each, others.get(each.issuer)) })),
+    issuers: auth.issuers.map(each => ({ ...each, ...joinIssuerRules(each, issuersByName.get(each.issuer)) })),
   }
 }
 
-function joinIssuerRules(rules: IssuerRules, others: IssuerRules | undefined): Partial<IssuerRules> {
+function joinIssuerRules(rules: IssuerRules, otherRules: IssuerRules | undefined): Partial<IssuerRules> {
   const names = Object.keys(issuerRuleShape) as (keyof IssuerRules)[]
-  return Object.fromEntries(names.map(name => [name, rules[name] || others?.[name] === true]))
+  return Object.fromEntries(names.map(name => [name, rules[name] || otherRules?.[name] === true]))
 }

@@ -1,33 +1,34 @@
+// Remembers ids that count once, so that nobody can replay a token or a proof.
 import { hash } from 'node:crypto'
-import type { Store } from '@postern/core'
-import { Rejection } from '@postern/core'
+import { Rejection } from '@postern/message'
+import type { Store } from '@postern/pipeline'
 
 /** An id that may be used once. */
 interface SingleUse {
   readonly id: string
   /** The caller who uses it. Each owner has their own capacity. */
   readonly owner: string
-  /** ms */
+  /** The end of the time in which it must not be used again, in ms. */
   readonly until: number
 }
 
 interface ReplayMemory {
   /**
-   * Remembers the id until its end. False when it is known already. @throws Rejection `rate_limited` when it is full, because an id that
+   * Remembers the id until its end. Returns false if it is known already. @throws Rejection `rate_limited` if the memory is full, because an id that
    * cannot be remembered cannot be admitted
    */
   take(use: SingleUse): boolean
-  /** Takes the use back. */
+  /** Undoes the use, so that the id can be used again. */
   giveBack(use: SingleUse): void
 }
 
-/** Ids that count once in the whole gateway: in every process, and after a restart. */
+/** The ids that count once in the whole gateway: in every process, and even after a restart. */
 export interface SingleUses {
-  /** False when it was used before. Durable when it resolves. @throws Rejection `rate_limited` when the owner uses too many; Unavailable */
+  /** Uses up an id and resolves once that is durable: false if it was used before. @throws Rejection `rate_limited` for too many; Unavailable */
   take(use: SingleUse): Promise<boolean>
 }
 
-/** The process's memory refuses most repetitions and limits the queries to the store. The store decides. */
+/** Creates the single uses. The memory of the process refuses most repetitions and limits the queries to the store, which decides. */
 export function createSingleUses(store: Pick<Store, 'consumeOnce'>, now: () => number): SingleUses {
   const memory = createReplayMemory(now)
   return {
@@ -48,8 +49,8 @@ const usualBounds: { readonly entries: number; readonly perOwner: number } = { e
 const keyOf = ({ id }: SingleUse) => hash('sha256', id, 'base64')
 
 /**
- * Ids of this process that may be used once. Each id has its own end, so the oldest entries may not end first. It drops expired ids once a
- * second at most.
+ * Creates the memory of this process for ids that may be used once. Each id has its own end, so the oldest entries may not end first. It drops
+ * expired ids at most once a second.
  */
 export function createReplayMemory(now: () => number, bounds = usualBounds): ReplayMemory {
   const uses = new Map<string, SingleUse>()
@@ -77,8 +78,8 @@ export function createReplayMemory(now: () => number, bounds = usualBounds): Rep
   return {
     take(use) {
       const key = keyOf(use)
-      const known = uses.get(key)
-      if (known && known.until >= now()) return false
+      const earlierUse = uses.get(key)
+      if (earlierUse && earlierUse.until >= now()) return false
       if (isFull(use.owner)) sweep()
       if (isFull(use.owner)) {
         throw new Rejection('rate_limited', 'Cannot take request: too many in a short time', { retryAfter: 5 })

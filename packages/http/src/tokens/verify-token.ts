@@ -1,7 +1,10 @@
-import type { KeyOrigin, Platform, ProofKey, UsedKey } from '@postern/core'
-import { isJsonObject, Rejection, toProofKey, Unavailable } from '@postern/core'
-import { lazy } from '@postern/core/lazy'
+// Verifies signed access tokens (JWT) with the public keys of their issuers.
 import { createSingleFlight } from '@postern/limits'
+import type { KeyOrigin, ProofKey, System } from '@postern/message'
+import { isJsonObject, Rejection, Unavailable } from '@postern/message'
+import { lazy } from '@postern/message/lazy'
+import type { UsedKey } from '@postern/pipeline'
+import { toProofKey } from '@postern/pipeline'
 import type {
   CryptoKey,
   FlattenedJWSInput,
@@ -11,7 +14,7 @@ import type {
   LocalJWKSet,
   ProtectedHeaderParameters,
 } from 'jose'
-import { parseBoundedJson } from '../request.ts'
+import { parseBoundedJson } from '../request/bounded-json.ts'
 import type { IssuerRules } from './issuer-rules.ts'
 
 /** An issuer that the configuration trusts. */
@@ -27,7 +30,7 @@ export interface IssuerTrust {
 }
 
 export interface TokenTrust {
-  /** By exact `iss`. */
+  /** The trusted issuers by their exact `iss`. */
   readonly issuers: ReadonlyMap<string, IssuerTrust>
   readonly toleranceSeconds: number
   now(): number
@@ -41,10 +44,12 @@ export interface VerifiedToken {
   readonly usedKey: UsedKey
   readonly algorithm: string
   readonly keyId?: string | undefined
-  /** `typ: at+jwt` (RFC 9068): the issuer declares an access token. */
+  /** True if the issuer declares an access token, by `typ: at+jwt` (RFC 9068). */
   readonly isAccessToken: boolean
-  /** ms */
+  /** The value of `exp`, in ms. */
   readonly expiresAt: number
+  /** The end of the token's validity including the tolerance for clocks, in ms. */
+  readonly endsAt: number
   /** `cnf.jkt`: thumbprint of the key whose proof must come with the token (RFC 9449 §6.1). */
   readonly boundTo: string | undefined
   /** `scope`, or `scp` of some issuers; not parsed yet. */
@@ -52,7 +57,7 @@ export interface VerifiedToken {
   readonly tokenId: string | undefined
 }
 
-/** The longest accepted life. A longer one is a mistake of the issuer. */
+/** The longest accepted life, in seconds. A longer one is a mistake of the issuer. */
 const maxLifeSeconds = 366 * 24 * 3600
 const maxPrincipal = 512
 const accessTypes: ReadonlySet<string> = new Set(['at+jwt', 'application/at+jwt'])
@@ -71,11 +76,11 @@ export async function verifyToken(token: string, rules: TokenTrust): Promise<Ver
   const { config, keys } = issuer
   const before = keys.generation()
   let generation = Number.NaN
-  let found: Awaited<ReturnType<IssuerKeys['find']>> | undefined
+  let key: Awaited<ReturnType<IssuerKeys['find']>> | undefined
   const findKey: JWTVerifyGetKey = async (head, jws) => {
-    found = await keys.find(head, jws)
+    key = await keys.find(head, jws)
     generation = keys.generation()
-    return found
+    return key
   }
   const { payload, protectedHeader } = await jwtVerify(token, findKey, {
     algorithms: [...config.algorithms],
@@ -93,18 +98,19 @@ export async function verifyToken(token: string, rules: TokenTrust): Promise<Ver
     principal: readPrincipal(payload, config.issuer),
     issuer,
     generation,
-    usedKey: await describeUsedKey(found, keys.isConfigured ? 'config' : before === generation ? 'cache' : 'fetched'),
+    usedKey: await describeUsedKey(key, keys.isConfigured ? 'config' : before === generation ? 'cache' : 'fetched'),
     algorithm,
     keyId,
     isAccessToken,
     expiresAt: (payload.exp ?? 0) * 1000,
+    endsAt: ((payload.exp ?? 0) + rules.toleranceSeconds) * 1000,
     boundTo: readBinding(payload),
     scope: payload.scope ?? payload.scp,
     tokenId: isName(payload.jti) ? payload.jti : undefined,
   }
 }
 
-/** The unverified claims, only to select the issuer. */
+/** Reads the unverified claims, only to select the issuer. */
 async function peekToken(token: string): Promise<{ header: ProtectedHeaderParameters; claims: JWTPayload }> {
   const { decodeJwt, decodeProtectedHeader } = await loadJose()
   try {
@@ -123,7 +129,7 @@ function checkType({ typ, crit }: ProtectedHeaderParameters, config: IssuerRules
   return false
 }
 
-/** Claims that only other tokens have: ID tokens (OpenID Connect Core §2), refresh tokens of known issuers. */
+/** Checks for claims that only other tokens have: ID tokens (OpenID Connect Core §2), refresh tokens of known issuers. */
 const foreignUses: readonly ((claims: JWTPayload) => boolean)[] = [
   ({ nonce, at_hash, c_hash }) => nonce !== undefined || at_hash !== undefined || c_hash !== undefined,
   ({ typ }) => typeof typ === 'string' && /^(id|refresh|offline|logout)$/i.test(typ),
@@ -140,7 +146,7 @@ function checkClaims(claims: JWTPayload, { now, toleranceSeconds }: TokenTrust):
 
 const thumbprint = /^[A-Za-z0-9_-]{43}$/
 
-/** A token with a binding that we cannot check (RFC 8705 §3) may be stolen. */
+/** Reads the key binding of a token. It refuses a binding that we cannot check (RFC 8705 §3), because the token may be stolen. */
 function readBinding({ cnf }: JWTPayload): string | undefined {
   if (cnf === undefined) return undefined
   const { jkt, ...others } = isJsonObject(cnf) ? cnf : {}
@@ -158,7 +164,7 @@ function readPrincipal({ sub, client_id }: JWTPayload, issuer: string): Principa
   return principal
 }
 
-/** Well formed, because a store writes every lone surrogate as the same replacement character. */
+/** Returns true for a valid name. It must be well formed, because a store writes every lone surrogate as the same replacement character. */
 function isName(value: unknown): value is string {
   return typeof value === 'string' && value.length > 0 && value.length <= maxPrincipal && value.isWellFormed()
 }
@@ -198,15 +204,15 @@ const keyRequest = { timeoutMs: 5_000, maxBytes: 256 * 1024, redirects: 0, heade
 
 /** The public keys of one issuer; one object for each process. */
 export interface IssuerKeys {
-  /** The key for a token's header. @throws Unavailable; jose's `JWKSNoMatchingKey` when there is none */
+  /** Finds the key for a token's header. @throws Unavailable; jose's `JWKSNoMatchingKey` if there is none */
   find(header: JWTHeaderParameters, token: FlattenedJWSInput): Promise<CryptoKey | Uint8Array>
-  /** Changes with each fetch of the keys. A token verified under an older number must be verified again. */
+  /** Returns a number that changes with each fetch of the keys. A token that was verified under an older number must be verified again. */
   generation(): number
-  /** They are not fetched: the configuration has them, or we ourselves. */
+  /** True if the keys are not fetched, because they are our own or the configuration contains them. */
   readonly isConfigured?: true
 }
 
-type KeyPlatform = Pick<Platform, 'fetch' | 'now' | 'log'>
+type KeySystem = Pick<System, 'fetch' | 'now' | 'log'>
 
 interface LoadedKeys {
   readonly keys: LocalJWKSet
@@ -214,7 +220,7 @@ interface LoadedKeys {
 }
 
 /** Fetches keys from the configured address only (RFC 7517 §5). It ignores `jku`, `x5u` and `jwk` of a token. */
-export function createIssuerKeys(url: string, { fetch, now, log }: KeyPlatform): IssuerKeys {
+export function createIssuerKeys(url: string, { fetch, now, log }: KeySystem): IssuerKeys {
   let loaded: LoadedKeys | undefined
   let failedAt = Number.NEGATIVE_INFINITY
   let generation = 0
@@ -258,7 +264,7 @@ export function createIssuerKeys(url: string, { fetch, now, log }: KeyPlatform):
   }
 }
 
-/** The key of an issuer that shares a secret with us (HS256). */
+/** Creates the key of an issuer that shares a secret with us (HS256). */
 export function createSecretKeys(secret: string): IssuerKeys {
   const key = Buffer.from(secret)
   return { find: async () => key, generation: () => 0, isConfigured: true }
@@ -279,19 +285,19 @@ async function readKeySet(status: number, body: Uint8Array): Promise<LocalJWKSet
   return createLocalJWKSet({ keys: document.keys.filter(key => isJsonObject(key) && key.kty !== 'oct') })
 }
 
-/** Written once for a key, for it verifies many tokens. */
+/** The records of keys. Each one is written only once, because a key verifies many tokens. */
 const describedKeys = new WeakMap<object, ProofKey>()
 
-/** The key of an issuer as the record of a message keeps it. A secret that is shared with the issuer is not kept. */
+/** Describes the key of an issuer for the record of a message. A secret that is shared with the issuer is not recorded. */
 async function describeUsedKey(key: CryptoKey | Uint8Array | undefined, from: KeyOrigin): Promise<UsedKey> {
   if (key === undefined || key instanceof Uint8Array || key.type !== 'public' || !key.extractable) return { from }
   const { exportJWK } = await loadJose()
-  const known = describedKeys.get(key) ?? toProofKey('jwk', JSON.stringify(await exportJWK(key)))
-  describedKeys.set(key, known)
-  return { from, key: known }
+  const proofKey = describedKeys.get(key) ?? toProofKey('jwk', JSON.stringify(await exportJWK(key)))
+  describedKeys.set(key, proofKey)
+  return { from, key: proofKey }
 }
 
-/** Loaded with the first token, because it would delay the start. */
+/** Loads jose with the first token, because it would delay the start. */
 export const loadJose = lazy(() => import('jose'))
 
 /** The claim that names a principal, and its value. */
@@ -301,7 +307,7 @@ export interface Principal {
   readonly value: string
 }
 
-/** Neither an issuer nor a claim's name contains a blank, so two principals never share a key. */
+/** Returns the key of a principal. Neither an issuer nor a claim's name contains a blank, so two principals never share a key. */
 export function ownerOf({ issuer, claim, value }: Principal): string {
   return `${issuer} ${claim} ${value}`
 }

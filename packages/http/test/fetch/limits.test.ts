@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { gzipSync } from 'node:zlib'
-import { Undeliverable } from '@postern/core'
+import type { FetchRequest } from '@postern/message'
+import { Undeliverable } from '@postern/message'
 import { afterEach, expect, test } from 'vitest'
 import { createGuardedFetch } from '../../src/fetch/guarded-fetch.ts'
 import type { TestListener } from '../listener.ts'
@@ -79,13 +80,17 @@ test('AP-38: createGuardedFetch() cuts off an endless body at the limit', async 
     pour()
     response.on('drain', pour).once('close', () => closed.resolve())
   })
-  await expect(openFetch(listener)('https://a.test/')).rejects.toThrow(undeliverable('answer is too large'))
+  await expect(openFetch(listener)('https://a.test/')).rejects.toThrow(
+    undeliverable('answer is too large: more than 1048576 bytes'),
+  )
   await closed.promise
 })
 
 test('AP-38: createGuardedFetch() refuses a declared length over the limit before it reads the body', async () => {
   const fetch = openFetch(await raw('HTTP/1.1 200 OK\r\ncontent-length: 83886080\r\n\r\n'))
-  await expect(fetch('https://a.test/')).rejects.toThrow(undeliverable('answer is too large'))
+  await expect(fetch('https://a.test/')).rejects.toThrow(
+    undeliverable('answer is too large: 83886080 bytes, more than 1048576'),
+  )
 })
 
 test('maxBytes is the largest body taken, declared or not', async () => {
@@ -95,10 +100,11 @@ test('maxBytes is the largest body taken, declared or not', async () => {
     response.end('x'.repeat(Number(url.slice(-1))))
   })
   const fetch = openFetch(listener)
-  for (const path of ['declared', 'chunked']) {
+  const problems = { declared: '6 bytes, more than 5', chunked: 'more than 5 bytes' }
+  for (const [path, problem] of Object.entries(problems)) {
     await expect(fetch(`https://a.test/${path}/5`, { maxBytes: 5 })).resolves.toHaveProperty('body.length', 5)
     await expect(fetch(`https://a.test/${path}/6`, { maxBytes: 5 })).rejects.toThrow(
-      undeliverable('answer is too large'),
+      undeliverable(`answer is too large: ${problem}`),
     )
   }
 })
@@ -203,21 +209,31 @@ test('createGuardedFetch() keeps a connection and uses it again', async () => {
   expect(listener.connections()).toBe(1)
 })
 
-test('createGuardedFetch() replaces a kept connection that the server resets once, also for a POST', async () => {
-  let connections = 0
-  const listener = await openTcpListener(socket => {
-    connections += 1
-    const isFirst = connections === 1
-    socket.once('data', () => {
-      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n')
-      if (isFirst) socket.once('data', () => socket.resetAndDestroy())
+test.each<{ repeats: boolean; request: FetchRequest }>([
+  { repeats: true, request: {} },
+  { repeats: false, request: { method: 'POST', body: 'x' } },
+  { repeats: true, request: { method: 'POST', body: 'x', isRepeatable: true } },
+  { repeats: false, request: { method: 'PUT', body: 'x', isRepeatable: false } },
+])(
+  'createGuardedFetch() repeats $request on a new connection after a reset: $repeats',
+  async ({ repeats, request }) => {
+    let connections = 0
+    const listener = await openTcpListener(socket => {
+      connections += 1
+      const isFirst = connections === 1
+      socket.once('data', () => {
+        socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n')
+        if (isFirst) socket.once('data', () => socket.resetAndDestroy())
+      })
     })
-  })
-  const fetch = openFetch(listener)
-  await fetch('https://a.test/')
-  await expect(fetch('https://a.test/', { method: 'POST', body: 'x' })).resolves.toHaveProperty('status', 200)
-  expect(connections).toBe(2)
-})
+    const fetch = openFetch(listener)
+    await fetch('https://a.test/')
+    const again = fetch('https://a.test/', request)
+    if (repeats) await expect(again).resolves.toHaveProperty('status', 200)
+    else await expect(again).rejects.toThrow(unavailable('connection failed'))
+    expect(connections).toBe(repeats ? 2 : 1)
+  },
+)
 
 test('the replacement is a fresh connection, even when all kept ones are dead', async () => {
   const both = Promise.withResolvers<void>()

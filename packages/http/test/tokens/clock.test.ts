@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Store } from '@postern/core'
+import type { Store } from '@postern/pipeline'
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { IssuerTrust, TokenVerifierDeps } from '../../src/tokens/index.ts'
@@ -20,14 +20,14 @@ beforeAll(async () => {
   jkt = await calculateJwkThumbprint(jwk)
 })
 
-/** Whether a token with these claims, and a proof with those, is let in. */
+/** Tells if the verifier lets in a token with these claims and a proof with those. */
 async function isTaken(claims: object, proofClaims?: object, tolerance = 30): Promise<boolean> {
   const seen = new Set<string>()
   const store = {
     consumeOnce: async (key: string) => !seen.has(key) && Boolean(seen.add(key)),
-    secret: async () => 'secret',
+    openSecret: async () => ({ list: () => ['secret'] }),
   } as unknown as Store
-  const platform = { now: () => now * 1000, randomBytes: (length: number) => new Uint8Array(length) }
+  const system = { now: () => now * 1000, randomBytes: (length: number) => new Uint8Array(length) }
   const trust: IssuerTrust = {
     config: { ...rules, issuer: 'https://login.test', audience: origin, algorithms: ['ES256'] },
     keys: { find: async () => keys.publicKey, generation: () => 0 },
@@ -39,7 +39,7 @@ async function isTaken(claims: object, proofClaims?: object, tolerance = 30): Pr
       scopes: defaultScopes,
       describe: (_, scopes) => ({ scopes, scheme: 'Bearer' as const }),
     },
-    { platform, store, origin } satisfies TokenVerifierDeps,
+    { system, store, origin } satisfies TokenVerifierDeps,
   )
   const bound = proofClaims && { cnf: { jkt } }
   const all = { iss: 'https://login.test', aud: origin, sub: 'ann', exp: now + 300, ...bound, ...claims }
@@ -81,9 +81,21 @@ describe.each([0, 30, 60])('with clocks that may differ by %i s', tolerance => {
   })
 })
 
+test.each([
+  ['x', true],
+  ['x'.repeat(512), true],
+  ['x'.repeat(513), false],
+  ['', false],
+  ['\ud83d', false],
+  [7, false],
+])('a token names a principal of %j: %s', async (sub, isName) => {
+  expect(await isTaken({ sub })).toBe(isName)
+  expect(await isTaken({ sub: undefined, client_id: sub })).toBe(isName)
+})
+
 describe('joinTokenRules()', () => {
-  const auth = (issuer: string, more: object = {}) => ({
-    issuers: [{ issuer, ...rules, ...more }],
+  const auth = (issuer: string, overrides: object = {}) => ({
+    issuers: [{ issuer, ...rules, ...overrides }],
     clock_tolerance_seconds: 30,
     dpop_nonce: false,
   })

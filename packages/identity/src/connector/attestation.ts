@@ -1,7 +1,8 @@
+// Reads a signed identity attestation of v0.1 and checks its signature (JCS, Ed25519 or P-256).
 import type { KeyObject } from 'node:crypto'
 import { hash, verify } from 'node:crypto'
-import type { IdentityEvidence } from '@postern/core'
-import { canonicalizeJson, toAsciiDomain } from '@postern/core'
+import type { IdentityEvidence } from '@postern/message'
+import { canonicalizeJson, toAsciiDomain } from '@postern/message'
 import { z } from 'zod'
 import type { EvidenceForm, ReadEvidence } from '../evidence/trust.ts'
 import {
@@ -46,7 +47,7 @@ const envelopeSchema = z.object({
   }),
 })
 
-/** Forwarded envelopes of v0.1. Only `signed-attestation` proves anything to parties that did not see the sender themselves. */
+/** Forwarded envelopes of v0.1. Only `signed-attestation` proves anything to parties that did not authenticate the sender themselves. */
 export const attestationForm: EvidenceForm = {
   kind: 'identity-evidence',
   carrier: 'identity_evidence',
@@ -77,7 +78,7 @@ function readAttestation(envelope: Envelope): ReadEvidence {
     keysAt: `https://${issuer}${connectorCardPath}`,
     findKey: document => findCardKey(document, { issuer, kid, alg }),
     isSignedWith: key => isSigned(input, { key, alg, value }),
-    // Not the signature, because anybody can make a second one of an ES256 signature.
+    // The replay key does not cover the signature, because anybody can derive a second valid one from an ES256 signature.
     replayKey: `attestation ${issuer} ${hash('sha256', input)}`,
     render: (): IdentityEvidence => ({
       ...members,
@@ -93,7 +94,7 @@ function checkProofType(proof: unknown): void {
   throw new EvidenceFault('unsupported-proof', 'its proof says nothing to anybody but the one who made it')
 }
 
-/** The signed text: the whole envelope without the signature, in canonical form (RFC 8785). @throws EvidenceFault */
+/** Returns the text to sign: the whole envelope without the signature, in canonical form (RFC 8785). @throws EvidenceFault */
 export function attestationInput({ proof, ...members }: Envelope): Buffer {
   const { value: _, ...options } = proof as Envelope
   try {
@@ -103,7 +104,7 @@ export function attestationInput({ proof, ...members }: Envelope): Buffer {
   }
 }
 
-/** As in JWS: an ES256 signature is the two numbers one after the other (RFC 7518 §3.4). */
+/** Returns true if the signature is valid. It has the form of JWS: an ES256 signature is two concatenated numbers (RFC 7518 §3.4). */
 function isSigned(
   input: Buffer,
   { key, alg, value }: { readonly key: KeyObject; readonly alg: AttestationAlgorithm; readonly value: string },

@@ -1,18 +1,19 @@
+// Reads and writes the Connector Card, the document of a connector's public keys.
 import type { JsonWebKey, KeyObject } from 'node:crypto'
 import { createPublicKey } from 'node:crypto'
 import { z } from 'zod'
 import { EvidenceFault } from '../format/members.ts'
 
-/** Where a connector publishes its keys (mentionable, glossary). */
+/** Path at which a connector publishes its keys (mentionable, glossary). */
 export const connectorCardPath = '/.well-known/adapter-card'
 
 const jwkSchema = z.looseObject({ kty: z.string(), kid: z.string().min(1).max(256) })
 
-/** The Connector Card. Its members are ours, because the published text names its content but no form. */
+/** The schema of the Connector Card. Its members are our own, because the published text names its content but defines no format. */
 export const connectorCardSchema = z.looseObject({
   issuer: z.string(),
   name: z.string().optional(),
-  /** JWKs (RFC 7517), each with its `kid`; the present signing keys. */
+  /** The present signing keys as JWKs (RFC 7517), each with its `kid`. */
   keys: z.array(jwkSchema).min(1).max(32),
   /** Former signing keys that are still valid. */
   previous_keys: z.array(jwkSchema).max(32).optional(),
@@ -22,7 +23,7 @@ export const connectorCardSchema = z.looseObject({
 type ConnectorCard = z.infer<typeof connectorCardSchema>
 type Jwk = z.infer<typeof jwkSchema>
 
-/** The key type of each attestation algorithm; names as in RFC 7518 and RFC 8037. */
+/** The key type of each attestation algorithm, with the names of RFC 7518 and RFC 8037. */
 export const attestationAlgorithms = {
   EdDSA: { kty: 'OKP', crv: 'Ed25519', hash: null },
   ES256: { kty: 'EC', crv: 'P-256', hash: 'sha256' },
@@ -30,7 +31,7 @@ export const attestationAlgorithms = {
 
 export type AttestationAlgorithm = keyof typeof attestationAlgorithms
 
-/** The key of this name in a card. @throws EvidenceFault `issuer-controller-mismatch` when the card is another's */
+/** Finds the key with this name in a card. @throws EvidenceFault `issuer-controller-mismatch` if the card belongs to another issuer */
 export function findCardKey(
   document: unknown,
   { issuer, kid, alg }: { readonly issuer: string; readonly kid: string; readonly alg: AttestationAlgorithm },
@@ -40,12 +41,12 @@ export function findCardKey(
   const card = parsed.data
   if (card.issuer !== issuer)
     throw new EvidenceFault('issuer-controller-mismatch', 'the card there is of another issuer')
-  const named = [...card.keys, ...(card.previous_keys ?? [])].filter(key => key.kid === kid)
-  // With two keys of one name the right one is unknown.
-  return named.length === 1 && named[0] ? importPublicKey(named[0], alg) : undefined
+  const matchingKeys = [...card.keys, ...(card.previous_keys ?? [])].filter(key => key.kid === kid)
+  // If two keys have the same name, neither is used.
+  return matchingKeys.length === 1 && matchingKeys[0] ? importPublicKey(matchingKeys[0], alg) : undefined
 }
 
-/** Only keys for this algorithm and for signatures. A key with its private half is public knowledge. */
+/** Imports a key for this algorithm and for signatures. A key that is published with its private half proves nothing, so it is not used. */
 function importPublicKey(jwk: Jwk, alg: AttestationAlgorithm): KeyObject | undefined {
   const { kty, crv } = attestationAlgorithms[alg]
   const isMeant = (jwk.use ?? 'sig') === 'sig' && (jwk.alg ?? alg) === alg && jwk.d === undefined
@@ -63,7 +64,7 @@ interface CardKey {
 }
 
 interface CardDraft {
-  /** The bare host it is served from. */
+  /** The bare host that serves the card. */
   readonly issuer: string
   readonly name?: string | undefined
   readonly keys: readonly CardKey[]
@@ -71,7 +72,7 @@ interface CardDraft {
   readonly callbackUrls?: readonly string[] | undefined
 }
 
-/** The document a connector serves at `connectorCardPath`. */
+/** Writes the document that a connector serves at `connectorCardPath`. */
 export function writeConnectorCard({ issuer, name, keys, previousKeys, callbackUrls }: CardDraft): ConnectorCard {
   return {
     issuer,
@@ -87,7 +88,7 @@ function renderJwk({ kid, publicKey }: CardKey): Jwk {
   return { kty, crv, x, ...(y && { y }), kid, use: 'sig', alg: algorithmOf(publicKey) }
 }
 
-/** @throws TypeError for a key that cannot sign attestations */
+/** Returns the attestation algorithm of a key. @throws TypeError for a key that cannot sign attestations */
 export function algorithmOf(key: KeyObject): AttestationAlgorithm {
   if (key.asymmetricKeyType === 'ed25519') return 'EdDSA'
   if (key.asymmetricKeyDetails?.namedCurve === 'prime256v1') return 'ES256'

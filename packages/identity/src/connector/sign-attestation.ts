@@ -1,26 +1,27 @@
+// Signs an identity attestation of v0.1 for one audience and a limited time.
 import type { KeyObject } from 'node:crypto'
 import { sign } from 'node:crypto'
-import type { IdentityEvidence } from '@postern/core'
-import { isoTime } from '@postern/core'
+import type { IdentityEvidence } from '@postern/message'
+import { isoTime } from '@postern/message'
 import { lifetime } from '../format/members.ts'
 import { attestationInput, signingKey } from './attestation.ts'
 import { algorithmOf, attestationAlgorithms } from './card.ts'
 
 export interface AttestationDraft {
-  /** Bare host of the connector. */
+  /** The bare host of the connector. */
   readonly issuer: string
   readonly subject: string
   readonly method: string
   readonly assurance: string
   /** The addressed agent, `@agent@domain`. */
   readonly audience: string | readonly string[]
-  /** The A2A `messageId` of the message. The attestation then counts with no other one. */
+  /** The A2A `messageId` of the message. The attestation then counts only with that message. Absent: it counts with any message. */
   readonly messageId?: string | undefined
-  /** ms */
+  /** The time of issue, ms. */
   readonly issuedAt: number
-  /** ms; default 5 minutes, at most 10. */
+  /** The lifetime, ms; default 5 minutes, at most 10. */
   readonly lifetimeMs?: number | undefined
-  /** Unique to this attestation, if two could otherwise be identical. */
+  /** A unique value for this attestation; needed only if two could otherwise be identical. */
   readonly id?: string | undefined
   readonly onBehalfOf?: readonly string[] | undefined
   readonly claims?: Readonly<Record<string, unknown>> | undefined
@@ -28,13 +29,13 @@ export interface AttestationDraft {
 }
 
 interface AttestationSigner {
-  /** Ed25519 or P-256. */
+  /** A private key for Ed25519 or P-256. */
   readonly privateKey: KeyObject
-  /** Its name in the Connector Card. */
+  /** The name of the key in the Connector Card. */
   readonly kid: string
 }
 
-/** A v0.1 envelope with its signature, for `metadata.mentionable.identity_evidence`. Pure, but for P-256 keys. */
+/** Signs a v0.1 envelope for `metadata.mentionable.identity_evidence`. Pure, except with P-256 keys. */
 export function signAttestation(draft: AttestationDraft, { privateKey, kid }: AttestationSigner): IdentityEvidence {
   const { id, subject, issuer, method, assurance, audience, messageId, issuedAt, onBehalfOf, claims } = draft
   const alg = algorithmOf(privateKey)

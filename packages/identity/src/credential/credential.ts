@@ -1,7 +1,8 @@
+// Reads a W3C verifiable credential of identity v0.2 and checks its Data Integrity proof.
 import type { KeyObject } from 'node:crypto'
 import { sign, verify } from 'node:crypto'
-import type { IdentityEvidence } from '@postern/core'
-import { decodeBase58, encodeBase58, hashCanonicalJson, isoTime } from '@postern/core'
+import type { IdentityEvidence } from '@postern/message'
+import { decodeBase58, encodeBase58, hashCanonicalJson, isoTime } from '@postern/message'
 import { z } from 'zod'
 import { findAssertionKey, locateDidDocument } from '../did/document.ts'
 import type { EvidenceForm, ReadEvidence } from '../evidence/trust.ts'
@@ -17,7 +18,7 @@ import {
 
 type Members = Readonly<Record<string, unknown>>
 
-/** Exactly these, in this order, because further ones could give members another meaning. */
+/** The required contexts, exactly these and in this order, because additional ones could change the meaning of members. */
 export const credentialContext = [
   'https://www.w3.org/ns/credentials/v2',
   'https://mentionable.dev/ns/identity/v0.2/context.jsonld',
@@ -31,7 +32,7 @@ export const credentialSuite = {
   proofPurpose: 'assertionMethod',
 } as const
 
-/** What says under which conditions a credential counts is refused where we cannot look: `credentialStatus`, `termsOfUse` …  */
+/** The schema of a credential. Members that set conditions we cannot check (`credentialStatus`, `termsOfUse`, …) make it invalid. */
 const credentialSchema = z.strictObject({
   '@context': z.unknown(),
   type: z.unknown(),
@@ -69,7 +70,7 @@ const credentialSchema = z.strictObject({
 
 type Credential = z.infer<typeof credentialSchema>
 
-/** W3C VC 2.0 credentials of identity v0.2 (MN-6.5). */
+/** The form of W3C VC 2.0 credentials of identity v0.2 (MN-6.5). */
 export const credentialForm: EvidenceForm = {
   kind: 'verifiable-credential',
   carrier: 'verifiable_credentials',
@@ -100,14 +101,14 @@ function readCredential(document: Members): ReadEvidence {
     keyId: verificationMethod,
     algorithm: credentialSuite.cryptosuite,
     keysAt: locateDidDocument(issuer) ?? '',
-    findKey: (found, now) => findAssertionKey(found, { issuer, id: verificationMethod, now }),
+    findKey: (didDocument, now) => findAssertionKey(didDocument, { issuer, id: verificationMethod, now }),
     isSignedWith: key => isIntegrityProof(input, key, proof.proofValue),
     replayKey: `credential ${JSON.stringify([issuer, domain, challenge])}`,
     render: () => renderEvidence(credential),
   }
 }
 
-/** The document's member, repeated in the proof, where it is signed (vc-di-eddsa §3.3.2). */
+/** Checks the document's `@context`, which the proof repeats inside the signed data (vc-di-eddsa §3.3.2). */
 function checkContext({ '@context': context, proof }: Members): void {
   if (!objectSchema.safeParse(proof).success) throw new EvidenceFault('malformed', 'it does not have one proof')
   const shown = (proof as Members)['@context']
@@ -159,15 +160,18 @@ function renderEvidence({ id, issuer, validFrom, validUntil, credentialSubject, 
 }
 
 interface SecuredDocument {
-  /** Without `proof`. */
+  /** The document without `proof`. */
   readonly unsecured: Members
-  /** The proof without `proofValue`; it contains the document's own `@context`. */
+  /** The proof without `proofValue`, but with the document's own `@context`. */
   readonly options: Members
 }
 
 const signatureLength = 64
 
-/** The text that `eddsa-jcs-2022` signs (vc-di-eddsa §3.3): the hash of the options, then that of the document. @throws EvidenceFault */
+/**
+ * Returns the text that `eddsa-jcs-2022` signs (vc-di-eddsa §3.3): the hash of the options, then that of the document. @throws
+ * EvidenceFault
+ */
 export function integrityInput({ unsecured, options }: SecuredDocument): Buffer {
   try {
     return Buffer.concat([hashCanonicalJson(options), hashCanonicalJson(unsecured)])
@@ -176,7 +180,7 @@ export function integrityInput({ unsecured, options }: SecuredDocument): Buffer 
   }
 }
 
-/** `key`: Ed25519. */
+/** Verifies a proof value with an Ed25519 key. */
 export function isIntegrityProof(input: Buffer, key: KeyObject, proofValue: string): boolean {
   const signature = proofValue.startsWith('z') ? decodeBase58(proofValue.slice(1)) : undefined
   return signature?.length === signatureLength && verify(null, input, key, signature)

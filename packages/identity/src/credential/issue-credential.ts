@@ -1,12 +1,13 @@
+// Issues a W3C verifiable credential of identity v0.2 with its Data Integrity proof.
 import type { KeyObject } from 'node:crypto'
-import { isoTime } from '@postern/core'
+import { isoTime } from '@postern/message'
 import { lifetime } from '../format/members.ts'
 import { credentialContext, credentialSuite, credentialTypes, integrityInput, writeProofValue } from './credential.ts'
 
 type Members = Readonly<Record<string, unknown>>
 
 export interface CredentialDraft {
-  /** `did:web:…` of the connector. */
+  /** The `did:web:…` of the connector. */
   readonly issuer: string
   readonly subject: string
   readonly method: string
@@ -15,9 +16,9 @@ export interface CredentialDraft {
   readonly domain: string
   /** The A2A `messageId` of the message. */
   readonly challenge: string
-  /** ms */
+  /** The time of issue, ms. */
   readonly issuedAt: number
-  /** ms; default 5 minutes, at most 10. */
+  /** The lifetime, ms; default 5 minutes, at most 10. */
   readonly lifetimeMs?: number | undefined
   readonly id?: string | undefined
   readonly onBehalfOf?: readonly string[] | undefined
@@ -28,13 +29,13 @@ export interface CredentialDraft {
 }
 
 interface CredentialSigner {
-  /** Ed25519. */
+  /** A private key for Ed25519. */
   readonly privateKey: KeyObject
-  /** The part behind `#` of its verification method. */
+  /** The part after `#` in the id of its verification method. */
   readonly fragment: string
 }
 
-/** A v0.2 credential with its proof, for `metadata.mentionable.verifiable_credentials`. Pure. */
+/** Issues a v0.2 credential with its proof, for `metadata.mentionable.verifiable_credentials`. Pure. */
 export function issuePlatformCredential(draft: CredentialDraft, { privateKey, fragment }: CredentialSigner): Members {
   const { id, issuer, subject, method, assurance, onBehalfOf, issuedAt, domain, challenge } = draft
   const { platform, profile, observedInvocation, source } = draft
@@ -61,7 +62,7 @@ export function issuePlatformCredential(draft: CredentialDraft, { privateKey, fr
   return secureCredential(unsecured, { privateKey, options: { verificationMethod, created, domain, challenge } })
 }
 
-/** Adds a proof of the one suite we know. `options`: its members beside those of the suite. Pure. */
+/** Adds a proof of the only supported suite. `options` holds its members in addition to those of the suite. Pure. */
 export function secureCredential(
   unsecured: Members,
   { privateKey, options }: { readonly privateKey: KeyObject; readonly options: Members },

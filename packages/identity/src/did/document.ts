@@ -1,6 +1,7 @@
+// Resolves `did:web`: locates DID documents, reads their assertion keys, and writes documents with Multikeys.
 import type { KeyObject } from 'node:crypto'
 import { createPublicKey } from 'node:crypto'
-import { decodeBase58, encodeBase58, toAsciiDomain } from '@postern/core'
+import { decodeBase58, encodeBase58, toAsciiDomain } from '@postern/message'
 import { z } from 'zod'
 import { EvidenceFault, timeSchema } from '../format/members.ts'
 
@@ -13,7 +14,7 @@ const methodSchema = z.looseObject({
   revoked: timeSchema.optional(),
 })
 
-/** Verification methods of other kinds may have any form. */
+/** The schema of a DID document, in which verification methods of other kinds may have any form. */
 const didDocumentSchema = z.looseObject({
   id: z.string(),
   verificationMethod: z.array(z.unknown()).max(64).optional(),
@@ -21,30 +22,29 @@ const didDocumentSchema = z.looseObject({
 })
 
 interface WantedMethod {
-  /** The DID. */
+  /** The DID of the issuer. */
   readonly issuer: string
   /** The DID URL of the key. */
   readonly id: string
-  /** ms */
+  /** The present time, ms. */
   readonly now: number
 }
 
 /**
- * The Ed25519 key of a Multikey verification method that its DID document lists under `assertionMethod` (DID Core §5.3.2), by
- * reference or in place.
- * @throws EvidenceFault `issuer-controller-mismatch` when the document or the method is another's
+ * Finds the Ed25519 key of a Multikey verification method that its DID document lists under `assertionMethod` (DID Core §5.3.2), by
+ * reference or inline. @throws EvidenceFault `issuer-controller-mismatch` if the document or the method belongs to another issuer
  */
 export function findAssertionKey(document: unknown, { issuer, id, now }: WantedMethod): KeyObject | undefined {
   const { verificationMethod = [], assertionMethod = [] } = readDidDocument(document, issuer)
   const isWanted = (reference: unknown) => reference === id || reference === id.slice(issuer.length)
   const embedded = assertionMethod.filter(entry => isWanted(idOf(entry)))
   const listed = assertionMethod.some(isWanted) ? verificationMethod.filter(entry => isWanted(idOf(entry))) : []
-  const [found, ...others] = [...embedded, ...listed]
-  if (found === undefined || others.length > 0) return undefined
-  return readMethod(found, issuer, now)
+  const [method, ...others] = [...embedded, ...listed]
+  if (method === undefined || others.length > 0) return undefined
+  return readMethod(method, issuer, now)
 }
 
-/** The DID URLs of a document's assertion methods. @throws EvidenceFault when it is another's, or has none */
+/** Lists the DID URLs of a document's assertion methods. @throws EvidenceFault if the document belongs to another issuer or has none */
 export function listAssertionKeyIds(document: unknown, issuer: string): readonly string[] {
   const { assertionMethod = [] } = readDidDocument(document, issuer)
   const ids = assertionMethod.map(entry => (typeof entry === 'string' ? entry : idOf(entry)))
@@ -79,13 +79,13 @@ function mismatch(reason: string): EvidenceFault {
 }
 
 interface DidKey {
-  /** The part behind `#`. */
+  /** The part of the key's id after `#`. */
   readonly fragment: string
-  /** Ed25519. */
+  /** A public key for Ed25519. */
   readonly publicKey: KeyObject
 }
 
-/** The document that a connector serves where `locateDidDocument` says. */
+/** Writes the document that a connector serves at the URL of `locateDidDocument`. */
 export function writeDidDocument(did: string, keys: readonly DidKey[]) {
   const methods = keys.map(({ fragment, publicKey }) => ({
     id: `${did}#${fragment}`,
@@ -101,17 +101,17 @@ export function writeDidDocument(did: string, keys: readonly DidKey[]) {
   }
 }
 
-/** Multicodec of an Ed25519 public key, 0xed as a varint (Controlled Identifiers §2.2.2). */
+/** The multicodec prefix of an Ed25519 public key, 0xed as a varint (Controlled Identifiers §2.2.2). */
 const header = Buffer.from([0xed, 0x01])
 const keyLength = 32
 
-/** An Ed25519 public key as `publicKeyMultibase`. */
+/** Formats an Ed25519 public key as `publicKeyMultibase`. */
 export function formatEd25519Multikey(publicKey: KeyObject): string {
   const { x = '' } = publicKey.export({ format: 'jwk' })
   return `z${encodeBase58(Buffer.concat([header, Buffer.from(x, 'base64url')]))}`
 }
 
-/** Undefined when it is anything else than an Ed25519 public key. */
+/** Parses an Ed25519 public key; undefined for anything else. */
 export function parseEd25519Multikey(text: string): KeyObject | undefined {
   const bytes = text.startsWith('z') ? decodeBase58(text.slice(1)) : undefined
   if (bytes?.length !== header.length + keyLength || !header.equals(bytes.subarray(0, header.length))) return undefined
@@ -120,13 +120,13 @@ export function parseEd25519Multikey(text: string): KeyObject | undefined {
 }
 
 const prefix = 'did:web:'
-/** Idchars (DID Core §3.1) without percent-encoded ones, and no segment that climbs: one DID has one address. */
+/** Matches idchars (DID Core §3.1) without percent-encoded ones, and no dot segments, so that one DID has one address. */
 const segmentPattern = /^(?!\.\.?$)[A-Za-z0-9._-]+$/
 const portPattern = /^(.+)%3[Aa]([1-9]\d{0,4})$/
 
 /**
- * Where the document of a `did:web` is: `did:web:host` at `/.well-known/did.json`, `did:web:host:path` at `/path/did.json`; a port is
- * written `host%3A8443`. Undefined for any other text. The guarded fetch decides whether it may be fetched.
+ * Locates the document of a `did:web`: `did:web:host` at `/.well-known/did.json`, `did:web:host:path` at `/path/did.json`; a port is
+ * written `host%3A8443`. Returns undefined for any other text. The guarded fetch decides whether the URL may be fetched.
  */
 export function locateDidDocument(did: string): string | undefined {
   if (!did.startsWith(prefix) || did.length > 512) return undefined

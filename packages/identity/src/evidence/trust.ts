@@ -1,6 +1,8 @@
+// Checks identity evidence against the operator's policy and its time limits, before any key is fetched.
 import type { KeyObject } from 'node:crypto'
-import type { EvidenceCode, IdentityEvidence, LeftOutEvidence } from '@postern/core'
-import { hasSubjectPrefix } from '@postern/core'
+import type { IdentityEvidence } from '@postern/message'
+import { hasSubjectPrefix } from '@postern/message'
+import type { EvidenceCode, LeftOutEvidence } from '@postern/pipeline'
 import type { TrustedIssuer } from '../config.ts'
 import { EvidenceFault, lifetime } from '../format/members.ts'
 
@@ -14,7 +16,7 @@ interface Assertion {
   readonly principals: readonly string[]
 }
 
-/** Delegation has an assurance of its own, which an operator has to grant by name (MN-8.4). */
+/** The assurance of delegation, which is separate, so that an operator has to grant it by name (MN-8.4). */
 const delegated = 'delegated'
 
 interface Step {
@@ -54,8 +56,8 @@ const steps: readonly Step[] = [
 ]
 
 /**
- * Whether one entry of the operator's policy admits all of it (MN-6.3, step 2). This comes before any fetch, so that untrusted issuers
- * cause none. @throws EvidenceFault naming the best entry's first mismatch
+ * Checks that one entry of the operator's policy admits the whole assertion (MN-6.3, step 2). This precedes any fetch, so that
+ * untrusted issuers cause none. @throws EvidenceFault naming the first mismatch of the closest entry
  */
 export function checkTrust(assertion: Assertion, policy: readonly TrustedIssuer[]): void {
   let entries = policy
@@ -69,46 +71,46 @@ function isUnderOne(subject: string, prefixes: readonly string[]): boolean {
   return prefixes.some(prefix => hasSubjectPrefix(subject, prefix))
 }
 
-/** Well-formed evidence that is not proven yet, the same for both versions. */
+/** Well-formed evidence that is not proven yet, in the same form for both versions. */
 export interface ReadEvidence {
   readonly assertion: Assertion
-  /** The audience. */
+  /** The addressed agents that the evidence is for. */
   readonly audiences: readonly string[]
-  /** The message that it is for; undefined for any message. */
+  /** The message that the evidence is for; undefined if it is for any message. */
   readonly messageId: string | undefined
   readonly window: ValidityWindow
   readonly keyId: string
   readonly algorithm: string
-  /** Where the issuer publishes its keys. */
+  /** The URL at which the issuer publishes its keys. */
   readonly keysAt: string
-  /** The named key in that document; undefined when it is absent. @throws EvidenceFault */
+  /** Finds the named key in that document; undefined if it is absent. @throws EvidenceFault */
   findKey(document: unknown, now: number): KeyObject | undefined
   isSignedWith(key: KeyObject): boolean
-  /** Identifies a repetition, whatever its signature looks like. */
+  /** Identifies repeated evidence, whatever its signature looks like. */
   readonly replayKey: string
-  /** What the agent gets. Nothing in it can be used again. */
+  /** Renders the evidence for the agent, without anything that could be used again. */
   render(): IdentityEvidence
 }
 
-/** One version of identity evidence: where a message carries it, and how it is read. */
+/** One version of identity evidence: its place in a message, and its reader. */
 export interface EvidenceForm {
   readonly kind: LeftOutEvidence['kind']
   readonly carrier: 'identity_evidence' | 'verifiable_credentials'
-  /** `audience`: the addressed agent. @throws EvidenceFault */
-  read(entry: Readonly<Record<string, unknown>>, place: { readonly audience: string }): ReadEvidence
+  /** Reads one entry of a carrier. `audience` is the addressed agent. @throws EvidenceFault */
+  read(entry: Readonly<Record<string, unknown>>, context: { readonly audience: string }): ReadEvidence
 }
 
-/** ms */
+/** The period in which evidence is valid, in ms. */
 interface ValidityWindow {
   readonly issuedAt: number
-  /** The start of its validity, if it is later. */
+  /** The start of the validity, if it is later than the issue. */
   readonly notBefore: number
   readonly expiresAt: number
-  /** The end of one of its parts, if it is sooner. */
+  /** The end of the validity of one of its parts, if it is earlier. */
   readonly endsAt: number
 }
 
-/** Whether it is valid now, and for ten minutes at most. Clocks may differ by a minute. @throws EvidenceFault */
+/** Checks that the evidence is valid now, and for ten minutes at most. Clocks may differ by a minute. @throws EvidenceFault */
 export function checkWindow({ issuedAt, notBefore, expiresAt, endsAt }: ValidityWindow, now: number): void {
   if (expiresAt <= issuedAt) throw new EvidenceFault('malformed', 'it ends before it begins')
   if (expiresAt - issuedAt > lifetime.longest)

@@ -1,17 +1,20 @@
-import type { EvidenceClaim, EvidenceCode, LeftOutEvidence, OnceStore, Proof } from '@postern/core'
-import { createOneByOne, isJsonObject } from '@postern/core'
+// Lets each piece of identity evidence be used once, and reads the entries that a message carries.
+import type { Proof } from '@postern/message'
+import { isJsonObject } from '@postern/message'
+import type { EvidenceClaim, EvidenceCode, LeftOutEvidence, OnceStore } from '@postern/pipeline'
+import { createOneByOne } from '@postern/pipeline'
 import { carrierLimits, EvidenceFault, lifetime } from '../format/members.ts'
 import type { ReadEvidence } from './trust.ts'
 
 type Use = Pick<EvidenceClaim, 'sender' | 'messageId'>
 
 /**
- * Uses evidence up, as the last check, so that only valid evidence is. False when another message used it before. A sender who repeats a
- * message gets the first answer, and must count as the same sender for that.
+ * Marks evidence as used. This is the last check, so that only valid evidence is used up. Returns false if another message used it before. A sender
+ * who repeats a message gets the first answer, so the repetition must count as the same use.
  */
 export type UseEvidence = (evidence: ReadEvidence, use: Use) => Promise<boolean>
 
-/** In the store, for all processes and over restarts, to the end of each piece of evidence. */
+/** Stores the uses in the store, for all processes and across restarts, until each piece of evidence expires. */
 export function createEvidenceUses(store: OnceStore): UseEvidence {
   async function take({ replayKey, window }: ReadEvidence, { sender, messageId }: Use): Promise<boolean> {
     const key = `identity ${replayKey}`
@@ -21,21 +24,21 @@ export function createEvidenceUses(store: OnceStore): UseEvidence {
       if (own !== undefined) await store.consumeOnce(own, until)
       return true
     }
-    // A key whose end is in the past is only queried, so that an attempt with another's evidence leaves no trace.
+    // A key whose end is in the past is only queried, so that an attempt with another party's evidence leaves no trace.
     return own !== undefined && !(await store.consumeOnce(own, 0))
   }
 
   const oneByOne = createOneByOne()
-  // For concurrent copies of one message, the second waits until the owner of the first is known.
+  // A second copy of a message waits until the first use is decided.
   return (evidence, use) => oneByOne(evidence.replayKey, () => take(evidence, use))
 }
 
-/** An entry of a carrier, or why it is invalid. */
+/** An entry of a carrier, or the reason why it is invalid. */
 export type CarriedEntry = Readonly<Record<string, unknown>> | EvidenceFault
 
 /**
- * The entries of one carrier. Beyond its limits all of it is invalid, because a selection would depend on who selects. Sizes are those of
- * the values' JSON. @throws EvidenceFault
+ * Reads the entries of one carrier. If it exceeds a limit, the whole carrier is invalid, because a selection would depend on the reader. Sizes are
+ * those of the values' JSON. @throws EvidenceFault
  */
 export function readCarrier(carrier: unknown): readonly CarriedEntry[] {
   if (!Array.isArray(carrier)) throw new EvidenceFault('malformed', 'the carrier is not an array')
@@ -54,7 +57,7 @@ export function readCarrier(carrier: unknown): readonly CarriedEntry[] {
 
 type Kind = LeftOutEvidence['kind']
 
-/** What the operator sees of valid evidence. */
+/** Describes valid evidence to the operator. */
 export function describeAccepted(kind: Kind, { assertion, keyId, algorithm }: ReadEvidence): Proof {
   const { issuer, subject, method, assurance } = assertion
   return { kind, verdict: 'pass', issuer, subject, method, assurance, key_id: keyId, algorithm }
@@ -65,7 +68,7 @@ function judge(code: EvidenceCode): Proof['verdict'] {
   return code.startsWith('untrusted-') ? 'policy' : 'fail'
 }
 
-/** What the operator sees of invalid evidence. Its content is only a claim, without signatures and other values. */
+/** Describes invalid evidence to the operator. Its content is only a claim, and signatures and other values are left out. */
 export function describeLeftOut(kind: Kind, { code, message: reason }: EvidenceFault, claimed?: ReadEvidence): Proof {
   const { issuer, subject, method } = claimed?.assertion ?? {}
   return {

@@ -1,5 +1,8 @@
-import type { EvidenceClaim, Platform } from '@postern/core'
+// Verifies identity evidence against the published keys of its issuer, which are cached for five minutes.
+
 import { parseBoundedJson } from '@postern/http'
+import type { System } from '@postern/message'
+import type { EvidenceClaim } from '@postern/pipeline'
 import type { IdentityConfig } from '../config.ts'
 import { documentRequest, EvidenceFault } from '../format/members.ts'
 import type { ReadEvidence } from './trust.ts'
@@ -8,26 +11,26 @@ import { checkTrust, checkWindow } from './trust.ts'
 export interface EvidenceDeps {
   readonly config: Pick<IdentityConfig, 'trusted_issuers'>
   readonly documents: DocumentCache
-  readonly platform: Pick<Platform, 'now'>
+  readonly system: Pick<System, 'now'>
 }
 
 /**
- * All checks but the use: issuer, binding, time, key, signature, time again (MN-6.5). Untrusted issuers, and evidence for other messages,
- * cause no fetch. @throws EvidenceFault
+ * Checks everything except the use: issuer, binding, time, key, signature, time again (MN-6.5). Untrusted issuers, and evidence for other
+ * messages, cause no fetch. @throws EvidenceFault
  */
 export async function checkEvidence(
   evidence: ReadEvidence,
   claim: Pick<EvidenceClaim, 'audience' | 'messageId'>,
-  { config, documents, platform }: EvidenceDeps,
+  { config, documents, system }: EvidenceDeps,
 ): Promise<void> {
   checkTrust(evidence.assertion, config.trusted_issuers)
   checkBinding(evidence, claim)
-  checkWindow(evidence.window, platform.now())
-  const key = await documents.find(evidence.keysAt, document => evidence.findKey(document, platform.now()))
+  checkWindow(evidence.window, system.now())
+  const key = await documents.find(evidence.keysAt, document => evidence.findKey(document, system.now()))
   if (!key) throw new EvidenceFault('invalid-signature', 'its issuer has no such key to assert with')
   if (!evidence.isSignedWith(key)) throw new EvidenceFault('invalid-signature', 'its signature does not fit it')
-  // The fetch of the keys may have taken long.
-  checkWindow(evidence.window, platform.now())
+  // The fetch of the keys may have taken long, so the time is checked again.
+  checkWindow(evidence.window, system.now())
 }
 
 function checkBinding(
@@ -39,16 +42,16 @@ function checkBinding(
   throw new EvidenceFault('challenge-mismatch', 'it is for another message')
 }
 
-/** Times in ms. A key that is removed from its document is invalid after `maxAge`. */
+/** The times of the cache, ms. A key that is removed from its document becomes invalid after `maxAge` at the latest. */
 const documentTimes = {
   maxAge: 5 * 60_000,
-  /** An unknown key causes a new fetch, but not more often than this. */
+  /** The shortest time between two fetches that unknown keys cause. */
   cooldown: 30_000,
-  /** After a failure there is no request for this long. */
+  /** The time without requests after a failure. */
   pause: 5_000,
 } as const
 
-export type DocumentPlatform = Pick<Platform, 'fetch' | 'now' | 'log'>
+export type DocumentSystem = Pick<System, 'fetch' | 'configured' | 'now' | 'log'>
 
 interface Held {
   readonly document: unknown
@@ -57,11 +60,11 @@ interface Held {
 
 /** The key documents of issuers. Each trusted issuer has one, so their number is bounded. */
 interface DocumentCache {
-  /** The result of `pick` in the document. If there is none, it reads a new document. @throws EvidenceFault `key-unavailable` */
+  /** Returns the result of `pick` in the document. If there is none, it fetches the document again. @throws EvidenceFault `key-unavailable` */
   find<Found>(url: string, pick: (document: unknown) => Found | undefined): Promise<Found | undefined>
 }
 
-export function createDocumentCache({ fetch, now, log }: DocumentPlatform): DocumentCache {
+export function createDocumentCache({ fetch, now, log }: DocumentSystem): DocumentCache {
   const held = new Map<string, Held>()
   const failedAt = new Map<string, number>()
   const pending = new Map<string, Promise<Held>>()
@@ -91,10 +94,10 @@ export function createDocumentCache({ fetch, now, log }: DocumentPlatform): Docu
 
   return {
     async find(url, pick) {
-      const known = held.get(url)
-      const current = known && ageOf(known) < documentTimes.maxAge ? known : await refresh(url)
-      const found = pick(current.document)
-      if (found !== undefined || ageOf(current) < documentTimes.cooldown) return found
+      const heldDocument = held.get(url)
+      const current = heldDocument && ageOf(heldDocument) < documentTimes.maxAge ? heldDocument : await refresh(url)
+      const picked = pick(current.document)
+      if (picked !== undefined || ageOf(current) < documentTimes.cooldown) return picked
       return pick((await refresh(url)).document)
     },
   }

@@ -1,13 +1,14 @@
-import type { EvidenceCode } from '@postern/core'
+// Declares the members, limits and faults that both versions of identity evidence share.
+import type { EvidenceCode } from '@postern/pipeline'
 import { z } from 'zod'
 
-/** Characters that two readers could read differently (controls, blanks, invisible characters). No name contains them. */
+/** Matches text without characters that two readers could read differently (controls, blanks, invisible characters). No name contains these. */
 const plain = /^[^\p{C}\p{Z}]+$/u
 
-/** `.` and `..` would let a path begin with a prefix and name something outside of it. */
+/** Matches `.` and `..` segments, with which a path could begin with a prefix and still name something outside of it. */
 const dotSegment = /(^|[/:])\.\.?([/:]|$)/
 
-/** A method, an assurance, the name of a key. */
+/** The schema of a method, an assurance, or the name of a key. */
 export const nameSchema = z.string().min(1).max(256).regex(plain)
 
 export const subjectSchema = z
@@ -21,16 +22,16 @@ export const principalsSchema = z.array(subjectSchema).max(16)
 
 const timePattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/
 
-/** An RFC 3339 time with its zone. */
+/** The schema of an RFC 3339 time with its zone. */
 export const timeSchema = z
   .string()
   .max(40)
   .refine(text => timePattern.test(text) && !Number.isNaN(Date.parse(text)))
 
-/** Any object that is no array. */
+/** The schema of any object that is no array. */
 export const objectSchema = z.record(z.string(), z.unknown())
 
-/** The place of the fault, without its content. */
+/** Names the position of the fault, without its content. */
 export function describeIssue({ issues: [issue] }: z.ZodError): string {
   const path = (issue?.path ?? []).map(String).join('.').slice(0, 60)
   return path === '' ? 'it is not whole' : `its member ${path} is not as it must be`
@@ -47,13 +48,13 @@ export class EvidenceFault extends Error {
   }
 }
 
-/** What one message may carry, each carrier by itself; bytes of JSON (MN-6.5). */
+/** The limits of each carrier of one message, in bytes of JSON and entries (MN-6.5). */
 export const carrierLimits = { carrierBytes: 64 * 1024, entryBytes: 32 * 1024, entries: 4 } as const
 
-/** Longest life of evidence, and how far clocks may differ, ms. */
+/** The longest and the usual lifetime of evidence, and the tolerated difference between clocks, ms. */
 export const lifetime = { longest: 10 * 60_000, usual: 5 * 60_000, skew: 60_000 } as const
 
-/** One key document. Its host is one that the operator trusts. */
+/** The limits of a request for one key document, whose host the operator trusts. */
 export const documentRequest = {
   timeoutMs: 3_000,
   maxBytes: 64 * 1024,

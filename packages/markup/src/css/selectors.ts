@@ -1,51 +1,52 @@
+// Compiles CSS selectors and matches them against elements, within a fixed budget of steps.
 import type { Selector } from 'css-what'
 import { parse } from 'css-what'
 
-/** An element as selectors see it. */
+/** An element with the properties that selectors test. */
 export interface StyledElement {
   readonly name: string
   readonly id: string | undefined
   readonly classes: ReadonlySet<string>
   readonly attributes: ReadonlyMap<string, string>
   readonly parent: StyledElement | undefined
-  /** The one before it in the same parent. */
+  /** The preceding element in the same parent. */
   readonly previous: StyledElement | undefined
-  /** From 1, among the children of its parent. */
+  /** The position among the children of the parent, from 1. */
   readonly index: number
 }
 
-/** `maybe` where it depends on what comes later, or on what is not known here. */
+/** The result of a match. `maybe` means that it depends on later elements or on facts that are unknown here. */
 type Match = 'yes' | 'maybe' | 'no'
 
 type Combinator = 'descendant' | 'child' | 'adjacent' | 'sibling'
 
 interface Step {
   readonly tests: readonly Selector[]
-  /** How it stands to the step on its left. */
+  /** The relation to the step on the left. Undefined for the leftmost step. */
   readonly combinator: Combinator | undefined
 }
 
 export interface CompiledSelector {
-  /** From right to left. */
+  /** The steps from right to left. */
   readonly steps: readonly Step[]
-  /** Selectors 4 §17, as one number. */
+  /** The specificity (Selectors 4 §17) as one number. */
   readonly specificity: number
-  /** What the element itself must have: `#id`, `.class`, `name`, or `*`. */
+  /** The feature that the element itself must have: `#id`, `.class`, `name` or `*`. */
   readonly key: string
 }
 
-/** Work that is left: what a hostile sheet may cost altogether. */
+/** The remaining budget, which limits the total cost of a hostile sheet. */
 export interface MatchBudget {
   steps: number
 }
 
-const [maxSelector, maxSteps] = [512, 12]
+const [maxSelectors, maxSteps] = [4096, 12]
 const combinators: ReadonlySet<string> = new Set(['descendant', 'child', 'adjacent', 'sibling'])
 
-/** Nothing for one that cannot be read: browsers drop it too. */
-export function compileSelector(text: string): CompiledSelector[] {
+/** Compiles a list of selectors. It returns an empty list if one of them is invalid, because browsers then drop the whole list. */
+export function compileSelectors(text: string): CompiledSelector[] {
   const trimmed = text.trim()
-  if (!trimmed || trimmed.length > maxSelector) return []
+  if (!trimmed || trimmed.length > maxSelectors) return []
   try {
     return parse(trimmed).flatMap(compileTokens)
   } catch {
@@ -84,13 +85,13 @@ function isIdTest(test: Selector): boolean {
 function keyOf(tests: readonly Selector[]): string {
   const id = tests.find(isIdTest)
   if (id?.type === 'attribute') return `#${id.value}`
-  const named = tests.find(test => test.type === 'attribute' && test.name === 'class' && test.action === 'element')
-  if (named?.type === 'attribute') return `.${named.value}`
+  const classTest = tests.find(test => test.type === 'attribute' && test.name === 'class' && test.action === 'element')
+  if (classTest?.type === 'attribute') return `.${classTest.value}`
   const tag = tests.find(test => test.type === 'tag')
   return tag?.type === 'tag' ? tag.name.toLowerCase() : '*'
 }
 
-/** Does the selector name this element? Never costs more than what is left of the budget; then `maybe`. */
+/** Matches the selector against an element. The cost never exceeds the remaining budget, and the result beyond the budget is `maybe`. */
 export function matchSelector({ steps }: CompiledSelector, element: StyledElement, budget: MatchBudget): Match {
   return matchFrom(steps, 0, element, budget)
 }
@@ -152,10 +153,10 @@ const yesIf = (condition: boolean): Match => (condition ? 'yes' : 'no')
 
 function matchesAttribute(test: Extract<Selector, { type: 'attribute' }>, element: StyledElement): boolean {
   if (test.name === 'class' && test.action === 'element') return element.classes.has(test.value)
-  const found = element.attributes.get(test.name.toLowerCase())
-  if (found === undefined) return test.action === 'not'
+  const attribute = element.attributes.get(test.name.toLowerCase())
+  if (attribute === undefined) return test.action === 'not'
   const isFolded = test.ignoreCase === true
-  const [value, wanted] = isFolded ? [found.toLowerCase(), test.value.toLowerCase()] : [found, test.value]
+  const [value, wanted] = isFolded ? [attribute.toLowerCase(), test.value.toLowerCase()] : [attribute, test.value]
   return compareValues[test.action]?.(value, wanted) ?? false
 }
 
@@ -170,7 +171,7 @@ const compareValues: Readonly<Record<string, (value: string, wanted: string) => 
   hyphen: (value, wanted) => value === wanted || value.startsWith(`${wanted}-`),
 }
 
-/** States that a message has not when it is opened. */
+/** The states that a newly opened message does not have. */
 const states: ReadonlySet<string> = new Set(
   'hover focus focus-within focus-visible active visited target checked disabled fullscreen modal popover-open before after first-line first-letter'.split(
     ' ',
@@ -190,18 +191,18 @@ function matchPseudo({ name, data }: Extract<Selector, { type: 'pseudo' }>, elem
 function matchList(name: string, list: readonly (readonly Selector[])[], element: StyledElement): Match {
   const isSimple = list.every(tokens => tokens.every(({ type }) => !combinators.has(type)))
   if (!isSimple || !['not', 'is', 'where', 'matches', 'any'].includes(name)) return 'maybe'
-  const found = list.reduce<Match>((best, tokens) => better(best, matchAll(tokens, element)), 'no')
-  return name === 'not' ? opposite[found] : found
+  const match = list.reduce<Match>((best, tokens) => better(best, matchAll(tokens, element)), 'no')
+  return name === 'not' ? opposite[match] : match
 }
 
-/** `odd`, `even`, `3`, `2n+1`, `-n+3` (CSS Syntax 3 §6). */
+/** Matches an index against `odd`, `even`, `3`, `2n+1`, `-n+3` (CSS Syntax 3 §6). */
 function matchesIndex(text: string, index: number): Match {
   const plain = text.replace(/\s+/g, '').toLowerCase()
-  const known = plain === 'odd' ? '2n+1' : plain === 'even' ? '2n' : plain
-  const [whole, step = '', offset = ''] = /^(?:([+-]?\d{0,6})n)?([+-]?\d{1,6})?$/.exec(known) ?? []
-  if (!whole) return 'maybe'
-  const isStepped = whole.includes('n')
+  const formula = plain === 'odd' ? '2n+1' : plain === 'even' ? '2n' : plain
+  const [formulaMatch, step = '', offset = ''] = /^(?:([+-]?\d{0,6})n)?([+-]?\d{1,6})?$/.exec(formula) ?? []
+  if (!formulaMatch) return 'maybe'
+  const isStepped = formulaMatch.includes('n')
   const a = isStepped ? Number(/\d/.test(step) ? step : `${step}1`) : 0
-  const rest = index - Number(offset || 0)
-  return yesIf(a === 0 ? rest === 0 : rest % a === 0 && rest / a >= 0)
+  const offsetIndex = index - Number(offset || 0)
+  return yesIf(a === 0 ? offsetIndex === 0 : offsetIndex % a === 0 && offsetIndex / a >= 0)
 }

@@ -1,77 +1,35 @@
+// Parses CSS style sheets and resolves the cascade for one element.
+import type { Declaration } from './blocks.ts'
+import { parseRules } from './blocks.ts'
 import type { CompiledSelector, MatchBudget, StyledElement } from './selectors.ts'
-import { compileSelector, matchSelector } from './selectors.ts'
-import type { Declaration } from './values.ts'
-import { expandShorthand, parseDeclarations, splitOutside, toPixels, viewport, withoutComments } from './values.ts'
+import { compileSelectors, matchSelector } from './selectors.ts'
+import { expandShorthand, toPixels, viewport } from './values.ts'
 
-/** One selector of a rule with what the rule declares. */
+/** One selector of a rule with the rule's declarations. */
 export interface StyleRule {
   readonly selector: CompiledSelector
   readonly declarations: readonly Declaration[]
-  /** Its place among all rules. */
+  /** The rule's position among all rules. */
   readonly order: number
 }
 
-/** Sheets are read up to here, and so are the rules in them. */
-const [maxRules, maxPrelude, maxBody, maxDepth] = [4000, 4096, 16_384, 4]
-/** Their rules hold here too; those of others not (`@font-face`, `@keyframes`, `@container`). */
+/** The maximum number of rules in all sheets together. */
+const maxRules = 4000
+/** Matches at-rules whose inner rules count. The inner rules of others, such as `@font-face` and `@container`, do not. */
 const transparentRules = /^@(?:supports|layer|document)\b/i
 
-/** The rules of all sheets that hold on a screen of ordinary size, in one pass. `isOfInterest` names the properties that are kept. */
+/** Parses, in one pass, the rules of all sheets that apply on a screen of ordinary size. `keeps` selects the declarations. */
 export function parseStyleSheets(
   sheets: readonly string[],
-  isOfInterest: (property: string) => boolean,
+  keeps: (declaration: Declaration) => boolean,
 ): readonly StyleRule[] {
   const rules: StyleRule[] = []
-  for (const { prelude, body } of sheets.flatMap(sheet => [...listRules(withoutComments(sheet))])) {
-    if (rules.length >= maxRules) break
-    const declarations = parseDeclarations(body).filter(({ name }) => isOfInterest(name))
-    if (declarations.length === 0) continue
-    for (const selector of splitOutside(prelude, ',').flatMap(compileSelector))
+  const choice = { keeps, holds: holdsGroup, maxRules }
+  for (const { selectors, declarations } of sheets.flatMap(sheet => parseRules(sheet, choice))) {
+    for (const selector of compileSelectors(selectors))
       if (rules.length < maxRules) rules.push({ selector, declarations, order: rules.length })
   }
   return rules
-}
-
-/** `holds` says of each open group whether its rules count; a block that is none of ours is passed over. */
-interface SheetPlace {
-  readonly holds: boolean[]
-  start: number
-  /** Where the body of a rule begins; -1 outside of one. */
-  open: number
-}
-
-function* listRules(sheet: string) {
-  const place: SheetPlace = { holds: [], start: 0, open: -1 }
-  for (const { 0: mark, index } of sheet.matchAll(/[{};]/g)) {
-    if (place.open < 0) readOutside(sheet, { mark, index }, place)
-    else if (mark === '}') {
-      yield* ruleOf(sheet, place, index)
-      ;[place.start, place.open] = [index + 1, -1]
-    }
-  }
-  // Without an end it holds all the same (CSS Syntax 3 §5.4.3).
-  if (place.open >= 0) yield* ruleOf(sheet, place, sheet.length)
-}
-
-function readOutside(sheet: string, { mark, index }: { mark: string; index: number }, place: SheetPlace): void {
-  const prelude = sheet.slice(place.start, Math.min(index, place.start + maxPrelude)).trim()
-  const isBegun = mark === '{' && isGroup(prelude) && place.holds.length < maxDepth
-  if (isBegun) place.holds.push(holdsGroup(prelude))
-  if (mark === '}') place.holds.pop()
-  if (mark === '{' && !isBegun) place.open = index
-  else place.start = index + 1
-}
-
-function* ruleOf(sheet: string, { holds, start, open }: SheetPlace, end: number) {
-  const prelude = sheet.slice(start, open).trim()
-  if (!holds.every(Boolean) || prelude.startsWith('@') || prelude.length > maxPrelude) return
-  yield { prelude, body: sheet.slice(open + 1, Math.min(end, open + maxBody)) }
-}
-
-function isGroup(prelude: string): boolean {
-  return (
-    prelude.startsWith('@') && !/^@(?:font-face|page|counter-style|property|viewport|-ms-viewport)\b/i.test(prelude)
-  )
 }
 
 function holdsGroup(prelude: string): boolean {
@@ -82,15 +40,15 @@ function holdsGroup(prelude: string): boolean {
 /** The winning value of each property that is declared for an element. */
 export type Styles = ReadonlyMap<string, string>
 
-/** What is left of it is shared by all elements of a document. */
+/** The budget of matching steps, which all elements of a document share. */
 const maxSteps = 500_000
-/** Heavier than any selector. */
+/** Weights that exceed those of all selectors. */
 const [inlineWeight, importantWeight] = [1e7, 1e8]
 
-/** What an element says of itself: by its kind and its attributes, and by its `style`. */
+/** An element's own declarations: those of its kind and attributes, and those of its `style`. */
 type ElementStyles = Readonly<Record<'own' | 'inline', readonly Declaration[]>>
 
-/** Finds what style sheets declare for elements. */
+/** Creates the finder of an element's declarations in style sheets. */
 export function createCascade(rules: readonly StyleRule[]) {
   const byKey = Map.groupBy(rules, rule => rule.selector.key)
   const budget: MatchBudget = { steps: maxSteps }
@@ -108,28 +66,28 @@ export function createCascade(rules: readonly StyleRule[]) {
   }
 
   return {
-    /** `possible`: with what a rule declares that may hold for it; absent where there is none. */
+    /** Returns the styles of an element. `possible` also contains the declarations of rules that may apply. It is absent if there are none. */
     stylesOf(element: StyledElement, { own, inline }: ElementStyles) {
-      const found = byKey.size > 0 && budget.steps > 0 ? listMatches(element) : []
+      const matches = byKey.size > 0 && budget.steps > 0 ? listMatches(element) : []
       const weighed = (isSureOnly: boolean) => [
         { declarations: own, weight: -1 },
-        ...found.filter(({ isSure }) => isSure || !isSureOnly).map(({ rule }) => weighRule(rule)),
+        ...matches.filter(({ isSure }) => isSure || !isSureOnly).map(({ rule }) => weighRule(rule)),
         { declarations: inline, weight: inlineWeight },
       ]
       const sure = pickWinners(weighed(true))
-      return found.every(({ isSure }) => isSure) ? { sure } : { sure, possible: pickWinners(weighed(false)) }
+      return matches.every(({ isSure }) => isSure) ? { sure } : { sure, possible: pickWinners(weighed(false)) }
     },
-    /** True when the sheets cost more than is allowed: what they hide is not known any more. */
+    /** Returns true if the sheets exceeded the budget, so that it is no longer known which text they hide. */
     isExhausted: () => budget.steps <= 0,
   }
 }
 
-/** Of equal ones the later wins: a fraction that never reaches the next specificity. */
+/** Weighs a rule. Of two rules with equal specificity the later one wins, by a fraction that never reaches the next specificity. */
 function weighRule({ declarations, selector, order }: StyleRule) {
   return { declarations, weight: Math.min(selector.specificity, inlineWeight - 2) + order / 10_000 }
 }
 
-/** CSS Cascade 5 §6. */
+/** Picks the winning declarations (CSS Cascade 5 §6). */
 function pickWinners(sources: readonly ReturnType<typeof weighRule>[]): Styles {
   const weights = new Map<string, number>()
   const winners = new Map<string, string>()
@@ -146,7 +104,7 @@ function pickWinners(sources: readonly ReturnType<typeof weighRule>[]): Styles {
   return winners
 }
 
-/** Does a media query list hold on a screen of ordinary size, in light colours? What is not known does not. */
+/** Returns true if a media query list matches a screen of ordinary size in light colours. An unknown query never matches. */
 export function matchesMedia(query: string): boolean {
   const text = query.trim().toLowerCase()
   return text === '' || text.slice(0, 2048).split(',').some(matchesQuery)

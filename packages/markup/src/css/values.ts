@@ -1,63 +1,13 @@
-/** One declaration of a style attribute or a rule. Names and values in lower case, without comments and escapes. */
-export interface Declaration {
-  readonly name: string
-  readonly value: string
-  readonly isImportant: boolean
-}
-
-const [maxDeclarations, maxValue] = [128, 2048]
-
-/** `a: b; c: d !important`, as browsers read it (CSS Syntax 3 §5.4). */
-export function parseDeclarations(text: string): readonly Declaration[] {
-  const plain = readCss(text)
-  return splitOutside(plain, ';').slice(0, maxDeclarations).flatMap(readDeclaration)
-}
-
-function readDeclaration(text: string): Declaration[] {
-  const colon = text.indexOf(':')
-  const name = text.slice(0, Math.max(colon, 0)).trim().slice(0, 64)
-  if (!name) return []
-  const value = text.slice(colon + 1, colon + 1 + maxValue).trim()
-  const bang = value.lastIndexOf('!')
-  const isImportant = bang >= 0 && value.slice(bang + 1).trim() === 'important'
-  return [{ name, value: isImportant ? value.slice(0, bang).trim() : value, isImportant }]
-}
-
-/** Without comments; escapes stand for their characters, so that `\64 isplay` is `display`. */
-function readCss(text: string): string {
-  return withoutComments(text)
-    .toLowerCase()
-    .replace(/\\(?:([0-9a-f]{1,6})\s?|(.))/gs, (_, code?: string, char?: string) => char ?? characterOf(code ?? ''))
-}
-
-function characterOf(code: string): string {
-  const number = Number.parseInt(code, 16)
-  return number > 0 && number <= 0x10_ffff ? String.fromCodePoint(number) : '\ufffd'
-}
-
-/** CSS Syntax 3 §4.3.2: without an end it takes the rest. */
-export function withoutComments(text: string): string {
-  if (!text.includes('/*')) return text
-  let plain = ''
-  for (let at = 0; at < text.length; ) {
-    const start = text.indexOf('/*', at)
-    plain += text.slice(at, start < 0 ? text.length : start)
-    const end = start < 0 ? -1 : text.indexOf('*/', start + 2)
-    if (end < 0) break
-    at = end + 2
-  }
-  return plain
-}
-
-/** Cuts at a character that stands in no string and no parentheses. One pass. */
+// Reads the values of CSS declarations: expands shorthands and converts lengths.
+/** Cuts a text at a character outside strings and parentheses, in one pass. */
 export function splitOutside(text: string, mark: string): string[] {
   const pieces: string[] = []
-  const place = { depth: 0, quote: '' }
+  const nesting = { depth: 0, quote: '' }
   let start = 0
   for (let at = 0; at < text.length; at += 1) {
     const char = text[at] as string
-    const isOutside = place.depth === 0 && place.quote === ''
-    if (!isOutside || char !== mark) trackPlace(char, place)
+    const isOutside = nesting.depth === 0 && nesting.quote === ''
+    if (!isOutside || char !== mark) trackNesting(char, nesting)
     else {
       pieces.push(text.slice(start, at))
       start = at + 1
@@ -66,19 +16,19 @@ export function splitOutside(text: string, mark: string): string[] {
   return [...pieces, text.slice(start)]
 }
 
-/** A line end closes a string (CSS Syntax 3 §4.3.5). */
-function trackPlace(char: string, place: { depth: number; quote: string }): void {
-  if (place.quote) place.quote = char === place.quote || char === '\n' ? '' : place.quote
-  else if (char === '"' || char === "'") place.quote = char
-  else if (char === '(') place.depth += 1
-  else if (char === ')') place.depth = Math.max(0, place.depth - 1)
+/** Updates the nesting of strings and parentheses by one character. A line end closes a string (CSS Syntax 3 §4.3.5). */
+function trackNesting(char: string, nesting: { depth: number; quote: string }): void {
+  if (nesting.quote) nesting.quote = char === nesting.quote || char === '\n' ? '' : nesting.quote
+  else if (char === '"' || char === "'") nesting.quote = char
+  else if (char === '(') nesting.depth += 1
+  else if (char === ')') nesting.depth = Math.max(0, nesting.depth - 1)
 }
 
 type Expand = (words: readonly string[]) => readonly (readonly [name: string, value: string])[]
 
 const sides = ['top', 'right', 'bottom', 'left'] as const
 
-/** Properties that set several others, for those that can hide text. */
+/** The expansions of properties that set others, as far as these can hide text. */
 const expansions: ReadonlyMap<string, Expand> = new Map<string, Expand>([
   ['margin', words => expandSides(words, side => `margin-${side}`)],
   ['padding', words => expandSides(words, side => `padding-${side}`)],
@@ -88,39 +38,39 @@ const expansions: ReadonlyMap<string, Expand> = new Map<string, Expand>([
   ['overflow-y', ([value = '']) => [['overflow', value]]],
 ])
 
-/** A property with the others that it sets. */
+/** Expands a shorthand to the properties that it sets. */
 export function expandShorthand(name: string, value: string): readonly (readonly [name: string, value: string])[] {
   return expansions.get(name)?.(splitWords(value)) ?? [[name, value]]
 }
 
-/** At spaces outside of parentheses. */
+/** Splits a value at spaces outside of parentheses. */
 export function splitWords(value: string): readonly string[] {
   return splitOutside(value.replace(/\s+/g, ' '), ' ').filter(Boolean)
 }
 
-/** One to four values (CSS Box 4 §4.2). */
+/** Expands one to four values to the four sides (CSS Box 4 §4.2). */
 function expandSides(words: readonly string[], nameOf: (side: (typeof sides)[number]) => string) {
   const [top = '', right = top, bottom = top, left = right] = words
   return sides.map((side, at) => [nameOf(side), [top, right, bottom, left][at] ?? ''] as const)
 }
 
-/** `italic bold 12px/30px Georgia`: the first length is the size. */
+/** Reads the size of a `font` such as `italic bold 12px/30px Georgia`, which is its first length. */
 function expandFont(words: readonly string[]) {
   const size = words.find(word => /^[.\d]+[a-z%]*(?:\/|$)/.test(word) && !/^[1-9]00$/.test(word))
   return size ? [['font-size', size.split('/')[0] ?? ''] as const] : []
 }
 
-/** What relative units refer to, in pixels. */
+/** The sizes that relative units refer to, in pixels. */
 export interface LengthBase {
   readonly fontPx: number
-  /** What 100% is. */
+  /** The length that 100% refers to. */
   readonly wholePx: number
 }
 
-/** A window of ordinary size: mail is read at about this width. */
+/** A window of ordinary size, in pixels. Mail is read at about this width. */
 export const viewport = { width: 1200, height: 800 } as const
 
-/** CSS Values 4 §6. */
+/** The units that do not depend on the element, in pixels (CSS Values 4 §6). */
 const absoluteUnits: Readonly<Record<string, number>> = {
   '': 1,
   px: 1,
@@ -145,11 +95,11 @@ const functions: Readonly<Record<string, (values: readonly number[]) => number>>
 }
 const maxNested = 4
 
-/** A length in pixels; undefined for what is none, or none that can be known. */
+/** Converts a length to pixels. It returns undefined for a value that is not a length or whose length is unknown here. */
 export function toPixels(value: string, base: LengthBase, depth = 0): number | undefined {
   const text = value.trim()
-  const [whole, amount = '', unit = ''] = number.exec(text) ?? []
-  if (whole !== undefined) return Number(amount) * factorOf(unit, base)
+  const [numberMatch, amount = '', unit = ''] = number.exec(text) ?? []
+  if (numberMatch !== undefined) return Number(amount) * factorOf(unit, base)
   const [, name = '', inner] = /^([a-z]{0,5})\((.{0,400})\)$/.exec(text) ?? []
   const combine = functions[name || 'calc']
   if (inner === undefined || !combine || depth >= maxNested) return undefined
@@ -164,7 +114,7 @@ function factorOf(unit: string, { fontPx, wholePx }: LengthBase): number {
   return absoluteUnits[unit.replace(/^[sld](?=v)/, '')] ?? Number.NaN
 }
 
-/** `1px + 2em`, from left to right: products stand in parentheses of their own where it matters. */
+/** Evaluates `1px + 2em` from left to right. Products are in their own parentheses if the order matters. */
 function evaluate(text: string, base: LengthBase, depth: number): number {
   const words = splitOutside(
     text

@@ -1,16 +1,17 @@
+// Tokenizes HTML as browsers do, and tracks the nesting of elements and lists.
 import { Tokenizer } from 'htmlparser2'
 
-/** Attributes of a start tag, names in lower case; if one is repeated the first counts, as in browsers. */
+/** The attributes of a start tag, with names in lower case. Of repeated attributes the first counts, as in browsers. */
 export type HtmlAttributes = ReadonlyMap<string, string>
 
-/** What a document consists of, in order. Text has its character references resolved. */
+/** The reader of a document's tokens, in order. Character references in text are resolved. */
 export interface HtmlReader {
   text(text: string): void
   open(name: string, attributes: HtmlAttributes): void
   close(name: string): void
-  /** True inside of `svg` and `math`, where other rules hold for the content of elements. */
+  /** Returns true inside `svg` and `math`, where different rules hold for the content of elements. */
   isForeign(): boolean
-  /** True as soon as the rest of the document is not wanted; asked after each tag. */
+  /** Returns true as soon as the reader needs no more of the document. It is called after each tag. */
   isOver?(): boolean
 }
 
@@ -18,8 +19,8 @@ const [maxName, maxAttributes, maxValue] = [64, 64, 8192]
 const foreignRoots: ReadonlySet<string> = new Set(['svg', 'math'])
 
 /**
- * Reads HTML in one pass, with the rules of browsers (HTML §13.2.5): what has no end takes the rest of the document. CDATA is
- * text in `svg` and `math` only; elsewhere it is a comment, which nobody sees.
+ * Reads HTML in one pass, by the rules of browsers (HTML §13.2.5). A construct without an end takes the rest of the document. CDATA is text in `svg`
+ * and `math` only. Elsewhere it is a comment, which nobody sees.
  */
 export function tokenizeHtml(html: string, reader: HtmlReader): void {
   let [name, key, value] = ['', '', '']
@@ -82,29 +83,32 @@ export function tokenizeHtml(html: string, reader: HtmlReader): void {
   tokenizer.end()
 }
 
-/** The name of an element or attribute; of a longer one the beginning. */
+/** Reads the name of an element or attribute, or the beginning of a long one. */
 function readName(html: string, start: number, end: number): string {
   return html.slice(start, Math.min(end, start + maxName)).toLowerCase()
 }
 
-/** The maximum of elements that continue after one end tag, and the depth in which it finds its formatting element. */
+/** The maximum number of elements that continue after one end tag, and the depth to which a formatting element is searched. */
 const maxCarried = 16
-/** An item ends the previous item of its list; only few elements are between the two. */
+/** The depth to which the previous item of a list is searched, because only few elements are between two items. */
 const maxItemSearch = 16
 
-/** The open elements, nested as browsers nest them, so that text hidden there is hidden here. */
+/** Creates the stack of open elements. They are nested as in browsers, so that text hidden there is hidden here too. */
 export function createOpenElements<Context>(root: Context) {
   const state: Nesting<Context> = { root, entries: [], total: new Map(), cells: [new Map()], tables: [new Map()] }
   return {
-    /** @param read what the element is to its content; called again where the element continues after a wrong end tag */
+    /**
+     * Enters an element.
+     * @param read returns the context of the element for its content; it is called again if the element continues after a wrong end tag
+     */
     enter(name: string, read: (outer: Context) => Context): void {
       endImplied(state, name)
       enter(state, name, read)
     },
-    /** False where no such element can end here. */
+    /** Leaves an element. It returns false if no such element can end here. */
     leave: (name: string) => leave(state, name),
     context: () => contextOf(state),
-    /** Whether an element of this name is open. */
+    /** Returns true if an element of this name is open. */
     has: (name: string) => (state.total.get(name) ?? 0) > 0,
   }
 }
@@ -115,8 +119,7 @@ function enter<Context>(state: Nesting<Context>, name: string, read: (outer: Con
 
 function leave<Context>(state: Nesting<Context>, name: string): boolean {
   const counts = name === 'table' ? state.total : tableElements.has(name) ? state.tables.at(-1) : state.cells.at(-1)
-  // A cell is closed from within, where its own counts do not name it.
-  // An element that begins a scope is counted outside of it.
+  // A cell is closed from within, where the counts of the cell do not contain it. An element that begins a scope is counted outside it.
   const isOpen = (counts?.get(name) ?? 0) > 0 || (scopeElements.has(name) && (state.tables.at(-1)?.get(name) ?? 0) > 0)
   if (!isOpen) return false
   if (formattingElements.has(name)) return endFormatting(state, name)
@@ -128,7 +131,7 @@ function leave<Context>(state: Nesting<Context>, name: string): boolean {
   return true
 }
 
-/** Only this element ends; those opened in it continue. */
+/** Ends only this element. The elements that were opened in it continue. */
 function endFormatting<Context>(state: Nesting<Context>, name: string): boolean {
   if (!state.entries.slice(-maxCarried).some(entry => entry.name === name)) return false
   carry(state, popThrough(state, name))
@@ -162,18 +165,18 @@ interface OpenElement<Context> {
 
 type Counts = Map<string, number>
 
-/** Open elements, and how many of each name are open. The counts avoid searches for a name that is not open, so the work stays linear. */
+/** The open elements, and their number by name. The counts avoid searches for a name that is not open, so the work stays linear. */
 interface Nesting<Context> {
   readonly root: Context
   readonly entries: OpenElement<Context>[]
   readonly total: Counts
-  /** Counts within each open cell or other scope. */
+  /** The counts within each open cell or other scope. */
   readonly cells: Counts[]
-  /** Counts within each open table. */
+  /** The counts within each open table. */
   readonly tables: Counts[]
 }
 
-/** The context of the innermost element. */
+/** Returns the context of the innermost element. */
 function contextOf<Context>({ entries, root }: Nesting<Context>): Context {
   return entries.at(-1)?.context ?? root
 }
@@ -194,7 +197,7 @@ function pop<Context>(state: Nesting<Context>): OpenElement<Context> | undefined
   return entry
 }
 
-/** Closes an element of this name, and returns those opened within, innermost first. */
+/** Closes an element of this name, and returns the elements that were opened in it, innermost first. */
 function popThrough<Context>(state: Nesting<Context>, name: string): OpenElement<Context>[] {
   const inner: OpenElement<Context>[] = []
   for (let entry = pop(state); entry && entry.name !== name; entry = pop(state)) inner.push(entry)
@@ -207,14 +210,14 @@ function change(counts: Counts | undefined, name: string, by: number): void {
 
 const listNames = (names: string): ReadonlySet<string> => new Set(names.split(' '))
 
-/** Their content is never text that a reader sees. */
+/** Elements whose content is never text for a reader. */
 export const silentElements = listNames(
   'script style head title template noscript svg math object applet select datalist iframe noembed noframes textarea audio video canvas map progress meter rp',
 )
-/** They have no content (HTML §13.1.2). */
+/** Elements without content (HTML §13.1.2). */
 export const voidElements = listNames('area base br col embed hr img input link meta param source track wbr')
 
-/** Line ends around an element; between two elements the larger counts. */
+/** The numbers of line ends around an element. Between two elements the larger number counts. */
 export const blockBreaks: ReadonlyMap<string, number> = new Map([
   ...'li tr div table dt dd figcaption summary option center'.split(' ').map(name => [name, 1] as const),
   ...'p hr ul ol dl blockquote pre h1 h2 h3 h4 h5 h6 section article header footer main aside nav form fieldset figure details address'
@@ -222,57 +225,35 @@ export const blockBreaks: ReadonlyMap<string, number> = new Map([
     .map(name => [name, 2] as const),
 ])
 
-/** Their start tag ends an open paragraph (HTML §13.2.6.4.7). */
+/** Elements whose start tag ends an open paragraph (HTML §13.2.6.4.7). */
 const endsParagraph = listNames(
   'address article aside blockquote center details dialog dir div dl fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hgroup hr li main menu nav ol p pre section summary ul dt dd',
 )
-/** They go on behind the end of the element they stand in, until their own end tag comes (HTML §13.2.4.3). */
+/** Elements that continue after the end of their parent, until their own end tag comes (HTML §13.2.4.3). */
 const formattingElements = listNames('a b big code em font i nobr s small strike strong tt u')
-/** An end tag does not reach an element outside of these (HTML §13.2.4.2). */
+/** Elements that limit the reach of an end tag (HTML §13.2.4.2). */
 const scopeElements = listNames('table td th caption template object applet marquee')
 const tableElements = listNames('tr td th tbody thead tfoot caption')
 
-/**
- * Characters that show nothing and can carry words only a machine reads: tags (U+E0000), zero-width spaces and joiners of words,
- * fillers, variation selectors of Mongolian, direction overrides. ZWJ and ZWNJ stay: emoji and several scripts need them, and so do the
- * flags of England, Scotland and Wales, made of a black one and tags.
- */
-const invisible =
-  /(\u{1f3f4}[\u{e0030}-\u{e0039}\u{e0061}-\u{e007a}]{1,6}\u{e007f})|\u034f|\u180e|[\u180b-\u180d]|[\u00ad\u061c\u115f\u1160\u17b4\u17b5\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb]|[\u{e0000}-\u{e0fff}]/gu
-/** Line feed and tab stay. */
-const controls = /[^\P{Cc}\n\t]/gu
-const isPlain = /^[\x20-\x7e\n\t]*$/
-
-/** Takes out what a human reader would not have seen. `invisible`: characters that were taken out. */
-export function readVisibleCharacters(text: string) {
-  if (isPlain.test(text)) return { text, invisible: 0 }
-  let count = 0
-  const visible = text.replace(invisible, (_, flag?: string) => {
-    if (flag === undefined) count += 1
-    return flag ?? ''
-  })
-  return { text: visible.replace(controls, ''), invisible: count }
-}
-
-/** A list that text stands in. */
+/** A list that contains text. */
 export interface OpenList {
-  /** The next number; undefined where items are not numbered. */
+  /** The next number. Undefined if the items are not numbered. */
   number: number | undefined
-  /** From 1, for a list in no other. */
+  /** The depth of the list, from 1 for an outermost one. */
   readonly depth: number
 }
 
-/** Deeper ones are not indented further. */
+/** The deepest list that is indented further. */
 const maxListDepth = 16
 
-/** The list inside of an element. */
+/** Returns the list of an element's content, which is a new one for `ul` and `ol`. */
 export function openList(name: string, attributes: HtmlAttributes, outer: OpenList | undefined): OpenList | undefined {
   if (name !== 'ul' && name !== 'ol') return outer
   const depth = Math.min((outer?.depth ?? 0) + 1, maxListDepth)
   return { number: name === 'ol' ? readStart(attributes.get('start')) : undefined, depth }
 }
 
-/** What stands before the next item. */
+/** Returns the mark before the next item. */
 export function nextMark(list: OpenList | undefined): string {
   if (list?.number === undefined) return '- '
   list.number += 1

@@ -1,15 +1,18 @@
+// Computes the look of an element's text from the surrounding element and its own CSS styles.
+import type { Declaration } from '../css/blocks.ts'
+import { parseDeclarations } from '../css/blocks.ts'
+import { isReadable } from '../css/readable-value.ts'
 import type { Styles } from '../css/style-sheet.ts'
-import type { Declaration } from '../css/values.ts'
-import { parseDeclarations, toPixels, viewport } from '../css/values.ts'
+import { toPixels, viewport } from '../css/values.ts'
 import type { HtmlAttributes } from '../elements/elements.ts'
 import type { Colour, Visual } from './visual.ts'
 import { blend, fraction, listColours, parseColour, white } from './visual.ts'
 import { isClippedAway, isCollapsed, isOffScreen, isRemoved, readScale, readShift } from './ways-to-hide.ts'
 
-/** Their sizes are the least they have (CSS 2.2 §17.5). */
+/** Elements whose size is only a minimum (CSS 2.2 §17.5). */
 const growsWithContent: ReadonlySet<string> = new Set(['td', 'th', 'tr', 'tbody', 'thead', 'tfoot', 'table'])
 
-/** How text in an element looks, by the look of what it stands in and by its styles. */
+/** Computes the look of an element's text from the look of the outer element and the element's own styles. */
 export function readVisual(outer: Visual, declared: Styles, name: string): Visual {
   if (declared.size === 0) return outer
   const { styles, variables } = resolveVariables(declared, outer.variables)
@@ -40,7 +43,7 @@ export function readVisual(outer: Visual, declared: Styles, name: string): Visua
   }
 }
 
-/** CSS Fonts 4 §2.5. */
+/** The font sizes of the keywords, in pixels (CSS Fonts 4 §2.5). */
 const fontSizes: Readonly<Record<string, number>> = {
   'xx-small': 9,
   'x-small': 10,
@@ -79,10 +82,10 @@ function readWhiteSpace(value: string | undefined, outer: boolean): boolean {
   return /^(?:pre|break-spaces)/.test(value)
 }
 
-/** Letters of ordinary size are gone in it. */
+/** The blur that makes letters of ordinary size unreadable, in pixels. */
 const maxBlurPx = 10
 
-/** Those of `filter` count too. */
+/** Reads the opacity, combined with that of `filter`. */
 function readOpacity(styles: Styles): number {
   const own = styles.get('opacity')
   const filter = styles.get('filter') ?? ''
@@ -96,12 +99,12 @@ function readOpacity(styles: Styles): number {
 function readColour(styles: Styles, outer: Colour | undefined): Colour | undefined {
   const value = styles.get('-webkit-text-fill-color') ?? styles.get('color')
   if (value === undefined || value === 'inherit' || value === 'currentcolor') return outer
-  // Text as a window to its ground.
+  // The text is then a window through which its background shows.
   if (/text/.test(styles.get('background-clip') ?? styles.get('-webkit-background-clip') ?? '')) return undefined
   return parseColour(value)
 }
 
-/** Behind a picture only the operator of its server knows what is seen. */
+/** Reads the colours behind the text. Only the operator of a picture's server knows the colours of the picture. */
 function readGrounds(styles: Styles, outer: Visual): Pick<Visual, 'grounds' | 'isOverPicture'> {
   const shorthand = styles.get('background') ?? ''
   const image = styles.get('background-image') ?? shorthand
@@ -115,7 +118,7 @@ function readGrounds(styles: Styles, outer: Visual): Pick<Visual, 'grounds' | 'i
   return { grounds: colours.map(colour => blend(colour, outer.grounds[0] ?? white)), isOverPicture }
 }
 
-/** Properties that decide whether text is seen. */
+/** The properties that decide whether a reader sees text. */
 const ofInterest: ReadonlySet<string> = new Set(
   `display visibility content-visibility opacity filter zoom mso-hide contain white-space font font-size letter-spacing text-indent
   overflow overflow-x overflow-y width max-width height max-height block-size max-block-size inline-size max-inline-size
@@ -127,11 +130,13 @@ const ofInterest: ReadonlySet<string> = new Set(
   ),
 )
 
-export function hidesByProperty(name: string): boolean {
-  return ofInterest.has(name) || name.startsWith('--')
+/** Returns true if a declaration may hide text, or may show text that another one hides. */
+export function mayHide(declaration: Declaration): boolean {
+  const { name } = declaration
+  return name.startsWith('--') || (ofInterest.has(name) && isReadable(declaration))
 }
 
-/** What an element is without any style, as browsers have it (HTML §15.3); a style overrides it. */
+/** Lists the default styles of an element in browsers (HTML §15.3), which any style overrides. */
 export function listOwnStyles(name: string, attributes: HtmlAttributes): readonly Declaration[] {
   const declared: (readonly [string, string | undefined])[] = [
     [
@@ -155,18 +160,18 @@ function isClosedDialog(name: string, attributes: HtmlAttributes): boolean {
   return name === 'dialog' && !attributes.has('open')
 }
 
-/** Of the `style` attribute. */
+/** Lists the declarations of the `style` attribute. */
 export function listInlineStyles(attributes: HtmlAttributes): readonly Declaration[] {
   const style = attributes.get('style')
-  return style ? parseDeclarations(style).filter(({ name }) => hidesByProperty(name)) : []
+  return style ? parseDeclarations(style, mayHide) : []
 }
 
 const [maxVariables, maxValue, maxDepth] = [64, 512, 4]
 const use = /var\(\s*(--[\w-]{1,64})\s*(?:,([^()]{0,200}))?\)/g
 
 /**
- * Puts the values of custom properties where they are used (CSS Variables 1 §3). Bounded: a value may not grow.
- * `variables`: those that the elements within inherit.
+ * Replaces `var()` by the values of custom properties (CSS Variables 1 §3). The size and the nesting of values are limited. `variables` are the
+ * properties that inner elements inherit.
  */
 function resolveVariables(declared: Styles, outer: ReadonlyMap<string, string>) {
   const own = [...declared].filter(([name]) => name.startsWith('--'))

@@ -1,7 +1,8 @@
+// Parses CSS colours and decides whether text with a given look can be seen by a reader.
 import names from 'color-name'
 import { splitOutside, splitWords } from '../css/values.ts'
 
-/** Red, green, blue from 0 to 255; alpha from 0 to 1. */
+/** A colour with red, green and blue from 0 to 255, and alpha from 0 to 1. */
 export interface Colour {
   readonly red: number
   readonly green: number
@@ -9,27 +10,26 @@ export interface Colour {
   readonly alpha: number
 }
 
-export const [black, white]: readonly [Colour, Colour] = [
-  { red: 0, green: 0, blue: 0, alpha: 1 },
-  { red: 255, green: 255, blue: 255, alpha: 1 },
-]
+const black: Colour = { red: 0, green: 0, blue: 0, alpha: 1 }
 
-/** A colour as CSS or an attribute of HTML names it; undefined for one that is not known here. */
+export const white: Colour = { red: 255, green: 255, blue: 255, alpha: 1 }
+
+/** Parses a colour of CSS or of an HTML attribute. It returns undefined for an unknown one. */
 export function parseColour(value: string): Colour | undefined {
   const text = value.trim().toLowerCase()
   if (text === 'transparent') return { ...black, alpha: 0 }
-  const named = Object.hasOwn(names, text) ? names[text] : undefined
-  if (named) return { red: named[0], green: named[1], blue: named[2], alpha: 1 }
+  const rgb = Object.hasOwn(names, text) ? names[text] : undefined
+  if (rgb) return { red: rgb[0], green: rgb[1], blue: rgb[2], alpha: 1 }
   return parseHex(text) ?? parseFunction(text) ?? parseModern(text)
 }
 
-/** Attributes write it without `#` too. */
+/** Parses hexadecimal digits, which attributes also write without `#`. */
 function parseHex(text: string): Colour | undefined {
   const digits = /^#?([0-9a-f]{3,8})$/.exec(text)?.[1]
   if (!digits || digits.length === 5 || digits.length === 7) return undefined
   const size = digits.length < 6 ? 1 : 2
-  const at = (place: number) => {
-    const part = digits.slice(place * size, place * size + size)
+  const at = (index: number) => {
+    const part = digits.slice(index * size, index * size + size)
     return Number.parseInt(size === 1 ? part + part : part, 16)
   }
   return { red: at(0), green: at(1), blue: at(2), alpha: digits.length % 4 === 0 ? at(3) / 255 : 1 }
@@ -47,7 +47,7 @@ function parseFunction(text: string): Colour | undefined {
   return { red: first * scale, green: second * scale, blue: third * scale, alpha }
 }
 
-/** CSS Color 5, as near as it takes to see whether text is: `lab` and its like by their lightness alone. */
+/** Parses a colour of CSS Color 5, as exactly as visibility requires: `lab` and similar ones only by their lightness. */
 function parseModern(text: string): Colour | undefined {
   const [, name = '', inner = ''] = /^([a-z-]+)\((.{1,200})\)$/.exec(text) ?? []
   const words = inner.split(/[\s,/]+/)
@@ -83,7 +83,7 @@ interface Hued {
   readonly alpha: number
 }
 
-/** CSS Color 4 §7.1, §8.1. */
+/** Converts a hue to red, green and blue (CSS Color 4 §7.1, §8.1). */
 function fromHue(hue: number, { second, third, isWhiteness, alpha }: Hued): Colour {
   const pure = (n: number, saturation: number, lightness: number) => {
     const k = (n + (((hue % 360) + 360) % 360) / 30) % 12
@@ -94,7 +94,7 @@ function fromHue(hue: number, { second, third, isWhiteness, alpha }: Hued): Colo
   return { red: at(0), green: at(8), blue: at(4), alpha }
 }
 
-/** `over`, seen on `under`. */
+/** Blends the colour `over` with the colour `under` it. */
 export function blend(over: Colour, under: Colour): Colour {
   const mix = (top: number, bottom: number) => top * over.alpha + bottom * (1 - over.alpha)
   return {
@@ -105,7 +105,7 @@ export function blend(over: Colour, under: Colour): Colour {
   }
 }
 
-/** From 1, the same, to 21 (WCAG 2.2 §1.4.3). */
+/** Computes the contrast, from 1 for equal colours to 21 (WCAG 2.2 §1.4.3). */
 function contrastOf(one: Colour, other: Colour): number {
   const [light, dark] = [luminanceOf(one), luminanceOf(other)].sort((a, b) => b - a) as [number, number]
   return (light + 0.05) / (dark + 0.05)
@@ -116,7 +116,7 @@ function luminanceOf({ red, green, blue }: Colour): number {
   return 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue)
 }
 
-/** The colours that a `background` names, those of gradients too. */
+/** Lists the colours that a `background` names, including those of gradients. */
 export function listColours(value: string): readonly Colour[] {
   return splitWords(value).flatMap(word => {
     const inner = /^[a-z-]*gradient\((.{0,800})\)$/.exec(word)?.[1]
@@ -125,36 +125,36 @@ export function listColours(value: string): readonly Colour[] {
   })
 }
 
-/** How text in an element looks, as far as it decides whether a reader sees it. */
+/** The look of an element's text, as far as it decides whether a reader sees it. */
 export interface Visual {
-  /** Not shown, whatever the elements in it say. */
+  /** True if the element hides all of its content, regardless of the styles of inner elements. */
   readonly isGone: boolean
-  /** A rule that may or may not hold here would hide it. */
+  /** True if a rule would hide the element that may or may not apply here. */
   readonly isDoubtful: boolean
-  /** By `visibility`, which an inner element may set back. */
+  /** True if `visibility` hides the element, which an inner element may reverse. */
   readonly isInvisible: boolean
-  /** Directly in a closed `details`, of which only the first summary is shown. */
+  /** Set for content directly in a closed `details`, which shows only its first summary. Otherwise undefined. */
   readonly fold: { isSummaryRead: boolean } | undefined
   readonly isClipped: boolean
   readonly isVerbatim: boolean
-  /** Without transformations, which `scale` holds. */
+  /** The font size in pixels without transformations, which `scale` contains. */
   readonly fontPx: number
   readonly scale: number
   readonly opacity: number
-  /** Undefined where it is not known. */
+  /** The colour of the text. Undefined if it is not known. */
   readonly colour: Colour | undefined
-  /** What is behind the text; several for a gradient. */
+  /** The colours behind the text. A gradient has several. */
   readonly grounds: readonly Colour[]
-  /** What is behind the text is not known. */
+  /** True if the colours behind the text are not known. */
   readonly isOverPicture: boolean
-  /** How far it was moved, in pixels, to the right and down. */
+  /** The distance by which the element was moved to the right and down, in pixels. */
   readonly shift: { readonly x: number; readonly y: number }
   readonly indentPx: number
-  /** Custom properties (CSS Variables 1). */
+  /** The custom properties (CSS Variables 1). */
   readonly variables: ReadonlyMap<string, string>
 }
 
-/** A page as browsers begin it. */
+/** The initial look of a page in browsers. */
 export const plainVisual: Visual = {
   isGone: false,
   isDoubtful: false,
@@ -173,10 +173,10 @@ export const plainVisual: Visual = {
   variables: new Map(),
 }
 
-/** Smaller letters, fainter text and weaker contrasts nobody reads. #eee on white has a contrast of 1.16. */
+/** The limits below which nobody can read letters, faint text and weak contrasts. #eee on white has a contrast of 1.16. */
 const [minFontPx, minOpacity, minContrast] = [5, 0.06, 1.2]
 
-/** Would a reader not see text that stands in it? */
+/** Returns true if a reader cannot see text with this look. */
 export function isHiding(visual: Visual): boolean {
   const { isGone, isInvisible, fold, fontPx, scale, opacity } = visual
   return (
@@ -189,12 +189,12 @@ export function isHiding(visual: Visual): boolean {
   )
 }
 
-/** May a reader not see text that stands in it? */
+/** Returns true if a reader may be unable to see text with this look. */
 export function mayBeHiding(visual: Visual): boolean {
   return visual.isDoubtful || isHiding(visual) || isPale(visual, false)
 }
 
-/** Text in the colour of what is behind it, or of no colour at all. */
+/** Returns true for text in the colour of its background, or with no visible colour. */
 function isPale({ colour, grounds, opacity }: Visual, isOverPicture: boolean): boolean {
   if (!colour) return false
   if (colour.alpha < minOpacity) return true

@@ -1,12 +1,13 @@
+// Recognizes CSS that removes an element from sight: collapsed, clipped, moved off the screen or scaled to nothing.
 import type { Styles } from '../css/style-sheet.ts'
 import type { LengthBase } from '../css/values.ts'
 import { splitWords, toPixels, viewport } from '../css/values.ts'
 import type { Visual } from './visual.ts'
 
-/** A line of text needs more. */
+/** The largest size of a box without room for a line of text, in pixels. */
 const maxCollapsedPx = 5
 
-/** Not laid out or not drawn at all. */
+/** Returns true for an element that is not laid out or not drawn. */
 export function isRemoved(styles: Styles, fontPx: number): boolean {
   const spacing = toPixels(styles.get('letter-spacing') ?? '0', { fontPx, wholePx: fontPx }) ?? 0
   return (
@@ -17,7 +18,7 @@ export function isRemoved(styles: Styles, fontPx: number): boolean {
   )
 }
 
-/** No room for a line of text, in a box that shows nothing of what reaches out of it. */
+/** Returns true for a box without room for a line of text. The text is hidden only if the box also clips its overflow. */
 export function isCollapsed(styles: Styles, base: LengthBase): boolean {
   return [
     'height',
@@ -34,7 +35,7 @@ export function isCollapsed(styles: Styles, base: LengthBase): boolean {
   })
 }
 
-/** By `clip` and `clip-path` (CSS Masking 1). */
+/** Returns true for an element clipped away by `clip` or `clip-path` (CSS Masking 1). */
 export function isClippedAway(styles: Styles, base: LengthBase): boolean {
   const path = styles.get('clip-path') ?? styles.get('-webkit-clip-path') ?? ''
   return isEmptyRect(styles.get('clip') ?? '', base) || isEmptyShape(path, base)
@@ -52,7 +53,7 @@ function isEmptyRect(clip: string, base: LengthBase): boolean {
   return isThin(top, bottom) || isThin(left, right)
 }
 
-/** Sizes as if the box were this large: percentages are what hides. */
+/** The assumed size of the box in pixels, because percentages of it usually do the hiding. */
 const boxPx = 1000
 
 function isEmptyShape(path: string, { fontPx }: LengthBase): boolean {
@@ -74,7 +75,7 @@ function isEmptyBox(name: string, values: readonly number[]): boolean {
   return a + c >= boxPx || b + d >= boxPx
 }
 
-/** All corners on one line, up or across, or out of the box. */
+/** Returns true if all corners are on one horizontal or vertical line, or outside the box. */
 function isFlat(points: readonly (readonly number[])[]): boolean {
   return [0, 1].some(axis => {
     const values = points.flatMap(point => point[axis] ?? [])
@@ -84,7 +85,7 @@ function isFlat(points: readonly (readonly number[])[]): boolean {
   })
 }
 
-/** Where an element is drawn, against where it would be. */
+/** Reads the shift of an element from its normal position. */
 export function readShift(styles: Styles, outer: Visual, base: LengthBase) {
   const px = (name: string) => toPixels(styles.get(name) ?? '', base)
   const moved = isMoved(styles)
@@ -96,17 +97,17 @@ export function readShift(styles: Styles, outer: Visual, base: LengthBase) {
   return { shift: { x, y }, indentPx: px('text-indent') ?? outer.indentPx }
 }
 
-/** To the left of a window or above it, or so far on the other side that nobody gets there, in pixels. */
+/** The bounds beyond which an element is off the screen: left of the window, above it, or unreachably far to the right or down, in pixels. */
 const [leftPx, rightPx, abovePx, belowPx] = [-200, 3000, -500, 5000]
-/** For an element that leaves the flow, and for the first line of a paragraph. */
+/** The bound for an element outside the flow, and for the first line of a paragraph, in pixels. */
 const outsidePx = -100
 
-interface Placed extends Pick<Visual, 'shift' | 'indentPx'> {
+interface ElementPosition extends Pick<Visual, 'shift' | 'indentPx'> {
   readonly base: LengthBase
   readonly isClipped: boolean
 }
 
-export function isOffScreen(styles: Styles, { shift, indentPx, base, isClipped }: Placed): boolean {
+export function isOffScreen(styles: Styles, { shift, indentPx, base, isClipped }: ElementPosition): boolean {
   const { x, y } = shift
   if (x <= leftPx || x >= rightPx || y <= abovePx || y >= belowPx) return true
   if (isClipped && indentPx >= viewport.width * 0.95) return true
@@ -114,7 +115,7 @@ export function isOffScreen(styles: Styles, { shift, indentPx, base, isClipped }
   return isOut(styles) && ['left', 'right', 'top', 'bottom'].some(side => isBeyond(styles, side, base))
 }
 
-/** `left: 50%; margin-left: -300px` is how a box is put in the middle. */
+/** Returns true if an element is beyond one side. Only the offset counts, because `left: 50%; margin-left: -300px` centres a box. */
 function isBeyond(styles: Styles, side: string, base: LengthBase): boolean {
   const offset = toPixels(styles.get(side) ?? '', base)
   return offset !== undefined && offset <= outsidePx
@@ -128,21 +129,21 @@ function isMoved(styles: Styles): boolean {
   return /^(?:absolute|fixed|relative|sticky)$/.test(styles.get('position') ?? '')
 }
 
-/** CSS Transforms 1 and 2, of which a few hide text. */
+/** Lists the transform functions (CSS Transforms 1 and 2), some of which hide text. */
 function listFunctions(styles: Styles) {
   const written = [styles.get('transform'), styles.get('-webkit-transform'), styles.get('-ms-transform')].join(' ')
   const single = ['scale', 'translate', 'rotate'].flatMap(name => {
     const value = styles.get(name)
     return value ? [{ name, values: value.split(/\s+/) }] : []
   })
-  const found = [...written.slice(0, 1024).matchAll(/([a-z0-9]{1,12})\(([^()]{0,300})\)/g)]
+  const calls = [...written.slice(0, 1024).matchAll(/([a-z0-9]{1,12})\(([^()]{0,300})\)/g)]
   return [
     ...single,
-    ...found.map(([, name = '', inner = '']) => ({ name, values: inner.split(/[\s,]+/).filter(Boolean) })),
+    ...calls.map(([, name = '', inner = '']) => ({ name, values: inner.split(/[\s,]+/).filter(Boolean) })),
   ]
 }
 
-/** The smaller of the two directions: 0 for what is turned to its edge. */
+/** Reads the smaller scale of the two directions. It is 0 for an element that is rotated to its edge. */
 export function readScale(styles: Styles): number {
   return listFunctions(styles).reduce((scale, each) => scale * scaleOf(each), 1)
 }
@@ -169,7 +170,7 @@ function toRadians(angle: string): number {
   return (value * Math.PI) / 180
 }
 
-/** In pixels, to the right and down. */
+/** Reads the translation in pixels, to the right and down. */
 function readTranslation(styles: Styles, base: LengthBase): { readonly x: number; readonly y: number } {
   let [x, y] = [0, 0]
   for (const { name, values } of listFunctions(styles)) {

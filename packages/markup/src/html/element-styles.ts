@@ -1,21 +1,22 @@
+// Computes the look of each element of an HTML document from its attributes, styles and style sheets.
 import type { StyledElement } from '../css/selectors.ts'
 import type { StyleRule } from '../css/style-sheet.ts'
 import { createCascade, matchesMedia, parseStyleSheets } from '../css/style-sheet.ts'
 import type { HtmlAttributes } from '../elements/elements.ts'
 import { tokenizeHtml } from '../elements/elements.ts'
-import { hidesByProperty, listInlineStyles, listOwnStyles, readVisual } from '../hidden/read-visual.ts'
+import { listInlineStyles, listOwnStyles, mayHide, readVisual } from '../hidden/read-visual.ts'
 import type { Visual } from '../hidden/visual.ts'
 import { isHiding, parseColour, plainVisual } from '../hidden/visual.ts'
 
 export interface HidingOptions {
-  /** Classes that hide an element without a style sheet, by what the network agreed on. */
+  /** Classes that hide an element even without a style sheet, by convention of the network. */
   readonly hidingClasses?: ReadonlySet<string> | undefined
 }
 
-/** What an element is to what stands in it, by its styles. */
-export interface StyledPlace {
+/** The style context that an element gives to its content. */
+export interface StyleContext {
   readonly visual: Visual
-  /** Absent where no style sheet asks for it. */
+  /** The element. Absent if no style sheet needs it. */
   readonly element: ParentElement | undefined
 }
 
@@ -23,9 +24,9 @@ interface ParentElement extends StyledElement {
   lastChild: StyledElement | undefined
 }
 
-/** They have a look of their own. */
+/** Elements that browsers show in a special way. */
 export const specialElements: ReadonlySet<string> = new Set(['pre', 'details', 'dialog'])
-/** Attributes that decide how an element looks. */
+/** Attributes that affect the look of an element. */
 export const stylingAttributes: ReadonlySet<string> = new Set([
   'style',
   'hidden',
@@ -35,18 +36,18 @@ export const stylingAttributes: ReadonlySet<string> = new Set([
   'color',
   'text',
 ])
-/** As browsers begin it (HTML §15.3.4). */
+/** The colour of links in browsers (HTML §15.3.4). */
 const linkColour = parseColour('#0000ee')
-/** Of one element. */
+/** The maximum number of classes of one element. */
 export const maxClasses = 64
 const noOne: ReadonlySet<string> = new Set()
 
-/** The look of what stands in no element, and in no style. */
-export const bare: StyledPlace = { visual: plainVisual, element: undefined }
-/** The look of a link in it. */
-export const bareLink: StyledPlace = { visual: { ...plainVisual, colour: linkColour }, element: undefined }
+/** The look of text outside all elements, without any style. */
+export const bare: StyleContext = { visual: plainVisual, element: undefined }
+/** The look of a link in such text. */
+export const bareLink: StyleContext = { visual: { ...plainVisual, colour: linkColour }, element: undefined }
 
-/** Judges how elements look, with the style sheets of their document. */
+/** Creates a reader of the look of elements, with the style sheets of their document. */
 export function createStyleReader(html: string, { hidingClasses = noOne }: HidingOptions) {
   const rules = readSheets(html)
   let cascade: ReturnType<typeof createCascade> | undefined
@@ -71,7 +72,7 @@ export function createStyleReader(html: string, { hidingClasses = noOne }: Hidin
     return isDoubtful ? { ...visual, isDoubtful } : visual
   }
 
-  function read(name: string, attributes: HtmlAttributes, outer: StyledPlace): StyledPlace {
+  function read(name: string, attributes: HtmlAttributes, outer: StyleContext): StyleContext {
     const isPlain = attributes.size === 0 && rules.length === 0 && !outer.visual.fold && !specialElements.has(name)
     if (isPlain) return outer
     const parent = outer.element ?? top
@@ -86,8 +87,8 @@ export function createStyleReader(html: string, { hidingClasses = noOne }: Hidin
   let page = read('html', new Map(), bare)
   const root = read('body', new Map(), page)
 
-  /** Written elements take the place of those two; further ones browsers do not make. */
-  function readPage(name: string, attributes: HtmlAttributes, outer: StyledPlace): StyledPlace {
+  /** Reads the page elements. `html` and `body` in the document replace the implied ones, and browsers create no further ones. */
+  function readPage(name: string, attributes: HtmlAttributes, outer: StyleContext): StyleContext {
     if (rules.length > 0 && outer.element !== root.element && outer.element !== page.element) return outer
     if (rules.length === 0) return read(name, attributes, outer)
     if (name === 'body') return read(name, attributes, page)
@@ -96,18 +97,21 @@ export function createStyleReader(html: string, { hidingClasses = noOne }: Hidin
   }
 
   return {
-    /** The `html` and `body` that browsers make where a document has none. */
+    /** The `html` and `body` that browsers create for a document that has none. */
     root,
-    read: (name: string, attributes: HtmlAttributes, outer: StyledPlace): StyledPlace =>
+    read: (name: string, attributes: HtmlAttributes, outer: StyleContext): StyleContext =>
       name === 'html' || name === 'body' ? readPage(name, attributes, outer) : read(name, attributes, outer),
-    /** True when the style sheets were too much to be judged. */
+    /** Returns true if the style sheets exceeded the budget, so that the look of elements is uncertain. */
     isExhausted: () => cascade?.isExhausted() === true,
   }
 }
 
 type ReadVisual = (element: ParentElement, outer: Visual) => Visual
 
-/** Mail programs repeat the style of a paragraph at the next one: without style sheets it looks the same. */
+/**
+ * Caches the last computed look, because mail programs repeat the style of a paragraph at the next one. Without style sheets, the same style looks
+ * the same.
+ */
 function rememberRepeated(compute: ReadVisual): ReadVisual {
   let last:
     | { readonly name: string; readonly style: string; readonly outer: Visual; readonly visual: Visual }
@@ -130,7 +134,7 @@ function readUnstyled({ name, attributes }: StyledElement, outer: Visual): Visua
   return name === 'a' && attributes.has('href') ? { ...outer, colour: linkColour } : outer
 }
 
-/** A closed `details` shows its first summary only (HTML §4.11.1). */
+/** Reads the fold of a `details` element. A closed one shows only its first summary (HTML §4.11.1). */
 function readFold(name: string, attributes: HtmlAttributes, visual: Visual, { fold: outer }: Visual): Visual {
   const fold = name === 'details' && !attributes.has('open') ? { isSummaryRead: false } : undefined
   const isSummary = name === 'summary' && outer?.isSummaryRead === false
@@ -155,17 +159,17 @@ function classesOf(attributes: HtmlAttributes): ReadonlySet<string> {
   return names ? new Set(names.split(/\s+/, maxClasses)) : noOne
 }
 
-/** Sheets are read up to here, all together. */
+/** The maximum size of all style sheets together, in characters. The rest is ignored. */
 const maxSheets = 256 * 1024
-/** A document without it has no style sheets. */
+/** Matches a `style` element. A document without a match has no style sheets. */
 export const styleElement = /<style[\s/>]/i
 
-/** What the `style` elements of a document declare; a sheet may stand behind what it styles. */
+/** Reads the `style` elements of a document first, because a sheet may follow the elements that it styles. */
 function readSheets(html: string): readonly StyleRule[] {
   if (!styleElement.test(html)) return []
   const sheets: string[] = []
   let isStyle = false
-  let room = maxSheets
+  let remaining = maxSheets
   let foreign = 0
   tokenizeHtml(html, {
     open(name, attributes) {
@@ -177,11 +181,11 @@ function readSheets(html: string): readonly StyleRule[] {
       if ((name === 'svg' || name === 'math') && foreign > 0) foreign -= 1
     },
     text(text) {
-      if (!isStyle || room <= 0) return
-      sheets.push(text.slice(0, room).replace(/<!--|-->/g, ' '))
-      room -= text.length
+      if (!isStyle || remaining <= 0) return
+      sheets.push(text.slice(0, remaining))
+      remaining -= text.length
     },
     isForeign: () => foreign > 0,
   })
-  return parseStyleSheets(sheets, hidesByProperty)
+  return parseStyleSheets(sheets, mayHide)
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { htmlToText } from './html-to-text.ts'
 
-/** Text that a reader does not see, between two words that the reader sees. */
+/** Puts text that a reader does not see between two words that a reader sees. */
 const between = (attribute: string, name = 'div') =>
   `<p>before</p><${name} ${attribute}>secret <b>words</b></${name}><p>after</p>`
 
@@ -104,7 +104,7 @@ const styles = [
 
 describe('the reader takes out invisible text and reports it', () => {
   test.each(styles)('by the style %s', style => {
-    expect(htmlToText(between(`style="${style}"`))).toEqual({ text: 'before\n\nafter', hasHidden: true, invisible: 0 })
+    expect(htmlToText(between(`style="${style}"`))).toEqual({ text: 'before\n\nafter', hasHidden: true })
   })
 
   test.each(styles)('by a style sheet with %s (EM-58)', style => {
@@ -112,7 +112,6 @@ describe('the reader takes out invisible text and reports it', () => {
     expect(htmlToText(sheet + between('class="x s"'))).toEqual({
       text: 'before\n\nafter',
       hasHidden: true,
-      invisible: 0,
     })
   })
 
@@ -126,7 +125,7 @@ describe('the reader takes out invisible text and reports it', () => {
     ['the colour of a font without a mark', 'color=FFFFFF', 'font'],
     ['the colour behind it', 'bgcolor="#000000"', 'div'],
   ])('by %s', (_, attribute, name) => {
-    expect(htmlToText(between(attribute, name))).toEqual({ text: 'before\n\nafter', hasHidden: true, invisible: 0 })
+    expect(htmlToText(between(attribute, name))).toEqual({ text: 'before\n\nafter', hasHidden: true })
   })
 
   test.each([
@@ -168,7 +167,7 @@ describe('a style sheet hides', () => {
     ['by two classes', '<style>.a.b{display:none}</style>', 'class="b c a"'],
     ['by what it stands behind', '<style>p + div{display:none}</style>', ''],
     ['by what stands before it', '<style>p ~ div{display:none}</style>', ''],
-    ['by its place', '<style>:nth-child(2){display:none}</style>', ''],
+    ['by its position', '<style>:nth-child(2){display:none}</style>', ''],
     ['by what it is not', '<style>div:not(p):not(.x){display:none}</style>', ''],
     ['on screens', '<style>@media screen and (min-width: 400px) { .s { display:none } }</style>', 'class="s"'],
     ['where a feature is known', '<style>@supports (display:block) { .s{display:none} }</style>', 'class="s"'],
@@ -182,7 +181,7 @@ describe('a style sheet hides', () => {
     ['in a comment of old', '<style><!-- .s{display:none} --></style>', 'class="s"'],
   ])('%s', (_, sheet, attribute) => {
     const html = `${sheet}${between(attribute)}<style>.late{display:none}</style>`
-    expect(htmlToText(html)).toEqual({ text: 'before\n\nafter', hasHidden: true, invisible: 0 })
+    expect(htmlToText(html)).toEqual({ text: 'before\n\nafter', hasHidden: true })
   })
 
   test.each([
@@ -197,34 +196,33 @@ describe('a style sheet hides', () => {
     expect(htmlToText(`${sheet}<div class="s" ${attribute}>Seen</div>`)).toEqual({
       text: 'Seen',
       hasHidden: false,
-      invisible: 0,
     })
   })
 
   test('all of a page whose body it hides, named or not', () => {
     const sheet = '<style>body{color:#fff}</style>'
     for (const html of [`${sheet}<p>secret</p>`, `<html><head>${sheet}</head><body><p>secret</p></body></html>`])
-      expect(htmlToText(html)).toEqual({ text: '', hasHidden: true, invisible: 0 })
+      expect(htmlToText(html)).toEqual({ text: '', hasHidden: true })
   })
 
   test('nothing more for a body that is named where browsers make none', () => {
     const html = '<style>.x{color:red}</style><div hidden><body><html>secret</div>Seen'
-    expect(htmlToText(html)).toEqual({ text: 'Seen', hasHidden: true, invisible: 0 })
+    expect(htmlToText(html)).toEqual({ text: 'Seen', hasHidden: true })
   })
 
   test('no page whose sizes are relative twice', () => {
     const html = '<style>html{font-size:50%} body{font-size:70%}</style><html><body><p>Seen</p></body></html>'
-    expect(htmlToText(html)).toEqual({ text: 'Seen', hasHidden: false, invisible: 0 })
+    expect(htmlToText(html)).toEqual({ text: 'Seen', hasHidden: false })
   })
 
   test('perhaps, where the text is as pale as the page behind a picture: the reader keeps it and reports it', () => {
     const html = '<p style="background:url(https://x.test/a.png);color:#fff">Perhaps</p>'
-    expect(htmlToText(html)).toEqual({ text: 'Perhaps', hasHidden: true, invisible: 0 })
+    expect(htmlToText(html)).toEqual({ text: 'Perhaps', hasHidden: true })
   })
 
   test('perhaps, where that depends on later text: the reader keeps the text and reports it', () => {
     const html = '<style>p:last-child{display:none}</style><p>Seen</p><p>Perhaps</p>'
-    expect(htmlToText(html)).toEqual({ text: 'Seen\n\nPerhaps', hasHidden: true, invisible: 0 })
+    expect(htmlToText(html)).toEqual({ text: 'Seen\n\nPerhaps', hasHidden: true })
   })
 
   test('perhaps, where the sheet costs more to judge than any honest one: the reader reports the text', () => {

@@ -1,17 +1,18 @@
+// Converts HTML to plain text, and leaves out text that a reader of the page could not see.
+import { readVisibleText } from '@postern/message/visible-text'
 import type { HtmlAttributes, HtmlReader, OpenList } from '../elements/elements.ts'
 import {
   blockBreaks,
   createOpenElements,
   nextMark,
   openList,
-  readVisibleCharacters,
   silentElements,
   tokenizeHtml,
   voidElements,
 } from '../elements/elements.ts'
 import type { Visual } from '../hidden/visual.ts'
 import { isHiding, mayBeHiding } from '../hidden/visual.ts'
-import type { HidingOptions, StyledPlace } from './element-styles.ts'
+import type { HidingOptions, StyleContext } from './element-styles.ts'
 import {
   bare,
   bareLink,
@@ -21,10 +22,15 @@ import {
   styleElement,
   stylingAttributes,
 } from './element-styles.ts'
+import type { WriteMark } from './inline-marks.ts'
+import { bracketAlternative, createMarkWriter, readAlternative, readBox } from './inline-marks.ts'
+import type { MathReader } from './math-reader.ts'
+import { createMathReader } from './math-reader.ts'
 
 /**
- * Plain text of HTML in one pass: paragraphs, lists, quotes and `pre` kept as lines, links with their address. Nothing is fetched. Text
- * that a reader does not see is left out and reported: by attributes, inline styles and style sheets, with inheritance and cascade.
+ * Converts HTML to plain text in one pass. Paragraphs, lists, quotes and `pre` become lines, and links keep their address. Invisible characters stay.
+ * Nothing is fetched. Text that a reader does not see is left out and reported, whether attributes, inline styles or style sheets hide it, with
+ * inheritance and cascade.
  */
 export function htmlToText(html: string, options: HtmlTextOptions = {}): HtmlText {
   const writer = createHtmlTextWriter(html, options)
@@ -32,15 +38,15 @@ export function htmlToText(html: string, options: HtmlTextOptions = {}): HtmlTex
   return writer.end()
 }
 
-/** The surroundings of a text. */
-interface TextPlace extends StyledPlace {
-  /** Never text: a script, or an element that the options leave out. */
+/** The context of a text. */
+interface TextContext extends StyleContext {
+  /** True for content that is never text: a script, or an element that the options leave out. */
   readonly isSilent: boolean
   readonly list: OpenList | undefined
   readonly quotes: number
 }
 
-/** Deeper ones look the same. */
+/** The deepest quote with marks of its own. */
 const maxQuotes = 8
 
 interface WriterState {
@@ -48,13 +54,15 @@ interface WriterState {
   readonly options: HtmlTextOptions
   readonly sheet: TextSheet
   readonly hasSheets: boolean
-  /** Absent until an element has a style: most posts have none at all. */
+  /** The reader of styles. Absent until an element has a style, because most posts have none. */
   styles: ReturnType<typeof createStyleReader> | undefined
-  readonly open: ReturnType<typeof createOpenElements<TextPlace>>
+  readonly open: ReturnType<typeof createOpenElements<TextContext>>
   readonly links: ReturnType<typeof createLinkWriter>
+  readonly marks: ReturnType<typeof createMarkWriter>
+  /** The open formula. */
+  math: MathReader | undefined
   hasHidden: boolean
-  invisible: number
-  /** `omit` has ended the text. */
+  /** True once `omit` has ended the text. */
   isOver: boolean
 }
 
@@ -64,72 +72,94 @@ function createHtmlTextWriter(html: string, options: HtmlTextOptions): HtmlReade
   const hasSheets = styleElement.test(html)
   const styles = hasSheets ? createStyleReader(html, options) : undefined
   const { root } = styles ?? { root: bare }
-  const open = createOpenElements<TextPlace>({ ...root, isSilent: false, list: undefined, quotes: 0 })
+  const open = createOpenElements<TextContext>({ ...root, isSilent: false, list: undefined, quotes: 0 })
   const links = createLinkWriter(sheet, options)
-  const begun = { hasHidden: false, invisible: 0, isOver: false }
+  const begun = {
+    marks: createMarkWriter(sheet, undefined, options.syntax?.marks),
+    math: undefined,
+    hasHidden: false,
+    isOver: false,
+  }
   const state: WriterState = { html, options, sheet, hasSheets, styles, open, links, ...begun }
   return {
     isForeign: () => open.has('svg') || open.has('math'),
     text(text) {
-      const place = open.context()
-      if (!state.isOver && !place.isSilent) write(state, text, place)
+      const context = open.context()
+      if (state.math) state.math.text(text)
+      else if (!state.isOver && !context.isSilent) write(state, text, context)
     },
     open(name, attributes) {
       if (state.isOver || options.omit?.(name, attributes) === 'rest') state.isOver = true
       else {
         breakFor(state, name)
-        if (voidElements.has(name)) openVoid(state, name)
+        state.math?.open(name, attributes)
+        if (voidElements.has(name)) openVoid(state, name, attributes)
         else openElement(state, name, attributes)
       }
     },
     close(name) {
       if (state.isOver) return
       if (name === 'a' && !open.context().isSilent) state.hasHidden = links.close() || state.hasHidden
-      // Browsers make an element of the end tag alone.
-      if (name === 'br') openVoid(state, name)
+      // Browsers create an element even for an end tag without a start tag.
+      if (name === 'br') openVoid(state, name, noAttributes)
+      closeMath(state, name)
+      if (!open.context().isSilent) state.marks.close(name)
       if (open.has(name) || name === 'p') breakFor(state, name)
       if (open.leave(name)) breakFor(state, name)
     },
     end() {
+      closeMath(state, 'math')
+      state.marks.endAll()
       state.hasHidden = links.close() || state.hasHidden || state.styles?.isExhausted() === true
-      return { text: links.withoutAddress(sheet.toString()), hasHidden: state.hasHidden, invisible: state.invisible }
+      return { text: links.withoutAddress(sheet.toString()), hasHidden: state.hasHidden }
     },
   }
 }
 
-function write(state: WriterState, raw: string, { visual, quotes, list }: TextPlace): void {
+function write(state: WriterState, raw: string, { visual, quotes, list }: TextContext): void {
   const { sheet, links } = state
-  const read = readVisibleCharacters(raw)
-  state.invisible += read.invisible
   const isHidden = hides(visual)
-  const isBlank = read.text.trim() === ''
-  const isOfLink = links.take(read.text, isHidden && !isBlank)
+  const isBlank = readVisibleText(raw).text.trim() === ''
+  const isOfLink = links.take(raw, isHidden && !isBlank)
   if (!isBlank && (isHidden ? !isOfLink : !isBare(visual) && mayBeHiding(visual))) state.hasHidden = true
   if (isHidden) return
   sheet.next.prefix = '> '.repeat(quotes) + '  '.repeat(Math.max(0, (list?.depth ?? 0) - 1))
-  sheet.append(visual.isVerbatim ? read.text : read.text.replace(/[ \t\r\n\u00a0]+/g, ' '), visual.isVerbatim)
+  const words = visual.isVerbatim ? raw : raw.replace(/[ \t\r\n\u00a0]+/g, ' ')
+  const isCode = visual.isVerbatim || state.open.has('code')
+  sheet.append(isCode ? words : (state.options.syntax?.escape(words) ?? words), visual.isVerbatim)
 }
 
 function hides(visual: Visual): boolean {
   return !isBare(visual) && isHiding(visual)
 }
 
-/** Everybody sees text that no style changes. */
+/** Returns true if no style changes the text, so that everybody sees it. */
 function isBare(visual: Visual): boolean {
   return visual === bare.visual || visual === bareLink.visual
 }
 
-function describe(state: WriterState, name: string, attributes: HtmlAttributes, outer: TextPlace): TextPlace {
+function describe(state: WriterState, name: string, attributes: HtmlAttributes, outer: TextContext): TextContext {
   const { options } = state
-  const isSilent = outer.isSilent || silentElements.has(name) || options.omit?.(name, attributes) === 'element'
+  const isLeftOut = isFormulaTwin(attributes) || options.omit?.(name, attributes) === 'element'
+  const isSilent = outer.isSilent || silentElements.has(name) || isLeftOut
   if (isSilent) return { ...outer, isSilent }
   const isQuote = name === 'blockquote' || options.isQuote?.(name, attributes) === true
   const quotes = isQuote ? Math.min(outer.quotes + 1, maxQuotes) : outer.quotes
-  return { ...outer, ...readLook(state, name, attributes, outer), list: openList(name, attributes, outer.list), quotes }
+  return {
+    ...outer,
+    ...readStyle(state, name, attributes, outer),
+    list: openList(name, attributes, outer.list),
+    quotes,
+  }
 }
 
-/** Only elements with a style, and those within them, need the reader of styles. */
-function readLook(state: WriterState, name: string, attributes: HtmlAttributes, outer: StyledPlace): StyledPlace {
+/** Returns true for the visual boxes of a formula, which KaTeX writes twice: as MathML and as boxes. */
+function isFormulaTwin(attributes: HtmlAttributes): boolean {
+  return attributes.get('class')?.trim() === 'katex-html'
+}
+
+/** Reads the look of an element. Only styled elements and their descendants need the reader of styles. */
+function readStyle(state: WriterState, name: string, attributes: HtmlAttributes, outer: StyleContext): StyleContext {
   const { html, hasSheets, options } = state
   const isUnstyled = !hasSheets && isBare(outer.visual) && !specialElements.has(name)
   if (isUnstyled && !hasStyling(attributes, options)) return name === 'a' && attributes.has('href') ? bareLink : outer
@@ -151,91 +181,116 @@ function breakFor(state: WriterState, name: string): void {
   sheet.breakLines(isInner ? 1 : (blockBreaks.get(name) ?? 0))
 }
 
-function openVoid(state: WriterState, name: string): void {
+const noAttributes: HtmlAttributes = new Map()
+
+function openVoid(state: WriterState, name: string, attributes: HtmlAttributes): void {
   const { open, sheet } = state
   if (open.context().isSilent || hides(open.context().visual)) return
+  if (name === 'img') writePicture(state, attributes)
+  if (name === 'input') sheet.append(readBox(attributes) ?? '')
   if (name === 'br') sheet.addBreak()
   if (name !== 'hr' || sheet.isEmpty()) return
   sheet.append('---')
   sheet.breakLines(2)
 }
 
-function openElement(state: WriterState, name: string, attributes: HtmlAttributes): void {
+/** Writes a picture. In a link, its alternative text becomes the text of the link. */
+function writePicture(state: WriterState, attributes: HtmlAttributes): void {
   const { open, sheet, links } = state
+  const text = readAlternative(attributes)
+  if (text === undefined || hides(describe(state, 'img', attributes, open.context()).visual)) return
+  const inLink = links.take(text, false)
+  const shown = state.options.syntax?.picture(text, attributes.get('src'), inLink)
+  sheet.append(shown ?? (inLink ? text : bracketAlternative(text)))
+}
+
+function closeMath(state: WriterState, name: string): void {
+  const { math, sheet } = state
+  math?.close(name)
+  if (!math || name !== 'math') return
+  state.math = undefined
+  sheet.append(math.toString())
+}
+
+function openElement(state: WriterState, name: string, attributes: HtmlAttributes): void {
+  const { open, sheet, links, options } = state
   const outer = open.context()
   open.enter(name, from => describe(state, name, attributes, from))
-  const { list, isSilent, quotes } = open.context()
+  const { list, isSilent, quotes, visual } = open.context()
+  if (name === 'math' && !outer.isSilent && !hides(visual)) state.math = createMathReader(attributes)
   if (isSilent) return
+  const heading = options.syntax?.headings.get(name)
+  if (heading !== undefined) sheet.next.mark = heading
+  state.marks.open(name)
   if (quotes > outer.quotes) sheet.breakLines(2)
   if (name === 'li') sheet.next.mark = nextMark(list)
   if (name === 'td' || name === 'th') sheet.next.gap = ' '
   if (name === 'a') state.hasHidden = links.open(attributes, hides(open.context().visual)) || state.hasHidden
 }
 
-/** Text of HTML, and what was taken out of it because a reader does not see it. */
+/** The text of HTML, without the text that a reader does not see. */
 interface HtmlText {
   readonly text: string
-  /** True when words were hidden, or when what hides them cannot be known here. */
+  /** True if words were hidden, or if it cannot be determined here whether they are. */
   readonly hasHidden: boolean
-  /** Characters that show nothing and were taken out. */
-  readonly invisible: number
 }
 
 export interface HtmlTextOptions extends LinkOptions, HidingOptions {
-  /** Does an element hold a quotation, as a `blockquote` does? */
+  /** Returns true if an element contains a quotation, as a `blockquote` does. */
   readonly isQuote?: ((name: string, attributes: HtmlAttributes) => boolean) | undefined
-  /** Leaves out an element, or it and all that comes after it. */
+  /** Returns `element` to leave out an element, or `rest` to leave it out with everything after it. */
   readonly omit?: ((name: string, attributes: HtmlAttributes) => 'element' | 'rest' | undefined) | undefined
 }
 
 interface Bookmark {
-  /** Index of the first piece written after it was set; absent until then. */
+  /** The index of the first piece that was written after the bookmark. Absent until then. */
   piece?: number
 }
 
 interface SheetState {
   readonly pieces: string[]
-  /** Line ends before the next text. */
+  /** The number of line ends before the next text. */
   pending: number
-  /** Before the next text. */
+  /** The mark before the next text. */
   mark: string
-  /** Before the next text, unless a line begins there. */
+  /** The gap before the next text, unless a line begins there. */
   gap: string
-  /** Of each line, from the next line end on. */
+  /** The prefix of each line, from the next line end on. */
   prefix: string
   /** The prefix of the current line. */
   written: string
-  /** Bookmarks that the next text sets. */
+  /** The bookmarks that the next text sets. */
   waiting: Bookmark[]
 }
 
 type TextSheet = ReturnType<typeof createTextSheet>
 
-/** A text in progress: words, pending line ends, marks. It is kept in pieces, so that long documents cost linear time. */
+/** Creates an unfinished text with pending line ends and marks. It is kept in pieces, so that long documents take linear time. */
 function createTextSheet() {
   const state: SheetState = { pieces: [], pending: 0, mark: '', gap: '', prefix: '', written: '', waiting: [] }
   return {
-    /** Adds text; `isVerbatim` keeps its spaces and lines. */
+    /** Adds text. `isVerbatim` preserves its spaces and lines. */
     append: (text: string, isVerbatim = false) => append(state, text, isVerbatim),
-    /** The next text begins after at least this many line ends. */
+    /** Begins the next text after at least this many line ends. */
     breakLines(count: number) {
       if (state.pieces.length > 0) state.pending = Math.max(state.pending, count)
     },
-    /** Adds a line end; two leave a line empty, and further ones have no effect. */
+    /** Adds a line end. Two leave one line empty, and further ones have no effect. */
     addBreak() {
       if (state.pieces.length > 0) state.pending = Math.min(state.pending + 1, 2)
     },
     next: state as Pick<SheetState, 'mark' | 'gap' | 'prefix'>,
     isEmpty: () => state.pieces.length === 0,
-    /** A position to return to: the next text begins there. */
+    /** Returns a bookmark for the position at which the next text begins. */
     bookmark() {
-      const place: Bookmark = {}
-      state.waiting.push(place)
-      return place
+      const textStart: Bookmark = {}
+      state.waiting.push(textStart)
+      return textStart
     },
-    /** The text written since. */
+    charBefore: ({ piece }: Bookmark) => (piece === undefined ? '' : (state.pieces[piece - 1]?.at(-1) ?? '')),
+    /** Returns the text written since a bookmark. */
     since: ({ piece }: Bookmark) => (piece === undefined ? '' : state.pieces.slice(piece).join('')),
-    /** Removes the text written since, and puts `text` there. */
+    /** Replaces the text since a bookmark by `text`. */
     replaceSince({ piece }: Bookmark, text: string) {
       if (piece === undefined) return
       state.pieces.length = Math.min(state.pieces.length, piece)
@@ -249,7 +304,7 @@ function endLine(state: SheetState): void {
   while (state.pieces.length > 0 && state.pieces.at(-1)?.trim() === '') state.pieces.pop()
   const last = state.pieces.pop()
   if (last === undefined) return
-  // A line between two quoted ones is quoted.
+  // An empty line between two quoted lines is quoted too.
   const between = state.prefix.startsWith(state.written) ? state.written : state.prefix
   state.pieces.push(last.trimEnd(), `\n${between.trimEnd()}`.repeat(state.pending - 1), '\n')
 }
@@ -267,7 +322,7 @@ function beginText(state: SheetState): void {
   if (state.mark) state.pieces.push(state.mark)
   state.mark = ''
   state.gap = ''
-  for (const place of state.waiting) place.piece = state.pieces.length
+  for (const textStart of state.waiting) textStart.piece = state.pieces.length
   state.waiting = []
 }
 
@@ -285,47 +340,65 @@ interface Link {
   readonly isOwn: boolean
   readonly isFirst: boolean
   readonly isHidden: boolean
-  readonly place: Bookmark
-  /** Its text with the hidden parts, by which Mastodon shortens long addresses. */
-  whole: string
+  readonly textStart: Bookmark
+  /** The link's text with its hidden parts, because Mastodon hides parts of long addresses. */
+  fullText: string
   hid: boolean
 }
 
+/** The marks of a syntax other than plain text. */
+export interface TextSyntax {
+  /** The marks before the text of a heading, by its element. */
+  readonly headings: ReadonlyMap<string, string>
+  /** The marks of inline elements, in addition to those of plain text. */
+  readonly marks: ReadonlyMap<string, WriteMark>
+  escape(words: string): string
+  link(label: string, href: string): string
+  picture(text: string, src: string | undefined, inLink: boolean): string
+}
+
 interface LinkOptions {
-  /** A mention at the very beginning that leads here is left out: it is the address on the envelope. */
+  /** The syntax. The default is plain text. */
+  readonly syntax?: TextSyntax | undefined
+
+  /** Returns true for a mention of the recipient. At the very beginning it is left out, because it only repeats the address on the envelope. */
   readonly isOwnMention?: ((href: string) => boolean) | undefined
-  /** The address of a link as it is shown; undefined for one that is not. By default http, https and mailto. */
+  /** Returns the address that is shown for a link, or undefined to show none. The default accepts http, https and mailto. */
   readonly findAddress?: ((href: string) => string | undefined) | undefined
 }
 
 const maxAddress = 2048
 
-/** Shows where links lead. What `open` and `close` return says whether words were hidden. */
+/** Creates the writer of links, which shows where they lead. `open` and `close` return true if words were hidden. */
 function createLinkWriter(sheet: TextSheet, options: LinkOptions) {
   const findAddress = options.findAddress ?? findKnownAddress
   let link: Link | undefined
   let hasDropped = false
 
-  /** The address decides what a link says: text that pretends to be another one is shown beside it. */
+  /**
+   * Closes a link. Its text stands alone only if it is the link's own address. Next to any other text the address is shown, so that the text cannot
+   * pretend to lead elsewhere.
+   */
   function close(): boolean {
     if (!link) return false
-    const { isOwn, isFirst, place, hid, isHidden } = link
+    const { isOwn, isFirst, textStart, hid, isHidden } = link
     const isAddress = isSameAddress(link)
-    // Many servers mark mentions with no class, or one of their own.
-    const isName = link.isName || (isOwn && sheet.since(place).trimStart().startsWith('@'))
+    // Many servers mark mentions with no class, or with a class of their own.
+    const isName = link.isName || (isOwn && sheet.since(textStart).trimStart().startsWith('@'))
     if (isName && isOwn && isFirst) {
-      sheet.replaceSince(place, '')
+      sheet.replaceSince(textStart, '')
       hasDropped = true
     } else if (!isName && !isHidden) writeAddress(link, isAddress)
     link = undefined
     return hid && !isAddress
   }
 
-  function writeAddress({ href, place, hid }: Link, isAddress: boolean): void {
-    const shown = sheet.since(place).trim()
-    if (!shown) sheet.append(href)
+  function writeAddress({ href, textStart, hid }: Link, isAddress: boolean): void {
+    const shown = sheet.since(textStart).trim()
+    if (options.syntax && shown) sheet.replaceSince(textStart, options.syntax.link(sheet.since(textStart), href))
+    else if (!shown) sheet.append(href)
     else if (!isAddress) sheet.append(` (${href})`)
-    else if (hid) sheet.replaceSince(place, href)
+    else if (hid) sheet.replaceSince(textStart, href)
   }
 
   return {
@@ -336,19 +409,19 @@ function createLinkWriter(sheet: TextSheet, options: LinkOptions) {
       if (!href) return had
       const isName = /(?:^|\s)(?:mention|hashtag)(?:\s|$)/.test((attributes.get('class') ?? '').slice(0, maxAddress))
       const isOwn = options.isOwnMention?.(href) === true
-      const place = sheet.bookmark()
-      link = { href, isName, isOwn, isFirst: sheet.isEmpty(), isHidden, place, whole: '', hid: false }
+      const textStart = sheet.bookmark()
+      link = { href, isName, isOwn, isFirst: sheet.isEmpty(), isHidden, textStart, fullText: '', hid: false }
       return had
     },
-    /** True where the text belongs to a link, which judges its hidden parts at its end. */
+    /** Adds text to the open link, whose hidden parts are judged at its end. It returns false outside a link. */
     take(text: string, isHidden: boolean): boolean {
       if (!link) return false
-      if (link.whole.length <= maxAddress) link.whole += text
+      if (link.fullText.length <= maxAddress) link.fullText += text
       if (isHidden) link.hid = true
       return true
     },
     close,
-    /** Without what stood between a mention that was dropped and what was said. */
+    /** Removes the separator after a mention that was left out. */
     withoutAddress: (text: string) => (hasDropped ? text.replace(afterAddress, '') : text),
   }
 }
@@ -357,11 +430,11 @@ function findKnownAddress(href: string): string | undefined {
   return /^(?:https?|mailto):/i.test(href) ? href : undefined
 }
 
-function isSameAddress({ whole, href }: Link): boolean {
-  const text = whole.trim().replace(/\/$/, '')
+function isSameAddress({ fullText, href }: Link): boolean {
+  const text = fullText.trim().replace(/\/$/, '')
   const address = href.replace(/\/$/, '')
   return ['', 'https://', 'http://', 'mailto:'].some(scheme => scheme + text === address)
 }
 
-/** What stands between an address and what is said to it. */
+/** Matches the separator between an address and the following text. */
 export const afterAddress = /^\s*[,:](?=\s|$)\s*|^\s+/

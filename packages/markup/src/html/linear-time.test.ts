@@ -3,7 +3,7 @@ import { drawCount } from '@postern/testing/scale'
 import { expect, test } from 'vitest'
 import { htmlToText } from './html-to-text.ts'
 
-/** Characters. */
+/** The size of the input, in characters. */
 const size = drawCount({ quick: 60_000, long: 250_000 })
 
 test.each([

@@ -1,15 +1,19 @@
-import { escapeHtml } from '@postern/core/html-characters'
-import { lazy } from '@postern/core/lazy'
+// Renders Markdown as HTML and as plain text for mail programs, without remote images.
+import { escapeHtml } from '@postern/message/html-characters'
+import { lazy } from '@postern/message/lazy'
 import type { Token } from 'markdown-it'
+import stringWidth from 'string-width'
+import { padCell } from '../tables/text-table.ts'
+import { withoutEscapes } from './escapes.ts'
 import { createMarkdownParser, maxMarkdown, maxNesting } from './parser.ts'
 
-/** Blocks whose direction follows their own text: one mail may hold several scripts. */
+/** Blocks whose direction follows their own text, because one mail may contain several scripts. */
 const ownDirection: ReadonlySet<string> = new Set(
   'paragraph_open heading_open blockquote_open bullet_list_open ordered_list_open list_item_open th_open td_open'.split(
     ' ',
   ),
 )
-/** Mail programs show tables without lines, and drop style sheets. */
+/** The attributes of table elements. Mail programs show tables without lines, and drop style sheets. */
 const styles: Readonly<Record<string, string>> = {
   table_open: 'border-collapse:collapse',
   th_open: 'border:1px solid #ccc;padding:4px 8px',
@@ -23,18 +27,21 @@ const parser = lazy(() => {
   return created
 })
 
-/** Markdown as mail programs can show it: tables, nested lists and code too, nothing remote; all markup in it is text. */
+/**
+ * Converts Markdown to HTML that mail programs can show, including tables, nested lists and code. Nothing remote is loaded, and all HTML in it
+ * becomes text.
+ */
 export function markdownToMailHtml(markdown: string): string {
   if (markdown.length > maxMarkdown) return plainToMailHtml(markdown)
   const reader = parser()
   const tokens = reader.parse(markdown, {})
-  // What is nested deeper the parser would leave out.
+  // The parser would drop blocks that are nested deeper.
   if (tokens.some(({ level }) => level >= maxNesting)) return plainToMailHtml(markdown)
   for (const token of tokens) dress(token)
   return reader.renderer.render(tokens, reader.options, {}).trim()
 }
 
-/** Plain text as HTML: line ends kept, nothing read into it. */
+/** Converts plain text to HTML. It preserves line ends and interprets no markup. */
 export function plainToMailHtml(text: string): string {
   return `<p dir="auto">${escapeHtml(text).replaceAll('\n', '<br>\n')}</p>`
 }
@@ -47,7 +54,7 @@ function dress(token: Token): void {
   if (token.children) token.children = linkImages(token.children)
 }
 
-/** Nothing is loaded from elsewhere: an image becomes a link to it. */
+/** Converts images to links, because nothing is loaded from elsewhere. */
 function linkImages(tokens: readonly Token[]): Token[] {
   let isLinked = false
   return tokens.flatMap(token => {
@@ -70,17 +77,24 @@ function renderCode(tokens: readonly Token[], at: number): string {
 }
 
 interface FoundTable {
-  /** Lines of the source. */
+  /** The lines of the source. */
   readonly start: number
   readonly end: number
   readonly rows: readonly (readonly string[])[]
 }
 
-/** Wider tables are written row by row: mail programs would break their lines. */
+/** The largest width of a table in characters. Wider tables are written row by row, because mail programs would break their lines. */
 const maxWidth = 100
 
-/** Markdown for people who read it as it is: its tables get even columns. Everything else stays as it was written. */
-export function alignTables(markdown: string): string {
+/**
+ * Returns Markdown for people who read it as plain text. Its tables get even columns, and backslash escapes are removed. Everything else stays
+ * unchanged.
+ */
+export function markdownToMailText(markdown: string): string {
+  return withoutEscapes(alignTables(markdown))
+}
+
+function alignTables(markdown: string): string {
   if (!markdown.includes('|') || markdown.length > maxMarkdown) return markdown
   const tables = listTables(parser().parse(markdown, {}))
   if (tables.length === 0) return markdown
@@ -101,17 +115,17 @@ function listTables(tokens: readonly Token[]): readonly FoundTable[] {
     if (type === 'table_open' && map) tables.push({ start: map[0], end: map[1], rows: [] })
     if (type === 'table_open' || type === 'table_close') isIn = type === 'table_open'
     if (isIn && type === 'tr_open') tables.at(-1)?.rows.push([])
-    if (isIn && type === 'inline') tables.at(-1)?.rows.at(-1)?.push(content.replaceAll('|', '\\|'))
+    if (isIn && type === 'inline') tables.at(-1)?.rows.at(-1)?.push(withoutEscapes(content))
   }
   return tables
 }
 
-/** Marks of quotes and items that a table stands behind. */
+/** Matches the marks of quotes and list items before a table. */
 const firstPrefix = /^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*/
 const nextPrefix = /^[ \t>]*/
 
 function writeTable({ start, rows }: FoundTable, lines: readonly string[]): readonly string[] {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(3, ...rows.map(row => displayWidth(row[column] ?? ''))))
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(3, ...rows.map(row => stringWidth(row[column] ?? ''))))
   const isWide = widths.reduce((sum, width) => sum + width + 3, 1) > maxWidth
   const written = isWide ? writeRecords(rows) : writeRows(rows, widths)
   const [first, next] = [firstPrefix.exec(lines[start] ?? '')?.[0], nextPrefix.exec(lines[start + 1] ?? '')?.[0]]
@@ -120,31 +134,15 @@ function writeTable({ start, rows }: FoundTable, lines: readonly string[]): read
 
 function writeRows([head = [], ...body]: FoundTable['rows'], widths: readonly number[]): readonly string[] {
   const write = (row: readonly string[]) =>
-    `| ${widths.map((width, column) => pad(row[column] ?? '', width)).join(' | ')} |`
+    `| ${widths.map((width, column) => padCell(row[column] ?? '', width)).join(' | ')} |`
   return [write(head), `| ${widths.map(width => '-'.repeat(width)).join(' | ')} |`, ...body.map(write)]
 }
 
-function pad(text: string, width: number): string {
-  return text + ' '.repeat(Math.max(0, width - displayWidth(text)))
-}
-
-/** `Name: value` for each cell, a line between rows. */
+/** Writes a table as records: `Name: value` for each cell, and an empty line between rows. */
 function writeRecords([head = [], ...body]: FoundTable['rows']): readonly string[] {
   if (body.length === 0) return [head.join(' | ')]
   return body.flatMap((row, index) => {
     const cells = row.flatMap((cell, column) => (cell ? [`${head[column] ? `${head[column]}: ` : ''}${cell}`] : []))
     return index === 0 ? cells : ['', ...cells]
   })
-}
-
-/** Two columns wide where letters are one (Unicode Standard Annex 11, `W` and `F`). */
-const wide =
-  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{1f300}-\u{1f64f}\u{1f680}-\u{1f6ff}\u{1f900}-\u{1faff}\u{20000}-\u{3fffd}]/gu
-/** No column of their own. */
-const none = /[\p{Mn}\p{Me}\p{Cf}]/gu
-
-/** Columns that a text takes in letters of one width. */
-function displayWidth(text: string): number {
-  const seen = text.replace(none, '')
-  return [...seen].length + (seen.match(wide)?.length ?? 0)
 }

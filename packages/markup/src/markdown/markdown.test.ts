@@ -1,7 +1,7 @@
 import { measureGrowth } from '@postern/testing/growth'
 import { drawCount } from '@postern/testing/scale'
 import { describe, expect, test } from 'vitest'
-import { alignTables, markdownToMailHtml, plainToMailHtml } from './index.ts'
+import { markdownToMailHtml, markdownToMailText, plainToMailHtml } from './index.ts'
 
 describe('markdownToMailHtml()', () => {
   test.each([
@@ -59,9 +59,9 @@ describe('markdownToMailHtml()', () => {
     '[x]: javascript:alert(1)\n\n[x]',
   ])('lets no markup of others through: %s', markdown => {
     const tags = markdownToMailHtml(markdown).match(/<[^>]*>/g) ?? []
-    const known =
+    const allowedTags =
       /^<\/?(?:p|pre|code|a|table|thead|tbody|tr|th|td)(?: (?:dir="auto"|style="[\w:;# -]*"|href="https:\/\/[^"<>]*"))*>$/
-    expect(tags.filter(tag => !known.test(tag))).toEqual([])
+    expect(tags.filter(tag => !allowedTags.test(tag))).toEqual([])
   })
 
   test.each([
@@ -74,30 +74,36 @@ describe('markdownToMailHtml()', () => {
   })
 })
 
-describe('alignTables()', () => {
+describe('markdownToMailText()', () => {
   test('gives tables even columns, in letters of one width', () => {
     const table = 'Prices:\n\n| what | price |\n|---|---|\n| tea | 3 |\n| 抹茶 | 12 \\| 15 |\n\nBye.'
-    expect(alignTables(table)).toBe(
-      'Prices:\n\n| what | price    |\n| ---- | -------- |\n| tea  | 3        |\n| 抹茶 | 12 \\| 15 |\n\nBye.',
+    expect(markdownToMailText(table)).toBe(
+      'Prices:\n\n| what | price   |\n| ---- | ------- |\n| tea  | 3       |\n| 抹茶 | 12 | 15 |\n\nBye.',
     )
   })
 
+  test('leaves no backslash before what it escapes', () => {
+    expect(markdownToMailText('Write \\#help, 2 \\* 3.')).toBe('Write #help, 2 * 3.')
+  })
+
   test('keeps them where they stand', () => {
-    expect(alignTables('> a | b\n> --|--\n> long | c')).toBe('> | a    | b   |\n> | ---- | --- |\n> | long | c   |')
-    expect(alignTables('- | a | b |\n  |---|---|\n  | long | c |')).toBe(
+    expect(markdownToMailText('> a | b\n> --|--\n> long | c')).toBe(
+      '> | a    | b   |\n> | ---- | --- |\n> | long | c   |',
+    )
+    expect(markdownToMailText('- | a | b |\n  |---|---|\n  | long | c |')).toBe(
       '- | a    | b   |\n  | ---- | --- |\n  | long | c   |',
     )
   })
 
   test('writes wide ones row by row', () => {
     const long = 'word '.repeat(30).trim()
-    expect(alignTables(`|a|b|\n|-|-|\n|1|${long}|\n|2||`)).toBe(`a: 1\nb: ${long}\n\na: 2`)
+    expect(markdownToMailText(`|a|b|\n|-|-|\n|1|${long}|\n|2||`)).toBe(`a: 1\nb: ${long}\n\na: 2`)
   })
 
   test.each(['no table', '```\n| a |\n|---|\n| b |\n```', 'a | b', '# T\n\n- x\n  - y\n\n~~z~~ **w**  \n'])(
     'leaves everything else as it is: %j',
     markdown => {
-      expect(alignTables(markdown)).toBe(markdown)
+      expect(markdownToMailText(markdown)).toBe(markdown)
     },
   )
 })
@@ -130,7 +136,7 @@ const pieces = [
 
 const size = drawCount({ quick: 16_000, long: 48_000 })
 
-test.each(pieces)('markdownToMailHtml() and alignTables() take linear time for many %j', piece => {
+test.each(pieces)('markdownToMailHtml() and markdownToMailText() take linear time for many %j', piece => {
   expect(measureGrowth(markdownToMailHtml, piece, size)).toBeLessThan(30)
-  expect(measureGrowth(text => alignTables(`|${text}`), piece, size)).toBeLessThan(30)
+  expect(measureGrowth(text => markdownToMailText(`|${text}`), piece, size)).toBeLessThan(30)
 })

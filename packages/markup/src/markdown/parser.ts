@@ -1,23 +1,24 @@
+// Creates the Markdown parser: CommonMark with tables and strikethrough, without HTML.
 import { createRequire } from 'node:module'
-import { parseUrl } from '@postern/core/web-url'
+import { parseUrl } from '@postern/message/web-url'
 
-// Loaded with the first text: a start that waits for it is a tenth longer.
+// The parser is loaded with the first text, because a start that waits for it takes a tenth longer.
 const require = createRequire(import.meta.url)
 
-/** Longer text is shown as it is: reading it would hold up everybody else. */
+/** The longest text that is parsed, in characters. Longer text is shown unchanged, because parsing it would delay all other work. */
 export const maxMarkdown = 100_000
-/** Blocks in blocks. */
+/** The deepest nesting of blocks. */
 export const maxNesting = 20
 
-/** CommonMark with the tables and strikethrough of GFM. No HTML passes through; line ends are kept. */
+/** Creates a parser of CommonMark with the tables and strikethrough of GFM. It treats HTML as text, and preserves line ends. */
 export function createMarkdownParser(protocols: readonly string[] = ['https:', 'http:', 'mailto:']) {
   const MarkdownIt = require('markdown-it') as typeof import('markdown-it').default
   const parser = new MarkdownIt({ html: false, linkify: true, breaks: true })
   parser.set({ maxNesting: maxNesting + 1 })
   parser.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false })
-  // No link of ours begins so; and a text of many of them takes a second to look through.
+  // No link begins with these schemas, and searching a text with many of them takes a second.
   parser.linkify.add('//', null).add('ftp:', null)
-  // An address shows as it is written: decoded it could look like another one.
+  // An address is shown as it is written, because a decoded one could look like another address.
   parser.normalizeLinkText = address => address
   parser.normalizeLink = address => {
     const url = parseUrl(address)

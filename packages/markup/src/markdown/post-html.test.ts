@@ -47,6 +47,21 @@ test.each([
   ['quotes', '> a\n> b\n\nc', '<blockquote><p>a<br>b</p></blockquote><p>c</p>'],
   ['fences', '```js\nif (a < b) {}\n```\nafter', '<pre><code>if (a &lt; b) {}</code></pre><p>after</p>'],
   ['a fence without an end', '~~~\n<b>', '<pre><code>&lt;b&gt;</code></pre>'],
+  [
+    'a table as text with even columns',
+    '| Day | Hours |\n| --- | ---: |\n| Mon | 9-5 |\n| Tue | closed |',
+    '<pre><code>Day   Hours\nMon     9-5\nTue  closed</code></pre>',
+  ],
+  [
+    'cells without their marks, links with their address',
+    'a\n\n| **b** | c |\n|---|---|\n| `d` | [e](https://x.test/) |\n\nf',
+    '<p>a</p><pre><code>b  c\nd  e (https://x.test/)</code></pre><p>f</p>',
+  ],
+  [
+    'escaped signs of tags and names as references',
+    '\\#help \\@guest@x.test #tag',
+    '<p>&#35;help &#64;guest@x.test #tag</p>',
+  ],
   ['nothing', '\n\n', ''],
 ])('markdownToPostHtml() writes %s', (_, markdown, html) => {
   expect(markdownToPostHtml(markdown)).toBe(html)
@@ -63,8 +78,8 @@ test.each([
   '<https://x.test/"><script>',
 ])('markdownToPostHtml() lets no markup of others through: %s', markdown => {
   const tags = markdownToPostHtml(markdown).match(/<[^>]*>/g) ?? []
-  const known = /^<(\/?(p|strong|code)|\/a|a href="https:\/\/[^"<>]*" rel="nofollow noopener noreferrer")>$/
-  expect(tags.filter(tag => !known.test(tag))).toEqual([])
+  const allowedTags = /^<(\/?(p|strong|code)|\/a|a href="https:\/\/[^"<>]*" rel="nofollow noopener noreferrer")>$/
+  expect(tags.filter(tag => !allowedTags.test(tag))).toEqual([])
 })
 
 test.each([

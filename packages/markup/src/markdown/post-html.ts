@@ -1,6 +1,9 @@
-import { escapeHtml } from '@postern/core/html-characters'
-import { lazy } from '@postern/core/lazy'
+// Renders Markdown as the small subset of HTML that fediverse servers show.
+import { escapeHtml } from '@postern/message/html-characters'
+import { lazy } from '@postern/message/lazy'
 import type { Token } from 'markdown-it'
+import type { ColumnAlign } from '../tables/text-table.ts'
+import { writeTextTable } from '../tables/text-table.ts'
 import { createMarkdownParser, maxMarkdown, maxNesting } from './parser.ts'
 
 type Render = (token: Token) => string
@@ -9,11 +12,16 @@ const paragraph: Render = ({ hidden }) => (hidden ? '' : '<p>')
 const paragraphEnd: Render = ({ hidden }) => (hidden ? '' : '</p>')
 const code: Render = ({ content }) => `<pre><code>${escapeHtml(content.replace(/\n$/, ''))}</code></pre>`
 const text: Render = ({ content }) => escapeHtml(content)
+/**
+ * Renders an escaped character, which begins neither a mention nor a tag (CommonMark §2.4). A character reference hides it from the parser of
+ * mentions.
+ */
+const escaped: Render = ({ content }) => (/^[#@]$/.test(content) ? `&#${content.charCodeAt(0)};` : escapeHtml(content))
 const lineEnd: Render = () => '<br>'
 const open = (name: string) => () => `<${name}>`
 const close = (name: string) => () => `</${name}>`
 
-/** What fediverse servers show of each token. Mastodon shows no headings: they become bold, and a rule a line of dashes. */
+/** The renderers of tokens for fediverse servers. Mastodon shows no headings, so they become bold, and a rule becomes a line of dashes. */
 const renderers: Readonly<Record<string, Render>> = {
   paragraph_open: paragraph,
   paragraph_close: paragraphEnd,
@@ -31,7 +39,7 @@ const renderers: Readonly<Record<string, Render>> = {
   list_item_open: open('li'),
   list_item_close: close('li'),
   text,
-  text_special: text,
+  text_special: escaped,
   code_inline: ({ content }) => `<code>${escapeHtml(content)}</code>`,
   softbreak: lineEnd,
   hardbreak: lineEnd,
@@ -47,27 +55,79 @@ const renderers: Readonly<Record<string, Render>> = {
 
 const parser = lazy(() => {
   const created = createMarkdownParser(['https:', 'http:'])
-  created.disable('table')
+  // If it were joined with the text around it, an escaped character could not be told from an unescaped one.
+  created.core.ruler.disable('text_join')
   return created
 })
 
 /**
- * The Markdown that agents write, as the small HTML that fediverse servers show: paragraphs, lines, emphasis, links, code, lists and quotes
- * (CommonMark 0.31). No HTML passes through: it shows as the text it is. A table stays the lines that it is written in.
+ * Converts the Markdown that agents write to the subset of HTML that fediverse servers show: paragraphs, lines, emphasis, links, code, lists and
+ * quotes (CommonMark 0.31). HTML in it becomes plain text. Servers show no tables, so a table becomes text with even columns.
  */
 export function markdownToPostHtml(markdown: string): string {
   if (markdown.length > maxMarkdown) return plainToPostHtml(markdown)
   const tokens = parser().parse(markdown, {})
-  // The parser would leave out what is nested deeper.
+  // The parser would drop blocks that are nested deeper.
   if (tokens.some(({ level }) => level >= maxNesting)) return plainToPostHtml(markdown)
-  return tokens.map(writeToken).join('')
+  return writeTables(tokens).map(writeToken).join('')
 }
 
-/** As `markdownToPostHtml`, for a piece of one paragraph. */
+/** Converts Markdown like `markdownToPostHtml`, but within one paragraph. */
 export function inlineToPostHtml(markdown: string): string {
   return markdown.length > maxMarkdown
     ? writePlain(markdown)
     : parser().parseInline(markdown, {}).map(writeToken).join('')
+}
+
+/** Returns the tokens with each table replaced by one block of code. */
+function writeTables(tokens: readonly Token[]): readonly Token[] {
+  if (!tokens.some(({ type }) => type === 'table_open')) return tokens
+  let table: FoundTable | undefined
+  return tokens.flatMap(token => {
+    if (token.type === 'table_open') table = { block: token, rows: [], aligns: [] }
+    if (!table) return [token]
+    if (token.type !== 'table_close') {
+      addToTable(table, token)
+      return []
+    }
+    const { block, rows, aligns } = table
+    table = undefined
+    return [Object.assign(block, { type: 'code_block', content: writeTextTable(rows, aligns) })]
+  })
+}
+
+interface FoundTable {
+  readonly block: Token
+  readonly rows: string[][]
+  readonly aligns: ColumnAlign[]
+}
+
+function addToTable({ rows, aligns }: FoundTable, token: Token): void {
+  if (token.type === 'tr_open') rows.push([])
+  else if (token.type === 'th_open') aligns.push(readAlign(token))
+  else if (token.type === 'inline') rows.at(-1)?.push(readCell(token.children ?? []))
+}
+
+function readAlign(cell: Token): ColumnAlign {
+  const [, align = 'left'] = /text-align:(left|right|center)/.exec(String(cell.attrGet('style') ?? '')) ?? []
+  return align as ColumnAlign
+}
+
+/** Reads a cell. Code cannot contain links, so the address of a link follows its label. */
+function readCell(tokens: readonly Token[]): string {
+  let address = ''
+  let label = ''
+  return tokens
+    .map(({ type, content }, at) => {
+      if (type === 'link_open') {
+        address = String(tokens[at]?.attrGet('href') ?? '')
+        label = ''
+      }
+      label += content
+      if (type === 'link_close' && address !== label) return ` (${address})`
+      return type === 'softbreak' || type === 'hardbreak' ? ' ' : content
+    })
+    .join('')
 }
 
 function plainToPostHtml(markdown: string): string {
@@ -84,7 +144,7 @@ function writeToken(token: Token): string {
   return renderers[token.type]?.(token) ?? ''
 }
 
-/** Nothing loads from elsewhere: an image becomes a link to it, or its text within a link. */
+/** Writes inline text. Nothing is loaded from elsewhere, so an image becomes a link to it, or its text if it is within a link. */
 function writeInline(tokens: readonly Token[]): string {
   let isLinked = false
   return tokens

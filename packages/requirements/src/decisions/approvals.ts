@@ -1,23 +1,24 @@
+// Lists the tool calls that wait for an operator, and carries out the operator's decision.
+import type { Json } from '@postern/message'
+import { isForOperator, operatorSubject, Rejection } from '@postern/message'
 import type {
   ApprovalCall,
-  Json,
   OperatorApproval,
   OperatorApprovals,
   OperatorWord,
   RequirementRecord,
   Resolved,
-} from '@postern/core'
-import { isForOperator, operatorSubject, Rejection } from '@postern/core'
+} from '@postern/pipeline'
 import type { DecisionDeps } from './decide.ts'
 import { decideRequirement } from './decide.ts'
 
-/** The call that a requirement is about, whole; undefined when it is about something else. */
+/** Finds the complete call that a requirement is about; undefined if it is about something else. */
 export type FindCall = (requirement: RequirementRecord) => Promise<ApprovalCall | undefined>
 
 const pageSize = 100
-/** More are not looked through. */
+/** The maximum number of open requirements that are searched. */
 const mostOpen = 5_000
-/** Of changed arguments, characters of JSON. */
+/** The maximum length of changed arguments, characters of JSON. */
 const longestArgs = 65_536
 
 export function createOperatorApprovals(deciding: DecisionDeps, findCall: FindCall): OperatorApprovals {
@@ -28,19 +29,19 @@ export function createOperatorApprovals(deciding: DecisionDeps, findCall: FindCa
   })
 
   async function listOpen(agent: string | undefined): Promise<readonly RequirementRecord[]> {
-    const found: RequirementRecord[] = []
-    for (let after: number | undefined; found.length < mostOpen; ) {
+    const openRequirements: RequirementRecord[] = []
+    for (let after: number | undefined; openRequirements.length < mostOpen; ) {
       const page = { status: 'open', subject: operatorSubject, limit: pageSize, after } as const
       const requirements = await store.listRequirements(page)
-      found.push(...requirements)
+      openRequirements.push(...requirements)
       if (requirements.length < pageSize) break
-      after = requirements.at(-1)?.place
+      after = requirements.at(-1)?.number
     }
-    return found.filter(requirement => agent === undefined || requirement.agent === agent)
+    return openRequirements.filter(requirement => agent === undefined || requirement.agent === agent)
   }
 
   return {
-    // Whoever has waited longest stands first, however many come later.
+    // The approval that has waited longest is listed first, even if many newer ones exist.
     list: async ({ limit, agent }) => Promise.all((await listOpen(agent)).toReversed().slice(0, limit).map(withCall)),
     async find(id) {
       const requirement = await store.findRequirement({ id })
@@ -63,7 +64,7 @@ async function decideApproval(
   return decideRequirement(requirement, { method, outcome, subject, args: edited, remember }, deciding)
 }
 
-/** Undefined where they are the call's own. @throws Rejection `malformed` */
+/** Reads changed arguments; undefined if they are the same as the call's own. @throws Rejection `malformed` */
 function readEdited(call: ApprovalCall | undefined, args: Json): Json | undefined {
   if (!call) throw new Rejection('malformed', 'Cannot decide: there are no arguments to change')
   const text = JSON.stringify(args)

@@ -1,30 +1,26 @@
-import type { RequirementClaim, RequirementClaims, RequirementRecord, Sender } from '@postern/core'
-import {
-  describeResolution,
-  isoTime,
-  Rejection,
-  readRemember,
-  refuseClaim,
-  refuseResolution,
-  subjectOf,
-} from '@postern/core'
+// Checks the decision that an A2A caller sends along with a message.
+import type { Sender } from '@postern/message'
+import { isoTime, Rejection, subjectOf } from '@postern/message'
+import type { RequirementClaim, RequirementClaims, RequirementRecord } from '@postern/pipeline'
+import { describeResolution, readRemember, refuseClaim, refuseResolution } from '@postern/pipeline'
 import type { DecisionDeps, DecisionPlan } from './decide.ts'
 import { checkReceipt, mayGrant, planDecision } from './decide.ts'
+import type { FindByState } from './states.ts'
 
-/** Decisions that callers bring with their messages (A2A). Here is checked what needs a look outside; the rest is the store's. */
-export function createRequirementClaims(
-  deciding: DecisionDeps,
-  { digestOf }: { digestOf(state: string): string },
-): RequirementClaims {
+/**
+ * Creates the checks of decisions that callers send with their messages (A2A). They cover only what needs a request to another service; the store
+ * checks the rest.
+ */
+export function createRequirementClaims(deciding: DecisionDeps, findByState: FindByState): RequirementClaims {
   return {
     async check(claim, { agent, sender }) {
       if (!sender.verified) throw refuseClaim('outcome', 'counts only from a caller who proves who they are')
-      const requirement = await deciding.store.findRequirement({ digest: digestOf(claim.state) })
-      if (!requirement || requirement.agent !== agent || requirement.subject !== subjectOf(sender))
+      const { requirement, isValid } = await findByState(claim.state)
+      if (!requirement || !isValid || requirement.agent !== agent || requirement.subject !== subjectOf(sender))
         throw refuseResolution('unknown')
       if (claim.kind !== undefined && claim.kind !== requirement.kind) throw refuseResolution('kind')
       const decision = planDecision(requirement, await planClaim(claim, requirement, { sender, deciding }))
-      return { decision, resolution: describeResolution(requirement, decision, isoTime(deciding.platform.now())) }
+      return { decision, resolution: describeResolution(requirement, decision, isoTime(deciding.system.now())) }
     },
   }
 }
@@ -39,7 +35,7 @@ async function planClaim(
   if (outcome === 'declined') return { method: 'principal', outcome, subject, remember }
   if (requirement.kind === 'payment_required') {
     if (receipt === undefined) throw refuseClaim('receipt', 'is missing')
-    // What is over already is told so when it is admitted, or was admitted before.
+    // The receipt of a decided requirement is not checked: admission refuses the claim, or finds that it was admitted before.
     const used = requirement.status === 'open' ? await checkReceipt(requirement, receipt, deciding) : undefined
     return { method: 'receipt', outcome, subject, receipt: used }
   }

@@ -1,32 +1,32 @@
+// Decides a requirement once, by a grant, a refusal or a payment of an authorized party, and ends overdue requirements.
+import type { RequirementKind, System } from '@postern/message'
+import { isForOperator, Rejection, randomHex } from '@postern/message'
 import type {
   OverdueStore,
-  Platform,
   RequirementDecision,
   RequirementDecisions,
-  RequirementKind,
   RequirementObjection,
   RequirementRecord,
   RequirementStore,
   Resolved,
   UsedReceipt,
-} from '@postern/core'
-import { isForOperator, Rejection, randomHex } from '@postern/core'
+} from '@postern/pipeline'
 import type { PaymentProvider } from '../payment/provider.ts'
 
-/** Ways a requirement is decided, and what each may grant. Everybody may decline what is theirs. */
+/** The ways to decide a requirement, and the kinds that each may grant. Everybody may decline their own requirements. */
 const grantable = {
-  /** Who has the link that was sent to whom it is for. */
+  /** The holder of the link that was sent to the person who decides. */
   link: ['consent_required'],
   /** The caller (A2A). */
   principal: ['consent_required'],
   receipt: ['payment_required'],
-  /** The operator may have been paid otherwise; nobody else consents for a person. */
+  /** The operator, who may have been paid in another way. Nobody else may consent for a person. */
   operator: ['payment_required', 'unauthorized'],
 } as const satisfies Readonly<Record<string, readonly RequirementKind[]>>
 
 type DecisionMethod = keyof typeof grantable
 
-/** What operators decide is theirs alone: by their own doors, or by the link that was mailed to one of them. */
+/** The ways in which only operators decide: the operator's own interfaces, or the link that was mailed to one of them. */
 const operatorWays: ReadonlySet<string> = new Set(['operator', 'link'])
 
 export function mayGrant(
@@ -36,7 +36,7 @@ export function mayGrant(
   return isForOperator(policy) ? operatorWays.has(method) : grantable[method].some(granted => granted === kind)
 }
 
-/** @throws Rejection `forbidden` when this way does not grant it */
+/** Plans a decision. @throws Rejection `forbidden` if this way may not grant the requirement */
 export function planDecision(
   { digest, kind, policy }: Pick<RequirementRecord, 'digest' | 'kind' | 'policy'>,
   { method, outcome, subject, receipt, args, remember }: DecisionPlan,
@@ -67,17 +67,17 @@ export interface DecisionPlan extends Pick<RequirementDecision, 'outcome' | 'rec
 export interface DecisionDeps {
   readonly store: Omit<RequirementStore, 'resolveRequirement'>
   readonly decisions: Pick<RequirementDecisions, 'resolveRequirement'>
-  readonly platform: Pick<Platform, 'now' | 'randomBytes' | 'log'>
+  readonly system: Pick<System, 'now' | 'randomBytes' | 'log'>
   readonly provider: PaymentProvider | undefined
 }
 
-/** Takes a decision, or says why it does not count. @throws Rejection, Unavailable */
+/** Stores a decision, or reports why it does not count. @throws Rejection, Unavailable */
 export async function decideRequirement(
   requirement: RequirementRecord,
   plan: DecisionPlan,
-  { decisions, platform }: DecisionDeps,
+  { decisions, system }: DecisionDeps,
 ): Promise<Resolved> {
-  const correlationId = randomHex(platform, 8)
+  const correlationId = randomHex(system, 8)
   const resolved = await decisions.resolveRequirement(planDecision(requirement, plan), correlationId)
   const { outcome, method } = plan
   const fields = {
@@ -87,19 +87,21 @@ export async function decideRequirement(
     outcome,
     method,
   }
-  if (resolved.outcome === 'resolved')
-    platform.log.info({ ...fields, message: resolved.message }, 'requirement decided')
-  else platform.log.info({ ...fields, reason: resolved.reason }, 'decision does not count')
+  if (resolved.outcome === 'resolved') system.log.info({ ...fields, message: resolved.message }, 'requirement decided')
+  else system.log.info({ ...fields, reason: resolved.reason }, 'decision does not count')
   return resolved
 }
 
-/** `reason`: why it is not paid by it. A receipt that has paid this requirement already pays it no second time, but is no mistake of who brings it. */
+/**
+ * The result of a payment. `reason` is why the receipt does not pay the requirement. A receipt that has already paid this requirement does not pay it
+ * again, but its sender made no mistake.
+ */
 export interface Payment {
   readonly requirement: RequirementRecord
   readonly reason?: RequirementObjection | undefined
 }
 
-/** @throws Rejection */
+/** Pays a requirement with a receipt. @throws Rejection */
 export async function payRequirement(
   requirement: RequirementRecord,
   receipt: string,
@@ -116,7 +118,7 @@ export async function payRequirement(
   return current.receipt === used.key ? { requirement: current } : { requirement: current, reason }
 }
 
-/** @throws Rejection */
+/** Verifies a receipt for a requirement. @throws Rejection */
 export async function checkReceipt(
   requirement: RequirementRecord,
   receipt: string,
@@ -132,38 +134,38 @@ export async function checkReceipt(
 interface OverdueWatchDeps {
   readonly store: Pick<OverdueStore, 'listOverdue'>
   readonly decisions: Pick<RequirementDecisions, 'endOverdue'>
-  readonly platform: Pick<Platform, 'randomBytes' | 'log' | 'sleep'>
+  readonly system: Pick<System, 'randomBytes' | 'log' | 'sleep'>
 }
 
-/** Nobody waits much longer than they were told, ms. */
-const lookMs = 1_000
+/** The pause between two checks, ms. It limits how much longer than promised anybody waits. */
+const pollMs = 1_000
 const mostAtOnce = 50
 
-/** Until the signal aborts: whoever waits for an operator who has not decided in time is told so, once, whichever gateway is first. */
+/** Ends requirements that nobody decides in time, and informs the waiting party once, whichever gateway is first. It runs until the signal aborts. */
 export async function watchOverdue(deps: OverdueWatchDeps, signal: AbortSignal): Promise<void> {
-  const { platform } = deps
+  const { system } = deps
   while (!signal.aborted) {
     const ended = await endOverdue(deps, signal).catch(err => {
-      platform.log.warn({ err }, 'waits whose time is over could not be looked for')
+      system.log.warn({ err }, 'waits whose time is over could not be looked for')
       return 0
     })
-    if (ended < mostAtOnce) await platform.sleep(lookMs, signal).catch(() => undefined)
+    if (ended < mostAtOnce) await system.sleep(pollMs, signal).catch(() => undefined)
   }
 }
 
-/** How many there were. One that fails is tried again, and holds up nobody. */
-async function endOverdue({ store, decisions, platform }: OverdueWatchDeps, signal: AbortSignal): Promise<number> {
+/** Ends overdue requirements and returns their number. A failure is retried later and does not block the others. */
+async function endOverdue({ store, decisions, system }: OverdueWatchDeps, signal: AbortSignal): Promise<number> {
   let ended = 0
   for (const { id, agent } of await store.listOverdue(mostAtOnce)) {
     if (signal.aborted) break
-    const correlationId = randomHex(platform, 8)
+    const correlationId = randomHex(system, 8)
     const fields = { correlation_id: correlationId, requirement: id, agent }
     try {
       const message = await decisions.endOverdue(id, correlationId)
       ended += 1
-      platform.log.info({ ...fields, message }, 'nobody decided in time')
+      system.log.info({ ...fields, message }, 'nobody decided in time')
     } catch (err) {
-      platform.log.warn({ ...fields, err }, 'a wait whose time is over could not be ended')
+      system.log.warn({ ...fields, err }, 'a wait whose time is over could not be ended')
     }
   }
   return ended

@@ -1,15 +1,9 @@
+// Renders the HTML page on which a person decides a requirement, without scripts.
 import { createHash } from 'node:crypto'
-import type {
-  AgentDirectory,
-  Policy,
-  RememberedDecision,
-  RememberScope,
-  RequirementKind,
-  RequirementRecord,
-  RequirementStatus,
-} from '@postern/core'
-import { isForOperator, isoTime, readApproval } from '@postern/core'
 import type { PageMarkup } from '@postern/http'
+import type { Policy, RememberScope, RequirementKind } from '@postern/message'
+import { isForOperator, isoTime, readApproval } from '@postern/message'
+import type { AgentDirectory, RememberedDecision, RequirementRecord, RequirementStatus } from '@postern/pipeline'
 import { html, raw } from 'hono/html'
 
 const style = `:root{color-scheme:light dark}body{font:1rem/1.5 system-ui,sans-serif;max-width:36rem;margin:3rem auto;padding:0 1rem}
@@ -20,7 +14,7 @@ fieldset,form p{flex-basis:100%;margin:0;border:1px solid #8888;border-radius:.5
 
 const styleHash = createHash('sha256').update(style).digest('base64')
 
-/** What a page may do: be shown by itself, in its own style, and send its form here. No program runs in it. */
+/** The headers of every page. A page cannot be framed, uses its own style, sends its form only to the gateway, and runs no scripts. */
 export const requirementPageHeaders = {
   'content-type': 'text/html; charset=UTF-8',
   'content-security-policy': `default-src 'none'; style-src 'sha256-${styleHash}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'`,
@@ -36,11 +30,11 @@ export interface RequirementPageDeps {
   readonly agents: AgentDirectory
 }
 
-/** A person's choices beside "no". */
+/** A person's choices in addition to "no". */
 export interface PageChoices {
   readonly canAgree: boolean
   readonly checkoutUrl?: string | undefined
-  /** Pays with nobody's money. */
+  /** True if the person may pay with the test provider, without money. */
   readonly canTestPay: boolean
 }
 
@@ -50,7 +44,7 @@ const headings: Readonly<Record<RequirementKind, string>> = {
   unauthorized: 'Who are you?',
 }
 
-/** What is asked, by whom, of whom, and until when. `policy`: in the reader's language. */
+/** Renders the question, the agent that asks, the person asked, and the deadline. `policy` is in the reader's language. */
 export function renderRequirementPage(
   requirement: RequirementRecord,
   policy: Policy,
@@ -86,11 +80,11 @@ function hintOf(kind: RequirementKind, { checkoutUrl, canTestPay }: PageChoices)
   return kind === 'payment_required' && !canPay ? html`<p>Ask whoever runs this agent how to pay.</p>` : ''
 }
 
-/** Ways to say who one is (RFC 9110 §11.1): what is an https address can be followed. */
+/** Renders the ways to authenticate (RFC 9110 §11.1). An https address becomes a link. */
 function renderChallenges({ auth_challenges: challenges = [] }: Policy): PageMarkup {
   const lines = challenges.flatMap(({ scheme, ...parameters }) => {
-    const known = Object.entries(parameters).filter(([, value]) => typeof value === 'string')
-    return [['Scheme', scheme], ...known] as [string, string][]
+    const textParameters = Object.entries(parameters).filter(([, value]) => typeof value === 'string')
+    return [['Scheme', scheme], ...textParameters] as [string, string][]
   })
   return html`<dl>${lines.map(([name, value]) => html`<dt>${name}</dt><dd>${showValue(value)}</dd>`)}</dl>`
 }
@@ -108,13 +102,13 @@ const endings: Readonly<Record<Exclude<RequirementStatus, 'open'>, Readonly<Reco
 
 interface EndPage {
   readonly policy: Policy
-  /** What this visit had to do with it. */
+  /** The effect of this visit on the requirement. */
   readonly note: string
-  /** What still counts of it for later calls. */
+  /** The remembered decision that still counts for later calls; absent if there is none. */
   readonly remembered?: RememberedDecision | undefined
 }
 
-/** What became of it. */
+/** Renders the page of a requirement that was decided or has expired. */
 export function renderEndPage(
   requirement: RequirementRecord,
   { policy, note, remembered }: EndPage,
@@ -134,7 +128,7 @@ ${remembered ? renderRemembered(remembered) : ''}`,
   )
 }
 
-/** For every address there is nothing behind, whatever the reason. */
+/** Renders the page for every address without a requirement, regardless of the reason. */
 export function renderNothingPage(): PageMarkup {
   return renderPageFrame('There is nothing here', html`<p>This link is not known here, or not any more.</p>`)
 }
@@ -171,7 +165,7 @@ const reachLabels = {
   always: 'from now on, wherever you write to this agent',
 } as const
 
-/** How far the answer is to count, be it yes or no, where it can be remembered. */
+/** Renders the choice of how long the answer, yes or no, counts, if it can be remembered. */
 export function renderReach(
   policy: Policy,
   labels: Readonly<Record<RememberScope, string>> = reachLabels,
@@ -182,18 +176,21 @@ export function renderReach(
 <label><input type="radio" name="remember" value="once" checked> this once</label>
 ${remember.scopes.map(
   scope =>
-    html`<label><input type="radio" name="remember" value="${scope}"> ${labels[scope]}: <code>${kind}</code> is not asked for again for ${remember.days} days</label>`,
+    html`<label><input type="radio" name="remember" value="${scope}"> ${labels[scope]}: <code>${kind}</code> is not asked for again${remember.calls ? ofSuchCalls : ''} for ${remember.days} days</label>`,
 )}
 </fieldset>`
 }
 
-const remembrances = { direct: 'runs without asking', forbidden: 'is not run, and not asked for,' } as const
-const places = { conversation: 'in this conversation', always: 'wherever it is asked for' } as const
+/** The addition for a decision that counts only for calls with arguments of one kind. */
+const ofSuchCalls = ' with arguments of this kind'
 
-/** What counts still, and the end of it. */
-function renderRemembered({ tool, policy, scope, expires_at }: RememberedDecision): PageMarkup {
+const remembrances = { direct: 'runs without asking', forbidden: 'is not run, and not asked for,' } as const
+const reaches = { conversation: 'in this conversation', always: 'wherever it is asked for' } as const
+
+/** Renders the remembered decision and the time of its end. */
+function renderRemembered({ tool, calls, policy, scope, expires_at }: RememberedDecision): PageMarkup {
   return html`<form method="post">
-<p><code>${tool}</code> ${remembrances[policy]} ${places[scope]}, until ${showTime(Date.parse(expires_at))}.</p>
+<p><code>${tool}</code>${calls ? ofSuchCalls : ''} ${remembrances[policy]} ${reaches[scope]}, until ${showTime(Date.parse(expires_at))}.</p>
 <button name="decision" value="ask_again">Ask again from now on</button>
 </form>`
 }

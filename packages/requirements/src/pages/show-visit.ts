@@ -1,12 +1,10 @@
-import type {
-  OperatorApproval,
-  OperatorApprovals,
-  Policy,
-  RequirementObjection,
-  RequirementRecord,
-} from '@postern/core'
-import { actionUrl, describeObjection, translatePolicy, writeVisibleJson } from '@postern/core'
+// Shows the page of a requirement in its present state, in the language of the visitor.
+
 import type { PageMarkup } from '@postern/http'
+import type { Policy } from '@postern/message'
+import { translatePolicy, writeVisibleJson } from '@postern/message'
+import type { OperatorApproval, OperatorApprovals, RequirementObjection, RequirementRecord } from '@postern/pipeline'
+import { actionUrl, describeObjection } from '@postern/pipeline'
 import type { Context } from 'hono'
 import { html } from 'hono/html'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
@@ -25,7 +23,7 @@ import {
 
 export type RequirementVisitDeps = DecisionDeps & RequirementPageDeps & { readonly approvals: OperatorApprovals }
 
-/** Somebody with a valid link, and what it is of as it is now. */
+/** A visitor with a valid link, and the present state of the linked requirement. */
 export interface Visit {
   readonly requirement: RequirementRecord
   readonly context: Context
@@ -34,7 +32,7 @@ export interface Visit {
 
 const maxLocales = 10
 
-/** The page of a requirement: what can be decided, or what was. `note`: what the page says once it is over. */
+/** Shows the page of a requirement: the choices, or the decision. `note` is the text of the page after the decision. */
 export async function showRequirement(visit: Visit, note = 'The agent has been told.'): Promise<Response> {
   const { requirement, context, gateway } = visit
   if (requirement.status !== 'open') return showEnd(visit, note, 200)
@@ -45,7 +43,7 @@ export async function showRequirement(visit: Visit, note = 'The agent has been t
   return answerVisit(context, page, 200)
 }
 
-/** A decision that came too late shows the one that counts. */
+/** Shows the decision that counts, after another one that arrived too late. */
 export async function showRefused(visit: Visit, reason: RequirementObjection): Promise<Response> {
   if (visit.requirement.status !== 'open') {
     return showEnd(visit, 'This was decided already; nothing has been changed now.', 409)
@@ -72,10 +70,10 @@ function choicesOf({ requirement, context, gateway }: Visit): PageChoices {
   return { canAgree: false, checkoutUrl, canTestPay: provider?.payNow !== undefined }
 }
 
-/** `Accept-Language`, as far as the words were translated. */
+/** Translates a policy by `Accept-Language`, if it has translations. */
 function inLanguageOf(context: Context, policy: Policy): Policy {
-  const named = (context.req.header('accept-language') ?? '').slice(0, 500).split(',', maxLocales)
-  const locales = named.map(each => each.split(';')[0]?.trim() ?? '').filter(Boolean)
+  const preferences = (context.req.header('accept-language') ?? '').slice(0, 500).split(',', maxLocales)
+  const locales = preferences.map(each => each.split(';')[0]?.trim() ?? '').filter(Boolean)
   return translatePolicy(policy, locales)
 }
 
@@ -83,7 +81,7 @@ export async function answerVisit(context: Context, page: PageMarkup, status: Co
   return context.body(String(await page), status, requirementPageHeaders)
 }
 
-/** Who asked, which call it is, and with what: the operator sees all of it, and may have it run with other arguments. */
+/** Renders the page of an operator: the agent, the person and the whole call, which the operator may run with other arguments. */
 function renderOperatorPage({ requirement, call }: OperatorApproval, { agents }: RequirementPageDeps): PageMarkup {
   const { agent, address, via, policy, expiresAt } = requirement
   return renderPageFrame(
@@ -100,7 +98,7 @@ ${renderReach(policy, { conversation: 'in this conversation', always: `wherever 
   )
 }
 
-/** What a form may have of arguments, as browsers write them. */
+/** The maximum length of the arguments in a form field, as browsers encode it. */
 const maxField = 100_000
 
 function renderCall({ tool, agent, args, schema }: NonNullable<OperatorApproval['call']>): PageMarkup {

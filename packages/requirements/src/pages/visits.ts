@@ -1,6 +1,10 @@
-import type { Json, OperatorApproval, OperatorWord, RequirementRecord, ResolutionOutcome } from '@postern/core'
-import { actionUrl, isForOperator, Rejection, readRemember } from '@postern/core'
+// Handles the visit of a person to the page of a requirement: show, decide, or return from paying.
+
 import { parseBoundedJson, parseMediaType, readBody } from '@postern/http'
+import type { Json, ResolutionOutcome } from '@postern/message'
+import { isForOperator, Rejection } from '@postern/message'
+import type { OperatorApproval, OperatorWord, RequirementRecord } from '@postern/pipeline'
+import { actionUrl, readRemember } from '@postern/pipeline'
 import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { decideRequirement, payRequirement } from '../decisions/decide.ts'
@@ -8,17 +12,17 @@ import { renderProblemPage, requirementPageHeaders } from './page.ts'
 import type { RequirementVisitDeps, Visit } from './show-visit.ts'
 import { answerVisit, showRefused, showRequirement } from './show-visit.ts'
 
-/** What somebody wants who has a valid link. */
+/** Decides or shows a requirement for a visitor who has a valid link. */
 export type RequirementVisit = (requirement: RequirementRecord, context: Context) => Promise<Response> | Response
 
 const maxForm = 4_096
-/** With the arguments of a call. */
+/** The maximum size of a form with the arguments of a call, bytes. */
 const maxOperatorForm = 128 * 1_024
 
 export function createVisits(gateway: RequirementVisitDeps) {
   const show: RequirementVisit = (requirement, context) => showRequirement({ requirement, context, gateway })
   return {
-    /** Decides nothing. */
+    /** Shows the page and decides nothing. */
     show,
     decide: guarded(async (requirement, context) => {
       const most = isForOperator(requirement.policy) ? maxOperatorForm : maxForm
@@ -28,14 +32,14 @@ export function createVisits(gateway: RequirementVisitDeps) {
       if (!decide) throw new Rejection('malformed', 'Cannot decide: say decision=grant or decision=decline')
       return decide({ requirement, context, gateway }, form)
     }),
-    /** Of a person who comes back from paying. */
+    /** Accepts the receipt of a person who returns from paying. */
     takeReceipt: guarded(async (requirement, context) => {
       const visit = { requirement, context, gateway }
       const receipt = context.req.query('receipt')
       if (receipt === undefined || context.req.method !== 'GET') return showRequirement(visit)
       const { requirement: paid, reason } = await payRequirement(requirement, receipt, gateway)
       if (reason) return showRefused({ ...visit, requirement: paid }, reason)
-      // So that the receipt stays in no history.
+      // The redirect keeps the receipt out of the browser's history.
       return context.body(null, 303, {
         ...requirementPageHeaders,
         location: actionUrl(gateway.agents, context.req.param('state') ?? ''),
@@ -44,7 +48,7 @@ export function createVisits(gateway: RequirementVisitDeps) {
   }
 }
 
-/** What a form may decide, by its `decision`. */
+/** The handlers of a form, by its `decision`. */
 const decisions: Readonly<Record<string, (visit: Visit, form: URLSearchParams) => Promise<Response>>> = {
   grant: (visit, form) => take(visit, 'granted', form),
   decline: (visit, form) => take(visit, 'declined', form),
@@ -77,7 +81,7 @@ async function take(visit: Visit, outcome: ResolutionOutcome, form: URLSearchPar
     : showRefused({ ...visit, requirement: resolved.requirement ?? requirement }, resolved.reason)
 }
 
-/** What is refused is told on a page. */
+/** Turns a refusal into a page. */
 function guarded(visit: RequirementVisit): RequirementVisit {
   return async (requirement, context) => {
     try {
@@ -99,7 +103,7 @@ async function readForm(request: Request, maxBytes: number): Promise<URLSearchPa
   return new URLSearchParams(Buffer.from(await readBody(request, maxBytes)).toString())
 }
 
-/** The arguments as they stand in the form; a page that shows none sends none. @throws Rejection malformed */
+/** Reads the arguments from the form. A page that shows none sends none. @throws Rejection malformed */
 function readWord({ call }: OperatorApproval, outcome: ResolutionOutcome, form: URLSearchParams): OperatorWord {
   const text = outcome === 'granted' && call?.schema ? form.get('arguments') : null
   const args = text === null ? undefined : (parseBoundedJson(Buffer.from(text), { what: 'arguments' }) as Json)

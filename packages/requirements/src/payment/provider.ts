@@ -1,39 +1,43 @@
+// Opens the payment provider: an external one that signs receipts, or the built-in test provider.
+import type { KeyObject } from 'node:crypto'
+import { createPrivateKey, createPublicKey, hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { Platform, RequirementRecord, Store, UsedReceipt } from '@postern/core'
-import { ConfigError, parseJsonText, randomHex } from '@postern/core'
 import { loadJose } from '@postern/http/tokens'
+import type { System } from '@postern/message'
+import { ConfigError, parseJsonText, Rejection, randomHex } from '@postern/message'
+import type { RequirementRecord, Store, UsedReceipt } from '@postern/pipeline'
 import type { JSONWebKeySet, JWK } from 'jose'
 import type { PaymentsConfig } from '../config.ts'
 import type { FindKey } from './receipt.ts'
 import { receiptType, requirementOfReceipt, verifyReceipt } from './receipt.ts'
 
-/** Who takes money for the gateway's agents. What the provider says of it is signed, and checked here. */
+/** The party that receives money for the gateway's agents. It signs its receipts, which the gateway verifies. */
 export interface PaymentProvider {
   readonly name: string
-  /** Where a person pays; undefined where there is no such place. */
+  /** Returns the address at which a person pays; undefined if there is none. */
   checkoutUrl?(requirement: RequirementRecord, returnUrl: string): string | undefined
-  /** Which requirement a receipt is for, before anything of it is proven; undefined when it is none. */
+  /** Reads the requirement that a receipt names, before anything in the receipt is proven; undefined if it names none. */
   requirementOf(receipt: string): string | undefined
-  /** @throws Rejection, for each thing that is wrong with its own sentence */
+  /** Verifies a receipt. @throws Rejection with a specific sentence for each fault */
   verifyReceipt(receipt: string, requirement: RequirementRecord): Promise<UsedReceipt>
-  /** Pays with nobody's money, for tests: a receipt that is then checked like any other. */
+  /** Pays without money, for tests. It returns a receipt that is then verified like any other. */
   payNow?(requirement: RequirementRecord): Promise<string>
 }
 
 type ReceiptConfig = Extract<PaymentsConfig, { use: 'receipt' }>
 
-interface ProviderPlace {
+interface ProviderContext {
   readonly origin: string
-  /** Where relative paths start. */
+  /** The folder against which relative paths are resolved. */
   readonly baseDir: string
-  readonly now: Platform['now']
+  readonly now: System['now']
 }
 
-/** A provider outside, whose receipts are signed. @throws ConfigError when its keys cannot be read */
+/** Opens an external provider, which signs its receipts. @throws ConfigError if its keys cannot be read */
 export async function openReceiptProvider(
   config: ReceiptConfig,
-  { origin, baseDir, now }: ProviderPlace,
+  { origin, baseDir, now }: ProviderContext,
 ): Promise<PaymentProvider> {
   const { issuer, checkout_url } = config
   const rules = { issuer, audience: origin, findKey: await readKeys(config, baseDir), now }
@@ -85,42 +89,61 @@ function readKeyFile(path: string): JSONWebKeySet {
 }
 
 interface TestProviderDeps {
-  readonly store: Pick<Store, 'secret'>
-  readonly platform: Pick<Platform, 'now' | 'randomBytes'>
+  readonly store: Pick<Store, 'openSecret'>
+  readonly system: Pick<System, 'now' | 'randomBytes'>
   readonly origin: string
 }
 
 const lastsSeconds = 300
 
-/** Takes nobody's money: its receipts are signed with a key of the gateway, and checked like those of any other. */
-export async function openTestProvider({ store, platform, origin }: TestProviderDeps): Promise<PaymentProvider> {
-  const { importJWK, SignJWT } = await loadJose()
-  const secret = parseJsonText(await store.secret('test-payments', makeKey)) as JWK
-  const { d: _, ...open } = secret
-  const signingKey = await importJWK(secret, 'EdDSA')
-  const publicKey = (await importJWK(open, 'EdDSA')) as CryptoKey
+/** Opens a provider that receives no money. Its receipts are signed with a key of the gateway, and verified like those of any other. */
+export async function openTestProvider({ store, system, origin }: TestProviderDeps): Promise<PaymentProvider> {
+  const { SignJWT } = await loadJose()
+  const secret = await store.openSecret('test-payments')
+  const listKeys = () => secret.list().map(readTestKey)
   const issuer = `${origin}/payments/test`
-  const rules = { issuer, audience: origin, findKey: async () => publicKey, now: () => platform.now() }
+  const findKey: FindKey = async header => findTestKey(listKeys(), header?.kid).publicKey
+  const rules = { issuer, audience: origin, findKey, now: () => system.now() }
   return {
     name: 'test',
     requirementOf: requirementOfReceipt,
     verifyReceipt: (receipt, requirement) => verifyReceipt(receipt, requirement, rules),
     payNow({ id, policy: { amount, currency } }) {
-      const iat = Math.floor(platform.now() / 1000)
+      const iat = Math.floor(system.now() / 1000)
+      const { kid, privateKey } = findTestKey(listKeys())
       return new SignJWT({ requirement: id, amount, currency })
-        .setProtectedHeader({ alg: 'EdDSA', typ: receiptType })
+        .setProtectedHeader({ alg: 'EdDSA', typ: receiptType, kid })
         .setIssuer(issuer)
         .setAudience(origin)
-        .setJti(randomHex(platform, 16))
+        .setJti(randomHex(system, 16))
         .setIssuedAt(iat)
         .setExpirationTime(iat + lastsSeconds)
-        .sign(signingKey)
+        .sign(privateKey)
     },
   }
 }
 
-async function makeKey(): Promise<string> {
-  const { exportJWK, generateKeyPair } = await loadJose()
-  const { privateKey } = await generateKeyPair('EdDSA', { extractable: true })
-  return JSON.stringify(await exportJWK(privateKey))
+interface TestKey {
+  readonly kid: string
+  readonly privateKey: KeyObject
+  readonly publicKey: KeyObject
+}
+
+/** The bytes that precede the 32 bytes of an Ed25519 key (RFC 8410 §7). */
+const pkcs8Head = Buffer.from('302e020100300506032b657004220420', 'hex')
+
+/** Reads the test key. A secret is the seed of the key; earlier releases stored a JWK. */
+function readTestKey(text: string): TestKey {
+  const seed = text.startsWith('{') ? ((parseJsonText(text) as JWK).d ?? '') : text
+  const der = Buffer.concat([pkcs8Head, Buffer.from(seed, 'base64url')])
+  const privateKey = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
+  const publicKey = createPublicKey(privateKey)
+  return { kid: hash('sha256', publicKey.export({ format: 'der', type: 'spki' }), 'base64url'), privateKey, publicKey }
+}
+
+/** Finds a test key by its id, or the newest one if no id is given. */
+function findTestKey(keys: readonly TestKey[], kid?: string): TestKey {
+  const testKey = keys.find(key => kid === undefined || key.kid === kid)
+  if (!testKey) throw new Rejection('forbidden', 'Cannot take receipt: its key does not count any more')
+  return testKey
 }

@@ -1,16 +1,19 @@
-import type { Platform, RejectionCode, RequirementRecord, UsedReceipt } from '@postern/core'
-import { isJsonObject, parseJsonText, Rejection } from '@postern/core'
+// Verifies a payment receipt, a compact JWS, against the requirement that it pays.
+import type { KeyObject } from 'node:crypto'
 import { parseBoundedJson } from '@postern/http'
 import { loadJose } from '@postern/http/tokens'
+import type { RejectionCode, System } from '@postern/message'
+import { isJsonObject, parseJsonText, Rejection } from '@postern/message'
+import type { RequirementRecord, UsedReceipt } from '@postern/pipeline'
 import type { CompactJWSHeaderParameters, FlattenedJWSInput } from 'jose'
 import { z } from 'zod'
 
-/** `typ` of a receipt: no other token of the provider's is one. */
+/** The `typ` of a receipt, which no other token of the provider has. */
 export const receiptType = 'receipt+jwt'
 const receiptAlgorithms = ['EdDSA', 'Ed25519', 'ES256', 'RS256'] as const
 
 const maxLength = 8_192
-/** Clocks differ, ms. */
+/** The tolerated difference between clocks, ms. */
 const leewayMs = 60_000
 
 const claimsSchema = z.object({
@@ -26,17 +29,17 @@ const claimsSchema = z.object({
 })
 type Claims = z.output<typeof claimsSchema>
 
-export type FindKey = (header?: CompactJWSHeaderParameters, token?: FlattenedJWSInput) => Promise<CryptoKey>
+export type FindKey = (header?: CompactJWSHeaderParameters, token?: FlattenedJWSInput) => Promise<CryptoKey | KeyObject>
 
 interface ReceiptRules {
   readonly issuer: string
-  /** Our origin. */
+  /** The origin of the gateway. */
   readonly audience: string
   readonly findKey: FindKey
-  readonly now: Platform['now']
+  readonly now: System['now']
 }
 
-/** The requirement that a receipt names; proves nothing. */
+/** Reads the requirement that a receipt names. This proves nothing. */
 export function requirementOfReceipt(receipt: string): string | undefined {
   try {
     const payload = receipt.length <= maxLength ? (receipt.split('.')[1] ?? '') : ''
@@ -47,7 +50,7 @@ export function requirementOfReceipt(receipt: string): string | undefined {
   }
 }
 
-/** @throws Rejection; the violation names the claim that is wrong */
+/** Verifies a receipt. @throws Rejection whose violation names the wrong claim */
 export async function verifyReceipt(
   receipt: string,
   requirement: RequirementRecord,
@@ -133,12 +136,12 @@ const checks: readonly Check[] = [
   },
 ]
 
-/** `4.50` and `4.5` are the same money; what is no number is itself. */
+/** Normalizes an amount, because `4.50` and `4.5` are the same amount. A text that is no number stays as it is. */
 function plainAmount(text: string): string {
-  const [, whole, fraction = ''] = /^0*(\d+)(?:\.(\d+))?$/.exec(text) ?? []
-  if (whole === undefined) return `not a number: ${text}`
-  const rest = fraction.replace(/0+$/, '')
-  return rest ? `${whole}.${rest}` : whole
+  const [, integer, fraction = ''] = /^0*(\d+)(?:\.(\d+))?$/.exec(text) ?? []
+  if (integer === undefined) return `not a number: ${text}`
+  const decimals = fraction.replace(/0+$/, '')
+  return decimals ? `${integer}.${decimals}` : integer
 }
 
 function refuse(code: RejectionCode, field: string, description: string, cause?: unknown): Rejection {

@@ -17,7 +17,7 @@ afterAll(async () => {
   await Promise.all([simulation.close(), gateway.close()])
 })
 
-/** What a careful service does with a token, by jose. */
+/** Checks a token with jose, as a careful service does. */
 async function check(token: string, { issuer, jwks } = simulation.a2a.issuerConfig) {
   const keys = createRemoteJWKSet(new URL(jwks), { [customFetch]: simulation.loopback.fetch })
   return jwtVerify(token, keys, { issuer, audience: 'https://agents.test/a2a', algorithms: ['ES256'] })

@@ -1,3 +1,4 @@
+// Opens the simulated A2A side: a token issuer, a calling client and a remote agent.
 import type { Client } from '@a2a-js/sdk/client'
 import {
   ClientFactory,
@@ -18,34 +19,35 @@ import { createPeer } from './peer.ts'
 import type { IssuerConfig, TokenIssuer, TokenPlan } from './token.ts'
 import { createTokenIssuer, mintToken } from './token.ts'
 
-/** An issuer of access tokens and a peer that calls with them. */
+/** A simulated issuer of access tokens, and a peer that calls with them. */
 export interface SimA2a {
   readonly port: number
   readonly hosts: readonly string[]
-  /** What the gateway has to trust; add its audience. */
+  /** The issuer for the gateway's configuration, which still needs its audience. */
   readonly issuerConfig: IssuerConfig
-  /** A trusted issuer whose keys cannot be fetched: for the fault `key_host_down`. */
+  /** A trusted issuer whose keys cannot be fetched, for the fault `key_host_down`. */
   readonly deadIssuerConfig: IssuerConfig
-  /** An agent elsewhere that says back what it is told. */
+  /** A remote agent that repeats each message. */
   readonly peer: Pick<SimPeer, 'cardUrl' | 'tokens'>
-  /** Signs with a new key from now on; the old one stays published unless `forget`. */
+  /** Makes the issuer sign with a new key. The old one stays published, unless `forget` is set. */
   readonly rotate: TokenIssuer['rotate']
   token(plan?: TokenPlan): Promise<string>
-  /** The official client for the agent of this card. */
+  /** Opens the official client for the agent of this card. */
   client(cardUrl: string, token: string | undefined, options?: A2aClientOptions): Promise<Client>
-  /** One JSON-RPC request by hand. */
+  /** Sends one hand-made JSON-RPC request. */
   deliver(delivery: A2aDelivery): Promise<A2aReceipt>
-  /** Lets a host misbehave; returns the function that fixes it. */
+  /** Makes a host misbehave. Returns the function that ends this. */
   disturb(host: string, disturbance: Disturbance): () => void
   close(): Promise<void>
 }
 
-interface A2aPlatform {
+interface A2aSystem {
   readonly loopback: LoopbackFetch
   readonly link: GatewayLink
+  now(): number
 }
 
-export async function openSimA2a({ loopback, link }: A2aPlatform): Promise<SimA2a> {
+export async function openSimA2a({ loopback, link, now }: A2aSystem): Promise<SimA2a> {
   const issuer = createTokenIssuer('issuer.test')
   const deadIssuer = createTokenIssuer('dead-issuer.test')
   const peer = createPeer('peer.test')
@@ -59,7 +61,7 @@ export async function openSimA2a({ loopback, link }: A2aPlatform): Promise<SimA2
   const server = await openLoopbackServer(request =>
     misbehaviour.pass(request, async () => hosts.get(request.host)?.answer(request) ?? { status: 404 }),
   )
-  const mint = { issuer, deadIssuer, defaultAudience: () => `${requireGateway(link).origin}/a2a` }
+  const mint = { issuer, deadIssuer, defaultAudience: () => `${requireGateway(link).origin}/a2a`, now }
   return {
     port: server.port,
     hosts: [...hosts.keys()],
@@ -79,11 +81,11 @@ export async function openSimA2a({ loopback, link }: A2aPlatform): Promise<SimA2
 }
 
 interface A2aClientOptions {
-  /** Default `JSONRPC`. */
+  /** The transport. Default: `JSONRPC`. */
   readonly transport?: 'JSONRPC' | 'HTTP+JSON' | undefined
 }
 
-/** The official client, reading the card at `cardUrl` and calling with this token through the world's own hosts. */
+/** Opens the official client, which reads the card at `cardUrl` and calls with this token through the simulation's own hosts. */
 async function openA2aClient(
   cardUrl: string,
   token: string | undefined,
@@ -93,7 +95,7 @@ async function openA2aClient(
   const fetchImpl: typeof fetch = (input, init) => {
     const request = new Request(input, init)
     if (token) request.headers.set('authorization', `Bearer ${token}`)
-    return loopback.fetch(request)
+    return loopback.fetch(request, { signal: init?.signal ?? null })
   }
   const factory = new ClientFactory({
     transports: [new JsonRpcTransportFactory({ fetchImpl }), new RestTransportFactory({ fetchImpl })],

@@ -1,85 +1,67 @@
+// Sends a hand-made JSON-RPC request to an A2A agent, with a chosen fault.
 import { randomUUID } from 'node:crypto'
 import type { Fault, TokenOnlyFault } from '../fault.ts'
 import type { LoopbackAnswer, LoopbackFetch } from '../net/loopback-fetch.ts'
-import type { TokenFault, TokenMint, TokenPlan } from './token.ts'
+import type { SentPart } from '../sent-part.ts'
+import { listSentParts, writeA2aPart } from '../sent-part.ts'
+import { addressFault, encodeRequest, jsonFaults } from './json-fault.ts'
+import type { TokenMint, TokenPlan } from './token.ts'
 import { mintToken } from './token.ts'
 
 export interface A2aDelivery extends Pick<TokenPlan, 'sub' | 'audience'> {
-  /** The JSON-RPC address, `https://agents.test/agents/echo/a2a`. */
+  /** The JSON-RPC address, such as `https://agents.test/agents/echo/a2a`. */
   readonly url: string
   readonly text: string
+  /** Parts in addition to the text. */
+  readonly parts?: readonly SentPart[] | undefined
   readonly messageId?: string | undefined
   readonly contextId?: string | undefined
   readonly taskId?: string | undefined
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
   readonly fault?: Fault | TokenOnlyFault | undefined
-  /** Padding of the fault `oversized`; default 16 MiB. */
+  /** The padding of the fault `oversized`, in bytes. Default: 16 MiB. */
   readonly oversizedBytes?: number | undefined
-  /** Default `SendMessage`. */
+  /** The longest wait for the answer, ms. Default: 30 000. */
+  readonly timeoutMs?: number | undefined
+  /** The JSON-RPC method. Default: `SendMessage`. */
   readonly method?: string | undefined
 }
 
 export interface A2aReceipt extends LoopbackAnswer {
   readonly messageId: string
-  /** The JSON-RPC members, when the answer is JSON. */
+  /** The JSON-RPC members, if the answer is JSON. */
   readonly result?: unknown
   readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown } | undefined
 }
 
-interface A2aFault {
-  readonly token?: TokenFault | undefined
-  readonly withoutToken?: boolean | undefined
-  /** The same message id again, with another text; the second answer counts. */
-  readonly againAs?: string | undefined
-  readonly unknownRecipient?: boolean | undefined
-  encode?(body: string, oversizedBytes: number): string
-}
-
-const a2aFaults: Readonly<Record<Fault | TokenOnlyFault, A2aFault>> = {
-  unsigned: { withoutToken: true },
-  tampered: { token: 'tampered' },
-  forged: { token: 'forged' },
-  expired: { token: 'expired' },
-  replayed: { againAs: 'something else' },
-  wrong_owner: { token: 'wrong_owner' },
-  oversized: { encode: (body, bytes) => `${body.slice(0, -1)},"padding":"${'x'.repeat(bytes)}"}` },
-  deep: { encode: body => `${body.slice(0, -1)},"nested":${'['.repeat(2_000)}${']'.repeat(2_000)}}` },
-  malformed: { encode: body => body.slice(0, -1) },
-  key_host_down: { token: 'key_host_down' },
-  unknown_recipient: { unknownRecipient: true },
-  not_yet: { token: 'not_yet' },
-  wrong_issuer: { token: 'wrong_issuer' },
-  alg_none: { token: 'alg_none' },
-}
-
-/** Posts one JSON-RPC request by hand: for what the official client would not send, and for the bare HTTP answer. */
+/** Posts one hand-made JSON-RPC request, for requests that the official client would not send, and for the bare HTTP answer. */
 export async function deliverA2a(
   delivery: A2aDelivery,
   { mint, loopback }: { readonly mint: TokenMint; readonly loopback: LoopbackFetch },
 ): Promise<A2aReceipt> {
-  const fault: A2aFault = delivery.fault ? a2aFaults[delivery.fault] : {}
+  const fault = delivery.fault ? jsonFaults[delivery.fault] : {}
   const messageId = delivery.messageId ?? randomUUID()
-  const url = fault.unknownRecipient ? inventAgentUrl(delivery.url) : delivery.url
-  const { sub, audience } = delivery
+  const url = addressFault(delivery.url, fault)
+  const { sub, audience, timeoutMs = 30_000 } = delivery
   const token = fault.withoutToken ? undefined : await mintToken({ sub, audience, fault: fault.token }, mint)
   const post = async (text: string): Promise<A2aReceipt> => {
-    const request = JSON.stringify(describeRequest({ ...delivery, text, messageId }))
-    const body = fault.encode?.(request, delivery.oversizedBytes ?? 2 ** 24) ?? request
+    const body = encodeRequest(describeRequest({ ...delivery, text, messageId }), fault, delivery.oversizedBytes)
     const headers = {
       'content-type': 'application/json',
       'a2a-version': '1.0',
       ...(token && { authorization: `Bearer ${token}` }),
     }
-    const answer = await loopback.request(url, { method: 'POST', headers, body, timeoutMs: 30_000 })
+    const answer = await loopback.request(url, { method: 'POST', headers, body, timeoutMs })
     return { messageId, ...answer, ...readRpc(answer.body) }
   }
   const first = await post(delivery.text)
   return fault.againAs ? post(fault.againAs) : first
 }
 
-function describeRequest(delivery: A2aDelivery): unknown {
-  const { messageId, contextId, taskId, text, metadata, method = 'SendMessage' } = delivery
-  const message = { messageId, contextId, taskId, role: 'ROLE_USER', parts: [{ text }], metadata }
+function describeRequest(delivery: A2aDelivery): object {
+  const { messageId, contextId, taskId, metadata, method = 'SendMessage' } = delivery
+  const parts = delivery.parts ? listSentParts(delivery).map(writeA2aPart) : [{ text: delivery.text }]
+  const message = { messageId, contextId, taskId, role: 'ROLE_USER', parts, metadata }
   return { jsonrpc: '2.0', id: 1, method, params: { message } }
 }
 
@@ -90,10 +72,4 @@ function readRpc(body: string): Pick<A2aReceipt, 'result' | 'error'> {
   } catch {
     return {}
   }
-}
-
-function inventAgentUrl(url: string): string {
-  const { origin, pathname } = new URL(url)
-  const path = pathname.startsWith('/agents/') ? pathname : '/agents/any/a2a'
-  return origin + path.replace(/^\/agents\/[^/]+/, '/agents/no-such-agent')
 }

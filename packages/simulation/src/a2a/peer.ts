@@ -1,14 +1,17 @@
+// Serves a remote A2A agent with the official SDK, which repeats each message.
 import { randomUUID } from 'node:crypto'
 import type { Part, SendMessageResult } from '@a2a-js/sdk'
 import { AgentCard, Message, SendMessageRequest, TaskState } from '@a2a-js/sdk'
 import type { AgentExecutor, JsonRpcTransportHandler } from '@a2a-js/sdk/server'
 import type { SimAnswer, SimRequest } from '../net/loopback-server.ts'
 import { answerJson } from '../net/loopback-server.ts'
+import type { SentPart } from '../sent-part.ts'
+import { listSentParts, writeA2aPart } from '../sent-part.ts'
 
-/** An agent elsewhere, served by the official SDK: says back what it was told. */
+/** A remote agent, served by the official SDK, that repeats each message. */
 export interface SimPeer {
   readonly cardUrl: string
-  /** The bearer tokens it was called with, in order; an empty text for a call without. */
+  /** The bearer tokens of its calls, in order; an empty text for a call without one. */
   readonly tokens: readonly string[]
   answer(request: SimRequest): Promise<SimAnswer>
 }
@@ -38,7 +41,7 @@ export function createPeer(host: string): SimPeer {
   }
 }
 
-/** The server half of the SDK is loaded when somebody calls: few worlds need it. */
+/** Loads the server part of the SDK at the first call, because few simulations need it. */
 async function openHandler(card: AgentCard): Promise<JsonRpcTransportHandler> {
   const sdk = await import('@a2a-js/sdk/server')
   const executor: AgentExecutor = {
@@ -52,7 +55,7 @@ async function openHandler(card: AgentCard): Promise<JsonRpcTransportHandler> {
 }
 
 function composeEcho(heard: Message, contextId: string): Message {
-  const parts = [composeTextPart(`You said: ${listTexts(heard.parts).join('\n')}`)]
+  const parts = [writeA2aPart({ kind: 'text', content: `You said: ${listTexts(heard.parts).join('\n')}` })]
   return Message.fromJSON({ messageId: randomUUID(), contextId, role: 'ROLE_AGENT', parts })
 }
 
@@ -75,41 +78,36 @@ function describeCard(origin: string): AgentCard {
   })
 }
 
-/** A user's text as the request of the official client. */
-export function describeSendRequest(
-  text: string,
-  {
-    messageId = randomUUID(),
-    contextId = '',
-    taskId = '',
-  }: Partial<Record<'messageId' | 'contextId' | 'taskId', string | undefined>> = {},
-): SendMessageRequest {
-  return SendMessageRequest.fromJSON({
-    message: { messageId, contextId, taskId, role: 'ROLE_USER', parts: [composeTextPart(text)] },
-  })
+interface MessageMembers extends Partial<Record<'messageId' | 'contextId' | 'taskId', string | undefined>> {
+  /** Parts in addition to the text. */
+  readonly parts?: readonly SentPart[] | undefined
 }
 
-/** As JSON has it. */
-function composeTextPart(text: string): object {
-  return { text, mediaType: 'text/plain' }
+/** Describes a user's message as the request of the official client. */
+export function describeSendRequest(
+  text: string,
+  { messageId = randomUUID(), contextId = '', taskId = '', parts }: MessageMembers = {},
+): SendMessageRequest {
+  const written = listSentParts({ text, parts }).map(writeA2aPart)
+  return SendMessageRequest.fromJSON({ message: { messageId, contextId, taskId, role: 'ROLE_USER', parts: written } })
 }
 
 interface ReadResult {
   readonly text: string
-  /** `completed`, `working`, …; of a bare message always `completed`. */
+  /** The state of the task, such as `completed` or `working`; always `completed` for a bare message. */
   readonly state: string
   readonly contextId: string
   readonly taskId: string | undefined
 }
 
-/** The text and state of what `SendMessage` gave back: artifacts first, else the status message. */
+/** Reads the text and state of a result of `SendMessage`: the artifacts, followed by the question or refusal in the status message. */
 export function readSendResult(result: SendMessageResult): ReadResult {
   if ('messageId' in result) {
     const { parts, contextId, taskId } = result
     return { text: listTexts(parts).join('\n\n'), state: 'completed', contextId, taskId: taskId || undefined }
   }
   const { id, contextId, artifacts, status } = result
-  const parts = artifacts.length > 0 ? artifacts.flatMap(artifact => artifact.parts) : (status?.message?.parts ?? [])
+  const parts = [...artifacts.flatMap(artifact => artifact.parts), ...(status?.message?.parts ?? [])]
   const state = TaskState[status?.state ?? TaskState.TASK_STATE_UNSPECIFIED] ?? ''
   const text = listTexts(parts).join('\n\n')
   return { text, state: state.replace('TASK_STATE_', '').toLowerCase(), contextId, taskId: id }

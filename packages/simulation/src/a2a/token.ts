@@ -1,3 +1,4 @@
+// Issues access tokens (RFC 9068) for the simulation, honest ones and faulty ones.
 import { randomUUID } from 'node:crypto'
 import type { JWK } from 'jose'
 import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose'
@@ -8,12 +9,12 @@ import { answerJson } from '../net/loopback-server.ts'
 export type TokenFault = TokenOnlyFault | 'tampered' | 'forged' | 'expired' | 'wrong_owner' | 'key_host_down'
 
 export interface TokenPlan {
-  /** Who calls; default `peer`. */
+  /** The subject of the token, the caller. Default: `peer`. */
   readonly sub?: string | undefined
   readonly scope?: string | undefined
-  /** Default the gateway's `/a2a`. */
+  /** The audience. Default: the gateway's `/a2a`. */
   readonly audience?: string | readonly string[] | undefined
-  /** Default 300. */
+  /** The lifetime in seconds. Default: 300. */
   readonly lifetimeSeconds?: number | undefined
   readonly claims?: Readonly<Record<string, unknown>> | undefined
   readonly fault?: TokenFault | undefined
@@ -21,15 +22,16 @@ export interface TokenPlan {
 
 export interface TokenMint {
   readonly issuer: TokenIssuer
-  /** Its keys cannot be fetched. */
+  /** An issuer whose keys cannot be fetched. */
   readonly deadIssuer: TokenIssuer
-  /** What tokens are for when the plan does not say. */
+  /** Returns the audience of tokens whose plan has none. */
   defaultAudience(): string
+  now(): number
 }
 
 const hour = 3_600
 
-/** What a fault changes of the claims; times in seconds from now. */
+/** The changes of the claims by fault, with times in seconds from now. */
 const claimFaults: Partial<Record<TokenFault, { shift?: number; issuer?: string; audience?: string }>> = {
   expired: { shift: -2 * hour },
   not_yet: { shift: 2 * hour },
@@ -37,12 +39,12 @@ const claimFaults: Partial<Record<TokenFault, { shift?: number; issuer?: string;
   wrong_issuer: { issuer: 'https://evil.test' },
 }
 
-/** An access token (RFC 9068), honest but for `fault`. */
+/** Mints an access token (RFC 9068), honest except for `fault`. */
 export async function mintToken(plan: TokenPlan, mint: TokenMint): Promise<string> {
   const { fault, sub = 'peer', scope, lifetimeSeconds = 300, claims } = plan
   const issuer = fault === 'key_host_down' ? mint.deadIssuer : mint.issuer
   const changed = (fault && claimFaults[fault]) ?? {}
-  const iat = Math.floor(Date.now() / 1000) + (changed.shift ?? 0)
+  const iat = Math.floor(mint.now() / 1000) + (changed.shift ?? 0)
   const audience = changed.audience ?? plan.audience ?? mint.defaultAudience()
   const { kid, privateKey } = await issuer.key()
   const payload = {
@@ -58,10 +60,10 @@ export async function mintToken(plan: TokenPlan, mint: TokenMint): Promise<strin
   return fault === 'tampered' ? alterSignature(token) : token
 }
 
-/** Another character in the middle: the last ones carry bits that decoders throw away. */
+/** Alters a character in the middle, because the last ones carry bits that decoders discard. */
 function alterSignature(token: string): string {
-  const place = token.length - 40
-  return token.slice(0, place) + (token[place] === 'A' ? 'B' : 'A') + token.slice(place + 1)
+  const index = token.length - 40
+  return token.slice(0, index) + (token[index] === 'A' ? 'B' : 'A') + token.slice(index + 1)
 }
 
 interface IssuerSigningKey {
@@ -70,21 +72,21 @@ interface IssuerSigningKey {
   readonly publicJwk: JWK
 }
 
-/** What a gateway is told about an issuer; the audience is its own business. */
+/** The part of an issuer's configuration that does not depend on the gateway; the audience does. */
 export interface IssuerConfig {
   readonly issuer: string
   readonly jwks: string
   readonly algorithms: readonly string[]
 }
 
-/** Somebody who signs access tokens (ES256) and publishes the keys. */
+/** A simulated party that signs access tokens (ES256) and publishes the keys. */
 export interface TokenIssuer {
   readonly config: IssuerConfig
-  /** The key that signs now. */
+  /** Returns the current signing key. */
   key(): Promise<IssuerSigningKey>
-  /** A key nobody publishes, made once. */
+  /** Returns a key that nobody publishes, created once. */
   strangerKey(): Promise<IssuerSigningKey>
-  /** Signs with a new key from now on; the old one stays published unless `forget`. */
+  /** Starts to sign with a new key. The old one stays published, unless `forget` is set. */
   rotate(options?: { readonly forget?: boolean }): Promise<void>
   answer(request: SimRequest): Promise<SimAnswer>
 }

@@ -1,3 +1,4 @@
+// Lists everything that the simulation can send, with the outcome that a correct gateway must show.
 import type { Fault, TokenOnlyFault } from '../fault.ts'
 import type { NoteVisibility } from '../fediverse/actors/note.ts'
 import { noteVisibilities } from '../fediverse/actors/note.ts'
@@ -5,10 +6,10 @@ import type { SendFault, SendRequest } from '../send.ts'
 import type { CataloguePersona, ExpectedOutcome } from './personas.ts'
 import { answered, cataloguePersonas, kept, later, refused } from './personas.ts'
 
-/** `honest`, `unproven`: as it is for this persona. */
+/** The outcome of a fault; `honest` and `unproven` refer to the outcomes of the persona. */
 type FaultOutcome = ExpectedOutcome | 'honest' | 'unproven'
 
-/** What is wrong about a message that has a fault, in words. */
+/** Descriptions of the faults of a message. */
 const faultWords: Readonly<Record<SendFault, string>> = {
   unsigned: 'without signature or token; mail is still proven by SPF',
   tampered: 'changed after it was signed',
@@ -30,7 +31,7 @@ const unsigned = refused(401, 'unsigned')
 const badSignature = refused(401, 'signature_invalid')
 const tooLarge = refused(413, 'too_large')
 
-/** What each channel makes of each fault. */
+/** The outcome of each fault on each channel. */
 const faultOutcomes: Readonly<
   Record<SendRequest['via'], Readonly<Record<Fault, FaultOutcome>> & Partial<Record<TokenOnlyFault, FaultOutcome>>>
 > = {
@@ -76,9 +77,25 @@ const faultOutcomes: Readonly<
     key_host_down: later(451),
     unknown_recipient: refused(550, 'no_recipient'),
   },
+  web: {
+    unsigned,
+    tampered: badSignature,
+    forged: badSignature,
+    expired: refused(401, 'expired'),
+    replayed: refused(409, 'run_repeated'),
+    wrong_owner: badSignature,
+    oversized: tooLarge,
+    deep: refused(400, 'malformed'),
+    malformed: refused(400, 'malformed'),
+    key_host_down: later(503),
+    unknown_recipient: refused(404, 'no_recipient'),
+    not_yet: badSignature,
+    wrong_issuer: badSignature,
+    alg_none: badSignature,
+  },
 }
 
-/** One kind of message that the simulation sends, and what a gateway with the settings of dev mode does with it. */
+/** One kind of message that the simulation sends, and its outcome at a gateway with the settings of dev mode. */
 export interface CatalogueEntry {
   readonly via: SendRequest['via']
   readonly from: string
@@ -89,18 +106,23 @@ export interface CatalogueEntry {
 
 export interface SimulationCatalogue {
   readonly personas: readonly Pick<CataloguePersona, 'via' | 'from' | 'what'>[]
-  /** By channel; a channel without any has no visibility to choose. */
+  /** The visibilities by channel; empty for a channel without a choice. */
   readonly visibilities: Readonly<Record<SendRequest['via'], readonly NoteVisibility[]>>
   readonly faults: readonly { readonly fault: SendFault; readonly what: string; readonly via: readonly string[] }[]
   /** Every persona with every visibility, and with every fault. */
   readonly entries: readonly CatalogueEntry[]
 }
 
-const visibilities: SimulationCatalogue['visibilities'] = { activitypub: noteVisibilities, a2a: [], email: [] }
+const visibilities: SimulationCatalogue['visibilities'] = {
+  activitypub: noteVisibilities,
+  a2a: [],
+  email: [],
+  web: [],
+}
 const channels = Object.keys(faultOutcomes) as readonly SendRequest['via'][]
 const allFaults = Object.keys(faultWords) as readonly SendFault[]
 
-/** All that the simulation can send: the one table that commands, API and tests read. */
+/** Everything that the simulation can send, in the one table that commands, API and tests read. */
 export const simulationCatalogue: SimulationCatalogue = {
   personas: cataloguePersonas.map(({ via, from, what }) => ({ via, from, what })),
   visibilities,
@@ -120,7 +142,7 @@ export const simulationCatalogue: SimulationCatalogue = {
   ]),
 }
 
-/** What is asked for, as the catalogue has it. @throws Error with what there is, when the simulation has no such persona, visibility or fault */
+/** Finds the catalogue's entry for a request. @throws Error with the valid values, when the simulation has no such persona, visibility or fault */
 export function findCatalogueEntry({
   via,
   from,
@@ -147,8 +169,8 @@ export function findCatalogueEntry({
 function findPersona(via: SendRequest['via'], from: string | undefined): CataloguePersona {
   const here = cataloguePersonas.filter(persona => persona.via === via)
   const bare = from?.replace(/^@/, '')
-  const found = here.find(persona => bare === undefined || persona.from === bare)
-  if (found) return found
+  const chosenPersona = here.find(persona => bare === undefined || persona.from === bare)
+  if (chosenPersona) return chosenPersona
   // Any subject can have a token, and any local part a mailbox at one of the domains.
   const domain = bare?.split('@')[1]
   const like = here.find(persona => persona.from.split('@')[1] === domain && via !== 'activitypub')

@@ -1,14 +1,15 @@
+// Lists the simulated senders of each channel and how a gateway must treat them.
 import type { SendFault, SendRequest } from '../send.ts'
 
-/** What a gateway does with one message of the simulation. */
+/** The outcome of one message of the simulation at a gateway. */
 export type ExpectedOutcome =
-  /** It is taken, the agent answers. */
+  /** The gateway accepts the message, and the agent answers. */
   | { readonly outcome: 'answered' }
-  /** It is taken and stored, and no agent sees it; `flag` says why. */
+  /** The gateway accepts and stores the message, and no agent sees it; `flag` says why. */
   | { readonly outcome: 'kept'; readonly flag: string }
-  /** `answer`: HTTP status or SMTP code; `code`: of the refusal. */
+  /** The gateway refuses the message: `answer` is the HTTP status or SMTP code, `code` that of the refusal. */
   | { readonly outcome: 'refused'; readonly answer: number; readonly code: string }
-  /** The peer is asked to come back: something did not answer that the proof depends on. */
+  /** The gateway asks the peer to try again later, because a server that the proof depends on did not answer. */
   | { readonly outcome: 'later'; readonly answer: number }
 
 export const answered: ExpectedOutcome = { outcome: 'answered' }
@@ -19,19 +20,19 @@ export const refused = (answer: number, code: string): ExpectedOutcome => ({ out
 
 export const later = (answer: number): ExpectedOutcome => ({ outcome: 'later', answer })
 
-/** Somebody of the simulation who can write to an agent. */
+/** A person of the simulation who can write to an agent. */
 export interface CataloguePersona {
   readonly via: SendRequest['via']
-  /** What `from` says: an actor, a mailbox, the subject of a token. */
+  /** The sender in `from`: an actor, a mailbox, the subject of a token. */
   readonly from: string
   readonly what: string
-  /** Of what they send without a fault. */
+  /** The outcome of messages without a fault. */
   readonly honest: ExpectedOutcome
-  /** Of what does not prove that it is theirs, where that depends on them: the DMARC policy of their domain. */
+  /** The outcome of unproven messages, if it depends on the sender: the DMARC policy of their domain. */
   readonly unproven?: ExpectedOutcome
-  /** Faults that end otherwise for them than for others. */
+  /** The faults whose outcome differs for this sender. */
   readonly otherwise?: Partial<Readonly<Record<SendFault, ExpectedOutcome>>>
-  /** Faults that would be none: they need another's key, and the key is theirs. */
+  /** The faults that this sender cannot commit, because they need another sender's key, and the key is this sender's own. */
   readonly without?: readonly SendFault[]
 }
 
@@ -65,7 +66,7 @@ const actors: readonly Row[] = [
   { from: 'alice@dead.test', what: 'the server never answers, so its keys cannot be had', honest: later(503) },
 ]
 
-/** A key that cannot be had is found out before a forged signature is. */
+/** A key that cannot be fetched is noticed before a forged signature. */
 const fediverse = actors.map(row => (row.honest === answered ? row : { ...row, otherwise: { forged: row.honest } }))
 
 const mailboxes: readonly Row[] = [
@@ -102,13 +103,19 @@ const callers: readonly Row[] = [
   { from: 'alice', what: 'a second subject of that issuer', honest: answered },
 ]
 
+const chatters: readonly Row[] = [
+  { from: 'alice', what: 'a person who chats, with a token of a trusted issuer', honest: answered },
+  { from: 'bob', what: 'a second person of that issuer', honest: answered },
+]
+
 const rows: Readonly<Record<SendRequest['via'], readonly Row[]>> = {
   activitypub: fediverse,
   a2a: callers,
   email: mailboxes,
+  web: chatters,
 }
 
-/** Everybody, by channel; the first of a channel speaks where nobody is named. */
+/** All personas, by channel; the first one of a channel sends if none is named. */
 export const cataloguePersonas: readonly CataloguePersona[] = Object.entries(rows).flatMap(([via, list]) =>
   list.map(row => ({ via: via as SendRequest['via'], ...row })),
 )

@@ -62,7 +62,7 @@ test.each([
 ] as const)('a name can fail with %s and be fixed', async (failure, code) => {
   dns.set('four.test', { TXT: ['here'] })
   const fix = dns.fail('four.test', failure)
-  // Silence takes all the time that there is.
+  // A silent server uses up the whole timeout.
   const asking = failure === 'silence' ? openResolver(100) : resolver
   expect(await failureOf(asking.resolveTxt('four.test'))).toBe(code)
   fix()

@@ -1,3 +1,4 @@
+// Runs a DNS server on loopback whose zone can change while it runs.
 import type { Socket as UdpSocket } from 'node:dgram'
 import { once } from 'node:events'
 import type { Server as TcpServer, Socket as TcpSocket } from 'node:net'
@@ -7,19 +8,19 @@ import { answerQuery } from './zone.ts'
 
 type RecordValue<Type extends keyof DnsRecords> = NonNullable<DnsRecords[Type]>[number]
 
-/** A name server on loopback with a zone that may change while it runs. */
+/** A name server on loopback whose zone may change while it runs. */
 export interface SimDns {
-  /** `127.0.0.1:54321`: what a resolver is pointed at. UDP and TCP. */
+  /** The address to configure in a resolver, such as `127.0.0.1:54321`. It answers over UDP and TCP. */
   readonly address: string
-  /** Adds one record to a name; earlier ones stay. */
+  /** Adds one record to a name, and keeps earlier ones. */
   addRecord<Type extends keyof DnsRecords>(name: string, type: Type, value: RecordValue<Type>): void
-  /** Makes these the only records of a name. */
+  /** Replaces all records of a name. */
   set(name: string, records: DnsRecords): void
   remove(name: string): void
   find(name: string): DnsRecords | undefined
-  /** Lets every query for this name fail; returns the function that fixes it. */
+  /** Makes every query for this name fail. Returns a function that ends the failure. */
   fail(name: string, failure: DnsFailure): () => void
-  /** Every question asked so far, `alice.test TXT`. */
+  /** Every question so far, such as `alice.test TXT`. */
   readonly questions: readonly string[]
   close(): Promise<void>
 }
@@ -51,7 +52,7 @@ interface Listener {
   close(): Promise<void>
 }
 
-/** UDP gets any free port; TCP must get the same one, so a taken one means another try. */
+/** Listens over UDP and TCP on one port. UDP takes any free port; if TCP cannot use the same one, both try another. */
 async function listenOnOnePort(handle: Handler, tries = 5): Promise<Listener> {
   const udp = await listenUdp(handle)
   try {
@@ -69,7 +70,7 @@ type Handler = NonNullable<Parameters<typeof dns2.createTCPServer>[0]>
 function createHandler(zone: Zone): Handler {
   return (query, send) => {
     const answer = answerQuery(query, zone)
-    // A resolver that has given up has closed its port; nobody is left to hear about it.
+    // A resolver that has given up has closed its port, so nobody needs the error.
     if (answer) send(answer).catch(() => undefined)
   }
 }

@@ -1,21 +1,22 @@
+// Answers DNS queries from the records of a zone in memory.
 import dns2 from 'dns2'
 
 type DnsMessage = Parameters<typeof Packet.createResponseFromRequest>[0]
 
 const rcodes = { noerror: 0, servfail: 2, nxdomain: 3 } as const
 
-/** `silence` never answers, so that the resolver runs into its time-out. */
+/** The failure of a name. `silence` never answers, so that the resolver's query times out. */
 export type DnsFailure = 'servfail' | 'silence' | 'nxdomain'
 
-/** The zone: plain maps from a lower-case name to what it holds and how it fails. */
+/** The zone: plain maps from a lower-case name to its records and its failure. */
 export interface Zone {
   readonly records: Map<string, DnsRecords>
   readonly failures: Map<string, DnsFailure>
-  /** Every question asked so far, `alice.test TXT`. */
+  /** Every question so far, such as `alice.test TXT`. */
   readonly questions: string[]
 }
 
-/** The answer to one query, or undefined where the zone keeps silent. */
+/** Answers one query. Returns undefined if the zone stays silent. */
 export function answerQuery(query: DnsMessage, { records, failures, questions }: Zone): DnsMessage | undefined {
   const response = Packet.createResponseFromRequest(query)
   const question = query.questions[0]
@@ -28,7 +29,7 @@ export function answerQuery(query: DnsMessage, { records, failures, questions }:
   if (failure) return withCode(response, failure)
   const held = records.get(name)
   if (!held) return withCode(response, isEmptyNonTerminal(name, records) ? 'noerror' : 'nxdomain')
-  // RFC 1034 §3.6.2: an alias is answered whatever was asked.
+  // RFC 1034 §3.6.2: an alias is returned regardless of the queried type.
   const answered = held.CNAME && type !== 'CNAME' ? 'CNAME' : type
   if (answered) response.answers.push(...encodeRecords(question.name, answered, held))
   return withCode(response, 'noerror')
@@ -41,14 +42,14 @@ function withCode(response: DnsMessage, code: keyof typeof rcodes): DnsMessage {
   return response
 }
 
-/** RFC 8020: a name below which something exists does exist, without records of its own. */
+/** Returns true for a name below which another name exists: it exists, too, without records of its own (RFC 8020). */
 function isEmptyNonTerminal(name: string, records: ReadonlyMap<string, DnsRecords>): boolean {
-  return [...records.keys()].some(known => known.endsWith(`.${name}`))
+  return [...records.keys()].some(recordName => recordName.endsWith(`.${name}`))
 }
 
 const { Packet } = dns2
 
-/** What a zone says about one name. TXT values are cut into strings of 255 octets on the wire (RFC 1035 §3.3). */
+/** The records of one name in a zone. TXT values are split into strings of 255 octets in the message (RFC 1035 §3.3). */
 export interface DnsRecords {
   readonly A?: readonly string[] | undefined
   readonly AAAA?: readonly string[] | undefined
@@ -74,12 +75,12 @@ const recordTypes: { readonly [Name in keyof Required<DnsRecords>]: RecordType<N
   PTR: { number: Packet.TYPE.PTR, encode: domain => ({ domain }) },
 }
 
-/** `TXT` for 16, and so on; none for a type that the zone cannot hold. */
+/** The record type by its number, such as `TXT` for 16; undefined for a type that the zone does not support. */
 const typeNames = new Map(
   Object.entries(recordTypes).map(([name, { number }]) => [number, name as keyof DnsRecords] as const),
 )
 
-/** The resource records of one type, ready for a DNS message. */
+/** Encodes the resource records of one type for a DNS message. */
 function encodeRecords(name: string, type: keyof DnsRecords, records: DnsRecords): readonly Resource[] {
   const { number, encode } = recordTypes[type] as { number: number; encode(value: unknown): Partial<Resource> }
   const base = { name, type: number, class: Packet.CLASS.IN, ttl: 60 }

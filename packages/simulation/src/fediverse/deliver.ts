@@ -1,3 +1,4 @@
+// Sends notes and other activities of a simulated actor to an agent's inbox.
 import { randomInt } from 'node:crypto'
 import type { LoopbackAnswer } from '../net/loopback-fetch.ts'
 import type { ActivityDelivery, ActivityReceipt, SentActivity } from './actors/activity.ts'
@@ -14,15 +15,15 @@ export interface NoteDelivery
   extends Pick<ActivityDelivery, 'from' | 'to' | 'inbox' | 'fault'>,
     Pick<NotePlan, 'context' | 'conversation' | 'summary'> {
   readonly text: string
-  /** Default public. */
+  /** The visibility. Default: public. */
   readonly visibility?: NoteVisibility | undefined
-  /** The note answered; its conversation and context are taken over when it is known here. */
+  /** The note that this one answers; its conversation and context are copied if the note is known here. */
   readonly inReplyTo?: string | undefined
-  /** Put on the author's server, and named by the note. */
+  /** Files that the author's server serves and the note names. */
   readonly files?: readonly SentFile[] | undefined
-  /** Of the note: an address, or its last segment. The activity's is this with `/activity`. */
+  /** The id of the note: an address, or its last segment. The activity's id is this one with `/activity`. */
   readonly id?: string | undefined
-  /** Padding of the fault `oversized`; default 2 MiB. */
+  /** The padding of the fault `oversized`, in bytes. Default: 2 MiB. */
   readonly oversizedBytes?: number | undefined
 }
 
@@ -39,12 +40,12 @@ export interface NoteReceipt extends LoopbackAnswer {
 }
 
 export interface NoteSender extends PostDeps {
-  /** Notes sent from here, by their id. */
+  /** The notes sent from here, by their id. */
   readonly notes: Map<string, ActivityDocument>
-  /** Files of theirs, by their address. */
+  /** The files of these notes, by their address. */
   readonly media: Map<string, SentFile>
   resolve(address: string): Promise<ResolvedRecipient>
-  /** Conversation and context of a note sent from here or received. */
+  /** Finds the conversation and context of a note that was sent from here or received. */
   findThread(objectId: string): Pick<NotePlan, 'context' | 'conversation'>
 }
 
@@ -58,7 +59,7 @@ export async function deliverNote(delivery: NoteDelivery, sender: NoteSender): P
   return { activityId: activity.id, objectId: activity.object.id, activity, ...answer }
 }
 
-/** Composes, signs and posts anything else; what it does to a note of ours is done to it here, too. */
+/** Composes, signs and posts any other activity, and applies its effect to our own notes here, too. */
 export async function deliverSimActivity(delivery: ActivityDelivery, sender: NoteSender): Promise<ActivityReceipt> {
   const { fault, author, recipient, url } = await prepare(delivery, sender)
   const { type, object, fields = {} } = delivery
@@ -82,7 +83,7 @@ interface Prepared {
   readonly fault: NoteFault
   readonly author: SimActor
   readonly recipient: ResolvedRecipient
-  /** The inbox. */
+  /** The address of the inbox. */
   readonly url: string
 }
 
@@ -95,7 +96,7 @@ async function prepare(delivery: NoteDelivery | ActivityDelivery, sender: NoteSe
   return { fault, author, recipient, url }
 }
 
-/** As Mastodon names it. */
+/** Stores a file and returns the attachment in Mastodon's form. */
 function putFile(file: SentFile, { host }: SimActor, { media }: NoteSender): object {
   const url = `https://${host}/media/${media.size + 1}`
   media.set(url, file)
@@ -108,7 +109,7 @@ function planNote(
 ): NotePlan {
   const { text, visibility = 'public', id, inReplyTo, summary } = delivery
   const thread = inReplyTo ? sender.findThread(inReplyTo) : {}
-  const now = Date.now()
+  const now = sender.now()
   const attachment = (delivery.files ?? []).map(file => putFile(file, author, sender))
   return {
     attachment,
@@ -119,7 +120,7 @@ function planNote(
     id: id?.startsWith('https:') ? id : undefined,
     inReplyTo,
     summary,
-    // Time and chance: a world opened anew must not reuse what a gateway remembers from the last one.
+    // The id has the time and a random number, because a new simulation must not reuse an id that a gateway remembers from the last one.
     statusId: id?.match(/[^/]+$/)?.[0] ?? `${now}${randomInt(100_000, 1_000_000)}`,
     published: new Date(now).toISOString().replace(/\.\d+Z$/, 'Z'),
     context: delivery.context ?? thread.context,

@@ -1,6 +1,7 @@
+// Opens several simulated fediverse servers behind one port, distinguished by the `Host` header.
+import type { Arrivals } from '../arrivals.ts'
 import type { Disturbance } from '../net/disturbance.ts'
 import { createDisturbances } from '../net/disturbance.ts'
-import type { LoopbackFetch } from '../net/loopback-fetch.ts'
 import { openLoopbackServer } from '../net/loopback-server.ts'
 import type { ActivityDelivery, ActivityReceipt } from './actors/activity.ts'
 import type { SimActor } from './actors/actor.ts'
@@ -11,43 +12,49 @@ import type { FetchActorDocument, ResolvedRecipient } from './actors/recipient.t
 import { resolveRecipient } from './actors/recipient.ts'
 import type { NoteDelivery, NoteReceipt, NoteSender } from './deliver.ts'
 import { deliverNote, deliverSimActivity } from './deliver.ts'
+import { createFollows } from './follows.ts'
 import type { ReceivedActivity } from './inbox.ts'
 import { createInbox } from './inbox.ts'
+import type { PostDeps } from './post.ts'
 import { findActor } from './post.ts'
 import { answerFediverse } from './routes.ts'
 import type { DraftRequest } from './signatures/sign.ts'
 import { signDraft } from './signatures/sign.ts'
 import { createChecks } from './signatures/verify.ts'
 
-/** A few small fediverse servers behind one port, told apart by `Host`. */
+/** Several small fediverse servers behind one port, distinguished by `Host`. */
 export interface SimFediverse {
   readonly port: number
   readonly hosts: readonly string[]
   /** Everybody who has an account, by `name@host`. */
   readonly actors: ReadonlyMap<string, SimActor>
   deliver(delivery: NoteDelivery): Promise<NoteReceipt>
-  /** Anything but a new note: `{ to, type: 'Follow' }`. Signed and posted like it. */
+  /** Sends any activity except a new note, such as `{ to, type: 'Follow' }`. It is signed and posted like a note. */
   send(delivery: ActivityDelivery): Promise<ActivityReceipt>
-  /** Everything that came to an inbox, the refused too. */
+  /** Every activity that arrived at an inbox, including refused ones. */
   readonly received: readonly ReceivedActivity[]
-  /** The verified `Create` that answers the object `objectId`. @throws Error after `timeoutMs` */
-  awaitReply(objectId: string, timeoutMs: number): Promise<ReceivedActivity>
-  /** The first activity that matches, verified or not. @throws Error after `timeoutMs` */
-  awaitActivity(match: (received: ReceivedActivity) => boolean, timeoutMs: number): Promise<ReceivedActivity>
-  /** Signs any request as one of the actors: for traffic that `deliver` does not know. */
+  /** Waits for the verified `Create` that answers the object `objectId`. `until` is a time in ms, or a signal. @throws Error when the wait ends */
+  awaitReply(objectId: string, until: number | AbortSignal): Promise<ReceivedActivity>
+  /** Waits for the first activity that matches, verified or not. `until` is a time in ms, or a signal. @throws Error when the wait ends */
+  awaitActivity(match: (received: ReceivedActivity) => boolean, until: number | AbortSignal): Promise<ReceivedActivity>
+  /** Follows an agent, and waits until it accepts. @throws Error when it does not */
+  follow(from: string, to: string): Promise<void>
+  /** Lists every verified activity that reached the inbox of an actor, even through the shared inbox. */
+  listReceived(address: string): readonly ReceivedActivity[]
+  /** Signs any request as one of the actors, for traffic that `deliver` does not support. */
   sign(draft: Omit<DraftRequest, 'at'>, address: string): Promise<Record<string, string>>
-  /** Lets a host misbehave; returns the function that fixes it. */
+  /** Makes a host misbehave. Returns the function that ends this. */
   disturb(host: string, disturbance: Disturbance): () => void
-  /** Forgets what WebFinger said: the gateway has changed. */
+  /** Forgets the results of WebFinger, because the gateway has changed. */
   forgetRecipients(): void
   close(): Promise<void>
 }
 
-export async function openSimFediverse(loopback: LoopbackFetch): Promise<SimFediverse> {
+export async function openSimFediverse({ loopback, now }: Pick<PostDeps, 'loopback' | 'now'>): Promise<SimFediverse> {
   const actors = createActors()
   const reader = [...actors.values()][0] as SimActor
-  const fetchDocument = createDocumentFetch(loopback, reader)
-  const checks = createChecks(fetchDocument)
+  const fetchDocument = createDocumentFetch({ loopback, now }, reader)
+  const checks = createChecks(fetchDocument, now)
   const inbox = createInbox(checks)
   const notes = new Map<string, ActivityDocument>()
   const recipients = new Map<string, Promise<ResolvedRecipient>>()
@@ -62,13 +69,14 @@ export async function openSimFediverse(loopback: LoopbackFetch): Promise<SimFedi
   const sender: NoteSender = {
     actors,
     loopback,
+    now,
     notes,
     media,
     resolve(address) {
-      const known = recipients.get(address) ?? resolveRecipient(address, fetchDocument)
-      recipients.set(address, known)
-      known.catch(() => recipients.delete(address))
-      return known
+      const recipient = recipients.get(address) ?? resolveRecipient(address, fetchDocument)
+      recipients.set(address, recipient)
+      recipient.catch(() => recipients.delete(address))
+      return recipient
     },
     findThread: objectId => readThread(objectId, notes, arrivals.items),
   }
@@ -77,12 +85,12 @@ export async function openSimFediverse(loopback: LoopbackFetch): Promise<SimFedi
     hosts: Object.keys(fediverseHosts),
     actors,
     deliver: delivery => deliverNote(delivery, sender),
-    send: delivery => deliverSimActivity(delivery, sender),
+    ...createActing(sender, arrivals),
     received: arrivals.items,
-    awaitReply: (objectId, timeoutMs) => arrivals.waitFor(received => isReplyTo(received, objectId), timeoutMs),
-    awaitActivity: (match, timeoutMs) => arrivals.waitFor(match, timeoutMs),
+    awaitReply: (objectId, until) => arrivals.waitFor(received => isReplyTo(received, objectId), until),
+    awaitActivity: (match, until) => arrivals.waitFor(match, until),
     async sign(draft, address) {
-      return signDraft({ ...draft, at: Date.now() }, findActor(address, sender))
+      return signDraft({ ...draft, at: now() }, findActor(address, sender))
     },
     disturb: misbehaviour.disturb,
     forgetRecipients: () => recipients.clear(),
@@ -94,10 +102,41 @@ export async function openSimFediverse(loopback: LoopbackFetch): Promise<SimFedi
   }
 }
 
-/** Reads documents with signed requests, as a server in secure mode is asked. */
-function createDocumentFetch(loopback: LoopbackFetch, reader: SimActor): FetchActorDocument {
+/** The longest wait until an agent accepts a follow, ms. */
+const acceptMs = 30_000
+
+/** Sends activities that are not notes, and applies their effects on the inboxes. */
+function createActing(
+  sender: NoteSender,
+  arrivals: Arrivals<ReceivedActivity>,
+): Pick<SimFediverse, 'send' | 'follow' | 'listReceived'> {
+  const follows = createFollows(arrivals.items)
+  const send: SimFediverse['send'] = async delivery => {
+    const receipt = await deliverSimActivity(delivery, sender)
+    if (delivery.from !== undefined) follows.note(findActor(delivery.from, sender), receipt.activity)
+    return receipt
+  }
+  return {
+    send,
+    async follow(from, to) {
+      const { activityId, status, body } = await send({ from, to, type: 'Follow' })
+      if (status >= 300) throw new Error(`${to} does not take the follow of ${from}: ${status} ${body}`)
+      await arrivals.waitFor(() => follows.isAccepted(activityId), acceptMs)
+    },
+    listReceived(address) {
+      const actor = findActor(address, sender)
+      return arrivals.items.filter(received => received.verified && follows.reaches(received, actor))
+    },
+  }
+}
+
+/** Creates a function that fetches documents with signed requests, as servers in secure mode require. */
+function createDocumentFetch(
+  { loopback, now }: Pick<PostDeps, 'loopback' | 'now'>,
+  reader: SimActor,
+): FetchActorDocument {
   async function read(url: string, redirects: number): Promise<Record<string, unknown>> {
-    const { host, 'user-agent': agent, ...headers } = await signDraft({ method: 'GET', url, at: Date.now() }, reader)
+    const { host, 'user-agent': agent, ...headers } = await signDraft({ method: 'GET', url, at: now() }, reader)
     const accept = url.includes('/.well-known/webfinger') ? { accept: 'application/jrd+json' } : {}
     const answer = await loopback.request(url, { headers: { ...headers, 'user-agent': agent ?? '', ...accept } })
     const { status, body } = answer

@@ -103,7 +103,7 @@ test('inboxes of unknown people do not exist', async () => {
 
 test('awaitReply() gives the verified answer, whether it is there or still to come', async () => {
   const object = 'https://mastodon.test/users/alice/statuses/42'
-  const coming = simulation.fediverse.awaitReply(object, 5_000)
+  const coming = simulation.fediverse.awaitReply(object, 30_000)
   await gateway.post(inbox, composeReply(object), { privatePem: stranger.privatePem })
   const activity = composeReply(object)
   await gateway.post(inbox, activity)

@@ -1,3 +1,4 @@
+// Receives what the gateway delivers to simulated actors, and verifies the signature.
 import type { Arrivals } from '../arrivals.ts'
 import { createArrivals } from '../arrivals.ts'
 import type { SimAnswer, SimRequest } from '../net/loopback-server.ts'
@@ -17,9 +18,9 @@ export interface ReceivedActivity {
   readonly activity: ReceivedDocument
   /** Digest, signature and key ownership hold, and the signer is the activity's actor. */
   readonly verified: boolean
-  /** Why not. */
+  /** Reason for the failed verification. */
   readonly reason?: string | undefined
-  /** How often an activity with this id came, the first time included. */
+  /** Number of arrivals of an activity with this id, the first one included. */
   readonly arrivals: number
 }
 
@@ -32,18 +33,18 @@ export interface SimInbox {
 /** @param checks by host */
 export function createInbox(checks: ReadonlyMap<string, SignatureChecks>): SimInbox {
   const arrivals = createArrivals<ReceivedActivity>('activity')
-  const known = new Map<string, { arrivals: number }>()
+  const verified = new Map<string, { arrivals: number }>()
 
   async function judge(request: SimRequest, activity: ReceivedDocument): Promise<SimAnswer> {
     const reason = await findFlaw(request, activity, checks.get(request.host))
     const key = `${request.host} ${activity.id}`
-    const before = known.get(key)
+    const before = verified.get(key)
     if (reason === undefined && before) {
       before.arrivals += 1
       return { status: 202 }
     }
     const entry = { host: request.host, inbox: request.path, activity, verified: !reason, reason, arrivals: 1 }
-    if (!reason) known.set(key, entry)
+    if (!reason) verified.set(key, entry)
     arrivals.add(entry)
     return reason ? refuse(reason, request.host) : { status: 202 }
   }

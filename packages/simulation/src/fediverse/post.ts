@@ -1,3 +1,4 @@
+// Signs an activity and posts it to an inbox, with the fault that was asked for.
 import type { LoopbackAnswer, LoopbackFetch } from '../net/loopback-fetch.ts'
 import type { SimActor } from './actors/actor.ts'
 import type { NoteFault } from './actors/note.ts'
@@ -7,6 +8,7 @@ import { draftHeaders, signDraft } from './signatures/sign.ts'
 export interface PostDeps {
   readonly actors: ReadonlyMap<string, SimActor>
   readonly loopback: LoopbackFetch
+  now(): number
 }
 
 export interface Posting {
@@ -20,13 +22,13 @@ export interface Posting {
 }
 
 /** Signs and posts one activity, with what is wrong about it. */
-export async function postSigned(posting: Posting, parts: PostDeps): Promise<LoopbackAnswer> {
+export async function postSigned(posting: Posting, deps: PostDeps): Promise<LoopbackAnswer> {
   const { activity, url, fault, author, oversizedBytes = 2 ** 21 } = posting
   const octets = fault.encode?.(activity, oversizedBytes) ?? Buffer.from(JSON.stringify(activity))
-  const draft = { method: 'POST', url, body: octets, at: Date.now() + (fault.dateShiftMs ?? 0) } as const
-  const headers = await sealDraft(draft, fault, author, parts)
+  const draft = { method: 'POST', url, body: octets, at: deps.now() + (fault.dateShiftMs ?? 0) } as const
+  const headers = await sealDraft(draft, fault, author, deps)
   const post = () =>
-    parts.loopback.request(url, { method: 'POST', headers, body: fault.alter?.(octets) ?? octets, timeoutMs: 30_000 })
+    deps.loopback.request(url, { method: 'POST', headers, body: fault.alter?.(octets) ?? octets, timeoutMs: 30_000 })
   if (fault.twice) await post()
   return post()
 }
@@ -35,11 +37,11 @@ async function sealDraft(
   draft: DraftRequest,
   fault: NoteFault,
   author: SimActor,
-  parts: PostDeps,
+  deps: PostDeps,
 ): Promise<Record<string, string>> {
   if (fault.unsigned) return draftHeaders(draft, author)
-  const signer = fault.signer ? findActor(fault.signer, parts) : author
-  const stranger = fault.keyOf ? await findActor(fault.keyOf, parts).key() : undefined
+  const signer = fault.signer ? findActor(fault.signer, deps) : author
+  const stranger = fault.keyOf ? await findActor(fault.keyOf, deps).key() : undefined
   return signDraft(draft, signer, stranger?.privatePem)
 }
 
@@ -50,7 +52,7 @@ export function findActor(address: string, { actors }: Pick<PostDeps, 'actors'>)
   return actor
 }
 
-/** `@echo@agents.test`, `acct:echo@agents.test` → `echo@agents.test` */
+/** Returns the bare address: `@echo@agents.test`, `acct:echo@agents.test` → `echo@agents.test` */
 export function bareAddress(address: string): string {
   return address.replace(/^acct:/, '').replace(/^@/, '')
 }

@@ -1,3 +1,4 @@
+// Routes the requests to the simulated fediverse servers: WebFinger, actors, notes, inboxes.
 import type { SimAnswer, SimRequest } from '../net/loopback-server.ts'
 import { answerJson } from '../net/loopback-server.ts'
 import type { SimActor } from './actors/actor.ts'
@@ -19,7 +20,7 @@ interface FediverseDeps {
   readonly notes: ReadonlyMap<string, ActivityDocument>
   /** Files by their address. */
   readonly media: ReadonlyMap<string, SentFile>
-  /** By host. */
+  /** Checks by host. */
   readonly checks: ReadonlyMap<string, SignatureChecks>
 }
 
@@ -46,7 +47,7 @@ const routes: readonly Route[] = [
   { method: 'POST', path: /^\/users\/([^/]+)\/inbox$/, handle: forActor(answerInbox) },
 ]
 
-/** One server for every host of the fediverse; the `Host` field decides which. */
+/** Answers for every host of the fediverse; the `Host` field decides which. */
 export async function answerFediverse(request: SimRequest, deps: FediverseDeps): Promise<SimAnswer> {
   if (!fediverseHosts[request.host]) return notFound
   const matching = routes.flatMap(route => {
@@ -82,7 +83,7 @@ async function answerFile({ host, path }: SimRequest, { media }: FediverseDeps):
 
 type ActorHandler = (request: SimRequest, deps: FediverseDeps, actor: SimActor) => Promise<SimAnswer>
 
-/** Of the actor whom the path names. */
+/** Wraps a handler so that it gets the actor whom the path names. */
 function forActor(handle: ActorHandler): Handler {
   return async (request, deps, [, name]) => {
     const actor = findActor(request, deps, name)
@@ -108,7 +109,7 @@ const keyDocuments: Readonly<Record<Persona['keyDocument'], typeof describeActor
   bare: describeBareKey,
 }
 
-/** In secure mode only signers read, and GoToSocial wants to know their names, too. */
+/** Refuses a reader: in secure mode only signers read, and GoToSocial wants to know their names, too. */
 async function refuseReader(
   request: SimRequest,
   { secureMode }: Persona,

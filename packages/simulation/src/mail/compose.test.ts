@@ -26,7 +26,7 @@ test('a mail is CRLF throughout, folded within 998 octets, with its envelope', a
   const { octets, envelope, helo, messageId } = await compose({
     to: ['Echo <echo@agents.test>', 'help@agents.test'],
     subject: 'ein langer Betreff mit Umlauten: äöü '.repeat(5),
-    references: Array.from({ length: 20 }, (_, place) => `reference-${place}@alice.test`),
+    references: Array.from({ length: 20 }, (_, index) => `reference-${index}@alice.test`),
   })
   const text = octets.toString('latin1')
   expect(text.replaceAll('\r\n', '')).not.toMatch(/[\r\n]/)

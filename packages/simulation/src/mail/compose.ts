@@ -1,3 +1,4 @@
+// Composes a mail of the simulation and signs it with DKIM, honest or with a fault.
 import { randomUUID } from 'node:crypto'
 import { createTransport } from 'nodemailer'
 import type { Fault } from '../fault.ts'
@@ -13,7 +14,7 @@ export interface MailPlan {
   readonly subject?: string | undefined
   readonly text?: string | undefined
   readonly html?: string | undefined
-  /** With or without angle brackets. */
+  /** Message-ID with or without angle brackets. */
   readonly inReplyTo?: string | undefined
   readonly references?: readonly string[] | undefined
   readonly messageId?: string | undefined
@@ -41,7 +42,7 @@ export interface MailEnvelopePlan {
 export interface ComposedMail {
   /** The whole message, CRLF line ends. */
   readonly octets: Buffer
-  /** Without angle brackets. */
+  /** Message-ID without angle brackets. */
   readonly messageId: string
   readonly envelope: MailEnvelopePlan
   /** The host that hands it over, for SPF. */
@@ -51,10 +52,15 @@ export interface ComposedMail {
 
 type MailDomains = ReadonlyMap<string, MailDomain>
 
+interface ComposeDeps {
+  readonly domains: MailDomains
+  now(): number
+}
+
 const composer = createTransport({ streamTransport: true, buffer: true, newline: 'windows' })
 
 /** Writes an RFC 5322 message and signs it: nodemailer does both unless the fault needs more. */
-export async function composeMail(plan: MailPlan, domains: MailDomains): Promise<ComposedMail> {
+export async function composeMail(plan: MailPlan, { domains, now }: ComposeDeps): Promise<ComposedMail> {
   const fault: MailFault = plan.fault ? mailFaults[plan.fault] : {}
   const from = fault.from ?? plan.from ?? 'Alice <alice@alice.test>'
   const author = mailboxOf(from)
@@ -63,9 +69,9 @@ export async function composeMail(plan: MailPlan, domains: MailDomains): Promise
   const isSigned = plan.sign !== false && !fault.unsigned
   const domain = findDomain(fault.signer ?? domainOf(author), domains)
   const isPlain = isSigned && !fault.shape && !fault.lifetime && !fault.keyOf
-  const drafted = await draftMail({ ...plan, from, to, messageId }, isPlain ? domain : undefined)
+  const drafted = await draftMail({ date: new Date(now()), ...plan, from, to, messageId }, isPlain ? domain : undefined)
   const shaped = fault.shape?.(drafted, { oversizedBytes: plan.oversizedBytes ?? 26 * 2 ** 20 }) ?? drafted
-  const signed = isSigned && !isPlain ? await signByHand(shaped, { fault, domain, domains }) : shaped
+  const signed = isSigned && !isPlain ? await signByHand(shaped, { fault, domain, domains, now }) : shaped
   const envelopeFrom = fault.envelopeFrom ?? plan.envelopeFrom ?? author
   return {
     octets: fault.alter?.(signed) ?? signed,
@@ -91,7 +97,7 @@ async function draftMail(
     from,
     to: [...to],
     subject,
-    date: plan.date ?? new Date(),
+    date: plan.date,
     messageId: `<${plan.messageId}>`,
     text: text ?? '',
     ...(cc && { cc: [...cc] }),
@@ -109,13 +115,14 @@ interface Signing {
   readonly fault: MailFault
   readonly domain: MailDomain
   readonly domains: MailDomains
+  now(): number
 }
 
-async function signByHand(octets: Buffer, { fault, domain, domains }: Signing): Promise<Buffer> {
+async function signByHand(octets: Buffer, { fault, domain, domains, now }: Signing): Promise<Buffer> {
   // The real key is published first: a forged signature must fail against it, not for want of it.
   const own = await domain.key()
   const { privatePem } = fault.keyOf ? await findDomain(fault.keyOf, domains).key() : own
-  const seconds = Math.floor(Date.now() / 1000)
+  const seconds = Math.floor(now() / 1000)
   const { from, to } = fault.lifetime ?? { from: 0, to: undefined }
   return signMail(octets, {
     domain: domain.name,
@@ -132,7 +139,7 @@ function findDomain(name: string, domains: MailDomains): MailDomain {
   return domain
 }
 
-/** `Alice <alice@alice.test>` → `alice@alice.test` */
+/** Returns the mailbox: `Alice <alice@alice.test>` → `alice@alice.test` */
 function mailboxOf(text: string): string {
   return text.match(/<([^>]*)>\s*$/)?.[1] ?? text.trim()
 }
@@ -145,15 +152,15 @@ export function stripBrackets(messageId: string): string {
   return messageId.trim().replace(/^<|>$/g, '')
 }
 
-/** What a faulty mail does otherwise than an honest one. */
+/** The differences of a faulty mail from an honest one. */
 interface MailFault {
-  /** Who is in `From`, when it must be somebody certain. */
+  /** Address in `From`, when it must be a certain one. */
   readonly from?: string
   /** The envelope's sender, which SPF asks about; default the author. */
   readonly envelopeFrom?: string
-  /** Whose DKIM key signs, as whose domain; default the author's. */
+  /** Domain whose DKIM key signs; default the author's. */
   readonly signer?: string
-  /** Whose key really makes the signature, while the author's domain and selector stand in it. */
+  /** Domain whose key really makes the signature, while the author's domain and selector stand in it. */
   readonly keyOf?: string
   readonly unsigned?: boolean
   /** Seconds from now until the signature is over, for `t=` and `x=`. */
@@ -161,9 +168,9 @@ interface MailFault {
   /** The very same octets once more. */
   readonly twice?: boolean
   readonly unknownRecipient?: boolean
-  /** Before signing. */
+  /** Shapes the mail before signing. */
   shape?(octets: Buffer, faulty: { readonly oversizedBytes: number }): Buffer
-  /** After signing. */
+  /** Alters the mail after signing. */
   alter?(octets: Buffer): Buffer
 }
 

@@ -1,3 +1,4 @@
+// Signs a finished mail with DKIM (RFC 6376) where nodemailer cannot: time limits and malformed messages.
 import { createHash, createSign } from 'node:crypto'
 
 interface DkimSignature {
@@ -46,7 +47,7 @@ export function signMail(octets: Buffer, signature: DkimSignature): Buffer {
   return Buffer.concat([Buffer.from(`${unsigned}${folded}\r\n`), octets])
 }
 
-/** Header fields, still folded, and the body; as octets in `latin1`. */
+/** Splits a mail into header fields, still folded, and the body; as octets in `latin1`. */
 export function splitMail(octets: Buffer): { readonly fields: readonly string[]; readonly body: string } {
   const text = octets.toString('latin1')
   const end = text.indexOf('\r\n\r\n')
@@ -58,7 +59,7 @@ function nameOf(field: string): string {
   return field.slice(0, field.indexOf(':')).trim().toLowerCase()
 }
 
-/** RFC 6376 §3.4.2 */
+/** Canonicalizes a header field by RFC 6376 §3.4.2. */
 function relaxField(field: string): string {
   const value = field.slice(field.indexOf(':') + 1)
   return `${nameOf(field)}:${value
@@ -67,7 +68,7 @@ function relaxField(field: string): string {
     .trim()}`
 }
 
-/** RFC 6376 §3.4.4 */
+/** Canonicalizes a body by RFC 6376 §3.4.4. */
 function relaxBody(body: string): string {
   const lines = body.split('\r\n').map(line => line.replace(/[ \t]+/g, ' ').replace(/ $/, ''))
   while (lines.at(-1) === '') lines.pop()

@@ -1,3 +1,4 @@
+// Publishes the DNS records of simulated mail domains: MX, SPF, DKIM and DMARC.
 import type { SimDns } from '../dns/dns.ts'
 import type { RsaKey } from '../keys.ts'
 import { createLazyRsaKey } from '../keys.ts'
@@ -19,7 +20,7 @@ interface DomainPlan {
 
 const selector = 'sim'
 
-/** Who sends mail. All of it leaves from 127.0.0.1, which every domain's SPF record allows and nothing else. */
+/** Domains that send mail. All of it leaves from 127.0.0.1, which every domain's SPF record allows and nothing else. */
 const mailDomains: Readonly<Record<string, DomainPlan>> = {
   'alice.test': { policy: 'reject' },
   'quarantine.test': { policy: 'quarantine' },
@@ -52,7 +53,7 @@ function openMailDomain(name: string, { policy, isKeyUnreachable }: DomainPlan, 
   return { name, selector, key }
 }
 
-/** RFC 6376 §3.6.1 */
+/** Formats the record of a key (RFC 6376 §3.6.1). */
 function formatKeyRecord({ publicPem }: RsaKey): string {
   return `v=DKIM1; k=rsa; p=${publicPem.replace(/-----[^-]+-----|\s/g, '')}`
 }

@@ -38,7 +38,7 @@ async function submit(headers: Record<string, string> = {}, text = 'the answer')
 test('sendSmtp() hands the octets over unchanged, with their envelope', async () => {
   const mail = await simulation.mail.compose({ to: 'echo@agents.test', text: 'a\n.\n..b\n' })
   expect(await simulation.mail.sendSmtp(mail)).toMatchObject({ code: 250 })
-  const got = await listener.arrivals.waitFor(({ messageId }) => messageId === mail.messageId, 1_000)
+  const got = await listener.arrivals.waitFor(({ messageId }) => messageId === mail.messageId, 30_000)
   expect(got.octets.equals(mail.octets)).toBe(true)
   expect(got.envelope).toEqual(mail.envelope)
 })
@@ -83,7 +83,7 @@ test('deliver() sends a replayed mail twice, octet for octet', async () => {
 })
 
 test('the sink keeps what the gateway sends, and awaitReply() finds it by In-Reply-To', async () => {
-  const coming = simulation.mail.awaitReply('<question@alice.test>', 5_000)
+  const coming = simulation.mail.awaitReply('<question@alice.test>', 30_000)
   await submit({ 'In-Reply-To': '<question@alice.test>', 'Auto-Submitted': 'auto-replied' })
   const reply = await coming
   expect(reply).toMatchObject({

@@ -1,3 +1,4 @@
+// Opens the simulated mail side: sends mail by SMTP, LMTP or HTTP intake, and receives replies.
 import { createTransport } from 'nodemailer'
 import type { SimDns } from '../dns/dns.ts'
 import type { GatewayLink, SimGateway } from '../gateway-link.ts'
@@ -21,30 +22,31 @@ export interface SimMail {
   /** The sink, as a smarthost to submit to. */
   readonly submit: { readonly host: string; readonly port: number }
   compose(plan: MailPlan): Promise<ComposedMail>
-  /** To the gateway's SMTP (or LMTP) listener, or to the port given. */
+  /** Sends a mail to the gateway's SMTP (or LMTP) listener, or to the port given. */
   sendSmtp(mail: ComposedMail, endpoint?: { readonly port?: number; readonly lmtp?: boolean }): Promise<SmtpAnswer>
-  /** To the gateway's `POST /email/inbound`. */
+  /** Posts a mail to the gateway's `POST /email/inbound`. */
   postIntake(mail: ComposedMail): Promise<LoopbackAnswer>
   /** Composes and hands over in one go; a mail that is to be `replayed` goes twice and the second answer counts. */
   deliver(plan: MailPlan & { readonly endpoint?: 'smtp' | 'lmtp' | 'intake' }): Promise<MailReceipt>
   /** Everything the sink took, in order. */
   readonly received: readonly ReceivedMail[]
-  /** How often mail with this Message-ID came. */
+  /** Counts the arrivals of mail with this Message-ID. */
   countArrivals(messageId: string): number
-  /** The mail that answers `messageId`. @throws Error after `timeoutMs` */
-  awaitReply(messageId: string, timeoutMs: number): Promise<ReceivedMail>
+  /** Waits for the mail that answers `messageId`. `until`: ms, or a signal. @throws Error when the wait ends */
+  awaitReply(messageId: string, until: number | AbortSignal): Promise<ReceivedMail>
   /** Lets the sink refuse mail; returns the function that fixes it. */
   refuse(refusal: MailRefusal): () => void
   close(): Promise<void>
 }
 
-interface MailPlatform {
+interface MailSystem {
   readonly dns: SimDns
   readonly loopback: LoopbackFetch
   readonly link: GatewayLink
+  now(): number
 }
 
-export async function openSimMail({ dns, loopback, link }: MailPlatform): Promise<SimMail> {
+export async function openSimMail({ dns, loopback, link, now }: MailSystem): Promise<SimMail> {
   const domains = openMailDomains(dns)
   const sink = await openMailSink()
   const { items } = sink.arrivals
@@ -58,18 +60,17 @@ export async function openSimMail({ dns, loopback, link }: MailPlatform): Promis
   }
   return {
     submit: { host: '127.0.0.1', port: sink.port },
-    compose: plan => composeMail(plan, domains),
+    compose: plan => composeMail(plan, { domains, now }),
     sendSmtp,
     postIntake,
     async deliver({ endpoint = link.gateway?.smtpPort ? 'smtp' : 'intake', ...plan }) {
-      const mail = await composeMail(plan, domains)
+      const mail = await composeMail(plan, { domains, now })
       if (plan.fault && mailFaults[plan.fault].twice) await endpoints[endpoint](mail)
       return { mail, ...(await endpoints[endpoint](mail)) }
     },
     received: items,
     countArrivals: messageId => items.filter(mail => mail.messageId === stripBrackets(messageId)).length,
-    awaitReply: (messageId, timeoutMs) =>
-      sink.arrivals.waitFor(mail => mail.inReplyTo === stripBrackets(messageId), timeoutMs),
+    awaitReply: (messageId, until) => sink.arrivals.waitFor(mail => mail.inReplyTo === stripBrackets(messageId), until),
     refuse: sink.refuse,
     close: sink.close,
   }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readMail } from './sink.ts'
+import { decodeMailHeader, readMail } from './sink.ts'
 
 const read = (lines: readonly string[]) => readMail(Buffer.from(lines.join('\r\n')))
 
@@ -51,4 +51,37 @@ test('readMail() reads the leaves of nested multiparts through their encodings',
 test('readMail() reads a mail without a body and one without text', () => {
   expect(read(['Subject: x', '', '']).text).toBe('')
   expect(read(['Content-Type: image/png', '', 'x']).text).toBeUndefined()
+})
+
+test('readMail() lists the leaves that have a file name, with their octets', () => {
+  const mail = read([
+    'Content-Type: multipart/mixed; boundary=b',
+    '',
+    '--b',
+    'Content-Type: text/plain',
+    '',
+    'hello',
+    '--b',
+    'Content-Type: text/plain; charset=utf-8',
+    "Content-Disposition: attachment; filename*=utf-8''%C3%B6l.txt",
+    'Content-Transfer-Encoding: base64',
+    '',
+    Buffer.from('Öl').toString('base64'),
+    '--b',
+    'Content-Type: image/png',
+    'Content-Disposition: inline; filename="a b.png"',
+    '',
+    'x',
+    '--b--',
+    '',
+  ])
+  expect(mail.text).toBe('hello')
+  expect(mail.files.map(({ bytes, ...file }) => ({ ...file, text: Buffer.from(bytes).toString().trim() }))).toEqual([
+    { kind: 'file', name: 'öl.txt', mime: 'text/plain', text: 'Öl' },
+    { kind: 'file', name: 'a b.png', mime: 'image/png', text: 'x' },
+  ])
+})
+
+test('decodeMailHeader() joins the encoded words of a header, and leaves the others', () => {
+  expect(decodeMailHeader('Re: =?UTF-8?Q?Gr=C3=BC=C3=9Fe_aus?= =?utf-8?b?IMOWbA==?= (2)')).toBe('Re: Grüße aus Öl (2)')
 })

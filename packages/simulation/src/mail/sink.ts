@@ -1,8 +1,10 @@
+// Receives mail of the gateway over SMTP and reads it with a parser of its own.
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { SMTPServer } from 'smtp-server'
 import type { Arrivals } from '../arrivals.ts'
 import { createArrivals } from '../arrivals.ts'
+import type { SentFilePart } from '../sent-part.ts'
 import type { MailEnvelopePlan } from './compose.ts'
 import { splitMail } from './dkim.ts'
 
@@ -12,14 +14,14 @@ export interface ReceivedMail extends ReadMail {
   readonly envelope: MailEnvelopePlan
 }
 
-/** How the sink answers instead of taking a mail. */
+/** The answer of the sink instead of taking a mail. */
 export interface MailRefusal {
   /** The SMTP reply: 450 to be asked again, 550 for good. */
   readonly code: number
   readonly message: string
-  /** At which command; default after the data. */
+  /** Command that it refuses; default after the data. */
   readonly at?: 'rcpt' | 'data' | undefined
-  /** After so many all is well again; default never. */
+  /** Number of refusals before all is well again; default: no end. */
   readonly times?: number | undefined
 }
 
@@ -77,16 +79,18 @@ export async function openMailSink(): Promise<MailSink> {
   }
 }
 
-/** What a person's program makes of a mail: enough to look at the gateway's answers without its own parser. */
+/** A mail as a person's program reads it: enough to look at the gateway's answers without its own parser. */
 export interface ReadMail {
   /** Unfolded values by lower-case name, in order. */
   readonly headers: ReadonlyMap<string, readonly string[]>
-  /** Without angle brackets. */
+  /** Message-ID without angle brackets. */
   readonly messageId: string | undefined
   readonly inReplyTo: string | undefined
   readonly references: readonly string[]
   readonly text: string | undefined
   readonly html: string | undefined
+  /** The leaves that have a file name. */
+  readonly files: readonly SentFilePart[]
 }
 
 interface Entity {
@@ -107,7 +111,26 @@ export function readMail(octets: Buffer): ReadMail {
     references: ids('references'),
     text: readLeaf(leaves, 'text/plain'),
     html: readLeaf(leaves, 'text/html'),
+    files: leaves.flatMap(readFile),
   }
+}
+
+function readFile(entity: Entity): readonly SentFilePart[] {
+  const disposition = entity.headers.get('content-disposition')?.[0] ?? ''
+  const [, encoded, plain] = /filename(?:\*=utf-8''([^;\s]+)|="?([^";]+)"?)/i.exec(disposition) ?? []
+  const name = encoded === undefined ? plain && decodeMailHeader(plain) : decodeURIComponent(encoded)
+  const mime = contentType(entity).split(';')[0]?.trim() ?? ''
+  return name ? [{ kind: 'file', name, mime, bytes: readOctets(entity) }] : []
+}
+
+/** Decodes the words of a header that are no ASCII (RFC 2047), in UTF-8. */
+export function decodeMailHeader(header: string): string {
+  const words = header.replace(/(=\?utf-8\?[bq]\?[^?]*\?=)\s+(?==\?utf-8\?)/gi, '$1')
+  return words.replace(/=\?utf-8\?([bq])\?([^?]*)\?=/gi, (_, encoding: string, word: string) =>
+    encoding.toLowerCase() === 'b'
+      ? Buffer.from(word, 'base64').toString()
+      : readQuoted(word.replaceAll('_', ' ')).toString(),
+  )
 }
 
 function readEntity(octets: string): Entity {
@@ -140,19 +163,21 @@ function contentType({ headers }: Entity): string {
 
 const decoders: Record<string, (body: string) => Buffer> = {
   base64: body => Buffer.from(body, 'base64'),
-  'quoted-printable': body =>
-    Buffer.from(
-      body
-        .replace(/=[ \t]*\r\n/g, '')
-        .replace(/=([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
-      'latin1',
-    ),
+  'quoted-printable': body => readQuoted(body.replace(/=[ \t]*\r\n/g, '')),
+}
+
+function readQuoted(text: string): Buffer {
+  const octets = text.replace(/=([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+  return Buffer.from(octets, 'latin1')
+}
+
+function readOctets({ headers, body }: Entity): Buffer {
+  const encoding = headers.get('content-transfer-encoding')?.[0]?.toLowerCase() ?? ''
+  return decoders[encoding]?.(body) ?? Buffer.from(body, 'latin1')
 }
 
 function readLeaf(leaves: readonly Entity[], type: string): string | undefined {
   const leaf = leaves.find(entity => contentType(entity).toLowerCase().startsWith(type))
   if (!leaf) return undefined
-  const encoding = leaf.headers.get('content-transfer-encoding')?.[0]?.toLowerCase() ?? ''
-  const octets = decoders[encoding]?.(leaf.body) ?? Buffer.from(leaf.body, 'latin1')
-  return octets.toString('utf8').replace(/\r\n/g, '\n')
+  return readOctets(leaf).toString('utf8').replace(/\r\n/g, '\n')
 }

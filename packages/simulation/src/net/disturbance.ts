@@ -1,7 +1,8 @@
+// Makes a simulated host misbehave: slow, down, gone, or with a given answer.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SimAnswer, SimRequest } from './loopback-server.ts'
 
-/** How a host misbehaves. What is left out stays as it is: `{ delayMs: 500 }` is slow and right. */
+/** Misbehaviour of a host. Absent members change nothing: `{ delayMs: 500 }` is slow and right. */
 export interface Disturbance {
   /** Only requests whose path matches; default all. */
   readonly path?: RegExp | undefined
@@ -12,7 +13,7 @@ export interface Disturbance {
   readonly drop?: boolean | undefined
   /** Answers this instead of the truth. */
   readonly answer?: SimAnswer | undefined
-  /** After so many requests all is well again; default never. */
+  /** Number of requests before all is well again; default: no end. */
   readonly times?: number | undefined
 }
 

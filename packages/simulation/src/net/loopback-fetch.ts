@@ -1,3 +1,4 @@
+// Fetches `https://` URLs of simulated hosts as plain HTTP on loopback.
 import type { IncomingMessage } from 'node:http'
 import { request as sendRequest } from 'node:http'
 import { Readable } from 'node:stream'
@@ -14,7 +15,7 @@ interface LoopbackRequest {
 export interface LoopbackAnswer {
   readonly status: number
   readonly headers: Headers
-  /** As text. */
+  /** The body as text. */
   readonly body: string
 }
 
@@ -36,7 +37,9 @@ export function createLoopbackFetch(ports: ReadonlyMap<string, number>): Loopbac
     async fetch(input, init) {
       const request = new Request(input, init)
       const body = request.body ? new Uint8Array(await request.arrayBuffer()) : undefined
-      const { method, signal } = request
+      const { method } = request
+      // A signal of the request's own follows this one by a weak reference, and misses its abort after a collection of garbage.
+      const signal = init?.signal ?? request.signal
       const headers = Object.fromEntries(request.headers)
       const response = await exchange(ports, request.url, { method, headers, body, signal })
       const status = response.statusCode ?? 0

@@ -1,3 +1,4 @@
+// Serves plain HTTP on a free loopback port for simulated hosts.
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -6,7 +7,7 @@ import { buffer } from 'node:stream/consumers'
 /** A request read to its end. */
 export interface SimRequest {
   readonly method: string
-  /** From the `Host` field, lower case, without a port. */
+  /** Host from the `Host` field, lower case, without a port. */
   readonly host: string
   /** Path and query as they were sent. */
   readonly target: string
@@ -27,7 +28,7 @@ export interface LoopbackServer {
   close(): Promise<void>
 }
 
-/** Plain HTTP on 127.0.0.1 at a free port. A handler that answers undefined cuts the connection. */
+/** Serves plain HTTP on 127.0.0.1 at a free port. A handler that answers undefined cuts the connection. */
 export async function openLoopbackServer(
   handle: (request: SimRequest) => Promise<SimAnswer | undefined>,
 ): Promise<LoopbackServer> {

@@ -34,7 +34,7 @@ const admit = (store: Awaited<ReturnType<typeof openStoreUnderTest>>['store'], i
 const openRestored = (path: string) =>
   openSqliteStore({ path, channels: sketchedChannels, now, log: discardLog, exclusive: true })
 
-/** A backup of a store that has two messages with a large file each. */
+/** Creates a backup of a store that has two messages with a large file each. */
 async function takeBackup() {
   const { store, file } = await openStoreUnderTest()
   await admit(store, 'm1', 1)

@@ -1,3 +1,4 @@
+// Copies a file durably, and computes its size and digest.
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { mkdir, open } from 'node:fs/promises'
@@ -8,7 +9,10 @@ interface FileContent {
   readonly sha256: string
 }
 
-/** Reads a file, and writes it to `target` if that is named: durably, readable by its owner alone. @throws Error with the system's code */
+/**
+ * Computes the size and digest of a file, and copies it to `target` if there is one. The copy is durable, and only its owner may read it.
+ * @throws Error with the system's code
+ */
 export async function copyFile(source: string, target?: string): Promise<FileContent> {
   const hash = createHash('sha256')
   const written = target === undefined ? undefined : await openTarget(target)

@@ -1,8 +1,9 @@
+// Creates a backup.
 import { existsSync } from 'node:fs'
 import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { ConfigError } from '@postern/core'
-import { syncFolder } from '../engine/blob-files.ts'
+import { ConfigError } from '@postern/message'
+import { syncFolder } from '../files/blob-files.ts'
 import { copyFile } from './copy-file.ts'
 import type { BackupFile, BackupManifest } from './manifest.ts'
 import { backupFormat, blobName, blobPath, createBackupError, databaseName, manifestName } from './manifest.ts'
@@ -11,17 +12,20 @@ import { copyDatabase } from './snapshot.ts'
 interface BackupRequest {
   /** The database file. */
   readonly path: string
-  /** Becomes the backup; it must not exist yet, or be empty. */
+  /** The folder of the backup. It must not exist yet, or be empty. */
   readonly folder: string
   /** Milliseconds since the epoch. */
   readonly now: () => number
 }
 
-/** A file that is deleted while it is copied needs a newer copy of the database; a file that is missing stays so. */
+/**
+ * The most copies of the database. A stored file that is deleted during the backup makes a newer copy necessary. A file that was missing before is
+ * missing in every try.
+ */
 const maxTries = 20
 
 /**
- * Copies a database and its files to a folder, beside the gateway that works with them. The folder is there when it is whole.
+ * Copies a database and its files to a folder while a gateway may work with them. The folder appears only when it is complete.
  * @throws ConfigError `data` or `backup`
  */
 export async function backupSqlite({ path, folder, now }: BackupRequest): Promise<BackupManifest> {
@@ -29,7 +33,7 @@ export async function backupSqlite({ path, folder, now }: BackupRequest): Promis
     throw new ConfigError('data', `there is no database "${path}"`, 'Name the configuration by --config.')
   const target = resolve(folder)
   const part = `${target}.part`
-  await makeRoom(target, part)
+  await prepareFolder(target, part)
   try {
     const manifest = await copyStore(path, part, now)
     await writeManifest(part, manifest)
@@ -42,7 +46,7 @@ export async function backupSqlite({ path, folder, now }: BackupRequest): Promis
   }
 }
 
-async function makeRoom(target: string, part: string): Promise<void> {
+async function prepareFolder(target: string, part: string): Promise<void> {
   const names = await readdir(target).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return []
     throw createBackupError(
@@ -84,11 +88,15 @@ async function copyStore(path: string, part: string, now: () => number): Promise
 
 interface BlobCopies {
   readonly blobs: readonly string[]
-  /** By digest. */
+  /** The copies by their digests. */
   readonly copied: Map<string, BackupFile>
 }
 
-/** Copies all that are there, so that another try has little to do. @returns a file that is not there. @throws ConfigError for a file that is not what its name says */
+/**
+ * Copies all files that exist, so that a further try has little to do.
+ * @returns the path of a missing file, if any
+ * @throws ConfigError for a file whose contents do not match its name
+ */
 async function copyBlobs(source: string, part: string, { blobs, copied }: BlobCopies): Promise<string | undefined> {
   let missing: string | undefined
   for (const digest of blobs.filter(each => !copied.has(each))) {
@@ -110,7 +118,7 @@ async function copyBlobs(source: string, part: string, { blobs, copied }: BlobCo
   return missing
 }
 
-/** What was deleted meanwhile must not live on in the backup. */
+/** Removes the copies of files that have been deleted in the meantime, because a backup must not contain them. */
 async function dropOthers(part: string, copied: Map<string, BackupFile>, needed: ReadonlySet<string>): Promise<void> {
   for (const [digest, { path }] of copied) {
     if (needed.has(digest)) continue

@@ -1,11 +1,12 @@
+// Reads and writes the manifest of a backup.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ConfigError, parseJsonText } from '@postern/core'
+import { ConfigError, parseJsonText } from '@postern/message'
 
-/** What stands in `manifest.json` of a backup. */
+/** The contents of `manifest.json` in a backup. */
 export interface BackupManifest {
   readonly format: typeof backupFormat
-  /** ISO 8601 UTC: what was acknowledged before it is in the backup. */
+  /** The time of the backup, ISO 8601 UTC. The backup contains everything that was acknowledged before. */
   readonly created_at: string
   /** Version of the tables. */
   readonly schema_version: number
@@ -13,10 +14,10 @@ export interface BackupManifest {
 }
 
 export interface BackupFile {
-  /** From the folder of the backup. */
+  /** The path relative to the folder of the backup. */
   readonly path: string
   readonly bytes: number
-  /** Lower case hexadecimal. */
+  /** The digest in lower-case hexadecimal. */
   readonly sha256: string
 }
 
@@ -26,20 +27,20 @@ export const databaseName = 'postern.db'
 
 const blobFolder = 'blobs'
 
-/** Where a stored file lies, below the folder that has them all. */
+/** Returns the path of a stored file below the folder of all stored files. */
 export const blobPath = (digest: string) => join(digest.slice(0, 2), digest)
 
 export const blobName = (digest: string) => `${blobFolder}/${digest.slice(0, 2)}/${digest}`
 
 const digestPattern = /^[0-9a-f]{64}$/
 
-/** The digest of a stored file's name in a backup. */
+/** Returns the digest in the name of a stored file in a backup. */
 export function findBlobDigest(name: string): string | undefined {
   const digest = name.split('/').at(-1) ?? ''
   return name === blobName(digest) && digestPattern.test(digest) ? digest : undefined
 }
 
-/** @throws ConfigError `backup` for what is no backup of ours, or names files that none of ours has */
+/** Reads the manifest of a backup. @throws ConfigError `backup` for a folder that is no backup of ours, or that names other files than ours do */
 export async function readManifest(folder: string): Promise<BackupManifest> {
   const path = join(folder, manifestName)
   const text = await readFile(path, 'utf8').catch((cause: unknown) => {
@@ -54,7 +55,7 @@ export function createBackupError(problem: string, fix: string, cause?: unknown)
   return new ConfigError('backup', problem, fix, cause === undefined ? undefined : { cause })
 }
 
-/** Paths are checked, too: a backup of somebody else must not write outside of its place. */
+/** Parses a manifest and checks its paths, because a foreign backup must not write outside its folder. */
 function parseManifest(text: string): BackupManifest | undefined {
   try {
     const value = parseJsonText(text) as Partial<BackupManifest>

@@ -1,20 +1,22 @@
+// Restores a backup.
 import { existsSync } from 'node:fs'
 import { mkdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { ConfigError } from '@postern/core'
-import { syncFolder } from '../engine/blob-files.ts'
-import { takeExclusiveLock } from '../sqlite/lock.ts'
+import { DatabaseSync } from 'node:sqlite'
+import { ConfigError, restoredSecret } from '@postern/message'
+import { syncFolder } from '../files/blob-files.ts'
+import { takeExclusiveLock } from '../sqlite/exclusive-lock.ts'
 import { copyFile } from './copy-file.ts'
 import type { BackupManifest } from './manifest.ts'
 import { blobPath, createBackupError, databaseName, findBlobDigest, readManifest } from './manifest.ts'
 import { inspectCopy } from './snapshot.ts'
 
 interface RestoreRequest {
-  /** The backup. */
+  /** The folder of the backup. */
   readonly folder: string
   /** The database file. */
   readonly path: string
-  /** Puts a database that is there aside instead of refusing. */
+  /** True if an existing database is moved aside. Otherwise it is a reason to refuse. */
   readonly isReplacing: boolean
   /** Milliseconds since the epoch. */
   readonly now: () => number
@@ -22,14 +24,14 @@ interface RestoreRequest {
 
 interface Restored {
   readonly manifest: BackupManifest
-  /** Where the database that was there is now. */
+  /** The folder with the database that was moved aside, if there was one. */
   readonly replaced?: string | undefined
 }
 
-/** What belongs to a database, by what follows its name. */
+/** The endings of the files of a database, which follow its name. */
 const endings = ['', '-wal', '-shm', '.marker', '.blobs'] as const
 
-/** Reads every file of a backup. @throws ConfigError `backup` for one that is missing or not as it was */
+/** Reads and checks every file of a backup. @throws ConfigError `backup` if one is missing or has changed */
 export async function checkBackup(folder: string): Promise<BackupManifest> {
   const manifest = await readManifest(folder)
   await copyFiles(folder, manifest)
@@ -37,8 +39,8 @@ export async function checkBackup(folder: string): Promise<BackupManifest> {
 }
 
 /**
- * Puts a backup where the gateway looks for its database. Nothing is changed before all of it has been read and found whole.
- * @throws ConfigError `backup` or `data`; also while a gateway runs there
+ * Restores a backup to the path where the gateway looks for its database. Nothing changes before the whole backup has been read and checked.
+ * @throws ConfigError `backup` or `data`, also while a gateway runs there
  */
 export async function restoreSqlite({ folder, path, isReplacing, now }: RestoreRequest): Promise<Restored> {
   const manifest = await readManifest(folder)
@@ -53,9 +55,10 @@ export async function restoreSqlite({ folder, path, isReplacing, now }: RestoreR
     await rm(stage, { recursive: true, force: true })
     await mkdir(stage, { mode: 0o700 })
     await copyFiles(folder, manifest, name => join(stage, stagedName(name)))
-    await checkCopy(join(stage, databaseName), manifest)
+    await checkCopy(join(stage, databaseName), folder, manifest)
+    markRestored(join(stage, databaseName), now())
     const replaced = present.length > 0 ? await putAside(path, present, now()) : undefined
-    await putInPlace(stage, path)
+    await installCopy(stage, path)
     return { manifest, replaced }
   } finally {
     await rm(stage, { recursive: true, force: true })
@@ -84,25 +87,36 @@ async function copyFiles(
   }
 }
 
-/** The files that it names have to be in the same backup. */
-async function checkCopy(path: string, { files }: BackupManifest): Promise<void> {
-  const { blobs } = inspectCopy(path)
+/** Checks that the backup has all files that the copy of the database names. */
+async function checkCopy(path: string, folder: string, { files }: BackupManifest): Promise<void> {
+  const { blobs } = inspectCopy(path, join(folder, databaseName))
   const present = new Set(files.map(file => findBlobDigest(file.path)))
   const missing = blobs.find(digest => !present.has(digest))
   if (missing)
     throw createBackupError(`the backup lacks the file ${missing}, which its database names`, 'Take another backup.')
 }
 
-async function putAside(path: string, present: readonly string[], now: number): Promise<string> {
-  const place = join(dirname(path), `replaced-${new Date(now).toISOString().replaceAll(':', '-')}`)
-  await mkdir(place, { mode: 0o700 })
-  for (const each of present) await rename(each, join(place, basename(each)))
-  await syncFolder(place)
-  return place
+/** Notes the restore in the database. New keys then use no name that may have been used after the backup. */
+function markRestored(path: string, now: number): void {
+  const db = new DatabaseSync(path)
+  try {
+    const mark = db.prepare('INSERT OR REPLACE INTO secrets (name, value) VALUES (?, ?)')
+    mark.run(restoredSecret, new Date(now).toISOString())
+  } finally {
+    db.close()
+  }
 }
 
-/** The database comes last: with files and without a database a gateway does not start. */
-async function putInPlace(stage: string, path: string): Promise<void> {
+async function putAside(path: string, present: readonly string[], now: number): Promise<string> {
+  const folder = join(dirname(path), `replaced-${new Date(now).toISOString().replaceAll(':', '-')}`)
+  await mkdir(folder, { mode: 0o700 })
+  for (const each of present) await rename(each, join(folder, basename(each)))
+  await syncFolder(folder)
+  return folder
+}
+
+/** Moves the copy into place, the database last. With files but without a database no gateway starts. */
+async function installCopy(stage: string, path: string): Promise<void> {
   if (existsSync(join(stage, 'blobs'))) await rename(join(stage, 'blobs'), `${path}.blobs`)
   await rename(join(stage, databaseName), path)
   await syncFolder(dirname(path))

@@ -1,9 +1,12 @@
+// Copies a database while a gateway uses it.
 import { chmodSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { backup, DatabaseSync } from 'node:sqlite'
-import { migrations } from '../schema/migrate.ts'
+import { readSchemaNumber, refuseUnknownFile } from '../schema/migrate.ts'
 import { toOpenError } from '../sqlite/inspect-file.ts'
 import { createPrivateFile } from '../sqlite/private-file.ts'
+import type { ReadDatabase } from '../sqlite/reading/open-for-reading.ts'
+import { openForReading, refuseChanged } from '../sqlite/reading/open-for-reading.ts'
 import { createBackupError } from './manifest.ts'
 
 interface Snapshot {
@@ -12,41 +15,39 @@ interface Snapshot {
   readonly blobs: readonly string[]
 }
 
-/** How long another program may keep the file locked, ms. */
-const lockTimeoutMs = 30_000
-
-/** Copies the database as it is at one moment, beside whoever works with it. @throws ConfigError `data` */
+/** Copies the database as it is at one moment, even while a gateway works with it. @throws ConfigError `data` */
 export async function copyDatabase(source: string, target: string): Promise<Snapshot> {
   await rm(target, { force: true })
   createPrivateFile(target)
-  const db = openReadOnly(source)
+  const { db, isSound, close } = openSource(source)
   try {
-    // All pages in one step: in steps, each write of the gateway would make it begin anew.
+    // All pages are copied in one step. Otherwise each write of the gateway would restart the copy.
     await backup(db, target, { rate: 2 ** 31 - 1 })
+    if (!isSound()) throw refuseChanged(source)
   } catch (error) {
-    throw toOpenError(error, source)
+    throw toOpenError(isSound() ? error : refuseChanged(source), source)
   } finally {
-    db.close()
+    close()
   }
   chmodSync(target, 0o600)
-  return inspectCopy(target)
+  return inspectCopy(target, source)
 }
 
-function openReadOnly(path: string): DatabaseSync {
+function openSource(path: string): ReadDatabase {
   try {
-    return new DatabaseSync(path, { readOnly: true, timeout: lockTimeoutMs })
+    return openForReading(path)
   } catch (error) {
     throw toOpenError(error, path)
   }
 }
 
-/** Reads a copy from end to end; it is one file afterwards, without a log beside it. @throws ConfigError when it is damaged or of a newer release */
-export function inspectCopy(path: string): Snapshot {
+/** Checks a copy of `name` from end to end. Afterwards it is one file without a log. @throws ConfigError if it is damaged or of a newer release */
+export function inspectCopy(path: string, name = path): Snapshot {
   try {
     const db = new DatabaseSync(path)
     try {
       db.exec('PRAGMA journal_mode = DELETE')
-      return readSnapshot(db)
+      return readSnapshot(db, name)
     } finally {
       db.close()
     }
@@ -55,13 +56,12 @@ export function inspectCopy(path: string): Snapshot {
   }
 }
 
-function readSnapshot(db: DatabaseSync): Snapshot {
-  const found = Object.values(db.prepare('PRAGMA quick_check(1)').get() ?? {})[0]
-  if (found !== 'ok') throw createBackupError(`the copy of the database is damaged (${found})`, 'Look after the disk.')
-  const version = Number(db.prepare('PRAGMA user_version').get()?.user_version)
-  if (version > migrations.length) {
-    throw createBackupError('the database was written by a newer release', 'Use that release or a later one.')
-  }
+function readSnapshot(db: DatabaseSync, name: string): Snapshot {
+  const verdict = Object.values(db.prepare('PRAGMA quick_check(1)').get() ?? {})[0]
+  if (verdict !== 'ok')
+    throw createBackupError(`the copy of the database is damaged (${verdict})`, 'Look after the disk.')
+  const version = readSchemaNumber(db)
+  refuseUnknownFile(db, { key: 'backup', path: name })
   if (version === 0) throw createBackupError('there is nothing in the database', 'Start a gateway on it first.')
   const rows = db.prepare('SELECT digest FROM blobs WHERE is_file = 1').all() as { digest: string }[]
   return { schemaVersion: version, blobs: rows.map(({ digest }) => digest) }

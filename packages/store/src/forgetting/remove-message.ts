@@ -1,22 +1,29 @@
-import type { BlobTable } from '../blobs/table.ts'
-import type { ChannelFacts } from '../channels/facts.ts'
-import type { Batch, Sql } from '../engine/database.ts'
+// Deletes a message with everything that depends on it.
+import type { BlobTable } from '../blobs/blob-table.ts'
+import type { ChannelFacts } from '../channels/channel-facts.ts'
 import { createRowRemoval } from '../messages/row-removal.ts'
-import type { TaskTable } from '../tasks/table.ts'
-import { createTaskShares } from '../tasks/table.ts'
-import type { ForgetMessage } from './forget.ts'
+import type { HandledKeyTable } from '../peers/handled-keys.ts'
+import type { Sql } from '../sql/sql.ts'
+import type { TaskTable } from '../tasks/task-table.ts'
+import { createTaskShares } from '../tasks/task-table.ts'
+import type { Batch } from '../transaction/batch.ts'
+import type { ForgetMessage } from './forget-message.ts'
 
-/** Takes a message out with its answer and all it caused; whoever works on it is broken off. @returns its thread, unless there is none */
+/** Deletes a message with its answer and everything that it caused, and aborts running work on it. @returns its thread, if there is one */
 export type RemoveMessage = (batch: Batch, message: number, now: number) => number | undefined
 
 export interface RemoveMessageDeps {
   readonly channels: ChannelFacts
   readonly forget: ForgetMessage
   readonly blobs: BlobTable
+  readonly handledKeys: HandledKeyTable
   readonly tasks: TaskTable
 }
 
-export function createRemoveMessage(db: Sql, { channels, forget, blobs, tasks }: RemoveMessageDeps): RemoveMessage {
+export function createRemoveMessage(
+  db: Sql,
+  { channels, forget, blobs, handledKeys, tasks }: RemoveMessageDeps,
+): RemoveMessage {
   const find = db.prepare<RemovedMessage>(
     `SELECT m.thread_id, m.task_id, m.native_id AS id, m.object, m.agent, m.channel, m.principal, t.scope FROM messages m JOIN threads t ON t.id = m.thread_id
      WHERE m.seq = ? AND m.kind = 'message'`,
@@ -27,30 +34,30 @@ export function createRemoveMessage(db: Sql, { channels, forget, blobs, tasks }:
   const unlist = db.prepare(
     "UPDATE messages SET is_listed = 0 WHERE kind = 'response' AND answers = ? AND is_listed = 1",
   )
-  const endRows = createRowRemoval(db, { blobs })
+  const endRows = createRowRemoval(db, { blobs, handledKeys })
   const endTask = createEmptyTaskRemoval(db, tasks)
   const bookChange = createTaskShares(db)
-  function removeOne(batch: Batch, message: number, found: RemovedMessage, now: number): void {
-    // Ends its turn and its deliveries as if its author had taken it back: what waited behind them goes on.
-    forget(batch, message, now)
+  function removeOne(batch: Batch, message: number, removed: RemovedMessage, now: number): void {
+    // This ends its turn and its deliveries as if its author had deleted the message, so that the next ones follow.
+    forget(batch, message, now, true)
     unlist.run(message)
-    const { id, object, agent, channel, principal, scope } = found
-    const { responses } = endRows(batch, message)
+    const { id, object, agent, channel, principal, scope } = removed
+    const { responses } = endRows(batch, message, now)
     for (const name of [id, object, ...responses.map(response => response.id)]) {
       if (name !== null) endName.run(name, agent, channel, scope)
     }
-    // What came from a chat has its names there.
+    // The names of a message from a chat are stored in the scope of its principal.
     if (principal !== null) for (const chat of channels.chats) endName.run(id, agent, chat, principal)
-    if (found.task_id !== null) endTask(found.task_id)
+    if (removed.task_id !== null) endTask(removed.task_id)
   }
   return (batch, message, now) => {
-    const found = find.get(message)
-    if (found) bookChange(batch, message, () => removeOne(batch, message, found, now))
-    return found?.thread_id
+    const removed = find.get(message)
+    if (removed) bookChange(batch, message, () => removeOne(batch, message, removed, now))
+    return removed?.thread_id
   }
 }
 
-/** Of a task whose last answer is gone there is none to show; without a message there is no task. */
+/** Prepares the correction of a task after a deletion: a task whose last answer was deleted has none, and a task without messages is deleted. */
 function createEmptyTaskRemoval(db: Sql, tasks: TaskTable): (task: number) => void {
   const disown = db.prepare(
     "UPDATE tasks SET response_seq = NULL WHERE id = ? AND response_seq NOT IN (SELECT seq FROM messages WHERE seq = response_seq AND kind = 'response')",
@@ -71,11 +78,11 @@ interface RemovedMessage {
   readonly thread_id: number
   readonly task_id: number | null
   readonly id: string
-  /** The author's id of what was said. */
+  /** The author's id of the object, such as a post. */
   readonly object: string | null
   readonly agent: string
   readonly channel: string
   readonly principal: string | null
-  /** Of its thread: what its ids mean elsewhere is not the author’s. */
+  /** The scope of its thread. The same ids in other scopes do not mean the author’s messages. */
   readonly scope: string
 }

@@ -12,11 +12,11 @@ import { findUnsound } from '../../test/soundness.ts'
 import type { GatewayStore } from '../index.ts'
 
 const steps = 150
-/** Others are looked for by hand: `SEEDS=1000-2000 npx vitest run packages/store/src/forgetting/traces.test.ts`. */
+/** The range of seeds. A developer tries others by hand: `SEEDS=1000-2000 npx vitest run packages/store/src/forgetting/traces.test.ts`. */
 const [from = 1, to = drawCount({ quick: 1, long: 3 })] = process.env.SEEDS?.split('-').map(Number) ?? []
 const seeds = Array.from({ length: to - from + 1 }, (_, at) => from + at)
 
-/** The files of the store in which a word stands, free pages and logs and all. */
+/** Lists the files of the store that contain a word, also in free pages and logs. */
 function listFiles(file: string, word: string): readonly string[] {
   const directory = dirname(file)
   const files = readdirSync(directory, { recursive: true, withFileTypes: true }).filter(entry => entry.isFile())
@@ -25,7 +25,7 @@ function listFiles(file: string, word: string): readonly string[] {
     .map(({ name }) => name)
 }
 
-/** Files of bytes go a moment after their rows. */
+/** Reads a file if it exists, because stored files are deleted a moment after their rows. */
 function readIfThere(path: string): Buffer {
   try {
     return readFileSync(path)
@@ -35,19 +35,19 @@ function readIfThere(path: string): Buffer {
   }
 }
 
-/** The tables in which a word stands, and the files beside the database. */
+/** Lists the tables that contain a word, and the files beside the database. */
 function listRows(file: string, word: string): readonly string[] {
   const db = new DatabaseSync(file, { readOnly: true })
   const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'").all()
   const text = (value: unknown) => (value instanceof Uint8Array ? Buffer.from(value).toString() : String(value))
-  const found = tables.filter(({ name }) =>
+  const rows = tables.filter(({ name }) =>
     db
       .prepare(`SELECT * FROM "${name}"`)
       .all()
       .some(row => Object.values(row).some(value => text(value).includes(word))),
   )
   db.close()
-  return [...found.map(({ name }) => String(name)), ...listFiles(file, word).filter(name => name !== 'postern.db')]
+  return [...rows.map(({ name }) => String(name)), ...listFiles(file, word).filter(name => name !== 'postern.db')]
 }
 
 async function forget({ owner, chat, account }: MarkedPerson, store: GatewayStore): Promise<void> {
@@ -58,7 +58,7 @@ async function forget({ owner, chat, account }: MarkedPerson, store: GatewayStor
   await store.forgetPerson({ addresses: [chat, account] })
 }
 
-/** All that operators can export, and all that is somebody's. */
+/** Exports everything that operators can export, and everything of one person. */
 async function exportAll(store: GatewayStore, { owner, mark }: MarkedPerson): Promise<string> {
   const exported: object[] = []
   const messages = await store.listMessages({ limit: 500 })
@@ -68,11 +68,11 @@ async function exportAll(store: GatewayStore, { owner, mark }: MarkedPerson): Pr
     { transport: 'web', key: JSON.stringify(['echo', `chat ${at} of ${mark}`]) },
   ])
   const numbers = Array.from({ length: 40 }, (_, number) => ({ transport: 'desk', key: String(number) }))
-  const found = [
+  const threads = [
     ...(await Promise.all(aliases.map(alias => store.transcript.findThread(owner, alias)))),
     ...(await Promise.all(numbers.map(alias => store.transcript.findThread('operator', alias)))),
   ]
-  for (const thread of found.filter(each => each !== undefined)) {
+  for (const thread of threads.filter(each => each !== undefined)) {
     for (const format of exchangeFormats)
       for await (const page of exportThread(thread, format, store)) exported.push(page)
   }
@@ -100,7 +100,7 @@ test.each(seeds)(
     expect(await store.transcript.readUsage(ann.owner)).toEqual({ threads: 0, entries: 0, bytes: 0 })
     await forget(bob, store)
     await store.rewriteFiles()
-    // Large files beside the database go once its commit is durable.
+    // Large files beside the database are deleted once the commit is durable.
     await expect.poll(() => listFiles(file, bob.mark)).toEqual([])
     expect(findUnsound(file)).toEqual([])
     await store.close()

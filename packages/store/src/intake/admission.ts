@@ -1,38 +1,56 @@
-import type { Admitted, Decision, Intake, IntakeStore, RelationStore, TaskKey } from '@postern/core'
-import type { BlobTable } from '../blobs/table.ts'
-import { digestBlob } from '../blobs/table.ts'
-import type { EntryTable, StoredEntryScope } from '../conversations/entries.ts'
-import type { PlacedThread, ThreadTable } from '../conversations/threads.ts'
-import { nameScopeOf, viaOf } from '../conversations/threads.ts'
-import type { NewDelivery } from '../deliveries/queue.ts'
-import type { Batch, Sql } from '../engine/database.ts'
-import { addTaskBytes, addToTotal, noteChange, readTogether } from '../engine/database.ts'
-import type { StoreContext } from '../engine/store-context.ts'
-import type { ForgetMessage } from '../forgetting/forget.ts'
+// Admits messages in one transaction.
+import type { Admitted, Blob, Decision, Intake, IntakeStore, RelationStore, TaskKey } from '@postern/pipeline'
+import type { BlobTable } from '../blobs/blob-table.ts'
+import { digestBlob, listApart } from '../blobs/blob-table.ts'
+import { locateInRaw } from '../blobs/raw-part.ts'
+import type { ForgetMessage } from '../forgetting/forget-message.ts'
+import { noteFirst } from '../messages/first-messages.ts'
+import { createMessageInserter } from '../messages/insert-message.ts'
+import type { MessageDraft } from '../messages/message-draft.ts'
+import { addFlag, draftIntake, sizeOf } from '../messages/message-draft.ts'
+import type { ReadMessage } from '../messages/read-message.ts'
 import type { AdmitNew, IntakeRefusal } from '../messages/refusals.ts'
 import { refuseIntake } from '../messages/refusals.ts'
-import type { MessageDraft, ReadMessage } from '../messages/table.ts'
-import { addFlag, createMessageInserter, draftIntake, noteFirst, sizeOf } from '../messages/table.ts'
-import type { ProofKeyTable, RelationTable, WithdrawalTable } from '../peers/senders.ts'
-import type { RequirementTable } from '../requirements/table.ts'
-import type { TaskTable } from '../tasks/table.ts'
+import type { HandledKeyTable } from '../peers/handled-keys.ts'
+import type { ProofKeyTable } from '../peers/proof-keys.ts'
+import type { RelationTable } from '../peers/relations.ts'
+import type { WithdrawalTable } from '../peers/withdrawals.ts'
+import type { NewDelivery } from '../queue/deliveries/new-delivery.ts'
+import type { QueuedTurn } from '../queue/turns/enqueue-turn.ts'
+import type { InProcessTurns, TurnSlot } from '../queue/turns/in-process-turns.ts'
+import type { RequirementTable } from '../requirements/requirement-table.ts'
+import { readTogether } from '../sql/engine-defaults.ts'
+import type { Sql } from '../sql/sql.ts'
+import type { TaskTable } from '../tasks/task-table.ts'
 import type { WatchTable } from '../tasks/watches.ts'
-import { touchedThread } from '../together/touched.ts'
-import type { QueuedTurn } from '../turns/queue.ts'
-import type { TurnOffer, TurnSlot } from '../turns/turn-offer.ts'
+import type { EntryTable, StoredEntryScope } from '../threads/entries.ts'
+import type { AssignedThread, ThreadTable } from '../threads/threads.ts'
+import { nameScopeOf, viaOf } from '../threads/threads.ts'
+import { threadConflict } from '../together/conflict-keys.ts'
+import type { Batch } from '../transaction/batch.ts'
+import { noteChange } from '../transaction/notices.ts'
+import type { StoreContext } from '../transaction/store-context.ts'
+import { addTaskBytes, addToTotal } from '../transaction/totals.ts'
+import type { EndedRelation } from './admission-conflicts.ts'
+import { listAdmissionConflicts } from './admission-conflicts.ts'
+import { digestAuthorship } from './authorship-digest.ts'
+import type { BudgetTable } from './budgets.ts'
+import { createDuplicateFinder } from './duplicates.ts'
 import type { EditTable, EffectDeps, OpenWords } from './effects.ts'
 import { createEffects } from './effects.ts'
-import type { BudgetTable, Found, QuotaTable } from './look-up.ts'
-import { countStopped, createExcessFinder, createFirstFinder, createLookUp, digestWords } from './look-up.ts'
-import type { EndedRelation } from './touched.ts'
-import { listTouched } from './touched.ts'
+import { createQuotaCheck } from './exceeded-quota.ts'
+import type { QuotaTable } from './quotas.ts'
+import { countStopped } from './stopped-totals.ts'
+import { createStorageCheck, storedSizeOf } from './storage-quota.ts'
+import type { StoredContext } from './stored-context.ts'
+import { createContextReader } from './stored-context.ts'
 
-/** Larger raw bytes live among the blobs. */
+/** The most raw bytes that are stored in the row of a message. Larger ones are blobs. */
 const inlineLimit = 65_536
 
 type Cause = Omit<NewDelivery, 'response'>
 
-/** What admitting a message writes to, and what it asks. */
+/** Tables that admission reads and writes. */
 interface AdmissionDeps extends EffectDeps {
   readonly threads: ThreadTable
   readonly entries: EntryTable
@@ -45,8 +63,9 @@ interface AdmissionDeps extends EffectDeps {
   readonly quotas: QuotaTable
   readonly blobs: BlobTable
   readonly proofKeys: ProofKeyTable
+  readonly handledKeys: HandledKeyTable
   readonly readMessage: ReadMessage
-  readonly turnOffer: TurnOffer
+  readonly inProcessTurns: InProcessTurns
   readonly forget: ForgetMessage
 }
 
@@ -55,27 +74,28 @@ export function createAdmission(
   tables: AdmissionDeps,
 ): Pick<IntakeStore, 'admit'> & Pick<RelationStore, 'decide'> & { readonly admitNew: AdmitNew } {
   const { db, write, now, files } = context
-  const lookUp = createLookUp(db, tables, now)
+  const readContext = createContextReader(db, tables, now)
   const takeEffect = createEffectTaking(db, tables)
   const admitFound = createNewAdmission(context, tables, takeEffect)
-  const admitDraft = createDraftAdmission(context, tables, { lookUp, admitFound })
+  const admitDraft = createDraftAdmission(context, tables, { readContext, admitFound })
   return {
     async admit(intake, correlationId) {
       const { bytes } = intake.raw
       const rawBlob = bytes.byteLength > inlineLimit ? await digestBlob(bytes) : undefined
       const proofKeys = intake.proofKeys?.length ? tables.proofKeys.choose(intake.proofKeys, now()) : []
-      const draft = draftIntake(intake, correlationId, { rawBlob, proofKeys })
+      const blobs = intake.blobs?.length ? await locateInRaw(bytes, intake.blobs) : []
+      const draft = draftIntake(intake, correlationId, { rawBlob, proofKeys, blobs })
       const storeDraft = () =>
         write(batch => admitDraft(batch, draft), {
-          size: draft.entry.content.length,
-          touches: () => listTouched(draft),
+          size: storedSizeOf(draft),
+          conflictKeys: () => listAdmissionConflicts(draft),
         })
-      const admitted = await (draft.blobs.length > 0 ? files.hold(draft.blobs, storeDraft) : storeDraft())
+      const admitted = await (draft.blobs.length > 0 ? files.hold(listHeld(draft), storeDraft) : storeDraft())
       if (typeof admitted === 'string') throw refuseIntake(admitted)
       if (admitted.outcome === 'accepted' && proofKeys.length > 0) tables.proofKeys.noteStored(proofKeys, now())
       return admitted
     },
-    admitNew: (batch, draft) => admitFound(batch, draft, lookUp(draft)),
+    admitNew: (batch, draft) => admitFound(batch, draft, readContext(draft)),
     async decide(message, decision) {
       const { agent, via, thread } = tables.readMessage(message)
       await write(batch => takeEffect(batch, decision, { message, agent, channel: via, thread, now: now() }))
@@ -83,35 +103,41 @@ export function createAdmission(
   }
 }
 
-/** Admits a message that has not come before; `found`: what is stored of it. */
-type AdmitFound = (batch: Batch, draft: MessageDraft, found: Found) => Admitted | IntakeRefusal
+/** Lists the blobs that may be stored outside the row. Blobs of an edit always are, because the replaced content refers to others. */
+function listHeld({ intake, blobs }: MessageDraft): readonly Blob[] {
+  return intake.message.kind === 'edit' ? blobs : listApart(blobs)
+}
+
+/** Admits a message that is no duplicate. `context` has the rows that concern it. */
+type AdmitFound = (batch: Batch, draft: MessageDraft, context: StoredContext) => Admitted | IntakeRefusal
 
 interface DraftAdmissionDeps {
-  readonly lookUp: (draft: MessageDraft) => Found
+  readonly readContext: (draft: MessageDraft) => StoredContext
   readonly admitFound: AdmitFound
 }
 
-/** Admits a message that may have come before. */
+/** Prepares the admission of a message that may be a duplicate. */
 function createDraftAdmission(
   { db, now }: Pick<StoreContext, 'db' | 'now'>,
-  { requirements }: Pick<AdmissionDeps, 'requirements'>,
-  { lookUp, admitFound }: DraftAdmissionDeps,
+  { requirements, handledKeys }: Pick<AdmissionDeps, 'requirements' | 'handledKeys'>,
+  { readContext, admitFound }: DraftAdmissionDeps,
 ): (batch: Batch, draft: MessageDraft) => Admitted | IntakeRefusal {
-  const findFirst = createFirstFinder(db)
+  const findFirst = createDuplicateFinder(db, { handledKeys, now })
+  const findFull = createStorageCheck(db)
   const countDuplicate = db.prepare(
     'INSERT INTO duplicates (message, count) VALUES (?, 1) ON CONFLICT (message) DO UPDATE SET count = duplicates.count + 1',
   )
 
-  /** A message that decides a requirement uses it up, or is not taken. */
-  function admitFirst(batch: Batch, draft: MessageDraft, found: Found): Admitted | IntakeRefusal {
+  /** Admits a message that is no duplicate. If it decides a requirement, the requirement is used up; if that fails, the message is refused. */
+  function admitFirst(batch: Batch, draft: MessageDraft, context: StoredContext): Admitted | IntakeRefusal {
     const { resolution } = draft.intake
-    if (!resolution) return admitFound(batch, draft, found)
-    const place = { thread: found.thread, now: now() }
-    const requirement = requirements.findDecided(draft.intake, resolution, place)
+    if (!resolution) return admitFound(batch, draft, context)
+    const assigned = { thread: context.thread, now: now() }
+    const requirement = requirements.findDecided(draft.intake, resolution, assigned)
     if (typeof requirement === 'string') return requirement
-    const admitted = admitFound(batch, draft, found)
+    const admitted = admitFound(batch, draft, context)
     if (typeof admitted !== 'string') {
-      requirements.use(requirement, resolution, place.now)
+      requirements.use(requirement, resolution, assigned.now)
       noteChange(batch, 'requirement', requirement.message)
     }
     return admitted
@@ -119,8 +145,12 @@ function createDraftAdmission(
 
   return (batch, draft) => {
     const { intake } = draft
-    const [first, found] = readTogether(db, [() => findFirst(intake), () => lookUp(draft)])
-    if (!first) return admitFirst(batch, draft, found)
+    const [{ first, isForgotten, totals }, context] = readTogether(db, [
+      () => findFirst(draft),
+      () => readContext(draft),
+    ])
+    if (!first && isForgotten) return { outcome: 'forgotten', message: 0 }
+    if (!first) return findFull(batch, draft, totals) ?? admitFirst(batch, draft, context)
     if (intake.fingerprint !== undefined && first.fingerprint !== null && first.fingerprint !== intake.fingerprint) {
       return { outcome: 'conflict', message: first.number, task: first.task }
     }
@@ -135,98 +165,112 @@ function createNewAdmission(
   takeEffect: TakeEffect,
 ): AdmitFound {
   const keep = createMessageKeeping(db, tables)
-  const findExcess = createExcessFinder(db, tables)
+  const findExceededQuota = createQuotaCheck(db, tables)
 
-  /** Why a message that may have a turn gets none. What changes a message that waits is read in its place. */
-  function findHindrance(intake: Intake, { wantsTurn, words, place, at }: TurnWish): string | undefined {
+  /** Finds the reason for which a message gets no turn. An edit of a waiting message needs none, because the turn reads the new content. */
+  function findRefusalReason(intake: Intake, { wantsTurn, words, assigned, at }: TurnRequest): string | undefined {
     if (words) return 'edit_applied'
-    return wantsTurn ? findExcess(intake, place, at) : undefined
+    return wantsTurn ? findExceededQuota(intake, assigned, at) : undefined
   }
 
   function planTurn(batch: Batch, draft: MessageDraft, at: PlanMoment): PlannedTurn | IntakeRefusal {
-    const slot = tables.turnOffer.keepSlot(batch, draft, at.found.thread)
+    const slot = tables.inProcessTurns.keepSlot(batch, draft, at.context.thread)
     const task = continueTask(batch, draft.intake, { ...at, isLeased: slot !== undefined }, tables)
     return typeof task === 'string' ? task : { task, slot }
   }
 
-  function queueTurn(batch: Batch, draft: MessageDraft, { message, place, task, slot, now }: NewTurn): void {
+  function queueTurn(batch: Batch, draft: MessageDraft, { message, assigned, task, slot, now }: NewTurn): void {
     const { agent } = draft.intake
-    const lease = slot && { holder: slot.taker.holder, until: now + slot.taker.leaseMs }
-    const { thread } = place
+    const lease = slot && { holder: slot.consumer.holder, until: now + slot.consumer.leaseMs }
+    const { thread } = assigned
     tables.turns.queue(batch, { message, agent, thread, task, now, lease, ...standingOf(draft) })
-    const noted = { message, ...place, isOfTask: task !== undefined }
-    if (slot) tables.turnOffer.begin(batch, slot, { draft, noted })
+    const noted = { message, ...assigned, isOfTask: task !== undefined }
+    if (slot) tables.inProcessTurns.begin(batch, slot, { draft, noted })
     else noteFirst(batch, draft, noted)
   }
 
-  return (batch, draft, found) => {
+  return (batch, draft, context) => {
     const { intake } = draft
     const at = now()
-    const { objection } = found
+    const { objection } = context
     const wantsTurn = intake.disposition === 'answer' && !objection
-    const wish = wantsTurn ? planTurn(batch, draft, { found, now: at }) : noTurn
-    if (typeof wish === 'string') return wish
-    const { task } = wish
-    const place = takePlace(batch, tables.threads, { intake, thread: found.thread })
-    const { thread } = place
+    const plan = wantsTurn ? planTurn(batch, draft, { context, now: at }) : noTurn
+    if (typeof plan === 'string') return plan
+    const { task } = plan
+    const assigned = assignMessageThread(batch, tables.threads, { intake, thread: context.thread })
+    const { thread } = assigned
     const words = wantsTurn ? findEdited(tables.edits, intake) : undefined
-    const flag = objection ?? findHindrance(intake, { wantsTurn, place, words, at })
+    const flag = objection ?? findRefusalReason(intake, { wantsTurn, assigned, words, at })
     const isTurn = wantsTurn && flag === undefined
     const scope = scopeOf(intake, isTurn)
-    const message = keep(batch, addFlag(draft, flag), { ...place, task, scope, at, keyUses: found.keyUses })
-    if (isTurn) queueTurn(batch, draft, { ...wish, message, place, now: at })
+    const message = keep(batch, addFlag(draft, flag), { ...assigned, task, scope, at, keyUses: context.keyUses })
+    if (isTurn) queueTurn(batch, draft, { ...plan, message, assigned, now: at })
     else addToTotal(batch, 'messages.ignored')
     noteChange(batch, 'message', message)
     countStopped(batch, [flag, ...draft.flags])
-    if (words) tables.edits.apply(batch, words, draft, at)
+    if (wantsTurn) replaceWords(batch, tables.edits, { draft, words, message, at })
     if (objection === 'deleted') tables.forget(batch, message, at)
     else takeEffect(batch, intake, { message, thread, agent: intake.agent, channel: viaOf(intake), now: at })
     return { outcome: 'accepted', message, task: keyOf(intake.task, task) }
   }
 }
 
-/** The words of a message that waits, which this one changes. */
+/** Finds the waiting message that an edit changes. */
 function findEdited(edits: EditTable, intake: Intake): OpenWords | undefined {
   return intake.message.kind === 'edit' ? edits.findOpen(intake) : undefined
 }
 
-/** Nobody else knows of a thread that begins. */
-function takePlace(
+interface NewEdit {
+  readonly draft: MessageDraft
+  readonly words: OpenWords | undefined
+  readonly message: number
+  readonly at: number
+}
+
+/** Applies an edit to the messages that it edits. */
+function replaceWords(batch: Batch, edits: EditTable, { draft, words, message, at }: NewEdit): void {
+  if (draft.intake.message.kind !== 'edit') return
+  if (words) edits.apply(batch, words, draft, at)
+  edits.replaceFormer(batch, message, draft, at)
+}
+
+/** Finds or begins the thread of a message. A new thread needs no reservation, because nobody else knows of it. */
+function assignMessageThread(
   batch: Batch,
-  threads: Pick<ThreadTable, 'place'>,
+  threads: Pick<ThreadTable, 'assignThread'>,
   { intake, thread }: { readonly intake: Intake; readonly thread: number | undefined },
-): PlacedThread {
-  if (thread !== undefined) batch.reserve(touchedThread(thread))
-  return threads.place(intake, thread)
+): AssignedThread {
+  if (thread !== undefined) batch.reserve(threadConflict(thread))
+  return threads.assignThread(batch, intake, thread)
 }
 
 function continueTask(
   batch: Batch,
   { task, agent, thread }: Intake,
-  { found, now, isLeased }: PlanMoment & { readonly isLeased: boolean },
+  { context, now, isLeased }: PlanMoment & { readonly isLeased: boolean },
   { tasks, watches }: Pick<AdmissionDeps, 'tasks' | 'watches'>,
 ): number | IntakeRefusal | undefined {
-  if (thread.joined && found.thread === undefined) return 'gone'
+  if (thread.joined && context.thread === undefined) return 'gone'
   const state = isLeased ? 'working' : 'submitted'
-  const row = task && found.task && tasks.continueTask(batch, task, { known: found.task, agent, now, state })
+  const row = task && context.task && tasks.continueTask(batch, task, { existingTask: context.task, agent, now, state })
   if (typeof row === 'number' && task?.watch) watches.add(row, task.watch)
   return row
 }
 
-/** Writes a message, its bytes, its names and the keys that proved it. */
+/** Prepares the insert of a message, its blobs, its names and the keys that proved it. */
 function createMessageKeeping(
   db: Sql,
   { blobs, threads, proofKeys }: Pick<AdmissionDeps, 'blobs' | 'threads' | 'proofKeys'>,
 ) {
   const insertMessage = createMessageInserter(db)
-  return (batch: Batch, draft: MessageDraft, place: MessagePlace): number => {
+  return (batch: Batch, draft: MessageDraft, assigned: MessageInsert): number => {
     const { intake } = draft
-    const message = insertMessage(draft, place)
-    const blobBytes = draft.blobs.length > 0 ? blobs.keepAll(draft.blobs, message) : 0
-    if (intake.task && place.task !== undefined) addTaskBytes(batch, intake.task.owner, sizeOf(draft) + blobBytes)
+    const message = insertMessage(draft, assigned)
+    const blobBytes = draft.blobs.length > 0 ? blobs.keepAll(draft.blobs, message, draft.storedBy) : 0
+    if (intake.task && assigned.task !== undefined) addTaskBytes(batch, intake.task.owner, sizeOf(draft) + blobBytes)
     const naming = { message, id: intake.message.id, aliases: intake.aliases }
-    threads.addNames(place, nameScopeOf(intake), naming)
-    if (draft.proofKeys.length > 0) proofKeys.keep(draft.proofKeys, place.keyUses, place.at)
+    threads.addNames(assigned, nameScopeOf(intake), naming)
+    if (draft.proofKeys.length > 0) proofKeys.keep(draft.proofKeys, assigned.keyUses, assigned.at)
     return message
   }
 }
@@ -238,7 +282,7 @@ function createEffectTaking(db: Sql, tables: EffectDeps): TakeEffect {
   return (batch, { deliveries = [], effects = [] }, cause) => {
     tables.deliveries.queue(batch, deliveries, { ...cause, response: undefined })
     for (const effect of effects) {
-      // What an ordinary message does.
+      // This is the only effect of ordinary messages.
       if (effect.kind === 'unrelate') endRelation(tables.relations, effect, cause)
       else applyEffect(batch, effect, cause)
     }
@@ -253,48 +297,48 @@ function endRelation(
   relations.unrelate({ agent, via, relation, peer })
 }
 
-/** Of a task that there is a row of. */
+/** Returns the key of a task that has a row. */
 function keyOf(task: TaskKey | undefined, row: number | undefined): TaskKey | undefined {
   return task && row !== undefined ? { owner: task.owner, id: task.id } : undefined
 }
 
-/** What was said is recalled later; what merely happened is not. */
+/** Returns the scope of a message. Agents recall messages, but no other events. */
 function scopeOf({ message: { kind = 'message' } }: Intake, isTurn: boolean): StoredEntryScope {
   if (!isTurn) return 'kept'
   return kind === 'message' || kind === 'edit' ? 'conversation' : 'event'
 }
 
-/** An edit that has a turn of its own stands in its order. */
+/** Returns the queue mode of a turn and the digest of its author and object. An edit has no queue mode. */
 function standingOf({ intake, lane }: MessageDraft): Pick<QueuedTurn, 'lane' | 'words'> {
   const { kind = 'message', policy_resolution } = intake.message
   if (kind !== 'message' && kind !== 'edit') return {}
-  // A decision is answered by itself.
+  // A decision gets an answer of its own.
   const isInOrder = kind === 'edit' || policy_resolution !== undefined
-  return { words: digestWords(intake), lane: isInOrder ? undefined : lane }
+  return { words: digestAuthorship(intake), lane: isInOrder ? undefined : lane }
 }
 
-interface MessagePlace extends PlacedThread {
+interface MessageInsert extends AssignedThread {
   readonly at: number
   readonly task: number | undefined
   readonly scope: StoredEntryScope
-  readonly keyUses: Found['keyUses']
+  readonly keyUses: StoredContext['keyUses']
 }
 
-interface TurnWish {
+interface TurnRequest {
   readonly wantsTurn: boolean
-  readonly place: PlacedThread
+  readonly assigned: AssignedThread
   readonly words: OpenWords | undefined
   readonly at: number
 }
 
 interface PlanMoment {
-  readonly found: Found
+  readonly context: StoredContext
   readonly now: number
 }
 
 interface PlannedTurn {
   readonly task: number | undefined
-  /** Kept for it: it begins at once. */
+  /** The slot of a turn that begins at once. */
   readonly slot: TurnSlot | undefined
 }
 
@@ -302,6 +346,6 @@ const noTurn: PlannedTurn = { task: undefined, slot: undefined }
 
 interface NewTurn extends PlannedTurn {
   readonly message: number
-  readonly place: PlacedThread
+  readonly assigned: AssignedThread
   readonly now: number
 }

@@ -1,15 +1,26 @@
-import type { Admitted, RequirementObjection } from '@postern/core'
-import { Rejection, refuseResolution } from '@postern/core'
-import type { Batch } from '../engine/database.ts'
-import type { MessageDraft } from './table.ts'
+// Refuses messages that the store cannot admit.
 
-/** What is surely no duplicate, inside a write; nothing is changed when it is refused. */
+import { Rejection } from '@postern/message'
+import type { Admitted, RequirementObjection } from '@postern/pipeline'
+import { refuseResolution } from '@postern/pipeline'
+import type { Batch } from '../transaction/batch.ts'
+import type { MessageDraft } from './message-draft.ts'
+
+/** Admits a message that is surely no duplicate, inside a write. A refused message changes nothing. */
 export type AdmitNew = (batch: Batch, draft: MessageDraft) => Admitted | IntakeRefusal
+
+/** The texts of refusals that may end with time, because stored bytes are pruned by age or by an operator. */
+const storageRefusals = {
+  sender: 'Cannot store message: too much of this sender is stored (limits.stored)',
+  unproven: 'Cannot store message: too much of senders who prove nothing is stored (limits.stored.unverified)',
+} as const
 
 const refusals = {
   ended: () => new Rejection('unsupported', 'Cannot continue task: it has ended'),
   taken: () => new Rejection('replayed', 'Cannot open task: there is one of this id'),
   gone: () => new Rejection('no_recipient', 'Cannot take message: its conversation is gone'),
+  sender_full: () => new Rejection('rate_limited', storageRefusals.sender, { retryAfter: 3_600 }),
+  unproven_full: () => new Rejection('rate_limited', storageRefusals.unproven, { retryAfter: 3_600 }),
   full: () => new Rejection('rate_limited', 'Cannot open task: too many are open', { retryAfter: 60 }),
 } as const
 

@@ -1,17 +1,21 @@
-import type { CurrentMessage, FoundResponse, LookupStore } from '@postern/core'
-import { isoTime } from '@postern/core'
-import type { Sql } from '../engine/database.ts'
-import { prepareAgentTotal } from '../peers/senders.ts'
+// Reads responses with the messages that they answer.
+
+import { isoTime } from '@postern/message'
+import type { CurrentMessage, FoundResponse, LookupStore } from '@postern/pipeline'
+import { prepareAgentTotal } from '../peers/agent-totals.ts'
+import type { Sql } from '../sql/sql.ts'
+import type { ReadMessage } from './read-message.ts'
 import type { ResponseRow } from './responses.ts'
 import { fromResponseName, readResponse, responseColumns, selectResponse } from './responses.ts'
-import type { ReadMessage } from './table.ts'
 
 export function createResponseLookup(
   db: Sql,
   readMessage: ReadMessage,
 ): Pick<LookupStore, 'findResponse' | 'findAnswer' | 'listResponses' | 'countListed'> {
   const findById = db.prepare<ResponseRow>(`SELECT ${responseColumns} ${fromResponseName}`)
-  const findByMessage = db.prepare<ResponseRow>(`${selectResponse} AND r.answers = ?`)
+  const findByMessage = db.prepare<ResponseRow>(
+    `${selectResponse} AND r.answers = coalesce((SELECT t.merged_into FROM turns t WHERE t.message = ?1), ?1)`,
+  )
   const newest = 'r.agent = ? AND r.channel IN (?) AND r.seq < ? ORDER BY r.seq DESC LIMIT +?'
   const listNewest = db.prepare<ResponseRow>(`${selectResponse} AND ${newest}`)
   const listListed = db.prepare<ResponseRow>(`${selectResponse} AND r.is_listed = 1 AND ${newest}`)
@@ -32,7 +36,7 @@ export function createResponseLookup(
     listResponses: async ({ agent, via, isListed, limit, after = Number.MAX_SAFE_INTEGER }) =>
       (isListed ? listListed : listNewest)
         .all(agent, via, after, limit)
-        .map(row => ({ place: row.seq, ...toFound(row) })),
+        .map(row => ({ position: row.seq, ...toFound(row) })),
     countListed: async ({ agent, via }) => countOf(agent, via, 'listed'),
   }
 }
@@ -44,18 +48,18 @@ function readChanges({ edited_at, retracted_at }: ResponseRow): Pick<FoundRespon
   }
 }
 
-/** Messages that are looked through for replies: a public thread has no end. */
+/** The most messages that a search for replies reads, because a public thread may be very long. */
 const maxSought = 500
 
-interface PlaceRow {
+interface PositionRow {
   readonly seq: number
   readonly message: number
   readonly thread_id: number
 }
 
-/** What stands before and behind a response in its thread. */
+/** Prepares the reading of the message that a response answers and of the replies to the response. */
 export function createContextLookup(db: Sql, readMessage: ReadMessage): Pick<LookupStore, 'readResponseContext'> {
-  const findPlace = db.prepare<PlaceRow>(`SELECT r.seq, r.answers AS message, r.thread_id ${fromResponseName}`)
+  const findPosition = db.prepare<PositionRow>(`SELECT r.seq, r.answers AS message, r.thread_id ${fromResponseName}`)
   const listLater = db.prepare<{ seq: number; reply_to: string | null }>(
     `SELECT m.seq, json_extract(m.envelope, '$.in_reply_to') AS reply_to FROM messages m
      WHERE m.thread_id = ? AND m.scope = 'conversation' AND m.kind = 'message' AND coalesce(m.answers, m.seq) > ?
@@ -65,21 +69,21 @@ export function createContextLookup(db: Sql, readMessage: ReadMessage): Pick<Loo
   const readCurrent = createCurrentReader(db, readMessage)
   return {
     async readResponseContext(id, { names, limit }) {
-      const place = findPlace.get(id)
-      if (!place) return { replies: [] }
+      const position = findPosition.get(id)
+      if (!position) return { replies: [] }
       const replies = listLater
-        .all(place.thread_id, place.message)
+        .all(position.thread_id, position.message)
         .filter(({ reply_to }) => reply_to !== null && names.includes(reply_to))
         .slice(0, limit)
       return {
-        answered: readCurrent(place.message),
+        answered: readCurrent(position.message),
         replies: replies.flatMap(({ seq }) => readCurrent(seq) ?? []),
       }
     },
   }
 }
 
-/** An edit is a message of its own, known by the same author and object. */
+/** Prepares the reading of a message's newest version. An edit is a message of its own with the same author and object. */
 function createCurrentReader(db: Sql, readMessage: ReadMessage): (number: number) => CurrentMessage | undefined {
   const findLatest = db.prepare<{ seq: number }>(
     `SELECT l.seq FROM messages m JOIN messages l ON l.principal = m.principal AND l.object = m.object AND l.channel = m.channel

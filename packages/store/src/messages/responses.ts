@@ -1,17 +1,20 @@
+// Stores the responses of agents.
 import { randomUUID } from 'node:crypto'
-import type { Answer, ChannelName, Json, NormalizedMessage, NormalizedResponse, Part, Turn } from '@postern/core'
-import type { StoredEntryDraft } from '../conversations/entries.ts'
-import { erased } from '../conversations/entries.ts'
-import type { Sql } from '../engine/database.ts'
-import { formatJson, parseJson, prepareInsert } from '../engine/database.ts'
+import type { ChannelName, Json, NormalizedMessage, NormalizedResponse, Part } from '@postern/message'
+import type { Answer, Planned, Turn } from '@postern/pipeline'
+import { formatJson, parseJson } from '../sql/json-columns.ts'
+import { prepareInsert } from '../sql/prepare-insert.ts'
+import type { Sql } from '../sql/sql.ts'
+import type { StoredEntryDraft } from '../threads/entries.ts'
+import { erased } from '../threads/entries.ts'
 
-/** A response, and what rendering it takes beside the message's target. */
+/** A response with the data that its channel renders it with. */
 interface StoredResponse {
   readonly response: NormalizedResponse
   readonly rendering: Json | undefined
 }
 
-/** A response as its columns; `envelope` is the response without its parts, which are `content`. */
+/** A response as its columns. `envelope` is the response without its parts, which are in `content`. */
 export interface ResponseDraft extends Pick<StoredEntryDraft, 'author' | 'content' | 'at'> {
   readonly id: string
   readonly envelope: string
@@ -20,29 +23,40 @@ export interface ResponseDraft extends Pick<StoredEntryDraft, 'author' | 'conten
 }
 
 export interface ResponseTable {
-  /** @returns its seq */
+  /** Inserts a row and returns its seq. */
   insert(position: PartialAnswerPosition, draft: ResponseDraft): number
-  /** Other words under the same id. */
+  /** Replaces the content of a response, which keeps its id. */
   revise(seq: number, draft: ResponseDraft, now: number): void
-  /** Its content is gone from here on; that there was one stays. */
+  /** Deletes the content of a response. The row stays and shows that there was one. */
   retract(seq: number, now: number): void
   find(seq: number): StoredResponse | undefined
-  /** One that is there. */
+  /** Reads a response. @throws Error if there is none with this seq */
   read(seq: number): StoredResponse
-  /** By the response's own id; also of one that was taken back. */
-  findPlace(id: string): ResponsePlace | undefined
-  /** What a message has been answered with so far. */
-  findGiven(message: number): Pick<ResponsePlace, 'seq' | 'retracted_at'> | undefined
+  /** Finds the position of a response by its id, also of a deleted one. */
+  findPosition(id: string): ResponsePosition | undefined
+  /** Finds the response to a message so far. */
+  findGiven(message: number): Pick<ResponsePosition, 'seq' | 'retracted_at'> | undefined
+  /** Finds the partial answer of a message's open turn with its withdrawal; undefined if there is none or it was deleted. */
+  findInterim(message: number): InterimResponse | undefined
   findByMessage(message: number): (StoredResponse & { readonly seq: number }) | undefined
 }
 
-export interface ResponsePlace {
+export interface ResponsePosition {
   readonly seq: number
   readonly message: number
   readonly thread_id: number
   readonly agent: string
   readonly channel: ChannelName
   readonly retracted_at: number | null
+}
+
+interface InterimResponse extends ResponsePosition {
+  readonly withdrawal: Planned
+}
+
+/** The content of the column `envelope`. */
+interface StoredEnvelope extends Omit<NormalizedResponse, 'parts'> {
+  readonly withdrawal?: Planned | undefined
 }
 
 export interface ResponseRow {
@@ -73,15 +87,19 @@ export function createResponseTable(db: Sql): ResponseTable {
   )
   const retract = db.prepare(
     `UPDATE messages SET retracted_at = ?, is_listed = 0, ${erased},
-       envelope = json_remove(envelope, '$.trace', '$.chat_state', '$.chat_metadata', '$.unfinished') WHERE seq = ?`,
+       envelope = json_remove(envelope, '$.trace', '$.chat_state', '$.chat_metadata', '$.unfinished', '$.withdrawal') WHERE seq = ?`,
   )
   const find = db.prepare<ResponseRow>(`${selectResponse} AND r.seq = ?`)
   const findByMessage = db.prepare<ResponseRow>(`${selectResponse} AND r.answers = ?`)
-  const findPlace = db.prepare<ResponsePlace>(
+  const findPosition = db.prepare<ResponsePosition>(
     `SELECT r.seq, r.answers AS message, r.thread_id, r.agent, r.channel, r.retracted_at ${fromResponseName}`,
   )
-  const findGiven = db.prepare<Pick<ResponsePlace, 'seq' | 'retracted_at'>>(
+  const findGiven = db.prepare<Pick<ResponsePosition, 'seq' | 'retracted_at'>>(
     "SELECT seq, retracted_at FROM messages WHERE kind = 'response' AND answers = ?",
+  )
+  const findStanding = db.prepare<ResponsePosition & { readonly envelope: string }>(
+    `SELECT r.seq, r.answers AS message, r.thread_id, r.agent, r.channel, r.retracted_at, r.envelope FROM messages r
+     WHERE r.kind = 'response' AND r.answers = ? AND r.retracted_at IS NULL`,
   )
   function findResponse(seq: number): StoredResponse | undefined {
     const row = find.get(seq)
@@ -101,8 +119,16 @@ export function createResponseTable(db: Sql): ResponseTable {
       if (!response) throw new Error(`there is no response ${seq}`)
       return response
     },
-    findPlace: id => findPlace.get(id),
+    findPosition: id => findPosition.get(id),
     findGiven: message => findGiven.get(message),
+    findInterim(message) {
+      const row = findStanding.get(message)
+      if (!row) return undefined
+      const { envelope, ...position } = row
+      const { withdrawal } = parseJson<StoredEnvelope>(envelope)
+      // An earlier release stored no withdrawal. Deliveries that were sent stay at their recipients, but no further ones are sent.
+      return { ...position, withdrawal: withdrawal ?? { deliveries: [] } }
+    },
     findByMessage(message) {
       const row = findByMessage.get(message)
       return row && { ...readResponse(row), seq: row.seq }
@@ -112,21 +138,26 @@ export function createResponseTable(db: Sql): ResponseTable {
 
 export function draftResponse(
   response: NormalizedResponse,
-  { rendering, isListed = false }: Pick<Answer, 'rendering' | 'isListed'> = {},
+  { rendering, isListed = false, withdrawal }: Pick<Answer, 'rendering' | 'isListed' | 'withdrawal'> = {},
 ): ResponseDraft {
   return {
     id: response.id,
     author: formatJson({ address: response.sender }),
     content: formatJson(response.parts),
     at: response.created_at,
-    envelope: formatEnvelope(response),
+    envelope: formatEnvelope(response, withdrawal),
     rendering: rendering === undefined ? null : formatJson(rendering),
     isListed,
   }
 }
 
-function formatEnvelope({ parts: _, ...envelope }: NormalizedResponse): string {
-  return formatJson(envelope)
+/** Returns the draft of a response that begins a thread, with the thread's new id. */
+export function nameThreadOf(draft: ResponseDraft, response: NormalizedResponse, thread_id: string): ResponseDraft {
+  return { ...draft, envelope: formatEnvelope({ ...response, thread_id }) }
+}
+
+function formatEnvelope({ parts: _, ...envelope }: NormalizedResponse, withdrawal?: Planned): string {
+  return formatJson({ ...envelope, withdrawal } satisfies StoredEnvelope)
 }
 
 export function readResponse({
@@ -134,26 +165,26 @@ export function readResponse({
   content,
   rendering,
 }: Pick<ResponseRow, 'envelope' | 'content' | 'rendering'>): StoredResponse {
-  const { id, thread_id, in_reply_to, sender, ...rest } = parseJson<Omit<NormalizedResponse, 'parts'>>(envelope)
+  const { id, thread_id, in_reply_to, sender, withdrawal: _, ...rest } = parseJson<StoredEnvelope>(envelope)
   const response = { id, thread_id, in_reply_to, sender, parts: parseJson<Part[]>(content), ...rest }
   return { response, rendering: rendering === null ? undefined : parseJson(rendering) }
 }
 
 export interface AnsweredWords extends Pick<Turn, 'correlationId'> {
-  /** Makes the message anew, as it is stored. */
+  /** Reads the message again, as it is stored. */
   readMessage(): NormalizedMessage
 }
 
-/** Where something is said. */
+/** The turn, thread and task to which an answer belongs. */
 export interface PartialAnswerPosition {
   readonly message: number
   readonly agent: string
   readonly channel: ChannelName
   readonly thread: number
   readonly task: number | undefined
-  /** Whose task it is. */
+  /** The owner of the task. */
   readonly owner?: string | undefined
-  /** What is answered, where it need not be read. */
+  /** The message that is answered, if it is in memory. */
   readonly answered?: AnsweredWords | undefined
   readonly now: number
 }

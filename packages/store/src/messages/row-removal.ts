@@ -1,8 +1,11 @@
-import type { DeliveryRecord, MessageState } from '@postern/core'
-import type { BlobTable } from '../blobs/table.ts'
-import { createEntryRemoval } from '../conversations/entry-removal.ts'
-import type { Batch, Sql } from '../engine/database.ts'
-import { addToTotal } from '../engine/database.ts'
+// Deletes the rows of a message.
+import type { DeliveryRecord, MessageState } from '@postern/pipeline'
+import type { BlobTable } from '../blobs/blob-table.ts'
+import type { HandledKeyTable } from '../peers/handled-keys.ts'
+import type { Sql } from '../sql/sql.ts'
+import { createEntryRemoval } from '../threads/entry-removal.ts'
+import type { Batch } from '../transaction/batch.ts'
+import { addToTotal } from '../transaction/totals.ts'
 
 interface RemovedResponse {
   readonly seq: number
@@ -12,14 +15,22 @@ interface RemovedResponse {
 
 interface RemovedRows {
   readonly responses: readonly RemovedResponse[]
-  /** Of its attachments and its answer's. */
+  /** Bytes of the attachments of the message and of its answer. */
   readonly blobBytes: number
 }
 
-/** Deletes a message with its answer and all that hangs on them, but for notes and names, and books it out of the totals. Synchronous: inside a write. */
-type RemoveRows = (batch: Batch, message: number) => RemovedRows
+/**
+ * Deletes a message, its answer and all rows that depend on them, except notes and names, and corrects the totals. A digest of its key stays for
+ * a while. It runs synchronously, inside a write.
+ */
+type RemoveRows = (batch: Batch, message: number, now: number) => RemovedRows
 
-export function createRowRemoval(db: Sql, { blobs }: { readonly blobs: BlobTable }): RemoveRows {
+interface RowRemovalDeps {
+  readonly blobs: BlobTable
+  readonly handledKeys: Pick<HandledKeyTable, 'keep'>
+}
+
+export function createRowRemoval(db: Sql, { blobs, handledKeys }: RowRemovalDeps): RemoveRows {
   const endTurn = db.prepare<{ state: MessageState }>('DELETE FROM turns WHERE message = ? RETURNING state')
   const endDeliveries = createDeliveryRemoval(db)
   const findResponses = db.prepare<RemovedResponse>(
@@ -28,7 +39,8 @@ export function createRowRemoval(db: Sql, { blobs }: { readonly blobs: BlobTable
   const endDuplicates = db.prepare('DELETE FROM duplicates WHERE message = ?')
   const endRecords = db.prepare('DELETE FROM records WHERE message = ?')
   const removeEntry = createEntryRemoval(db)
-  return (batch, message) => {
+  return (batch, message, now) => {
+    handledKeys.keep(message, now)
     endDeliveries(batch, message)
     addToTotal(batch, `messages.${endTurn.get(message)?.state ?? 'ignored'}`, -1)
     const blobBytes = blobs.release(batch, message)
@@ -42,26 +54,28 @@ export function createRowRemoval(db: Sql, { blobs }: { readonly blobs: BlobTable
 }
 
 /**
- * Deletes deliveries. The newest number is kept, empty and of no message, so that it is not given again: who is still trying to deliver it
- * would settle the next one, and a bounce of it would hit that. `condition`: of one value.
+ * Prepares the deletion of deliveries. The newest row is emptied instead, so that its number is not given again: a worker that still has the old
+ * delivery would settle the new one, and a bounce would match it. `condition` has one parameter.
  */
 export function createDeliveryRemoval(
   db: Sql,
   condition = 'message = ?1',
-): (batch: Batch, value: number | string) => void {
+): (batch: Batch, value: number | string) => number {
   const find = db.prepare<{ number: number; state: DeliveryRecord['state'] }>(
     `SELECT number, state FROM deliveries WHERE ${condition}`,
   )
   const blank = db.prepare(
     `UPDATE deliveries SET message = 0, thread_id = 0, response_seq = NULL, broadcast = NULL, destination = '', host = NULL, peer = NULL,
-       target = 'null', state = 'sent', due_at = NULL, lease_owner = NULL, ended_at = 0, last_error = NULL, note = NULL, wire = NULL
+       target = 'null', state = 'sent', due_at = NULL, lease_owner = NULL, ended_at = 0, last_error = NULL, reason = NULL, note = NULL, wire = NULL
      WHERE number = ? AND number = (SELECT max(number) FROM deliveries)`,
   )
   const end = db.prepare('DELETE FROM deliveries WHERE number = ?')
   return (batch, value) => {
-    for (const { number, state } of find.all(value)) {
+    const deliveries = find.all(value)
+    for (const { number, state } of deliveries) {
       addToTotal(batch, `deliveries.${state}`, -1)
       if (blank.run(number).changes === 0) end.run(number)
     }
+    return deliveries.length
   }
 }

@@ -1,8 +1,10 @@
-import type { OperatorStore } from '@postern/core'
-import type { DeliveryTable, OpenDelivery } from '../deliveries/queue.ts'
-import type { Batch } from '../engine/database.ts'
-import { moveTotal, noteChange } from '../engine/database.ts'
-import type { StoreContext } from '../engine/store-context.ts'
+// Retries, gives up and clears deliveries for operators.
+import type { OperatorStore } from '@postern/pipeline'
+import type { DeliveryTable, OpenDelivery } from '../queue/deliveries/delivery-table.ts'
+import type { Batch } from '../transaction/batch.ts'
+import { noteChange } from '../transaction/notices.ts'
+import type { StoreContext } from '../transaction/store-context.ts'
+import { moveTotal } from '../transaction/totals.ts'
 
 type Control = (batch: Batch, row: OpenDelivery) => boolean
 
@@ -10,7 +12,7 @@ export interface DeliveryControlDeps {
   readonly deliveries: DeliveryTable
 }
 
-/** What an operator may do to a delivery. */
+/** Creates the calls by which an operator retries, drops or dismisses a delivery. */
 export function createDeliveryControl(
   context: StoreContext,
   tables: DeliveryControlDeps,
@@ -30,15 +32,17 @@ export function createDeliveryControl(
 }
 
 function createRetry({ db, now }: StoreContext, { deliveries }: DeliveryControlDeps): Control {
+  // A running attempt keeps its lease, and may settle the delivery again.
   const revive = db.prepare(
-    "UPDATE deliveries SET state = 'queued', due_at = NULL, ended_at = NULL, queued_at = ? WHERE number = ?",
+    `UPDATE deliveries SET state = 'queued', due_at = CASE WHEN ended_at IS NULL THEN due_at END, ended_at = NULL, withdrawn_at = NULL,
+       queued_at = ?, tried_at = NULL WHERE number = ?`,
   )
-  // What it would deliver is gone; that it is gone may be delivered.
+  // The content of the delivery was deleted, so it cannot be sent again. A delivery that announces the deletion can.
   const isTakenBack = db.prepare(
-    'SELECT 1 FROM deliveries d JOIN messages r ON r.seq = d.response_seq WHERE d.number = ? AND d.ended_at <= r.retracted_at',
+    'SELECT 1 FROM deliveries d JOIN messages r ON r.seq = d.response_seq WHERE d.number = ? AND coalesce(d.ended_at, d.withdrawn_at) <= r.retracted_at',
   )
-  const restartClock = db.prepare('UPDATE deliveries SET queued_at = ? WHERE number = ?')
-  // Order is kept: whoever goes first in the lane goes at once. One that is being tried now stays with who tries it.
+  const restartClock = db.prepare('UPDATE deliveries SET queued_at = ?, tried_at = NULL WHERE number = ?')
+  // The order stays: the first delivery of the lane is due at once. A running attempt stays with its worker.
   const hurryLane = db.prepare(
     `UPDATE deliveries SET due_at = ?1 WHERE thread_id = ?2 AND destination = ?3 AND ended_at IS NULL AND due_at > ?1
        AND lease_owner IS NULL`,
@@ -61,12 +65,12 @@ function createRetry({ db, now }: StoreContext, { deliveries }: DeliveryControlD
 function createDrop({ now }: StoreContext, { deliveries }: DeliveryControlDeps): Control {
   return (batch, row) => {
     if (row.state === 'dead' || row.state === 'dismissed') return false
-    deliveries.giveUp(batch, row, 'dropped by the operator', now())
+    deliveries.giveUp(batch, row, { reason: 'dropped', error: 'dropped by the operator' }, now())
     return true
   }
 }
 
-/** The operator has seen a dead letter: it stays on record, and counts among the dead no more. */
+/** Creates the dismissal of a dead letter that the operator has seen. It stays on record, but no longer counts as dead. */
 function createDismiss({ db }: StoreContext): Control {
   const dismiss = db.prepare("UPDATE deliveries SET state = 'dismissed' WHERE number = ?")
   return (batch, { number, state }) => {

@@ -1,15 +1,9 @@
-import type {
-  ChannelName,
-  DeliveryAttempt,
-  DeliveryPage,
-  DeliveryRecord,
-  Json,
-  OperatorStore,
-  TraceStore,
-} from '@postern/core'
-import { isoTime } from '@postern/core'
-import type { Sql } from '../engine/database.ts'
-import { formatJson, parseJson } from '../engine/database.ts'
+// Lists deliveries for operators.
+import type { ChannelName, DeliveryAttempt, Json } from '@postern/message'
+import { isoTime } from '@postern/message'
+import type { DeliveryPage, DeliveryRecord, OperatorStore, TraceStore } from '@postern/pipeline'
+import { formatJson, parseJson } from '../sql/json-columns.ts'
+import type { Sql } from '../sql/sql.ts'
 
 interface DeliveryRow {
   readonly number: number
@@ -38,7 +32,7 @@ const filters = `d.number < ?1 AND d.number >= ?2 AND (m.agent = ?4 OR ?4 IS NUL
   AND (instr(lower(d.destination || ' ' || coalesce(d.last_error, '')), lower(?8)) > 0 OR ?8 IS NULL)
   ORDER BY d.number DESC LIMIT +?9`
 const listed = `${select} ${joined} WHERE (d.state = ?3 OR ?3 IS NULL) AND ${filters}`
-/** They have an index of their own. */
+/** Dead letters have an index of their own. */
 const listedDead = `${select} INDEXED BY deliveries_dead ${joined} WHERE d.state = 'dead' AND d.state = ?3 AND ${filters}`
 
 export function createDeliveryList(db: Sql): DeliveryList {
@@ -63,8 +57,8 @@ export function createDeliveryList(db: Sql): DeliveryList {
 
 function filterValues({ limit, after, floor, state, agent, channel, since, until, text }: DeliveryPage) {
   const period = [since, until].map(instant => (instant === undefined ? null : Date.parse(instant)))
-  const places = [after ?? Number.MAX_SAFE_INTEGER, floor ?? 0]
-  return [...places, state ?? null, agent ?? null, channel ?? null, ...period, text ?? null, limit]
+  const bounds = [after ?? Number.MAX_SAFE_INTEGER, floor ?? 0]
+  return [...bounds, state ?? null, agent ?? null, channel ?? null, ...period, text ?? null, limit]
 }
 
 function toRecord(row: DeliveryRow, attempts: readonly DeliveryAttempt[] = []): DeliveryRecord {
@@ -93,7 +87,7 @@ interface AttemptRow extends Pick<DeliveryAttempt, 'attempt' | 'at' | 'ms' | 'ou
   readonly next_at: number | null
 }
 
-/** The attempts of these deliveries, oldest first, by the number of the delivery. */
+/** Reads the attempts of these deliveries, oldest first, by the number of the delivery. */
 type ReadDeliveryAttempts = (deliveries: readonly number[]) => ReadonlyMap<number, readonly DeliveryAttempt[]>
 
 function createAttemptReader(db: Sql): ReadDeliveryAttempts {

@@ -1,53 +1,56 @@
-import type { ListPeriod, ListWindow, OperatorStore, Page } from '@postern/core'
-import { windowedLists } from '@postern/core'
-import type { Sql } from '../engine/database.ts'
+// Finds the bounds of a period in a list.
+import type { ListPeriod, ListWindow, OperatorStore, Page } from '@postern/pipeline'
+import { windowedLists } from '@postern/pipeline'
+import type { Sql } from '../sql/sql.ts'
 
-interface Place {
-  readonly place: number
+interface ListPosition {
+  readonly position: number
 }
 
 interface Newest {
-  /** Null where there is none. */
-  readonly place: number | null
+  /** The highest number; null for an empty table. */
+  readonly position: number | null
 }
 
-interface TimedPlace extends Place {
-  /** ms, or ISO 8601. */
+interface TimedPosition extends ListPosition {
+  /** The time of the row, in ms or ISO 8601. */
   readonly at: number | string
 }
 
-/** Clocks of gateways differ, and messages of one moment are not numbered by it, ms. */
+/** The margin of a period, ms. Clocks of gateways differ, and the numbers of messages of one moment do not follow it. */
 const slackMs = 60_000
 
-/** What a page of a filtered list looks at: so many rows, and nothing outside of its period. */
+/** Returns a finder of the window that a page of a filtered list reads: a limited number of rows, all within the period. */
 export function createWindowFinder(db: Sql): OperatorStore['findListWindow'] {
   const skips = {
-    messages: db.prepare<Place>('SELECT seq AS place FROM messages WHERE seq < ? ORDER BY seq DESC LIMIT 1 OFFSET +?'),
-    deliveries: db.prepare<Place>(
-      'SELECT number AS place FROM deliveries WHERE number < ? ORDER BY number DESC LIMIT 1 OFFSET +?',
+    messages: db.prepare<ListPosition>(
+      'SELECT seq AS position FROM messages WHERE seq < ? ORDER BY seq DESC LIMIT 1 OFFSET +?',
     ),
-    dead: db.prepare<Place>(
-      `SELECT number AS place FROM deliveries INDEXED BY deliveries_dead WHERE state = 'dead' AND number < ?
+    deliveries: db.prepare<ListPosition>(
+      'SELECT number AS position FROM deliveries WHERE number < ? ORDER BY number DESC LIMIT 1 OFFSET +?',
+    ),
+    dead: db.prepare<ListPosition>(
+      `SELECT number AS position FROM deliveries INDEXED BY deliveries_dead WHERE state = 'dead' AND number < ?
        ORDER BY number DESC LIMIT 1 OFFSET +?`,
     ),
   }
   const messageAt = createSeeker(
-    db.prepare<TimedPlace>(
-      "SELECT seq AS place, at FROM messages WHERE seq >= ? AND kind = 'message' ORDER BY seq LIMIT 1",
+    db.prepare<TimedPosition>(
+      "SELECT seq AS position, at FROM messages WHERE seq >= ? AND kind = 'message' ORDER BY seq LIMIT 1",
     ),
-    db.prepare<Newest>('SELECT max(seq) AS place FROM messages'),
+    db.prepare<Newest>('SELECT max(seq) AS position FROM messages'),
   )
   const deliveryAt = createSeeker(
-    db.prepare<TimedPlace>(
-      'SELECT number AS place, queued_at AS at FROM deliveries WHERE number >= ? ORDER BY number LIMIT 1',
+    db.prepare<TimedPosition>(
+      'SELECT number AS position, queued_at AS at FROM deliveries WHERE number >= ? ORDER BY number LIMIT 1',
     ),
-    db.prepare<Newest>('SELECT max(number) AS place FROM deliveries'),
+    db.prepare<Newest>('SELECT max(number) AS position FROM deliveries'),
   )
   return async (list, page) => {
     const isOfMessages = list === 'messages' || list === 'texts'
     const { after, earliest } = limitToPeriod(page, isOfMessages ? messageAt : deliveryAt)
     const skip = skips[list === 'texts' ? 'messages' : list]
-    const bound = skip.get(after, windowedLists[list] - 1)?.place ?? 0
+    const bound = skip.get(after, windowedLists[list] - 1)?.position ?? 0
     return { after, floor: Math.max(bound, earliest), isLast: bound <= earliest }
   }
 }
@@ -62,15 +65,18 @@ function limitToPeriod({ after, since, until }: Pick<Page, 'after'> & ListPeriod
   } satisfies { after: ListWindow['after']; earliest: number }
 }
 
-/** The first number from an instant on: numbers rise with time, so that it is found by halves. */
-function createSeeker(from: { get(place: number): TimedPlace | undefined }, last: { get(): Newest | undefined }): Seek {
+/** Creates a search for the first number from an instant on. Numbers rise with time, so it is a binary search. */
+function createSeeker(
+  from: { get(position: number): TimedPosition | undefined },
+  last: { get(): Newest | undefined },
+): Seek {
   return at => {
     let low = 0
-    let high = (last.get()?.place ?? 0) + 1
+    let high = (last.get()?.position ?? 0) + 1
     while (low < high) {
       const middle = Math.floor((low + high) / 2)
-      const found = from.get(middle)
-      if (found && found.place < high && toMs(found.at) < at) low = found.place + 1
+      const row = from.get(middle)
+      if (row && row.position < high && toMs(row.at) < at) low = row.position + 1
       else high = middle
     }
     return low

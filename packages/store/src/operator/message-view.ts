@@ -1,24 +1,21 @@
-import type {
-  IntakeTrace,
-  MessagePage,
-  MessageRecord,
-  MessageState,
-  MessageSummary,
-  OperatorStore,
-  Part,
-  TurnRecord,
-} from '@postern/core'
-import { plainTextOf } from '@postern/core'
-import { formatBoundedParts } from '../conversations/entries.ts'
-import type { Query, Sql } from '../engine/database.ts'
-import { parseJson } from '../engine/database.ts'
+// Reads a message with its turn, calls and deliveries for operators.
+import type { IntakeTrace, Part, ResponseStatus, TurnRecord } from '@postern/message'
+import { listIdSpellings, plainTextOf } from '@postern/message'
+import type { MessagePage, MessageRecord, MessageState, MessageSummary, OperatorStore } from '@postern/pipeline'
+import type { ReadMessage, StoredEnvelope } from '../messages/read-message.ts'
 import type { ResponseTable } from '../messages/responses.ts'
-import type { ReadMessage, StoredEnvelope } from '../messages/table.ts'
-import { readAttempts } from '../turns/queue.ts'
+import { readAttempts } from '../queue/turns/turn-attempts.ts'
+import { parseJson } from '../sql/json-columns.ts'
+import type { Query, Sql } from '../sql/sql.ts'
+import { formatBoundedParts } from '../threads/entries.ts'
 import type { DeliveryList } from './delivery-list.ts'
+import { createTurnSteps } from './turn-steps.ts'
 
 interface SummaryRow {
   readonly number: number
+  readonly thread: number
+  readonly status: ResponseStatus | null
+  readonly answered_at: string | null
   readonly agent: string
   readonly envelope: string
   readonly content: string
@@ -35,7 +32,7 @@ interface StandingRow {
   readonly duplicates: number
   readonly merged_into: number | null
   readonly trace: string | null
-  /** All of the turn; null where there is none. */
+  /** All attempts of the turn; null without a turn. */
   readonly attempts: string | null
   readonly has_turn: 0 | 1
   readonly due_at: number | null
@@ -43,10 +40,10 @@ interface StandingRow {
   readonly ended_at: number | null
 }
 
-/** A page has up to 500 rows: larger messages are not read for their first words. */
+/** The largest message that is read for a preview, bytes. A page has up to 500 rows. */
 const maxPreviewedBytes = 32 * 1024
 
-/** Longest preview, UTF-16 code units. */
+/** The longest preview, UTF-16 code units. */
 const previewLength = 160
 
 export interface MessageViewDeps {
@@ -59,14 +56,8 @@ export function createMessageView(
   { readMessage, responses }: MessageViewDeps,
   deliveries: DeliveryList,
 ): Pick<OperatorStore, 'listMessages' | 'findMessage'> {
-  const listNewest = db.prepare<SummaryRow>(
-    `SELECT m.seq AS number, m.agent, m.envelope, ${formatBoundedParts('m.content', maxPreviewedBytes)}, coalesce(w.state, 'ignored') AS state, m.correlation_id, m.flags
-     FROM messages m LEFT JOIN turns w ON w.message = m.seq
-     WHERE m.seq < ?1 AND m.seq >= ?2 AND m.kind = 'message' AND (m.agent = ?3 OR ?3 IS NULL) AND (m.channel = ?4 OR ?4 IS NULL)
-       AND (coalesce(w.state, 'ignored') = ?5 OR ?5 IS NULL) AND (m.at >= ?6 OR ?6 IS NULL) AND (m.at < ?7 OR ?7 IS NULL)
-       AND (instr(m.flags, ?8) > 0 OR ?8 IS NULL)
-       AND (instr(lower(json_extract(m.author, '$.address')), lower(?9)) > 0 OR ?9 IS NULL) ORDER BY m.seq DESC LIMIT +?10`,
-  )
+  const readSteps = createTurnSteps(db)
+  const listNewest = prepareList(db)
   const standing = `m.seq AS number, coalesce(w.state, 'ignored') AS state, w.error, m.proofs, coalesce(d.count, 0) AS duplicates, w.merged_into,
     m.trace, w.trace AS attempts, w.message IS NOT NULL AS has_turn, w.due_at, w.lease_owner, w.ended_at`
   const joins = 'LEFT JOIN turns w ON w.message = m.seq LEFT JOIN duplicates d ON d.message = m.seq'
@@ -77,10 +68,14 @@ export function createMessageView(
     `SELECT ${standing} FROM thread_aliases n JOIN messages m ON m.seq = n.message AND m.native_id = n.name AND m.kind = 'message' ${joins}
      WHERE n.name = ? ORDER BY json_extract(m.envelope, '$.sender.verified') DESC, m.seq`,
   )
+  const findByIds = ([id = '', ...others]: readonly string[]): readonly StandingRow[] => {
+    const messages = findById.all(id)
+    return messages.length > 0 || others.length === 0 ? messages : findByIds(others)
+  }
   const findNamesakes = (name: string) => {
     const numbered = /^(?<mark>#?)(?<number>\d{1,15})$/.exec(name)?.groups
-    // A peer may number its messages, so digits alone are first of all an id.
-    const byId = numbered?.mark ? [] : findById.all(name)
+    // A peer may number its messages, so digits alone are looked up as an id first.
+    const byId = numbered?.mark ? [] : findByIds(listIdSpellings(name))
     return numbered && byId.length === 0 ? findByNumber.all(Number(numbered.number)) : byId
   }
   return {
@@ -89,6 +84,7 @@ export function createMessageView(
       const [standing, ...others] = findNamesakes(id)
       if (!standing) return undefined
       const stored = readMessage(standing.number)
+      const steps = readSteps(standing.number, stored.thread)
       return {
         number: standing.number,
         thread: stored.thread,
@@ -104,24 +100,37 @@ export function createMessageView(
         ...(standing.merged_into !== null && { merged_into: standing.merged_into }),
         ...(standing.trace !== null && { trace: parseJson<IntakeTrace>(standing.trace) }),
         ...(standing.has_turn && standing.merged_into === null && { turn: toTurnRecord(standing) }),
+        ...(steps.length > 0 && { steps }),
         ...(others.length > 0 && { namesakes: others.map(({ number }) => number) }),
       }
     },
   }
 }
 
-/** Rows of a page; those that only their text decides about are read until the page is full. */
+function prepareList(db: Sql): Query<SummaryRow> {
+  return db.prepare<SummaryRow>(
+    `SELECT m.seq AS number, m.thread_id AS thread, json_extract(r.envelope, '$.status') AS status, r.at AS answered_at, m.agent, m.envelope, ${formatBoundedParts('m.content', maxPreviewedBytes)}, coalesce(w.state, 'ignored') AS state, m.correlation_id, m.flags
+     FROM messages m LEFT JOIN turns w ON w.message = m.seq
+       LEFT JOIN messages r ON r.answers = coalesce(w.merged_into, m.seq) AND r.kind = 'response'
+     WHERE m.seq < ?1 AND m.seq >= ?2 AND m.kind = 'message' AND (m.agent = ?3 OR ?3 IS NULL) AND (m.channel = ?4 OR ?4 IS NULL)
+       AND (coalesce(w.state, 'ignored') = ?5 OR ?5 IS NULL) AND (m.at >= ?6 OR ?6 IS NULL) AND (m.at < ?7 OR ?7 IS NULL)
+       AND (instr(m.flags, ?8) > 0 OR ?8 IS NULL)
+       AND (instr(lower(json_extract(m.author, '$.address')), lower(?9)) > 0 OR ?9 IS NULL) ORDER BY m.seq DESC LIMIT +?10`,
+  )
+}
+
+/** Lists the rows of a page. If a text filter has to read the messages, it reads on until the page is full. */
 function listFiltered(list: Query<SummaryRow>, page: MessagePage): readonly SummaryRow[] {
   const { limit, text } = page
   const filter = filterValues(page)
   let after = page.after ?? Number.MAX_SAFE_INTEGER
-  const found: SummaryRow[] = []
+  const summaries: SummaryRow[] = []
   for (;;) {
     const rows = list.all(after, page.floor ?? 0, ...filter, limit)
     const matching =
       text === undefined ? rows : rows.filter(row => textOf(row).toLowerCase().includes(text.toLowerCase()))
-    found.push(...matching.slice(0, limit - found.length))
-    if (found.length === limit || rows.length < limit) return found
+    summaries.push(...matching.slice(0, limit - summaries.length))
+    if (summaries.length === limit || rows.length < limit) return summaries
     after = rows.at(-1)?.number ?? 0
   }
 }
@@ -149,13 +158,16 @@ function toSummary(row: SummaryRow): MessageSummary {
   const { id, received_via, received_at, sender } = parseJson<StoredEnvelope>(row.envelope)
   return {
     message: row.number,
+    thread: row.thread,
     id,
     via: received_via,
     agent: row.agent,
     sender: sender.address,
     verified: sender.verified,
     state: row.state,
+    ...(row.status !== null && { status: row.status }),
     received_at,
+    ...(row.answered_at !== null && { answered_at: row.answered_at }),
     preview: previewOf(parseJson<readonly Part[]>(row.content)),
     correlation_id: row.correlation_id,
     flags: row.flags === null ? [] : parseJson<readonly string[]>(row.flags),

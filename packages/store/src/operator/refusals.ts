@@ -1,17 +1,26 @@
-import type { ChannelName, IntakeStore, OperatorStore, Refusal, RefusalPage } from '@postern/core'
-import type { Batch } from '../engine/database.ts'
-import { addToTotal, noteChange, prepareInsert, readAfterWait } from '../engine/database.ts'
-import type { StoreContext } from '../engine/store-context.ts'
+// Stores refused messages for operators.
+import type { ChannelName } from '@postern/message'
+import type { IntakeStore, OperatorStore, Refusal, RefusalPage } from '@postern/pipeline'
+import { readAfterWait } from '../sql/engine-defaults.ts'
+import { prepareInsert } from '../sql/prepare-insert.ts'
+import type { Batch } from '../transaction/batch.ts'
+import { noteChange } from '../transaction/notices.ts'
+import type { StoreContext } from '../transaction/store-context.ts'
+import type { CounterName } from '../transaction/totals.ts'
+import { addToTotal } from '../transaction/totals.ts'
 
 export interface Refusals extends Pick<IntakeStore, 'refuse'>, Pick<OperatorStore, 'listRefusals'> {
-  /** Refused since the last flush, whether kept or not. */
+  /** Returns the number of refusals since the last flush, whether they are stored or not. */
   pending(): number
-  /** All that was refused before is in the table when it resolves, whoever began to write it. */
+  /** Writes all refusals so far. It resolves when they are in the table, also those of an earlier flush. */
   flush(): Promise<void>
 }
 
-/** A flood of bad traffic must cost less than the traffic itself: few are kept, and they are written together. */
-const keptPerSecond = 50
+/**
+ * The most refusals of each channel and code that are stored in a second. A flood of bad traffic must cost less than the traffic itself, so few are
+ * stored, and together. A flood of one kind hides no refusal of another.
+ */
+export const keptPerSecond = 50
 const keptInAll = 10_000
 const flushMs = 250
 
@@ -28,7 +37,7 @@ export interface RefusalRow extends Pick<Refusal, 'at' | 'code' | 'reason'> {
 
 const columns = 'at, channel, peer, code, reason, endpoint, status, claimed_sender, agent, peer_id'
 
-/** Longest text that is kept of what a request says of itself, UTF-16 code units. */
+/** The longest stored text of what a request claims about itself, UTF-16 code units. */
 const maxChars = 300
 
 export function createRefusals({ db, write, now, log }: StoreContext): Refusals {
@@ -40,19 +49,21 @@ export function createRefusals({ db, write, now, log }: StoreContext): Refusals 
        AND (instr(lower(coalesce(claimed_sender, '') || ' ' || peer), lower(?8)) > 0 OR ?8 IS NULL)
        AND (instr(lower(reason), lower(?9)) > 0 OR ?9 IS NULL) ORDER BY id DESC LIMIT +?10`,
   )
-  const mayKeep = createSecondLimit(keptPerSecond, now)
+  const mayKeep = createSecondLimits(keptPerSecond, now)
   let buffer: Refusal[] = []
-  let refused = 0
+  let refused = new Map<CounterName, number>()
   let timer: NodeJS.Timeout | undefined
 
-  async function keepAll(kept: readonly Refusal[], count: number): Promise<void> {
+  async function keepAll(kept: readonly Refusal[], counts: ReadonlyMap<CounterName, number>): Promise<void> {
+    const count = sum(counts)
     try {
       const insertAll = (batch: Batch) => {
         for (const refusal of kept) noteChange(batch, 'refusal', insert(...columnValues(refusal)))
         prune.run(keptInAll)
         addToTotal(batch, 'refusals', count)
+        for (const [name, each] of counts) addToTotal(batch, name, each)
       }
-      await write(insertAll, { touches: () => ['refusals'] })
+      await write(insertAll, { conflictKeys: () => ['refusals'] })
     } catch (error) {
       log.warn({ err: error, count }, 'refusals could not be remembered')
     }
@@ -63,19 +74,22 @@ export function createRefusals({ db, write, now, log }: StoreContext): Refusals 
   async function flush(): Promise<void> {
     clearTimeout(timer)
     timer = undefined
-    if (refused > 0) writing = Promise.all([writing, keepAll(buffer, refused)]).then(() => undefined)
+    if (refused.size > 0) writing = Promise.all([writing, keepAll(buffer, refused)]).then(() => undefined)
     buffer = []
-    refused = 0
+    refused = new Map()
     await writing
   }
 
   return {
     refuse(refusal) {
-      refused += 1
-      if (mayKeep()) buffer.push(refusal)
+      const name = `refusals.${refusal.via}.${refusal.code}` as const
+      refused.set(name, (refused.get(name) ?? 0) + 1)
       timer ??= setTimeout(() => void flush(), flushMs).unref()
+      const isKept = mayKeep(name)
+      if (isKept) buffer.push(refusal)
+      return isKept
     },
-    pending: () => refused,
+    pending: () => sum(refused),
     flush,
     async listRefusals(page) {
       await flush()
@@ -99,7 +113,7 @@ function clip(text: string | undefined): string | null {
   return text === undefined ? null : text.slice(0, maxChars).toWellFormed()
 }
 
-export function toRefusal(row: RefusalRow): Refusal & { readonly place: number } {
+export function toRefusal(row: RefusalRow): Refusal & { readonly number: number } {
   const { id, at, channel, peer, code, reason, endpoint, status, claimed_sender, agent, peer_id } = row
   return {
     at,
@@ -112,20 +126,26 @@ export function toRefusal(row: RefusalRow): Refusal & { readonly place: number }
     ...(claimed_sender !== null && { claimed_sender }),
     ...(agent !== null && { agent }),
     ...(peer_id !== null && { peer_id }),
-    place: id,
+    number: id,
   }
 }
 
-function createSecondLimit(perSecond: number, now: () => number): () => boolean {
+function sum(counts: ReadonlyMap<unknown, number>): number {
+  return [...counts.values()].reduce((total, each) => total + each, 0)
+}
+
+/** Creates a limit for each name and second. Names are few, because each is a channel and a code. */
+function createSecondLimits(perSecond: number, now: () => number): (name: string) => boolean {
+  const taken = new Map<string, number>()
   let second = 0
-  let taken = 0
-  return () => {
+  return name => {
     const current = Math.floor(now() / 1000)
     if (current !== second) {
       second = current
-      taken = 0
+      taken.clear()
     }
-    taken += 1
-    return taken <= perSecond
+    const count = (taken.get(name) ?? 0) + 1
+    taken.set(name, count)
+    return count <= perSecond
   }
 }

@@ -1,13 +1,17 @@
-import type { Sql } from '../engine/database.ts'
-import { formatJson } from '../engine/database.ts'
+// Deletes refusals that name a forgotten sender.
+import { formatJson } from '../sql/json-columns.ts'
+import type { Sql } from '../sql/sql.ts'
 
 interface Claim {
   readonly id: number
   readonly claimed_sender: string
 }
 
-/** Removes what was refused and claims to be from somebody. `names`: principals and addresses. Reads all that was refused, a bounded number. Synchronous: inside a write. */
-type RemoveClaims = (names: readonly string[]) => void
+/**
+ * Deletes refusals of requests that claim to be from somebody, and returns their number. `names`: principals and addresses. It reads all refusals,
+ * whose number is bounded, and runs synchronously, inside a write.
+ */
+type RemoveClaims = (names: readonly string[]) => number
 
 export function createClaimRemoval(db: Sql): RemoveClaims {
   const list = db.prepare<Claim>('SELECT id, claimed_sender FROM refusals WHERE claimed_sender IS NOT NULL')
@@ -15,12 +19,13 @@ export function createClaimRemoval(db: Sql): RemoveClaims {
   return names => {
     const plain = names.map(name => name.replace(/^(?:mailto:|@)/, '').toLowerCase())
     const wanted = plain.filter(name => name !== '')
-    const found = list.all().filter(({ claimed_sender }) => wanted.some(name => isNamed(claimed_sender, name)))
-    if (found.length > 0) remove.run(formatJson(found.map(({ id }) => id)))
+    const claims = list.all().filter(({ claimed_sender }) => wanted.some(name => isNamed(claimed_sender, name)))
+    if (claims.length > 0) remove.run(formatJson(claims.map(({ id }) => id)))
+    return claims.length
   }
 }
 
-/** The name as a whole, wherever it stands: `Ann <ann@home.test>`, an actor's key, a subject with its issuer. */
+/** Returns true if the claim contains the whole name, as in `Ann <ann@home.test>`, an actor's key, or a subject with its issuer. */
 function isNamed(claim: string, name: string): boolean {
   const text = claim.toLowerCase()
   const at = text.indexOf(name)

@@ -1,16 +1,21 @@
-import type { LinkAsked, LinkConfirmation, LinkConfirmed, LinkRefusal, LinkRequest } from '@postern/core'
-import { linkLimits } from '@postern/core'
-import type { ChannelFacts } from '../channels/facts.ts'
-import type { Batch, Sql } from '../engine/database.ts'
-import type { StoreContext } from '../engine/store-context.ts'
+// Issues codes that link two addresses of a person.
+import type { LinkAsked, LinkConfirmation, LinkConfirmed, LinkRefusal, LinkRequest } from '@postern/pipeline'
+import { linkLimits } from '@postern/pipeline'
+import type { ChannelFacts } from '../channels/channel-facts.ts'
+import type { KeyedDigests } from '../digests/keyed-digest.ts'
+import { createKeyedDigests } from '../digests/keyed-digest.ts'
+import type { Sql } from '../sql/sql.ts'
+import type { Batch } from '../transaction/batch.ts'
+import type { StoreContext } from '../transaction/store-context.ts'
 import type { EndLinks } from './link-ending.ts'
+import type { QueueLinkedEvent } from './linked-events.ts'
 import type { RemoveNotice } from './notice-removal.ts'
-import type { PersonTable } from './table.ts'
-import { formatPersonKey, readPersonKey } from './table.ts'
+import type { PersonTable } from './person-table.ts'
+import { formatPersonKey, readPersonKey } from './person-table.ts'
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
-/** As long as anything is counted. */
+/** The longest time for which anything is counted, ms. */
 const keptMs = 2 * dayMs
 const mostPurged = 20
 
@@ -22,29 +27,43 @@ interface CodeRow {
   readonly ended_in: number | null
 }
 
-/** Codes on their way, and links that come of them. Synchronous: inside a write. */
+/** Codes that are being used, and links that result from them. The members run synchronously, inside a write. */
 export interface LinkCodeTable {
   request(batch: Batch, request: LinkRequest, now: number): LinkAsked
   confirm(batch: Batch, confirmation: LinkConfirmation, now: number): LinkConfirmed
-  /** All codes from or to these addresses, with what carried them. */
-  forget(batch: Batch, agent: string | undefined, keys: readonly string[], now: number): void
+  /** Deletes all codes from or to these addresses, with the notices that carried them, and returns their number. */
+  forget(batch: Batch, whose: ForgottenCodes, now: number): number
+}
+
+interface ForgottenCodes {
+  readonly agent: string | undefined
+  readonly keys: readonly string[]
+  /** True if the person asks for it. The codes then end, but still count against floods, without the name. */
+  readonly isOwn: boolean
+}
+
+interface LinkCodeDeps {
+  readonly removeNotice: RemoveNotice
+  readonly endLinks: EndLinks
+  readonly queueEvent: QueueLinkedEvent
 }
 
 export function createLinkCodeTable(
-  { db, channels }: Pick<StoreContext, 'db' | 'channels'>,
+  { db, channels, handledSecret }: Pick<StoreContext, 'db' | 'channels' | 'handledSecret'>,
   people: PersonTable,
-  { removeNotice, endLinks }: { readonly removeNotice: RemoveNotice; readonly endLinks: EndLinks },
+  { removeNotice, endLinks, queueEvent }: LinkCodeDeps,
 ): LinkCodeTable {
   const codes = prepareCodeQueries(db)
+  const digests = createKeyedDigests({ handledSecret })
   const links = createLinkTable(db, people)
-  const removal = createCodeRemoval(db, removeNotice)
+  const removal = createCodeRemoval(db, removeNotice, digests)
   const claim = createAddressClaim(people, endLinks)
-  const findRefusal = createRefusalFinder({ db, channels }, people)
+  const findRefusal = createRefusalFinder({ db, channels }, people, digests)
 
   return {
     request(batch, { agent, asker, target, message, digest, notice }, now) {
-      const known = codes.findAsked.get(message)
-      if (known) return { outcome: 'sent', notice: known.notice }
+      const earlierCode = codes.findAsked.get(message)
+      if (earlierCode) return { outcome: 'sent', notice: earlierCode.notice }
       removal.purge(batch, now)
       const [from, to] = [formatPersonKey(asker), formatPersonKey(target)]
       if (people.findSubject(agent, from)) claim(batch, { agent, key: from, subject: asker.subject }, now)
@@ -56,9 +75,10 @@ export function createLinkCodeTable(
       codes.insert.run(message, agent, ...whose, digest, notice, now, now + linkLimits.codeMs)
       return { outcome: 'sent', notice }
     },
-    confirm(batch, { agent, asker, message, digest, notice }, now) {
+    confirm(batch, { agent, asker, message, digest, formerDigests = [], notice, events }, now) {
+      const digests = JSON.stringify([digest, ...formerDigests])
       const from = formatPersonKey(asker)
-      const used = codes.findUsed.get(agent, from, digest, message)
+      const used = codes.findUsed.get(agent, from, digests, message)
       if (used)
         return {
           outcome: 'linked',
@@ -68,7 +88,7 @@ export function createLinkCodeTable(
       const whose = [agent, from, asker.subject, now, linkLimits.tries] as const
       const waiting = codes.listOpen.all(...whose)
       if (waiting.length === 0) return { outcome: 'none' }
-      const code = codes.find.get(...whose, digest)
+      const code = codes.find.get(...whose, digests)
       if (!code) {
         codes.miss.run(...whose)
         return { outcome: 'wrong', triesLeft: Math.max(...waiting.map(({ tries }) => linkLimits.tries - tries - 1)) }
@@ -77,7 +97,9 @@ export function createLinkCodeTable(
       claim(batch, { agent, key: from, subject: asker.subject }, now)
       claim(batch, { agent, key: code.target, subject: code.target_subject ?? undefined }, now)
       const proof = { asked: code.message, confirmed: message, notice, at: now }
+      const before = people.describeAll(agent, [from, code.target])
       if (!links.join(agent, [from, code.target], proof)) return { outcome: 'full' }
+      queueEvent(batch, { kind: 'link', before, after: people.describeAll(agent, [from]) }, events)
       return { outcome: 'linked', target: readPersonKey(code.target), notice }
     },
     forget: removal.forget,
@@ -97,9 +119,11 @@ function prepareCodeQueries(db: Sql) {
       'UPDATE link_codes SET ended_at = ? WHERE agent = ? AND asker = ? AND target = ? AND ended_at IS NULL',
     ),
     listOpen: db.prepare<CodeRow>(`SELECT ${columns} FROM link_codes WHERE ${open}`),
-    find: db.prepare<CodeRow>(`SELECT ${columns} FROM link_codes WHERE ${open} AND digest = ?`),
+    find: db.prepare<CodeRow>(
+      `SELECT ${columns} FROM link_codes WHERE ${open} AND digest IN (SELECT value FROM json_each(?))`,
+    ),
     findUsed: db.prepare<CodeRow>(
-      `SELECT ${columns} FROM link_codes WHERE agent = ? AND asker = ? AND digest = ? AND ended_in = ?`,
+      `SELECT ${columns} FROM link_codes WHERE agent = ? AND asker = ? AND digest IN (SELECT value FROM json_each(?)) AND ended_in = ?`,
     ),
     miss: db.prepare(`UPDATE link_codes SET tries = tries + 1 WHERE ${open}`),
     use: db.prepare('UPDATE link_codes SET ended_at = ?, ended_in = ? WHERE message = ?'),
@@ -107,32 +131,50 @@ function prepareCodeQueries(db: Sql) {
 }
 
 interface CodeRemoval {
-  /** Takes away codes that are no longer counted, a few at a time. */
+  /** Deletes some codes that are no longer counted. */
   purge(batch: Batch, now: number): void
   readonly forget: LinkCodeTable['forget']
 }
 
-function createCodeRemoval(db: Sql, removeNotice: RemoveNotice): CodeRemoval {
+interface CodeNames extends Record<'asker' | 'target' | 'sent_to' | 'notice', string> {
+  readonly message: number
+}
+
+function createCodeRemoval(db: Sql, removeNotice: RemoveNotice, digests: KeyedDigests): CodeRemoval {
   const listOld = db.prepare<{ message: number; notice: string }>(
     'SELECT message, notice FROM link_codes WHERE asked_at < ? ORDER BY asked_at LIMIT +?',
   )
-  const listOf = db.prepare<{ message: number; notice: string }>(
-    `SELECT message, notice FROM link_codes
+  const listOf = db.prepare<CodeNames>(
+    `SELECT message, notice, asker, target, sent_to FROM link_codes
      WHERE (?1 IS NULL OR agent = ?1) AND (asker IN (SELECT value FROM json_each(?2)) OR target IN (SELECT value FROM json_each(?2)))`,
   )
   const remove = db.prepare('DELETE FROM link_codes WHERE message = ?')
+  const hide = db.prepare(
+    `UPDATE link_codes SET asker = ?2, asker_subject = '', target = ?3, target_subject = NULL, sent_to = ?4, digest = '', notice = '',
+       ended_at = coalesce(ended_at, ?5) WHERE message = ?1`,
+  )
 
-  function removeAll(batch: Batch, codes: readonly { message: number; notice: string }[], now: number): void {
+  function removeAll(batch: Batch, codes: readonly { message: number; notice: string }[], now: number): number {
     for (const { message, notice } of codes) {
-      // What carried a code is of no use to anybody once it is over.
+      // The notice that carried a code is useless once the code has expired.
       removeNotice(batch, notice, now)
       remove.run(message)
     }
+    return codes.length
   }
 
   return {
-    purge: (batch, now) => removeAll(batch, listOld.all(now - keptMs, mostPurged), now),
-    forget: (batch, agent, keys, now) => removeAll(batch, listOf.all(agent ?? null, JSON.stringify(keys)), now),
+    purge: (batch, now) => void removeAll(batch, listOld.all(now - keptMs, mostPurged), now),
+    forget(batch, { agent, keys, isOwn }, now) {
+      const codes = listOf.all(agent ?? null, JSON.stringify(isOwn ? keys : digests.withDigests(keys)))
+      if (!isOwn) return removeAll(batch, codes, now)
+      const digest = (name: string) => digests.digest(name)
+      for (const { message, notice, asker, target, sent_to } of codes) {
+        removeNotice(batch, notice, now)
+        hide.run(message, digest(asker), digest(target), digest(sent_to), now)
+      }
+      return codes.length
+    },
   }
 }
 
@@ -142,11 +184,14 @@ interface Owner {
   readonly subject: string | undefined
 }
 
-/** What was linked with an address stays with who had it then: somebody else who has it now begins anew. */
+/**
+ * Prepares the claim of an address by its owner. If the address had another principal before, its links and the state that they shared end, and the
+ * new owner begins without them.
+ */
 function createAddressClaim(people: PersonTable, endLinks: EndLinks) {
   return (batch: Batch, { agent, key, subject }: Owner, now: number): void => {
-    const known = people.findSubject(agent, key)?.subject
-    if (typeof known === 'string' && subject !== undefined && known !== subject) {
+    const storedSubject = people.findSubject(agent, key)?.subject
+    if (typeof storedSubject === 'string' && subject !== undefined && storedSubject !== subject) {
       const before = people.findKeys(agent, key)
       for (const each of before) people.endState(agent, each)
       endLinks(batch, { agent, key }, now)
@@ -164,9 +209,12 @@ interface Proof {
 }
 
 interface LinkTable {
-  /** The notice that carried the code of a link. */
+  /** Returns the notice that carried the code of a link. */
   findNotice(agent: string, asker: string, target: string): string | undefined
-  /** The person who asks keeps what the agent knows of them; the other's state gives way. @returns false when they have too many addresses */
+  /**
+   * Links two addresses. The agent's state of the asker stays; that of the other is used only if the asker has none.
+   * @returns false if the person has too many addresses
+   */
   join(agent: string, pair: readonly [asker: string, target: string], proof: Proof): boolean
 }
 
@@ -182,15 +230,15 @@ function createLinkTable(db: Sql, people: PersonTable): LinkTable {
     findNotice: (agent, asker, target) => find.get(agent, asker, target)?.notice,
     join(agent, [asker, target], proof) {
       const own = people.findKeys(agent, asker)
-      const others = people.findKeys(agent, target)
-      if (new Set([...own, ...others]).size > linkLimits.addresses) {
+      const otherKeys = people.findKeys(agent, target)
+      if (new Set([...own, ...otherKeys]).size > linkLimits.addresses) {
         people.dropUnlinked(agent, [asker, target])
         return false
       }
       insert.run(agent, asker, target, proof.asked, proof.confirmed, proof.notice, proof.at)
       const [id = asker] = people.findKeys(agent, asker)
       people.moveState(agent, own[0] ?? asker, id)
-      people.offerState(agent, others[0] ?? target, id)
+      people.copyStateIfAbsent(agent, otherKeys[0] ?? target, id)
       return true
     },
   }
@@ -203,14 +251,16 @@ interface Wish {
   readonly host: string
 }
 
-/** Whoever asks, so many codes go to one address; whomever they ask for, so many does one ask for. */
+/** Prepares the limits of codes: for one address, whoever asks, and for one asker, whatever the address. */
 function createRefusalFinder(
   { db, channels }: Pick<StoreContext, 'db' | 'channels'>,
   people: PersonTable,
+  digests: KeyedDigests,
 ): (wish: Wish, now: number) => LinkRefusal | undefined {
   const count = (column: 'asker' | 'asker_host' | 'sent_to') => {
     const query = db.prepare<{ n: number }>(`SELECT count(*) AS n FROM link_codes WHERE ${column} = ? AND asked_at > ?`)
-    return (value: string, since: number) => query.get(value, since)?.n ?? 0
+    return (value: string, since: number) =>
+      digests.withDigests([value]).reduce((sum, name) => sum + (query.get(name, since)?.n ?? 0), 0)
   }
   const inAll = db.prepare<{ n: number }>('SELECT count(*) AS n FROM link_codes WHERE asked_at > ?')
   const [ofAsker, ofHost, toTarget] = [count('asker'), count('asker_host'), count('sent_to')]
@@ -225,7 +275,7 @@ function createRefusalFinder(
   }
 }
 
-/** One mailbox has as many of these as it likes. */
+/** Returns an address without its tag, because one mailbox may have any number of tags. */
 function withoutTag(key: string, { isMailbox }: Pick<ChannelFacts, 'isMailbox'>): string {
   const { via } = readPersonKey(key)
   return isMailbox(via) ? key.replace(/^([^ ]+ @[^+@]+)\+[^@]*/, '$1') : key

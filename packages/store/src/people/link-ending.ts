@@ -1,11 +1,13 @@
-import type { Batch } from '../engine/database.ts'
-import type { StoreContext } from '../engine/store-context.ts'
+// Ends the links of a person.
 import type { RemoveMessage } from '../forgetting/remove-message.ts'
+import type { Batch } from '../transaction/batch.ts'
+import type { StoreContext } from '../transaction/store-context.ts'
 import type { RemoveNotice } from './notice-removal.ts'
 
 /**
- * Takes every link of an address out, with what told the other one of it, and copies of answers that have not left yet: to the address, or of
- * what was answered to it. @returns how many links there were
+ * Deletes every link of an address, with the notices that announced it, and unsent copies of answers: copies to the address, and copies of answers to
+ * its messages.
+ * @returns the number of links
  */
 export type EndLinks = (batch: Batch, whose: { readonly agent: string; readonly key: string }, now: number) => number
 

@@ -1,7 +1,9 @@
-import type { Batch, Sql } from '../engine/database.ts'
+// Deletes the notice of a linked address.
 import type { RemoveMessage } from '../forgetting/remove-message.ts'
+import type { Sql } from '../sql/sql.ts'
+import type { Batch } from '../transaction/batch.ts'
 
-/** Takes out what the gateway told somebody. */
+/** Deletes a notice from the gateway to a person. */
 export type RemoveNotice = (batch: Batch, notice: string, now: number) => void
 
 export function createNoticeRemoval(db: Sql, removeMessage: RemoveMessage): RemoveNotice {

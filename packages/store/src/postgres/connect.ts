@@ -1,58 +1,71 @@
-import type { Log, NoticeStore } from '@postern/core'
-import { ConfigError, workKinds } from '@postern/core'
-import type { Notice } from '../engine/database.ts'
-import { createNotices, listNotices } from '../engine/database.ts'
-import type { Writer, WriterHooks } from '../engine/writer.ts'
-import { migrations } from '../schema/migrate.ts'
-import { openHintLine } from './connection/hint-line.ts'
-import { openLinePool } from './connection/pool.ts'
-import { lookSetUp } from './connection/statement-session.ts'
+// Connects to PostgreSQL and checks the server.
+import type { Log } from '@postern/message'
+import { ConfigError } from '@postern/message'
+import type { NoticeStore } from '@postern/pipeline'
+import { workKinds } from '@postern/pipeline'
+import { schemaSteps } from '../schema/steps.ts'
+import { createNotices } from '../transaction/notice-hub.ts'
+import type { Notice } from '../transaction/notices.ts'
+import { listNotices } from '../transaction/notices.ts'
+import type { Writer, WriterHooks } from '../transaction/writer.ts'
+import { openNotifyConnection } from './connection/notify-connection.ts'
+import { openLinePool, operatorPoolSize } from './connection/pool.ts'
+import { readSetUp } from './connection/statement-session.ts'
 import { formatPresence } from './connection/upkeep/heartbeat.ts'
+import type { ServerClock } from './connection/upkeep/server-clock.ts'
 import type { PostgresDatabase } from './database.ts'
 import { openPostgresDatabase } from './database.ts'
-import { createHints } from './hints.ts'
-import { outdatedFix, outdatedProblem } from './outdated.ts'
+import { createNotifyCodec } from './notify.ts'
 import { toClientConfig } from './server/address.ts'
-import { channelOf, formatSetUp, formatShard } from './server/session.ts'
+import { channelOf, formatSetUp, formatShard, operatorLimits } from './server/session.ts'
 import { readPostgresUrl } from './server/settings.ts'
+import { outdatedFix, outdatedProblem } from './stale-cache.ts'
 import { createTakeover } from './takeover.ts'
 
 interface ConnectOptions {
   readonly url: string
-  readonly now: () => number
+  /** The clock of the store. `note` is present if it follows the server's clock. */
+  readonly clock: Pick<ServerClock, 'now'> & Partial<Pick<ServerClock, 'note'>>
   readonly log: Log
   readonly holder?: string | undefined
   readonly onUnusable?: ((error: ConfigError) => void) | undefined
+  readonly readsOnly?: boolean | undefined
 }
 
 /** All connections of one gateway to its database. */
 interface ConnectedDatabase {
   readonly db: PostgresDatabase
-  /** Opens the one writer. */
+  /** Opens the writer. There is only one. */
   openWriter(hooks: WriterHooks): Writer
-  /** Hears what other gateways tell, too. */
+  /** Notices of this gateway and of others. */
   readonly notices: NoticeStore
   tellOthers(notice: Notice): void
-  /** From then on nothing is missed that others tell. */
+  /** Resolves when no further notice of another gateway is missed. */
   readonly opened: Promise<void>
   release(): Promise<void>
 }
 
-export function connectPostgres({ url, now, log, holder, onUnusable }: ConnectOptions): ConnectedDatabase {
+export function connectPostgres({ url, clock, log, holder, onUnusable, readsOnly }: ConnectOptions): ConnectedDatabase {
+  const { now, note: onClock } = clock
   const { schema, server } = readPostgresUrl(url)
   const client = toClientConfig(server)
   const channel = channelOf(schema)
-  const hints = createHints()
+  const hints = createNotifyCodec()
   const notices = createNotices(log)
-  const place = formatSetUp(schema)
-  const setUp = [place, ...(holder === undefined ? [] : [formatPresence(schema, holder)])].join('; ')
+  const schemaSetUp = `${formatSetUp(schema)}${readsOnly ? '; SET default_transaction_read_only = on' : ''}`
+  const setUp = [schemaSetUp, ...(holder === undefined ? [] : [formatPresence(schema, holder)])].join('; ')
   const standing = createStanding({ log, notices })
-  const pool = openLinePool({ client, setUp: `${setUp}; ${formatShard(schema)}; ${lookSetUp}`, ...standing })
+  const pool = openLinePool({ client, setUp: `${setUp}; ${formatShard(schema)}; ${readSetUp}`, ...standing })
+  const operatorPool = openLinePool({
+    ...{ client, size: operatorPoolSize, ...standing },
+    setUp: `${schemaSetUp}; ${operatorLimits}; ${readSetUp}`,
+  })
   const tellOnce = once(() => onUnusable?.(new ConfigError('store', outdatedProblem, outdatedFix)))
   const db = openPostgresDatabase(pool, {
+    operatorPool,
     schema,
     now,
-    version: migrations.length,
+    version: schemaSteps.length,
     onOutdated: tellOnce,
     hintsOf: batch => hints.write(listNotices(batch)).map(payload => [channel, payload] as const),
   })
@@ -63,7 +76,7 @@ export function connectPostgres({ url, now, log, holder, onUnusable }: ConnectOp
     for (const notice of hints.read(payload)) notices.notify(notice.topic, notice.payload)
   }
 
-  /** Told again, until it is done. */
+  /** Makes the work of an expired gateway due. Retries until it succeeds. */
   async function takeOverFrom(expired: string): Promise<void> {
     try {
       const isDone = await writer?.writeLightly(takeOver(expired, now()))
@@ -73,7 +86,11 @@ export function connectPostgres({ url, now, log, holder, onUnusable }: ConnectOp
     }
   }
 
-  const hintLine = openHintLine({ client, schema, holder, setUp, place, onHeard: hear, onExpired: takeOverFrom })
+  const hintLine = openNotifyConnection({
+    ...{ client, schema, holder, setUp, schemaSetUp, onClock },
+    onHeard: hear,
+    onExpired: takeOverFrom,
+  })
   return {
     db,
     openWriter(hooks) {
@@ -84,7 +101,7 @@ export function connectPostgres({ url, now, log, holder, onUnusable }: ConnectOp
     tellOthers: notice => hintLine.announce(hints.write([notice])),
     opened: hintLine.opened,
     async release() {
-      await Promise.all([pool.close(), hintLine.close()])
+      await Promise.all([pool.close(), operatorPool.close(), hintLine.close()])
     },
   }
 }
@@ -94,7 +111,7 @@ interface Standing {
   onOpen(): void
 }
 
-/** Tells once that the server is gone, and once that it is there again. */
+/** Logs once that the server is unreachable, and once that it is available again. */
 function createStanding({ log, notices }: { readonly log: Log; readonly notices: NoticeStore }): Standing {
   let isLost = false
   return {
@@ -106,7 +123,7 @@ function createStanding({ log, notices }: { readonly log: Log; readonly notices:
       if (!isLost) return
       isLost = false
       log.info({}, 'the database is there again')
-      // What was told meanwhile is lost.
+      // Notices that were sent in the meantime are lost.
       notices.notify('work', workKinds)
     },
   }

@@ -1,6 +1,7 @@
-import type { Database, SqlValue } from '../engine/database.ts'
-import type { Writer, WriterHooks } from '../engine/writer.ts'
+// Implements the database of the store on PostgreSQL.
+import type { Database, SqlValue } from '../sql/sql.ts'
 import { createLockstep, heardLater } from '../together/lockstep.ts'
+import type { Writer, WriterHooks } from '../transaction/writer.ts'
 import type { NumberedInsert } from './connection/numbering.ts'
 import { readNumberedInsert, sequenceOf } from './connection/numbering.ts'
 import type { StepResult } from './connection/pipelined-run.ts'
@@ -8,7 +9,7 @@ import type { LinePool } from './connection/pool.ts'
 import type { PendingStatement, PlainStatement } from './connection/statement-session.ts'
 import { createNames, nameStatement } from './connection/statement-session.ts'
 import { createLockKeys } from './locks/lock-keys.ts'
-import type { DatabaseParts, StatementPlace } from './place.ts'
+import type { DatabaseDeps, OperationContext } from './operation-context.ts'
 import { translateQuery } from './sql/translate-query.ts'
 import type { Readings } from './transactions/readings.ts'
 import { createReadings } from './transactions/readings.ts'
@@ -18,20 +19,24 @@ import { createPostgresWriter } from './transactions/writer.ts'
 
 export interface PostgresDatabase extends Omit<Database, 'read'>, Readings {
   openWriter(hooks: WriterHooks): Writer
-  /** The clock, which stands still for an operation. */
+  /** Reads like `read`, on connections that only operators use. */
+  readonly readForOperators: Readings['read']
+  /** Returns the time on the clock, which stands still for an operation. */
   now(): number
 }
 
 interface DatabaseOptions extends TransactionOptions {
+  /** Connections for the readings of operators. */
+  readonly operatorPool: Pick<LinePool, 'hold'>
   readonly now: () => number
 }
 
 /**
- * The store's port on PostgreSQL. Transactions of this gateway and of others run at a time, unless they touch the same (decision 0023). What only
- * changes rows is sent with what is asked next.
+ * Opens the store's port on PostgreSQL. Transactions of all gateways run at the same time, unless they touch the same rows (decision 0023).
+ * Statements that only change rows are sent with the next question.
  */
 export function openPostgresDatabase(pool: Pick<LinePool, 'hold'>, options: DatabaseOptions): PostgresDatabase {
-  const lockstep = createLockstep<StatementPlace>(options.now)
+  const lockstep = createLockstep<OperationContext>(options.now)
   const sequences = new Map<string, string>()
   const resultOf = (pending: PendingStatement): StepResult => pending.result ?? lockstep.suspend()
   const keys = createLockKeys(options.schema)
@@ -44,7 +49,7 @@ export function openPostgresDatabase(pool: Pick<LinePool, 'hold'>, options: Data
       return (...values) => void lockstep.place().session.add(check, values)
     },
     rowLocks: {
-      // Rows that others only refer to (foreign keys) are not left out.
+      // This lock does not skip rows to which others only refer by a foreign key.
       skipLocked: 'FOR NO KEY UPDATE SKIP LOCKED',
       wait: 'FOR UPDATE',
       isFree: thread => `pg_try_advisory_xact_lock(${keys.threadKeySql(thread)})`,
@@ -52,10 +57,11 @@ export function openPostgresDatabase(pool: Pick<LinePool, 'hold'>, options: Data
     readTogether: lockstep.together,
     now: lockstep.now,
     ...readings,
+    readForOperators: createReadings(options.operatorPool, { lockstep }).read,
     openWriter(hooks) {
       const write = createTransactions({ db, pool, lockstep, keys, sequences, resultOf }, { ...options, ...hooks })
       const writer = createPostgresWriter(write, hooks)
-      // Whoever runs again until all is answered that they read before has written already.
+      // An operation that waits for answers runs again from its start, so each write in it is queued only once.
       const once = <T>(enqueue: () => Promise<T>) => lockstep.act(() => heardLater(enqueue()))
       return {
         ...writer,
@@ -68,7 +74,7 @@ export function openPostgresDatabase(pool: Pick<LinePool, 'hold'>, options: Data
   return db
 }
 
-interface PreparationDeps extends DatabaseParts {
+interface PreparationDeps extends DatabaseDeps {
   readonly sequences: Map<string, string>
 }
 
@@ -124,8 +130,8 @@ function createPreparation({
   }
 }
 
-/** Looked at, it waits for the statement to have run; most are not. */
-function changesOf(pending: PendingStatement, resultOf: DatabaseParts['resultOf']): { readonly changes: number } {
+/** Returns the result of a change. Access to `changes` waits until the statement has run; most callers never need it. */
+function changesOf(pending: PendingStatement, resultOf: DatabaseDeps['resultOf']): { readonly changes: number } {
   return {
     get changes() {
       return resultOf(pending).changes

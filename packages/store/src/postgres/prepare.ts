@@ -1,25 +1,30 @@
-import type { Log } from '@postern/core'
-import { ConfigError } from '@postern/core'
+// Prepares a PostgreSQL database at the start of a gateway.
+import type { Log } from '@postern/message'
+import { ConfigError } from '@postern/message'
 import type { Client } from 'pg'
-import { migrations } from '../schema/migrate.ts'
+import { handledSecretName, makeHandledSecret } from '../peers/handled-keys.ts'
+import { describePendingSteps } from '../schema/pending-steps.ts'
+import { schemaSteps } from '../schema/steps.ts'
 import { toConfigError } from './connection/store-errors.ts'
-import { heartbeatTable } from './connection/upkeep/heartbeat.ts'
+import type { ClockReading } from './connection/upkeep/server-clock.ts'
+import { endReading } from './connection/upkeep/server-clock.ts'
+import { migratePostgres, readPostgresNumber } from './migrate.ts'
 import { toClientConfig } from './server/address.ts'
-import { formatSetUp, writerLockOf } from './server/session.ts'
+import { formatSetUp } from './server/session.ts'
 import type { PostgresSettings } from './server/settings.ts'
 import { readPostgresUrl } from './server/settings.ts'
-import { storeFunctions } from './sql/functions.ts'
-import { translateSchema } from './sql/translate-schema.ts'
 
 const oldestServer = 130_000
-/** Leases are given by one gateway's clock and end by another's. */
+/** The most by which the clocks may differ, ms. Leases end by the server's clock, but other times of the gateway come from its machine. */
 export const mostSkewMs = 2_000
 
 interface Surroundings {
   readonly now: () => number
   readonly log: Log
-  /** As `migrations` has them. */
+  /** Migration steps; default: all `schemaSteps`. */
   readonly steps?: readonly string[] | undefined
+  /** False if a database of an earlier release is refused and its tables stay unchanged. */
+  readonly changesTables?: boolean | undefined
 }
 
 interface Standing {
@@ -29,49 +34,79 @@ interface Standing {
   readonly at: number
 }
 
+/** The facts of a database that a store needs before it begins. */
+interface PreparedDatabase {
+  /** The key of the digests of deleted messages. */
+  readonly handledSecret: string
+  readonly clock: ClockReading
+}
+
 /**
- * Brings a database to the newest schema, all steps or none; several gateways may start at once.
- * @throws ConfigError `store` that says what is wrong with it
+ * Migrates a database to the newest schema, by all steps or none. Several gateways may start at once.
+ * @throws ConfigError `store` that names the problem
  */
-export async function preparePostgres(url: string, { now, log, steps = migrations }: Surroundings): Promise<void> {
+export async function preparePostgres(
+  url: string,
+  { now, log, steps = schemaSteps, changesTables = true }: Surroundings,
+): Promise<PreparedDatabase> {
   const settings = readPostgresUrl(url)
   try {
-    await withClient(settings, async client => {
-      const standing = await checkServer(client)
-      const skew = Math.round(Math.abs(standing.at - now()))
+    return await withClient(settings, async client => {
+      const sentAt = performance.now()
+      const { at } = await checkServer(client)
+      const clock = endReading(at, sentAt)
+      const skew = Math.round(Math.abs(at - now()))
       if (skew > mostSkewMs) log.warn({ skew_ms: skew }, "the database server's clock differs from this machine's")
       await client.query(formatSetUp(settings.schema))
-      await migrate(client, settings.schema, steps)
+      await migratePostgres(client, settings, { steps, changesTables })
+      return { handledSecret: await decideHandledSecret(client, changesTables), clock }
     })
   } catch (error) {
-    throw toConfigError(error, settings.place)
+    throw toConfigError(error, settings.location)
   }
 }
 
-/** What an operator may want to know of a database that is good enough. */
-export interface PostgresStanding {
-  /** As `15`. */
-  readonly version: number
-  /** Host, port and database. */
-  readonly place: string
-  /** How far its clock is from ours, ms. */
-  readonly skewMs: number
-  /** What is said to it can be read on its way. */
-  readonly isExposed: boolean
-  /** Of a statement that reads nothing, the fastest of a few: what the line takes, and no other load; ms. */
-  readonly roundTripMs: number
-  /** Our user may make the tables there, and change them at the next release. */
-  readonly mayCreate: boolean
-  /** Where our tables are, or will be. */
-  readonly schema: string
-  /** Gateways that take up turns and deliveries now. */
-  readonly workers: number
+/** Reads or stores the key like `openHandledSecret`. If gateways start at once, the first one decides. */
+async function decideHandledSecret(client: Client, isWritable: boolean): Promise<string> {
+  const made = makeHandledSecret()
+  if (isWritable) {
+    await client.query('INSERT INTO secrets (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING', [
+      handledSecretName,
+      made,
+    ])
+  }
+  const { rows } = await client.query<{ value: string }>('SELECT value FROM secrets WHERE name = $1', [
+    handledSecretName,
+  ])
+  return rows[0]?.value ?? made
 }
 
-/** Looks at a database and changes nothing. @throws ConfigError `store` */
+/** Facts about a usable database that an operator may want to know. */
+export interface PostgresStanding {
+  /** The major version of the server, such as `15`. */
+  readonly version: number
+  /** Host, port and database. */
+  readonly location: string
+  /** The difference between the server's clock and ours, ms. */
+  readonly skewMs: number
+  /** True if others on the network path can read the traffic of the database. */
+  readonly isExposed: boolean
+  /** The time of a statement that reads nothing, ms. It is the fastest of a few, so it measures the network and no other load. */
+  readonly roundTripMs: number
+  /** True if our user may create the tables there, and change them at the next release. */
+  readonly mayCreate: boolean
+  /** The schema of our tables, even if they do not exist yet. */
+  readonly schema: string
+  /** The number of gateways that lease turns and deliveries now. */
+  readonly workers: number
+  /** Changes to our tables that a start would make; undefined if there are none. */
+  readonly pendingSteps: string | undefined
+}
+
+/** Inspects a database and changes nothing. @throws ConfigError `store` */
 export async function inspectPostgres(url: string, now: () => number): Promise<PostgresStanding> {
   const settings = readPostgresUrl(url)
-  const { place, server, schema } = settings
+  const { location, server, schema } = settings
   const isNear = server.host.startsWith('/') || /^(localhost|127\..*|::1)$/.test(server.host)
   try {
     return await withClient(settings, async client => {
@@ -81,9 +116,11 @@ export async function inspectPostgres(url: string, now: () => number): Promise<P
       const mayCreate = await readRights(client, schema)
       const roundTripMs = await measureRoundTrip(client)
       const workers = await countWorkers(client, schema)
+      const pendingSteps = describePendingSteps(await readPostgresNumber(client, schema))
       return {
+        pendingSteps,
         version: Math.floor(version / 10_000),
-        place,
+        location,
         skewMs,
         isExposed,
         roundTripMs,
@@ -93,11 +130,11 @@ export async function inspectPostgres(url: string, now: () => number): Promise<P
       }
     })
   } catch (error) {
-    throw toConfigError(error, place)
+    throw toConfigError(error, location)
   }
 }
 
-/** A schema that is not there yet is made in the database. */
+/** Returns true if our user may create tables in the schema, or the schema itself if it does not exist yet. */
 async function readRights(client: Client, schema: string): Promise<boolean> {
   const { rows } = await client.query<{ may: boolean }>(
     `SELECT CASE WHEN to_regnamespace($1) IS NULL THEN has_database_privilege(current_database(), 'CREATE')
@@ -107,7 +144,7 @@ async function readRights(client: Client, schema: string): Promise<boolean> {
   return rows[0]?.may === true
 }
 
-/** In a database that has our tables. */
+/** Counts the gateways that work at a database. Returns 0 if it lacks our tables. */
 async function countWorkers(client: Client, schema: string): Promise<number> {
   const table = `"${schema}".gateways`
   const { rows } = await client.query<{ found: string | null }>('SELECT to_regclass($1) AS found', [table])
@@ -131,7 +168,7 @@ async function measureRoundTrip(client: Client): Promise<number> {
 async function withClient<T>(settings: PostgresSettings, work: (client: Client) => Promise<T>): Promise<T> {
   const { default: pg } = await import('pg')
   const client = new pg.Client(toClientConfig(settings.server))
-  // A connection that breaks makes the statement fail that it was for.
+  // The statement that was running reports a broken connection.
   client.on('error', () => undefined)
   try {
     await client.connect()
@@ -159,48 +196,4 @@ async function checkServer(client: Client): Promise<Standing> {
 
 function refuse(problem: string, fix: string): ConfigError {
   return new ConfigError('store', problem, fix)
-}
-
-async function migrate(client: Client, schema: string, steps: readonly string[]): Promise<void> {
-  // Large tables take their time.
-  await client.query('BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0')
-  // Another gateway may be at it: what counts is seen behind this lock.
-  await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`postern migration ${schema}`])
-  const version = await readSchemaVersion(client, schema)
-  if (version > steps.length) throw refuse('was written by a newer release', 'Start that release or a later one.')
-  if (version < steps.length) {
-    // Behind whatever gateways of the release before are writing now; they will write nothing more.
-    await client.query('SELECT pg_advisory_xact_lock($1)', [writerLockOf(schema)])
-    await client.query(listStatements(version, schema, steps).join(';\n'))
-  }
-  const { rows } = await client.query<{ made: string | null }>("SELECT to_regclass('gateways') AS made")
-  if (rows[0]?.made == null) await client.query(heartbeatTable)
-  await client.query('COMMIT')
-}
-
-async function readSchemaVersion(client: Client, schema: string): Promise<number> {
-  const { rows } = await client.query<{ tables: string; ours: string | null }>(
-    `SELECT count(*) AS tables, max(tablename) FILTER (WHERE tablename = 'store_version') AS ours FROM pg_tables WHERE schemaname = $1`,
-    [schema],
-  )
-  const { tables = '0', ours = null } = rows[0] ?? {}
-  if (ours === null && Number(tables) > 0) {
-    throw refuse(`the schema "${schema}" holds tables that are not ours`, 'Name another with ?schema=….')
-  }
-  if (ours === null) return 0
-  const versions = await client.query<{ version: number }>('SELECT version FROM store_version')
-  return versions.rows[0]?.version ?? 0
-}
-
-/** What brings a database from one version to another. A new one has no rows to bring along. */
-export function listStatements(version: number, schema: string, steps = migrations): readonly string[] {
-  const isFirst = version === 0
-  const begin = [`CREATE SCHEMA IF NOT EXISTS "${schema}"`, 'CREATE TABLE store_version (version int NOT NULL)']
-  const end = isFirst ? 'INSERT INTO store_version VALUES' : 'UPDATE store_version SET version ='
-  return [
-    ...(isFirst ? begin : []),
-    ...storeFunctions,
-    ...steps.slice(version).flatMap(step => translateSchema(step, { isFirst })),
-    `${end} (${steps.length})`,
-  ]
 }

@@ -1,12 +1,16 @@
-import { workKinds } from '@postern/core'
-import type { Database } from '../engine/database.ts'
-import { sqlOf } from '../engine/database.ts'
-import type { Operation } from '../engine/writer.ts'
+// Takes over the work of a gateway that has disappeared.
+import { workKinds } from '@postern/pipeline'
+import type { Database } from '../sql/sql.ts'
+import { sqlOf } from '../sql/sql.ts'
+import type { Operation } from '../transaction/writer.ts'
 
-/** Makes work of somebody who is gone due at once. @returns false for one who is there after all, or was taken over by another */
+/**
+ * Creates an operation that makes the work of a disappeared gateway due at once. It returns false if that gateway still runs, or if another one has
+ * already taken over its work.
+ */
 export function createTakeover(engine: Database): (holder: string, now: number) => Operation<boolean> {
   const db = sqlOf(engine)
-  // Until the end of the transaction the other gateway cannot come back.
+  // The lock keeps the other gateway from returning until the end of the transaction.
   const proveGone = db.prepare<{ is_gone: number }>(
     'SELECT pg_try_advisory_xact_lock(lock) AS is_gone FROM gateways WHERE lease_owner = ?',
   )

@@ -1,10 +1,11 @@
+// Remembers decisions that also count for later requirements.
 import type {
   ListedDecision,
   RememberedDecision,
   RememberedStore,
   RequirementDecision,
   RequirementRecord,
-} from '@postern/core'
+} from '@postern/pipeline'
 import {
   listRememberedIds,
   mostRemembered,
@@ -12,17 +13,17 @@ import {
   planRemembered,
   rememberedDecisionSchema,
   rememberedKind,
-} from '@postern/core'
-import type { Sql } from '../engine/database.ts'
-import { formatJson, parseJson } from '../engine/database.ts'
+} from '@postern/pipeline'
+import { formatJson, parseJson } from '../sql/json-columns.ts'
+import type { Sql } from '../sql/sql.ts'
 
-/** Decisions that count for later calls, among the records. Synchronous. */
+/** Decisions that count for later calls, as records. The members run synchronously. */
 export interface RememberedTable {
-  /** Inside the write that uses up the requirement. */
+  /** Stores a decision that is to be remembered, inside the write that uses up the requirement. */
   keep(requirement: RequirementRecord, decision: RequirementDecision, now: number): void
   list(filter: Parameters<RememberedStore['listRemembered']>[0], now: number): readonly ListedDecision[]
   find(key: { readonly agent: string; readonly id: string }, now: number): RememberedDecision | undefined
-  /** What still counts of what was decided on it. */
+  /** Finds the remembered decision on the requirement that still counts. */
   findOf(requirement: RequirementRecord, now: number): RememberedDecision | undefined
   remove(key: { readonly agent: string; readonly id: string }): boolean
 }
@@ -47,10 +48,10 @@ export function createRememberedTable(db: Sql): RememberedTable {
       const asker = queries.findAsker.get(requirement.message)
       const planned = asker && planRemembered(requirement, decision, { sender: parseJson(asker.sender), now })
       if (!planned) return
-      const { place, value, until } = planned
-      const [kind, owner, key] = [place.kind, place.owner, place.key] as const
+      const { recordKey: position, value, until } = planned
+      const [kind, owner, key] = [position.kind, position.owner, position.key] as const
       const person = personKeyOf(asker.channel, requirement.address)
-      // What is of one conversation goes with it.
+      // A decision for one conversation is deleted with the conversation.
       const message = value.scope === 'conversation' ? requirement.message : null
       queries.remove.run(kind, owner, key)
       queries.insert.run(kind, owner, key, formatJson(value), message, person, until)
@@ -64,15 +65,15 @@ export function createRememberedTable(db: Sql): RememberedTable {
       return rows
         .toSorted((one, other) => other.id - one.id)
         .slice(0, limit)
-        .map(({ id: place, value }) => ({ ...readRemembered(value), place }))
+        .map(({ id: position, value }) => ({ ...readRemembered(value), number: position }))
     },
     find: findByKey,
     findOf(requirement, now) {
       const asker = queries.findAsker.get(requirement.message)
       if (!asker) return undefined
       const ids = listRememberedIds(requirement, parseJson(asker.sender))
-      const found = ids.map(id => findByKey({ agent: requirement.agent, id }, now))
-      return found.find(each => each?.requirement === requirement.id)
+      const decisions = ids.map(id => findByKey({ agent: requirement.agent, id }, now))
+      return decisions.find(each => each?.requirement === requirement.id)
     },
     remove: ({ agent, id }) => queries.remove.run(rememberedKind, ownerOf(agent), id).changes > 0,
   }

@@ -4,14 +4,15 @@ import { expect, test } from 'vitest'
 import { discardLog, makeDirectory } from '../../test/open-test-store.ts'
 import { secondVersion } from '../../test/second-version.ts'
 import { openSqliteStore } from '../index.ts'
-import { migrateDatabase, migrations } from './migrate.ts'
+import { migrateDatabase } from './migrate.ts'
+import { schemaSteps } from './steps.ts'
 
-const twoVersions = [...migrations, secondVersion]
+const withNext = [...schemaSteps, secondVersion]
 
 async function openFilled(): Promise<DatabaseSync> {
   const path = `${makeDirectory()}/postern.db`
   const store = await openSqliteStore({ channels: sketchedChannels, path, now: Date.now, log: discardLog })
-  for (const id of ['m1', 'm2']) await store.admit(sketchIntake(id, { message: { thread_id: `Of ${id}` } }), 'c')
+  for (const id of ['m1', 'm2']) await store.admit(sketchIntake(id, { message: { thread_source: `Of ${id}` } }), 'c')
   await store.close()
   return new DatabaseSync(path)
 }
@@ -21,8 +22,8 @@ const readVersion = (db: DatabaseSync) => db.prepare('PRAGMA user_version').get(
 
 test('a filled file of the version before keeps its rows, gets the new tables and counts on', async () => {
   const db = await openFilled()
-  migrateDatabase(db, twoVersions)
-  expect(readVersion(db)).toBe(2)
+  migrateDatabase(db, { steps: withNext })
+  expect(readVersion(db)).toBe(withNext.length)
   expect(db.prepare('SELECT title FROM threads ORDER BY id').all()).toEqual([
     { title: 'a2a of m1' },
     { title: 'a2a of m2' },
@@ -34,25 +35,28 @@ test('a filled file of the version before keeps its rows, gets the new tables an
 
 test('a new file gets all versions at once, and the same tables as an upgraded file', async () => {
   const [db, fresh] = [await openFilled(), new DatabaseSync(':memory:')]
-  for (const each of [db, fresh]) migrateDatabase(each, twoVersions)
+  for (const each of [db, fresh]) migrateDatabase(each, { steps: withNext })
   expect(listNames(fresh)).toEqual(listNames(db))
 })
 
 test('a step that fails leaves the file as it was, with the steps before it undone', async () => {
   const db = await openFilled()
   const before = listNames(db)
-  const failing = [...twoVersions, 'CREATE TABLE third (id INTEGER) STRICT; UPDATE threads SET no_such_column = 1;']
-  expect(() => migrateDatabase(db, failing)).toThrow('no_such_column')
+  const failing = [...withNext, 'CREATE TABLE third (id INTEGER) STRICT; UPDATE threads SET no_such_column = 1;']
+  expect(() => migrateDatabase(db, { steps: failing })).toThrow('no_such_column')
   expect(db.isTransaction).toBe(false)
-  expect([readVersion(db), listNames(db)]).toEqual([1, before])
-  migrateDatabase(db, twoVersions)
-  expect(readVersion(db)).toBe(2)
+  expect([readVersion(db), listNames(db)]).toEqual([schemaSteps.length, before])
+  migrateDatabase(db, { steps: withNext })
+  expect(readVersion(db)).toBe(withNext.length)
 })
 
-test('migrateDatabase() refuses the file of a newer release, and says what to do', async () => {
+test('migrateDatabase() names the file of a newer release, and says what to do', async () => {
   const db = await openFilled()
-  migrateDatabase(db, twoVersions)
+  migrateDatabase(db, { steps: withNext })
   const before = listNames(db)
-  expect(() => migrateDatabase(db)).toThrow('data: was written by a newer release. Start that release or a later one.')
-  expect([readVersion(db), listNames(db)]).toEqual([2, before])
+  const numbers = `its tables have number ${withNext.length}, and this release knows ${schemaSteps.length}`
+  expect(() => migrateDatabase(db, { path: '/data/postern.db' })).toThrow(
+    `data: "/data/postern.db" was written by a newer release (${numbers}). Start that release or a later one.`,
+  )
+  expect([readVersion(db), listNames(db)]).toEqual([withNext.length, before])
 })

@@ -1,5 +1,6 @@
+// Checks the pages of a database file in a thread of its own.
 import { parentPort, workerData } from 'node:worker_threads'
-import { ConfigError } from '@postern/core'
+import { ConfigError } from '@postern/message'
 import { inspectSqlite } from './inspect-file.ts'
 
 // Reads the whole file beside the gateway, with pages of its own. Says what is wrong with it, or nothing.
@@ -10,7 +11,7 @@ function inspect(path: string): string | undefined {
     return undefined
   } catch (error) {
     if (error instanceof ConfigError && error.message.includes('is damaged')) return error.message
-    // Somebody holds it, or it is gone: others notice that.
+    // The file is locked or missing. Others notice that.
     return undefined
   }
 }

@@ -1,39 +1,40 @@
+// Checks the pages of a database file from time to time.
 import { Worker } from 'node:worker_threads'
 
-/** Half a percent of a core at most, whatever the size of the file. */
+/** The factor of the pause after a check, which limits checks to half a percent of a core, whatever the size of the file. */
 const mostShare = 200
 
 interface FileCheckOptions {
   readonly path: string
-  /** At least this long between two looks, ms. */
+  /** The shortest time between two checks, ms. */
   readonly everyMs: number
-  /** Told what is wrong with the file. */
+  /** Runs with the problem if the file is damaged. */
   onDamage(problem: Error): void
 }
 
 /**
- * Reads the whole file now and then, in a thread of its own: a page that went bad under a running gateway is otherwise seen only when it is needed, and not
- * as long as a good copy of it lies in memory.
- * @returns what ends it
+ * Checks the whole file regularly, in a thread of its own. Otherwise a page that went bad under a running gateway is noticed only when it is needed,
+ * and not while a good copy of it is in memory.
+ * @returns the function that ends the checks
  */
 export function watchPages({ path, everyMs, onDamage }: FileCheckOptions): () => Promise<void> {
   let worker: Worker | undefined
-  let timer = setTimeout(look, everyMs)
+  let timer = setTimeout(check, everyMs)
   timer.unref()
 
-  function look(): void {
+  function check(): void {
     const began = performance.now()
-    // Node 22 would warn of node:sqlite at every look.
+    // Without this option Node would warn about node:sqlite at every check.
     const execArgv = ['--disable-warning=ExperimentalWarning']
     worker = new Worker(new URL('./file-check-thread.ts', import.meta.url), { workerData: path, execArgv })
     worker.unref()
     worker.on('message', (problem: string | undefined) => {
       if (problem !== undefined) onDamage(new Error(problem))
     })
-    // A thread that cannot be had finds nothing; the next one may.
+    // A thread that cannot start finds nothing. The next one may start.
     worker.on('error', () => undefined)
     worker.once('exit', () => {
-      timer = setTimeout(look, Math.max(everyMs, mostShare * (performance.now() - began)))
+      timer = setTimeout(check, Math.max(everyMs, mostShare * (performance.now() - began)))
       timer.unref()
     })
   }

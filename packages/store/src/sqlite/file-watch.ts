@@ -1,48 +1,55 @@
+// Notices the replacement, loss or damage of an open database file.
 import type { Stats } from 'node:fs'
 import { statSync } from 'node:fs'
-import type { Log } from '@postern/core'
-import { Unavailable } from '@postern/core'
-import { refuseDamaged } from '../engine/sqlite-errors.ts'
+import type { Log } from '@postern/message'
+import { ConfigError, Unavailable } from '@postern/message'
+import { refuseDamaged } from './write/sqlite-errors.ts'
 
 interface OpenFile {
-  /** Before anything is written: what is written to a file that nobody finds again is lost. @throws Unavailable */
+  /** Checks the file before each write, because data that go to a deleted or replaced file are lost. @throws Unavailable */
   check(): void
-  /** A statement has found the file damaged: nothing more is written to it. */
+  /** Notes that a statement has found the file damaged. Nothing more is written to it. */
   reportDamage(error: unknown): void
 }
 
 interface OpenFileOptions {
   readonly path: string
-  /** How many bytes the database takes by its own account. */
+  /** Returns the size of the database by its own account, in bytes. */
   readSize(): number
   readonly log: Log
 }
 
 const fix = 'Stop the gateway, put the database back from a backup, and start it again.'
 
+/** The fix for a missing log or index, which the gateway still has open. SQLite writes all of it into the database when it closes. */
+const closeFix =
+  'Stop the gateway with SIGTERM, so that it writes what it still holds into the database; then start it again.'
+
+const findFix = (fault: string): string => (/-(wal|shm) is gone$/.test(fault) ? closeFix : fix)
+
 /**
- * Watches that the path still leads to the file that is open (device, inode, size), and to its log and index. Asked with `stat` alone: to open and close
- * the file would let go of SQLite's locks.
+ * Watches that the path still leads to the open file (device, inode, size), and to its log and index. It uses only `stat`, because opening and
+ * closing the file would release SQLite's locks.
  */
 export function watchOpenFile({ path, readSize, log }: OpenFileOptions): OpenFile {
-  const known = new Map<string, Stats>()
+  const statsByPath = new Map<string, Stats>()
   let lastSize = 0
   let damage: unknown
   let told: string | undefined
 
   function findFault(): string | undefined {
     const faults = [path, `${path}-wal`, `${path}-shm`].map(faultOf)
-    if (isCutOff(known.get(path)?.size ?? 0)) faults.push(`${path} has been cut off`)
+    if (isCutOff(statsByPath.get(path)?.size ?? 0)) faults.push(`${path} has been cut off`)
     return faults.find(fault => fault !== undefined)
   }
 
-  /** What is seen for the first time is known from then on. */
+  /** Returns the fault of a file; undefined if there is none. A file that it sees for the first time is the one to compare with from then on. */
   function faultOf(name: string): string | undefined {
-    const before = known.get(name)
+    const before = statsByPath.get(name)
     const stats = statSync(name, { throwIfNoEntry: false })
     if (!stats) return before && `${name} is gone`
     if (before && !isSame(before, stats)) return `${name} is another file than the one that is open`
-    known.set(name, stats)
+    statsByPath.set(name, stats)
     return undefined
   }
 
@@ -55,7 +62,7 @@ export function watchOpenFile({ path, readSize, log }: OpenFileOptions): OpenFil
   function tell(fault: string | undefined): void {
     if (fault === told) return
     if (fault === undefined) log.info({ path }, 'the database is there again')
-    else log.error({ path, fault, fix }, 'the database is lost: nothing is stored any more')
+    else log.error({ path, fault, fix: findFix(fault) }, 'the database is lost: nothing is stored any more')
     told = fault
   }
 
@@ -64,7 +71,9 @@ export function watchOpenFile({ path, readSize, log }: OpenFileOptions): OpenFil
       if (damage) throw refuseDamaged(damage)
       const fault = findFault()
       tell(fault)
-      if (fault !== undefined) throw new Unavailable('Cannot store: the database is lost', { retryAfter: 60 })
+      if (fault === undefined) return
+      const cause = new ConfigError('data', fault, findFix(fault))
+      throw new Unavailable('Cannot store: the database is lost', { retryAfter: 60, cause })
     },
     reportDamage(error) {
       if (!damage) log.error({ err: error, path, fix }, 'the database is damaged: nothing is stored any more')
@@ -77,5 +86,5 @@ function isSame(one: Stats, other: Stats): boolean {
   return one.dev === other.dev && one.ino === other.ino
 }
 
-/** A database in memory cannot be lost, but with the process. */
+/** The watch of a database in memory, which cannot be lost before its process ends. */
 export const noOpenFile: OpenFile = { check() {}, reportDamage() {} }

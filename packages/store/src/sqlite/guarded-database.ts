@@ -1,13 +1,23 @@
+// Stops an open database after damage.
 import type { DatabaseSync } from 'node:sqlite'
-import type { FileDatabase, SqlValue } from '../engine/database.ts'
-import { isDamage, toStoreError } from '../engine/sqlite-errors.ts'
+import type { FileDatabase, SqlValue } from '../sql/sql.ts'
+import { isDamage, toStoreError } from './write/sqlite-errors.ts'
 
-/** The file as the store works with it: whatever statement finds it damaged, `onDamage` is told, and errors are the store's. */
-export function guardDatabase(db: DatabaseSync, onDamage: (error: unknown) => void): FileDatabase {
+interface StatementHooks {
+  /** Runs if a statement found the file damaged. */
+  onDamage(error: unknown): void
+  /** Runs after each statement. An error that it throws becomes the error of the statement. */
+  onDone?(): void
+}
+
+/** Wraps a file for the store. Errors of its statements become errors of the store. */
+export function guardDatabase(db: DatabaseSync, { onDamage, onDone }: StatementHooks): FileDatabase {
   function guard<Args extends unknown[], T>(work: (...args: Args) => T): (...args: Args) => T {
     return (...args) => {
       try {
-        return work(...args)
+        const done = work(...args)
+        onDone?.()
+        return done
       } catch (error) {
         if (isDamage(error)) onDamage(error)
         throw toStoreError(error)

@@ -1,22 +1,27 @@
+// Inspects a database file without changing it.
 import { existsSync, statSync } from 'node:fs'
-import { DatabaseSync } from 'node:sqlite'
-import { ConfigError } from '@postern/core'
-import { primaryCodeOf } from '../engine/sqlite-errors.ts'
+import type { DatabaseSync } from 'node:sqlite'
+import { ConfigError } from '@postern/message'
+import { readSchemaNumber } from '../schema/migrate.ts'
+import { describePendingSteps } from '../schema/pending-steps.ts'
+import { refuseMissingDatabase } from './database-marker.ts'
+import { openForReading } from './reading/open-for-reading.ts'
+import { primaryCodeOf } from './write/sqlite-errors.ts'
 
-/** Larger files are not read from end to end at the start: it would take seconds for each gigabyte. */
+/** The size up to which a file is read from end to end at the start, bytes. More would take seconds for each gigabyte. */
 const mostCheckedBytes = 512 * 1024 * 1024
 
-/** Reads the whole file. @throws ConfigError `data` when it is damaged */
+/** Reads the whole file. @throws ConfigError `data` if it is damaged */
 function refuseDamagedFile(db: DatabaseSync, path: string): void {
-  const [found] = db.prepare('PRAGMA quick_check(1)').all()
-  // The first line names the database only.
-  const told = String(Object.values(found ?? { none: 'no answer' })[0])
+  const [firstRow] = db.prepare('PRAGMA quick_check(1)').all()
+  // The first line names only the database.
+  const told = String(Object.values(firstRow ?? { none: 'no answer' })[0])
     .split('\n')
     .at(-1)
   if (told !== 'ok') throw toOpenError(Object.assign(new Error(told), { errcode: 11 }), path)
 }
 
-/** At the start. */
+/** Refuses a damaged file at the start, unless a check of all of it would take too long. */
 export function refuseDamagedAtStart(db: DatabaseSync, path: string): void {
   if (path !== ':memory:' && statSync(path).size <= mostCheckedBytes) refuseDamagedFile(db, path)
 }
@@ -27,7 +32,7 @@ const rescue = 'Put it back from a backup, or save what can be read: sqlite3 pos
 const damaged: Explanation = ['is damaged', rescue]
 const full: Explanation = ['cannot be opened: the disk is full', 'Make room on it, then start again.']
 const unreadable: Explanation = ['cannot be read or written', 'Look after the disk, and at who owns the file.']
-/** By SQLite's primary result codes. */
+/** Explanations by SQLite's primary result code. */
 const explanations: Readonly<Record<number, Explanation>> = {
   5: ['is held by another program', 'End that program ("fuser" names it), then start again.'],
   8: ['cannot be written', 'Give it to the user of the gateway, on a disk that takes writes.'],
@@ -38,7 +43,7 @@ const explanations: Readonly<Record<number, Explanation>> = {
   26: ['is no database', 'It must be a file of ours, or not exist yet, in a directory that can be written.'],
 }
 
-/** Why a file cannot be worked with, as an operator is told. */
+/** Explains to an operator why a file cannot be used. */
 export function toOpenError(error: unknown, path: string): ConfigError {
   if (error instanceof ConfigError) return error
   const [problem, fix] = explanations[primaryCodeOf(error) ?? 26] ?? [
@@ -49,19 +54,31 @@ export function toOpenError(error: unknown, path: string): ConfigError {
   return new ConfigError('data', `"${path}" ${problem}${reason}`, fix, { cause: error })
 }
 
+/** Returns the changes to the tables of a file that a start would make, without opening it for writing; undefined if there are none. */
+export function findPendingSteps(path: string): string | undefined {
+  if (!existsSync(path)) return undefined
+  try {
+    let pending: string | undefined
+    openForReading(path, db => {
+      pending = describePendingSteps(readSchemaNumber(db))
+    }).close()
+    return pending
+  } catch (error) {
+    throw toOpenError(error, path)
+  }
+}
+
 /**
- * Reads a database from end to end beside whoever works with it; nothing when there is none.
- * @throws ConfigError `data` when it is damaged, or cannot be read
+ * Checks a database from end to end, even while a gateway works with it. It does nothing if there never was one.
+ * @throws ConfigError `data` if it is damaged, unreadable or missing
  */
 export function inspectSqlite(path: string): void {
-  if (!existsSync(path)) return
+  if (!existsSync(path)) {
+    refuseMissingDatabase(path)
+    return
+  }
   try {
-    const db = new DatabaseSync(path, { readOnly: true })
-    try {
-      refuseDamagedFile(db, path)
-    } finally {
-      db.close()
-    }
+    openForReading(path, db => refuseDamagedFile(db, path)).close()
   } catch (error) {
     throw toOpenError(error, path)
   }

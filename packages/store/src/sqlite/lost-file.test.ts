@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
-import { ConfigError, Unavailable } from '@postern/core'
+import { ConfigError, Unavailable } from '@postern/message'
 import { sketchedChannels, sketchIntake } from '@postern/testing'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { discardLog, makeDirectory } from '../../test/open-test-store.ts'
@@ -35,7 +35,7 @@ async function openAt(path: string, log = discardLog, checkEveryMs?: number) {
 const sketchLarge = (id: string, length: number) =>
   sketchIntake(id, { raw: { bytes: new Uint8Array(length).fill(120), form: 'text' } })
 
-/** A store that has written some 400 pages, and what it has told loudly. */
+/** Opens a store that has written some 400 pages, and collects its error logs. */
 async function openUsed() {
   const path = join(makeDirectory(), 'postern.db')
   const error = vi.fn()
@@ -68,11 +68,14 @@ test.each<[string, Loss, RegExp]>([
   ['loses its index', path => rmSync(`${path}-shm`), /postern\.db-shm is gone$/],
 ])(
   'a file that %s under a running gateway takes nothing more, and the store logs one error',
-  async (_, lose, fault) => {
+  async (how, lose, fault) => {
     const { path, store, error } = await openUsed()
-    await store.checkWrites()
+    await store.checkWork()
     lose(path)
-    await expect(store.checkWrites()).rejects.toThrow(Unavailable)
+    const lost = await store.checkWork().catch((error: unknown) => error)
+    expect(lost).toBeInstanceOf(Unavailable)
+    const fix = /log|index/.test(how) ? /^Stop the gateway with SIGTERM/ : /from a backup/
+    expect(lost).toMatchObject({ cause: { key: 'data', fix: expect.stringMatching(fix) } })
     await expect(store.admit(sketchIntake('late'), 'c')).rejects.toThrow('Cannot store: the database is lost')
     expect(error.mock.calls).toEqual([
       [
@@ -85,21 +88,21 @@ test.each<[string, Loss, RegExp]>([
 
 test('a store writes again to a file that comes back to its place', async () => {
   const { path, store } = await openUsed()
-  await store.checkWrites()
+  await store.checkWork()
   renameSync(path, `${path}.aside`)
-  await expect(store.checkWrites()).rejects.toThrow(Unavailable)
+  await expect(store.checkWork()).rejects.toThrow(Unavailable)
   renameSync(`${path}.aside`, path)
-  await store.checkWrites()
+  await store.checkWork()
 })
 
 test.each([0, 8_192])('a file that shrinks to %i bytes under a running gateway takes nothing more', async size => {
   const { path, store } = await openUsed()
-  // What lies in the log goes to the file, and a row behind it shows how large it has become.
+  // Rows in the log move to the file, and a later row makes its new size known.
   await store.rewriteFiles()
-  await store.checkWrites()
+  await store.checkWork()
   expect(statSync(path).size).toBeGreaterThan(100_000)
   truncateSync(path, size)
-  await expect(store.checkWrites()).rejects.toThrow(Unavailable)
+  await expect(store.checkWork()).rejects.toThrow(Unavailable)
   await expect(store.admit(sketchIntake('late'), 'c')).rejects.toThrow(Unavailable)
 })
 
@@ -107,12 +110,12 @@ test('a file that VACUUM makes smaller still takes writes', async () => {
   const { path, store } = await openUsed()
   await store.rewriteFiles()
   const before = statSync(path).size
-  await store.checkWrites()
+  await store.checkWork()
   const other = new DatabaseSync(path, { enableForeignKeyConstraints: false })
   other.exec('DELETE FROM blobs; DELETE FROM messages; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)')
   other.close()
   expect(statSync(path).size).toBeLessThan(before / 2)
-  await store.checkWrites()
+  await store.checkWork()
 })
 
 test('a store whose pages go bad while it runs ends all writing, and logs one error', async () => {
@@ -120,27 +123,27 @@ test('a store whose pages go bad while it runs ends all writing, and logs one er
   await store.close()
   const error = vi.fn()
   const again = await openAt(path, { ...discardLog, error }, 100)
-  await again.checkWrites()
+  await again.checkWork()
   flipPages(path)
-  await vi.waitFor(() => expect(again.checkWrites()).rejects.toThrow('Cannot store: the database is damaged'), 30_000)
+  await vi.waitFor(() => expect(again.checkWork()).rejects.toThrow('Cannot store: the database is damaged'), 30_000)
   expect(error.mock.calls.map(([, text]) => text)).toEqual(['the database is damaged: nothing is stored any more'])
 })
 
 test('a statement that comes upon a damaged page ends all writing', async () => {
   const path = join(makeDirectory(), 'postern.db')
   const store = await openAt(path)
-  // More than is kept in memory.
+  // These are more pages than SQLite's cache holds.
   for (let at = 0; at < 150; at += 1) await store.admit(sketchLarge(`m${at}`, 200_000), 'c')
   await store.close()
   const error = vi.fn()
   const again = await openAt(path, { ...discardLog, error })
   const turns = await again.leaseTurns({ holder: 'worker', limit: 150, leaseMs: 60_000 })
   flipPages(path)
-  const found = await Promise.allSettled(turns.map(async turn => turn.content.raw))
-  const failed = found.filter(each => each.status === 'rejected')
+  const reads = await Promise.allSettled(turns.map(async turn => turn.content.raw))
+  const failed = reads.filter(each => each.status === 'rejected')
   expect(failed.length).toBeGreaterThan(0)
   for (const each of failed) expect(each.reason).toBeInstanceOf(Unavailable)
-  await expect(again.checkWrites()).rejects.toThrow('Cannot store: the database is damaged')
+  await expect(again.checkWork()).rejects.toThrow('Cannot store: the database is damaged')
   expect(error.mock.calls.map(([, text]) => text)).toEqual(['the database is damaged: nothing is stored any more'])
 })
 
@@ -185,7 +188,7 @@ test('the start refuses an empty database beside files of large messages, or a l
   expect(existsSync(`${path}-wal`)).toBe(true)
 })
 
-/** Opens a store in another process, writes, and is killed: the log stays. */
+/** Opens a store in another process, which writes and is killed, so that its log stays. */
 async function crashAt(path: string): Promise<void> {
   const script = `
     import { openSqliteStore } from ${JSON.stringify(pathToFileURL(join(import.meta.dirname, '../index.ts')).href)}
@@ -220,4 +223,11 @@ test('a store that has all its files starts after several crashes', async () => 
   for (let at = 0; at < 3; at += 1) await crashAt(path)
   const store = await openAt(path)
   expect(await store.hasSecret('key')).toBe(true)
+})
+
+test('inspectSqlite() finds nothing wrong before there is a database, and tells of one that is gone', async () => {
+  const path = join(makeDirectory(), 'postern.db')
+  expect(() => inspectSqlite(path)).not.toThrow()
+  writeFileSync(`${path}.marker`, '{"starts":1}')
+  expect(() => inspectSqlite(path)).toThrow(/is gone.*Put the database back from a backup/)
 })

@@ -1,10 +1,11 @@
+// Creates files that only their owner reads.
 import { closeSync, fchmodSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { ConfigError } from '@postern/core'
+import { ConfigError } from '@postern/message'
 
 /**
- * Makes a file readable by its owner alone, an empty one if there is none. SQLite gives its journals the same mode.
- * @throws ConfigError `data` when the file is not ours to write
+ * Makes a file readable only by its owner, and creates an empty one if there is none. SQLite gives its journals the same mode.
+ * @throws ConfigError `data` if this process may not write the file
  */
 export function createPrivateFile(path: string): void {
   try {

@@ -1,4 +1,4 @@
-import type { Store, Turn } from '@postern/core'
+import type { Store, Turn } from '@postern/pipeline'
 import { sketchAnswer, sketchIntake } from '@postern/testing'
 import { expect, onTestFinished, test } from 'vitest'
 import { openStoreUnderTest } from '../../test/open-test-store.ts'
@@ -14,7 +14,7 @@ async function openStore(): Promise<Store> {
 
 async function hear(store: Store, id: string, content: string): Promise<Turn> {
   const parts = [{ kind: 'text' as const, mime: 'text/plain' as const, content }]
-  const sketch = { message: { thread_id: 'ctx', parts }, task: { ...task, context: 'ctx' } }
+  const sketch = { message: { thread_source: 'ctx', parts }, task: { ...task, context: 'ctx' } }
   await store.admit(sketchIntake(id, sketch), 'c')
   const [turn] = await store.leaseTurns({ holder: 'worker', limit: 1, leaseMs: 30_000 })
   if (!turn) throw new Error('no turn is due')

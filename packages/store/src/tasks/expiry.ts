@@ -1,47 +1,54 @@
-import type { TaskExpiry, TaskStore } from '@postern/core'
-import type { BlobTable } from '../blobs/table.ts'
-import { createOwnThreadRemoval } from '../conversations/own-thread-removal.ts'
-import type { Batch, Sql } from '../engine/database.ts'
-import { addTaskBytes } from '../engine/database.ts'
-import type { StoreContext } from '../engine/store-context.ts'
-import { createTaskBytes } from '../engine/task-bytes.ts'
+// Deletes tasks whose time is over.
+import type { TaskExpiry, TaskStore } from '@postern/pipeline'
+import type { BlobTable } from '../blobs/blob-table.ts'
+import type { NoteTable } from '../messages/notes.ts'
 import { createRowRemoval } from '../messages/row-removal.ts'
-import type { NoteTable } from '../turns/note-table.ts'
-import type { TaskTable } from './table.ts'
+import type { HandledKeyTable } from '../peers/handled-keys.ts'
+import type { Sql } from '../sql/sql.ts'
+import { createOwnThreadRemoval } from '../threads/own-thread-removal.ts'
+import type { Batch } from '../transaction/batch.ts'
+import type { StoreContext } from '../transaction/store-context.ts'
+import { createTaskBytes } from '../transaction/task-totals.ts'
+import { addTaskBytes } from '../transaction/totals.ts'
+import { cancelKeyOf, cancelKeySql } from './cancel-events.ts'
+import type { TaskTable } from './task-table.ts'
 
-/** Messages taken out in one transaction at most, so that others get their turn. */
+/** The most messages that one transaction deletes, so that other writes run in between. */
 const mostMessages = 200
 
-interface TaskPlace {
+interface TaskPosition {
   readonly id: number
   readonly owner: string
 }
 
 export interface ExpiryDeps {
   readonly blobs: BlobTable
+  readonly handledKeys: HandledKeyTable
   readonly notes: NoteTable
   readonly tasks: TaskTable
 }
 
-/** Takes whole tasks out, with all that was said in them: slice by slice, the oldest first. */
-export function createTaskExpiry({ db, write }: StoreContext, tables: ExpiryDeps): Pick<TaskStore, 'expireTasks'> {
+/** Creates the deletion of whole tasks with all their messages, slice by slice, the oldest first. */
+export function createTaskExpiry(context: StoreContext, tables: ExpiryDeps): Pick<TaskStore, 'expireTasks'> {
+  const { db, write } = context
   const findNext = createNextFinder(db)
   const findMessages = db.prepare<{ seq: number }>(
-    "SELECT seq FROM messages WHERE task_id = ? AND kind = 'message' LIMIT +?",
+    `SELECT seq FROM (SELECT seq FROM messages WHERE task_id = ?1 AND kind = 'message'
+       UNION ALL SELECT seq FROM messages WHERE duplicate_key = ?2 AND kind = 'message') AS said LIMIT +?3`,
   )
-  // A task whose messages are gone in part shows no answer any more.
+  // A task that has lost some of its messages shows no answer any more.
   const disown = db.prepare('UPDATE tasks SET response_seq = NULL WHERE id = ? AND response_seq IS NOT NULL')
-  const removeMessage = createMessageRemoval(db, tables)
+  const removeMessage = createMessageRemoval(context, tables)
   const removeTask = createTaskRemoval(db, tables.tasks)
   const taskBytes = createTaskBytes(db)
   const isEnough = (batch: Batch, expiry: TaskExpiry) =>
     'bytes' in expiry && taskBytes.read(batch, expiry.owner) <= expiry.bytes
 
-  function removeOne(batch: Batch, task: TaskPlace, room: number): number {
-    const messages = findMessages.all(task.id, room)
+  function removeOne(batch: Batch, task: TaskPosition, limit: number): number {
+    const messages = findMessages.all(task.id, cancelKeyOf(task.id), limit)
     disown.run(task.id)
     const threads = new Set(messages.map(({ seq }) => removeMessage(batch, seq)))
-    if (messages.length < room) removeTask(batch, task, threads)
+    if (messages.length < limit) removeTask(batch, task, threads)
     return messages.length
   }
 
@@ -49,11 +56,11 @@ export function createTaskExpiry({ db, write }: StoreContext, tables: ExpiryDeps
     expireTasks: expiry =>
       write(batch => {
         const next = isEnough(batch, expiry) ? [] : findNext(expiry)
-        let room = mostMessages
+        let remaining = mostMessages
         let removed = 0
         for (const task of next) {
-          room -= removeOne(batch, task, room)
-          if (room <= 0) return { removed, isDone: false }
+          remaining -= removeOne(batch, task, remaining)
+          if (remaining <= 0) return { removed, isDone: false }
           removed += 1
           if (isEnough(batch, expiry)) return { removed, isDone: true }
         }
@@ -62,27 +69,35 @@ export function createTaskExpiry({ db, write }: StoreContext, tables: ExpiryDeps
   }
 }
 
-/** Nobody works on it or is still to be told of it. The newest entry stays, so that its number is not given again. */
+/**
+ * Condition of a task that may be deleted: nobody works on it, and no delivery is open. A task with the newest entry stays, so that the number of
+ * that entry is not given again.
+ */
 const isRemovable = `t.state NOT IN ('submitted', 'working')
   AND NOT EXISTS (SELECT 1 FROM turns w WHERE w.task_id = t.id AND w.ended_at IS NULL)
   AND NOT EXISTS (SELECT 1 FROM messages e JOIN deliveries d ON d.message = e.seq
     WHERE e.task_id = t.id AND e.kind = 'message' AND d.ended_at IS NULL)
-  AND NOT EXISTS (SELECT 1 FROM messages e WHERE e.task_id = t.id AND e.seq = (SELECT max(seq) FROM messages))`
+  AND NOT EXISTS (SELECT 1 FROM messages e WHERE e.task_id = t.id AND e.seq = (SELECT max(seq) FROM messages))
+  AND NOT EXISTS (SELECT 1 FROM messages c WHERE c.duplicate_key = ${cancelKeySql('t.id')} AND (
+    EXISTS (SELECT 1 FROM turns w WHERE w.message = c.seq AND w.ended_at IS NULL)
+    OR EXISTS (SELECT 1 FROM deliveries d WHERE d.message = c.seq AND d.ended_at IS NULL)
+    OR EXISTS (SELECT 1 FROM messages e WHERE (e.seq = c.seq OR e.kind = 'response' AND e.answers = c.seq)
+      AND e.seq = (SELECT max(seq) FROM messages))))`
 
-/** Chats of people are kept until they are forgotten. */
+/** Prefix of owners that are people. Their chats stay until somebody forgets them. */
 const lastingOwner = 'web:'
 
-function createNextFinder(db: Sql): (expiry: TaskExpiry) => readonly TaskPlace[] {
-  const findOldest = db.prepare<TaskPlace>(
+function createNextFinder(db: Sql): (expiry: TaskExpiry) => readonly TaskPosition[] {
+  const findOldest = db.prepare<TaskPosition>(
     `SELECT t.id, t.owner FROM tasks t WHERE t.updated_at < ? AND t.owner NOT GLOB '${lastingOwner}*' AND ${isRemovable}
      ORDER BY t.updated_at LIMIT +?`,
   )
-  const findBeyond = db.prepare<TaskPlace>(
+  const findBeyond = db.prepare<TaskPosition>(
     `SELECT t.id, t.owner FROM tasks t WHERE t.owner = ?1 AND (t.updated_at, t.native_id) <= (SELECT updated_at, native_id
        FROM tasks WHERE owner = ?1 ORDER BY updated_at DESC, native_id DESC LIMIT 1 OFFSET +?2)
        AND ${isRemovable} ORDER BY t.updated_at, t.native_id LIMIT +?3`,
   )
-  const findOldestOf = db.prepare<TaskPlace>(
+  const findOldestOf = db.prepare<TaskPosition>(
     `SELECT t.id, t.owner FROM tasks t WHERE t.owner = ? AND ${isRemovable} ORDER BY t.updated_at, t.native_id LIMIT +?`,
   )
   return expiry => {
@@ -98,13 +113,16 @@ interface RemovedMessage {
   readonly channel: string
   readonly thread_id: number
   readonly scope: string
-  /** Whose task it is of. */
+  /** The owner of the message's task; null without a task. */
   readonly owner: string | null
   readonly bytes: number
 }
 
-/** A message with its answer, its turn and its deliveries. @returns its thread */
-function createMessageRemoval(db: Sql, tables: Pick<ExpiryDeps, 'blobs' | 'notes'>) {
+/** Prepares the deletion of a message with its answer, its turn and its deliveries. The deletion returns the thread. */
+function createMessageRemoval(
+  { db, now }: Pick<StoreContext, 'db' | 'now'>,
+  tables: Pick<ExpiryDeps, 'blobs' | 'handledKeys' | 'notes'>,
+) {
   const find = db.prepare<RemovedMessage>(
     `SELECT m.native_id AS id, m.agent, m.channel, m.thread_id, t.scope, k.owner,
        coalesce(octet_length(m.raw), 0) + octet_length(m.content) AS bytes
@@ -120,7 +138,7 @@ function createMessageRemoval(db: Sql, tables: Pick<ExpiryDeps, 'blobs' | 'notes
     if (!message) return undefined
     const { id, agent, channel, scope, thread_id, owner, bytes } = message
     const noteBytes = tables.notes.remove(batch, number)
-    const { responses, blobBytes } = endRows(batch, number)
+    const { responses, blobBytes } = endRows(batch, number, now())
     for (const name of [id, ...responses.map(response => response.id)]) endName.run(name, agent, channel, scope, number)
     const answerBytes = responses.reduce((sum, response) => sum + response.bytes, 0)
     if (owner !== null) addTaskBytes(batch, owner, -(bytes + answerBytes + blobBytes + noteBytes))
@@ -128,14 +146,14 @@ function createMessageRemoval(db: Sql, tables: Pick<ExpiryDeps, 'blobs' | 'notes
   }
 }
 
-/** A task without messages; its thread goes with the last of its tasks. */
+/** Prepares the deletion of a task without messages. Its thread is deleted with the last of its tasks. */
 function createTaskRemoval(db: Sql, tasks: TaskTable) {
   const endEntries = db.prepare<{ thread_id: number; bytes: number }>(
     'DELETE FROM messages WHERE task_id = ? RETURNING thread_id, octet_length(content) AS bytes',
   )
   const endWatches = db.prepare('DELETE FROM push_subscriptions WHERE task_id = ?')
   const removeThread = createOwnThreadRemoval(db)
-  return (batch: Batch, { id, owner }: TaskPlace, threads: ReadonlySet<number | undefined>): void => {
+  return (batch: Batch, { id, owner }: TaskPosition, threads: ReadonlySet<number | undefined>): void => {
     const entries = endEntries.all(id)
     const answered = entries.map(({ thread_id }) => thread_id)
     for (const { bytes } of entries) addTaskBytes(batch, owner, -bytes)

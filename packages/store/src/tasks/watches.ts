@@ -1,10 +1,14 @@
-import type { Json, TaskState, TaskStore, TaskWatch, WatchTarget } from '@postern/core'
-import { maxWatches } from '@postern/core'
-import type { DeliveryTable, NewDelivery } from '../deliveries/queue.ts'
-import type { Batch, Sql } from '../engine/database.ts'
-import { formatJson, parseJson } from '../engine/database.ts'
-import type { StoreContext } from '../engine/store-context.ts'
-import { touchedDestination, touchedTask } from '../together/touched.ts'
+// Notifies the subscribers of tasks.
+import type { Json } from '@postern/message'
+import type { TaskState, TaskStore, TaskWatch, WatchTarget } from '@postern/pipeline'
+import { maxWatches } from '@postern/pipeline'
+import type { DeliveryTable } from '../queue/deliveries/delivery-table.ts'
+import type { NewDelivery } from '../queue/deliveries/new-delivery.ts'
+import { formatJson, parseJson } from '../sql/json-columns.ts'
+import type { Sql } from '../sql/sql.ts'
+import { destinationConflict, taskConflict } from '../together/conflict-keys.ts'
+import type { Batch } from '../transaction/batch.ts'
+import type { StoreContext } from '../transaction/store-context.ts'
 
 interface WatchRow {
   readonly id: string
@@ -22,7 +26,7 @@ interface WatchedTask {
 
 export interface WatchTable {
   add(task: number, watch: TaskWatch): 'watching' | 'full'
-  /** Queues what became of the task for everybody who watches it. */
+  /** Queues deliveries of the task's new state to all its watchers. */
   tell(batch: Batch, task: number, cause: NewDelivery): void
 }
 
@@ -46,8 +50,8 @@ export function createWatchTable(db: Sql, deliveries: Pick<DeliveryTable, 'queue
       const watches = list.all(task)
       const watched = watches.length > 0 ? find.get(task) : undefined
       if (!watched) return
-      // Who settles what goes there before looks for what waits behind it.
-      for (const { destination } of watches) batch.reserve(touchedDestination(cause.thread, destination))
+      // The settlement of an earlier delivery to the same destination promotes the next one, so the two must not overlap.
+      for (const { destination } of watches) batch.reserve(destinationConflict(cause.thread, destination))
       const planned = watches.map(({ id, destination }) => ({ to: destination, target: toTarget(watched, id) }))
       deliveries.queue(batch, planned, cause)
     },
@@ -77,7 +81,7 @@ export function createWatchStore(
           const task = findTask.get(key.owner, key.id)
           return task ? watches.add(task.id, watch) : 'unknown'
         },
-        { touches: () => [touchedTask(key)] },
+        { conflictKeys: () => [taskConflict(key)] },
       ),
     async listWatches(key) {
       const task = findTask.get(key.owner, key.id)
@@ -90,7 +94,7 @@ export function createWatchStore(
           const task = findTask.get(key.owner, key.id)
           if (task) remove.run(task.id, id)
         },
-        { touches: () => [touchedTask(key)] },
+        { conflictKeys: () => [taskConflict(key)] },
       ),
   }
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createLockstep } from './lockstep.ts'
 
-/** A server that answers all that was asked since the last time at once. */
+/** Creates a server that answers all questions since the last time at once. */
 function openServer() {
   let time = 0
   const lockstep = createLockstep<string>(() => ++time)
@@ -49,8 +49,8 @@ test('operations that reserve the same name run one after another, and first the
     ask(`rows of ${name}`)
     order.push(name)
   }
-  const named = { names: ['thread 1'], operation: use('c') }
-  await lockstep.run([{ operation: use('a') }, { operation: use('b') }, named], exchange)
+  const conflicting = { names: ['thread 1'], operation: use('c') }
+  await lockstep.run([{ operation: use('a') }, { operation: use('b') }, conflicting], exchange)
   expect(order).toEqual(['c', 'a', 'b'])
 })
 

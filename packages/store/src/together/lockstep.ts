@@ -1,27 +1,28 @@
-/** What operations ask of a server, in one run of them. */
+// Runs operations side by side, so that their statements share round trips.
+/** The context of one run: the place where its operations ask, and the operation that holds each name. */
 interface Run<Place> {
   readonly place: Place
   readonly holders: Map<string, Trial<Place>>
 }
 
-/** An operation that is run again from its start with each answer it has asked for, until none is missing. */
+/** An operation that runs again from its start with each answer that it has asked for, until no answer is missing. */
 interface Trial<Place, T = unknown> {
   readonly operation: () => T
   readonly names: readonly string[]
   readonly run: Run<Place>
-  /** Nothing runs beside it. */
+  /** True if no other operation runs beside it. */
   readonly isAlone: boolean
-  /** As the clock was when it began: it does the same each time. */
+  /** The time at which it began. Every run of the operation sees this time, so it does the same each time. */
   readonly begunAt: number
-  /** What it has sent and asked so far, in order. */
+  /** The steps that it has sent and asked so far, in order. */
   readonly steps: { readonly id: number; readonly step: unknown }[]
-  /** How many of them it has come to in this run. */
+  /** The number of steps that it has reached in this run. */
   at: number
   isBrokenOff: boolean
   outcome: { readonly value: T } | { readonly standsAlone: true } | undefined
 }
 
-/** `names`: what it touches; no other operation of the same wave names any of it. */
+/** An operation to run. `names`: names of what it reads and changes. No other operation of the same wave has one of these names. */
 interface LockstepOperation<T> {
   readonly names?: readonly string[]
   readonly operation: () => T
@@ -29,49 +30,55 @@ interface LockstepOperation<T> {
 
 interface Exchange<Place> {
   readonly place: Place
-  /** Gets the answers to all that was asked, and says whether anything was. */
+  /** Gets the answers to everything that was asked. Returns false if nothing was. */
   answer(): Promise<boolean>
 }
 
-/** Runs operations side by side, so that what they ask goes to a server that is far in one way for all of them. Several runs go on at a time. */
+/** Runs operations side by side, so that a remote server gets all their questions in one round trip. Several runs may be active at a time. */
 export interface Lockstep<Place> {
-  /** Where the running operation asks. @throws Error when none is running: what reads after a wait is an operation of its own */
+  /**
+   * Returns the place where the running operation asks.
+   * @throws Error if none is running, because a reading after a wait is an operation of its own
+   */
   place(): Place
-  /** Whether an operation is running beside others. */
+  /** Returns true if an operation is running beside others. */
   hasCompany(): boolean
-  /** The clock, which stands still for an operation. */
+  /** Returns the time on the clock, which stands still for an operation. */
   now(): number
-  /** What the operation sends or asks next: as it was at its last run, or made now. Outside an operation it is made. */
+  /** Returns the next step that the operation sends or asks: that of its last run, or a new one. Outside an operation it makes a new one. */
   takeStep<S>(id: number, make: () => S): S
-  /** Breaks the operation off, until `answer` was called. */
+  /** Interrupts the operation until `answer` has been called. */
   suspend(): never
-  /** Within an operation: what these readings ask goes in one way, too. */
+  /** Runs readings within an operation, so that their questions share one round trip. */
   together<T>(readings: readonly (() => T)[]): readonly T[]
-  /** Breaks it off as long as another one that is not over has named it. */
+  /** Interrupts the operation while another one that has not ended has reserved this name. */
   reserve(name: string): void
-  /** Breaks it off for good, unless it is alone: it is run behind the others. */
+  /** Ends this try of the operation, unless it runs alone. The operation then runs after the others. */
   standAlone(): void
-  /** @throws what an operation or `answer` throws */
+  /** Runs operations to their end. @throws what an operation or `answer` throws */
   run<T>(operations: readonly LockstepOperation<T>[], exchange: Exchange<Place>): Promise<readonly T[]>
-  /** Does what may not be done again with the operation, which is how a write begins. Outside an operation it is done. */
+  /**
+   * Runs an action that must not be repeated when the operation runs again, such as the begin of a write. Outside an operation it runs the action
+   * directly.
+   */
   act<S>(make: () => S): S
   /** Begins an asynchronous operation, which runs until it needs an answer. */
   begin<T>(operation: () => Promise<T>, place: Place): BegunOperation<T>
-  /** Runs what has begun at one place: each comes to its own end, unless there is no answer. @throws what `answer` throws */
+  /** Runs operations that have begun at one place. Each ends by itself, unless no answer arrives. @throws what `answer` throws */
   runEach(operations: readonly BegunOperation<unknown>[], answer: Exchange<Place>['answer']): Promise<void>
 }
 
-/** An asynchronous operation. */
+/** An asynchronous operation that has begun. */
 export interface BegunOperation<T> {
-  /** Undefined as long as it needs an answer. */
+  /** Returns its result; undefined while it needs an answer. */
   end(): Promise<T> | undefined
-  /** Whether it may not begin again. */
+  /** Returns true if it must not begin again, because it has run an action. */
   hasActed(): boolean
-  /** Runs it on with the answers that are there now. */
+  /** Continues it with the answers that have arrived. */
   runOn(): void
 }
 
-// Thrown through code that knows nothing of it, often: an error each time would cost its stack.
+// Both are thrown often, through code that does not know them. A new error each time would cost a stack trace.
 const suspension = new Error('an operation waits for an answer')
 const parting = new Error('an operation stands alone')
 
@@ -166,7 +173,7 @@ function beginTrial<Place, T>(
   return { operation, names, run, begunAt, isAlone, steps: [], at: 0, isBrokenOff: false, outcome: undefined }
 }
 
-/** A promise may fail before anybody waits for it, or where nobody will: that must end nothing else. */
+/** Marks a promise as handled. It may fail before anybody waits for it, or where nobody will, and that must not end the process. */
 export function heardLater<T>(value: T): T {
   if (value instanceof Promise) void value.catch(() => undefined)
   return value
@@ -187,14 +194,14 @@ async function runAll<Place>(
   }
 }
 
-/** @returns whether it has come to an end */
+/** Runs an operation once more. @returns true if it has ended */
 function attempt<Place>(trial: Trial<Place>, state: LockstepState<Place>): boolean {
   const before = state.current
   state.current = trial
   trial.at = 0
   trial.isBrokenOff = false
   try {
-    // An asynchronous operation tells by its promise that it was broken off.
+    // An asynchronous operation reports through its promise that it was interrupted.
     const value = heardLater(trial.operation())
     if (!trial.isBrokenOff) trial.outcome = { value }
   } catch (error) {
@@ -208,7 +215,7 @@ function attempt<Place>(trial: Trial<Place>, state: LockstepState<Place>): boole
 
 const [idOfReadings, idOfAct] = [-1, -2]
 
-/** Each reading is an attempt of its own, so that one that waits does not keep the next from asking. */
+/** Runs readings, each as an attempt of its own, so that a waiting one does not keep the next from asking. */
 function readAll<Place, T>(
   parent: Trial<Place>,
   state: LockstepState<Place>,

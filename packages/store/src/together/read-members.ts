@@ -1,9 +1,10 @@
-/** Deeper there is only what peers and agents wrote. */
+// Lists members of a result that read the database when accessed.
+/** The deepest level that is searched. Below it there are only data of peers and agents. */
 const deepest = 4
 
 /**
- * Members that are read when somebody looks at them: raw bytes, what was said in a task. Where the database is far they are read before anybody
- * can look; each remembers what it has read.
+ * Lists members that are read on first access, such as raw bytes or the entries of a task. With a remote database they are read before a caller can
+ * access them, and each remembers its value.
  */
 export function listUnreadMembers(value: unknown): readonly (() => unknown)[] {
   const readings: (() => unknown)[] = []

@@ -20,7 +20,7 @@ test('an operation without names runs alone, behind all before it and before all
 
 test('an operation that is last runs behind all others by itself, whatever it touches', () => {
   const last = { at: 9, names: [], isLast: true }
-  const others = [0, 1].map(at => ({ at, names: [`${at}`] }))
-  const waves = planWaves([...others, last, last])
+  const otherWaves = [0, 1].map(at => ({ at, names: [`${at}`] }))
+  const waves = planWaves([...otherWaves, last, last])
   expect(waves.map(wave => wave.map(({ member }) => member.at))).toEqual([[0, 1], [9], [9]])
 })

@@ -1,9 +1,8 @@
+// Groups operations that can run at the same time.
 interface Touching {
-  /**
-   * Names of what an operation reads and changes: it may run beside others that name none of them. Nothing runs beside one without names.
-   */
+  /** Names of what an operation reads and changes. It may run beside operations that share none of them. Without names it runs alone. */
   readonly names?: readonly string[] | undefined
-  /** It runs behind all others, by itself, and finds what they have written. */
+  /** True if it runs alone, after all others, and finds what they have written. */
   readonly isLast?: boolean | undefined
 }
 
@@ -12,10 +11,10 @@ export interface WaveMember<T> {
   readonly names: readonly string[]
 }
 
-/** Puts operations in waves. Those of one wave touch nothing in common; of two that do, the earlier is in an earlier wave. */
+/** Groups operations in waves. Operations of one wave have no name in common. Of two with a common name, the earlier one is in an earlier wave. */
 export function planWaves<T extends Touching>(operations: readonly T[]): readonly (readonly WaveMember<T>[])[] {
   const waves: WaveMember<T>[][] = []
-  /** The last wave that touches it. */
+  /** The last wave that uses each name. */
   const last = new Map<string, number>()
   let first = 0
   for (const member of operations) {

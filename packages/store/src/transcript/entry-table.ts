@@ -1,34 +1,35 @@
+// Stores and reads the entries of transcript threads.
 import type { EntryBody, TranscriptEntry } from '@postern/transcript'
 import { contentOfText, identifyEntry, nameEntry } from '@postern/transcript'
-import type { Sql } from '../engine/database.ts'
-import { formatJson, parseJson } from '../engine/database.ts'
-import type { StoreEntries } from './store/entries.ts'
+import { formatJson, parseJson } from '../sql/json-columns.ts'
+import type { Sql } from '../sql/sql.ts'
+import type { StoreEntries } from './conversation/entries.ts'
 
-interface EntryPlaces {
+interface EntryPositions {
   readonly seq: number
   readonly chat_seq: number | undefined
-  /** Where the store has it, for what is not written again. */
+  /** The row and the piece of an entry that the store already keeps. */
   readonly store?: { readonly seq: number; readonly piece: number } | undefined
 }
 
 interface InsertedEntry {
   readonly entry: TranscriptEntry
-  /** Of what is written here. */
+  /** The number of bytes that the insert wrote. */
   readonly bytes: number
 }
 
-/** The entries of threads. Synchronous: what writes runs inside a write. */
+/** The entries of threads. All members run synchronously, and those that change rows inside a write. */
 export interface TranscriptTable {
-  insert(thread: number, entry: EntryBody, places: EntryPlaces): InsertedEntry
-  /** Its writer's names lead to this entry from now on; with `isFirst`, unless they lead to one already. */
+  insert(thread: number, entry: EntryBody, positions: EntryPositions): InsertedEntry
+  /** Adds the names that the writer gave to an entry. With `isFirst` existing names keep their entry. */
   addNames(thread: number, entry: TranscriptEntry, isFirst?: boolean): void
-  /** By one of the names that `identifyEntry` gives. */
+  /** Finds an entry by one of the names that `identifyEntry` gives. */
   findByName(thread: number, name: string): TranscriptEntry | undefined
-  /** All entries that one foreign message became. */
+  /** Lists all entries that one foreign message became. */
   listGroup(thread: number, group: string): readonly TranscriptEntry[]
-  /** The last answer that is visible in the chat. */
+  /** Finds the last answer that is visible in the chat. */
   findLastAnswer(thread: number): TranscriptEntry | undefined
-  /** Rows of one thread as its entries; what the store has forgotten is left out. `isExact`: as `StoreEntries.read` has it. */
+  /** Reads rows of one thread as its entries, without those that the store has forgotten. `isExact` has its meaning in `StoreEntries.read`. */
   readRows(rows: readonly TranscriptRow[], isExact?: boolean): readonly TranscriptEntry[]
   clear(thread: number): void
 }
@@ -43,7 +44,7 @@ export interface TranscriptRow {
   readonly thread_id: string
 }
 
-/** Of `transcript_entries e`. */
+/** Columns of `transcript_entries e` that make an entry. */
 export const transcriptColumns = `e.seq, e.chat_seq, e.body, e.store_seq, e.piece, e.role,
   (SELECT t.thread_id FROM transcript_threads t WHERE t.id = e.thread) AS thread_id`
 
@@ -67,9 +68,10 @@ export function createTranscriptTable(db: Sql, said: StoreEntries): TranscriptTa
   const clearEntries = db.prepare('DELETE FROM transcript_entries WHERE thread = ?')
   const clearNames = db.prepare('DELETE FROM transcript_entry_names WHERE thread = ?')
   const readRow = createRowReader(said)
-  const readOne = (row: TranscriptRow | undefined) => row && readRow(row, { known: new Map(), isExact: false })
+  const readOne = (row: TranscriptRow | undefined) =>
+    row && readRow(row, { entriesByMessage: new Map(), isExact: false })
   const readRows = (rows: readonly TranscriptRow[], isExact = false) => {
-    const reading = { known: new Map(), isExact }
+    const reading = { entriesByMessage: new Map(), isExact }
     return rows.map(row => readRow(row, reading)).filter(entry => entry !== undefined)
   }
   return {
@@ -80,8 +82,8 @@ export function createTranscriptTable(db: Sql, said: StoreEntries): TranscriptTa
       const text = store ? null : formatJson(body)
       insert.run(...columns, text, store?.seq ?? null, store?.piece ?? null)
       name.run(thread, nameEntry(entry), seq)
-      const placed = { ...body, seq, ...(chat_seq !== undefined && { chat_seq }) }
-      return { entry: placed, bytes: text === null ? 0 : Buffer.byteLength(text) }
+      const stored = { ...body, seq, ...(chat_seq !== undefined && { chat_seq }) }
+      return { entry: stored, bytes: text === null ? 0 : Buffer.byteLength(text) }
     },
     addNames(thread, entry, isFirst = false) {
       for (const each of identifyEntry(entry).slice(1)) (isFirst ? nameFirst : name).run(thread, each, entry.seq)
@@ -98,16 +100,16 @@ export function createTranscriptTable(db: Sql, said: StoreEntries): TranscriptTa
 }
 
 interface Reading {
-  /** Of what the store has, one reading serves all pieces. */
-  readonly known: Map<number, readonly EntryBody[] | undefined>
+  /** Entries that were read from the store. One reading serves all pieces of a message. */
+  readonly entriesByMessage: Map<number, readonly EntryBody[] | undefined>
   readonly isExact: boolean
 }
 
 function createRowReader(said: StoreEntries) {
-  function readStore({ store_seq, piece, role, thread_id }: TranscriptRow, { known, isExact }: Reading) {
+  function readStore({ store_seq, piece, role, thread_id }: TranscriptRow, { entriesByMessage, isExact }: Reading) {
     const seq = store_seq ?? 0
-    if (!known.has(seq)) known.set(seq, said.read(seq, thread_id, isExact))
-    const bodies = known.get(seq)
+    if (!entriesByMessage.has(seq)) entriesByMessage.set(seq, said.read(seq, thread_id, isExact))
+    const bodies = entriesByMessage.get(seq)
     return bodies?.[piece ?? 0] ?? (bodies?.[0] && writeGone(bodies[0], piece ?? 0, role))
   }
   return (row: TranscriptRow, reading: Reading): TranscriptEntry | undefined => {
@@ -117,7 +119,7 @@ function createRowReader(said: StoreEntries) {
   }
 }
 
-/** A piece that an edit took out, or that was forgotten: its place stays. */
+/** Builds the empty entry of a piece that an edit removed or that was forgotten. Its position stays. */
 function writeGone(first: EntryBody, piece: number, role: EntryBody['role']): EntryBody {
   const { entry_id, thread_id, at } = first
   return {

@@ -10,7 +10,7 @@ const script = resolve(import.meta.dirname, '../../test/export/export-much.ts')
 
 test('a thread that is larger than all the memory there is comes out whole', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'postern-export-'))
-  // Less, and a collector that gets no processor for a while is too late.
+  // With less memory, a garbage collector that gets no processor for a while is too late.
   const heap = 100
   const { stdout } = await run(process.execPath, [
     `--max-old-space-size=${heap}`,

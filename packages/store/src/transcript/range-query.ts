@@ -1,34 +1,35 @@
+// Reads ranges of a transcript thread.
 import type { EntryRange, TranscriptEntry } from '@postern/transcript'
 import { countFitting } from '@postern/transcript'
-import type { Query, Sql, SqlValue } from '../engine/database.ts'
-import { formatJson } from '../engine/database.ts'
+import { formatJson } from '../sql/json-columns.ts'
+import type { Query, Sql, SqlValue } from '../sql/sql.ts'
 import type { TranscriptRow, TranscriptTable } from './entry-table.ts'
 import { transcriptColumns } from './entry-table.ts'
 
-/** More agents than this are filtered out of the whole thread instead of being read from an index each. */
+/** The most agents that are each read from an index. With more of them the query filters the whole thread. */
 const maxArms = 64
 
-/** One index each, merged by place: a page costs the same however long the thread is. */
+/** Queries by one index each, merged by position. So a page costs the same however long the thread is. */
 interface Arms {
   readonly condition: string
   readonly values: readonly string[]
-  /** What the arms themselves select by. */
+  /** The column by which the arms select. */
   readonly column?: FilterColumn
-  /** Left to itself SQLite would go through all of the thread that is behind the page. */
+  /** The index to use. Without this hint SQLite would read the whole thread after the page. */
   readonly index?: string
 }
 
 type FilterColumn = 'scope' | 'kind' | 'agent_key'
 
-/** Reads stretches of a thread; each shape of a request is compiled once. */
+/** Creates the reader of ranges of a thread. It compiles each shape of a request once. */
 export function createRangeReader(
   db: Sql,
   { readRows }: Pick<TranscriptTable, 'readRows'>,
 ): (thread: number, range: EntryRange) => readonly TranscriptEntry[] {
   const compiled = new Map<string, Query<TranscriptRow>>()
   const prepare = (sql: string) => {
-    const known = compiled.get(sql)
-    if (known) return known
+    const preparedQuery = compiled.get(sql)
+    if (preparedQuery) return preparedQuery
     const query = db.prepare<TranscriptRow>(sql)
     compiled.set(sql, query)
     return query
@@ -52,12 +53,12 @@ export function createRangeReader(
     const entries = readRows(isBackward ? rows.reverse() : rows, range.is_exact)
     const last = rows.at(-1)
     if (entries.length > 0 || !last || isBackward || range.chat) return entries
-    // Only what is gone: what follows is the first there is.
+    // The page has only forgotten entries, so the answer begins with the next page.
     return readRange(thread, { ...range, after_seq: last.seq })
   }
 }
 
-/** `''` stands for the whole thread. */
+/** Chooses the arms of a query. The value `''` stands for the whole thread. */
 function chooseArms({ agent_keys, scopes, chat }: EntryRange): Arms {
   const keys = agent_keys && [...new Set(agent_keys)]
   if (keys && keys.length <= maxArms) return armsOf('agent_key', keys, chat)
@@ -67,12 +68,12 @@ function chooseArms({ agent_keys, scopes, chat }: EntryRange): Arms {
 
 const indexes = { agent_key: 'transcript_entries_agent', scope: 'transcript_entries_scope' } as const
 
-/** Places in the chat have an index of their own. */
+/** Builds one arm for each value. Positions in the chat have an index of their own. */
 function armsOf(column: keyof typeof indexes, values: readonly string[], isChat = false): Arms {
   return { condition: `e.${column} = ?`, values, column, ...(!isChat && { index: indexes[column] }) }
 }
 
-/** Reads no words. What the store has is counted once for all of its pieces. */
+/** Formats the size of an entry as SQL, without reading its content. A row of the store counts once for all its pieces. */
 const formatSize = (ofStore: string) =>
   `CASE WHEN e.piece > 0 THEN 256 ELSE coalesce(octet_length(e.body), (SELECT ${ofStore} FROM messages s
    WHERE s.seq = e.store_seq), 0) END AS bytes`
@@ -87,10 +88,10 @@ function formatQuery(
   isBackward: boolean,
   columns = transcriptColumns,
 ): string {
-  const place = range.chat ? 'chat_seq' : 'seq'
+  const positionColumn = range.chat ? 'chat_seq' : 'seq'
   const filters = listFilters(range, column).map(([name]) => `AND e.${name} IN (SELECT value FROM json_each(?))`)
-  const arm = `SELECT ${columns}, e.${place} AS position FROM transcript_entries e ${index ? `INDEXED BY ${index}` : ''}
-    WHERE e.thread = ? AND ${condition} AND e.${place} > ? AND e.${place} < ? ${filters.join(' ')}`
+  const arm = `SELECT ${columns}, e.${positionColumn} AS position FROM transcript_entries e ${index ? `INDEXED BY ${index}` : ''}
+    WHERE e.thread = ? AND ${condition} AND e.${positionColumn} > ? AND e.${positionColumn} < ? ${filters.join(' ')}`
   return `${values.map(() => arm).join(' UNION ALL ')} ORDER BY position ${isBackward ? 'DESC' : 'ASC'} LIMIT +?`
 }
 
@@ -100,7 +101,7 @@ function bindArm(thread: number, range: EntryRange, { value, column }: Arms & { 
   return [thread, value, finite(after_seq), finite(before_seq), ...lists]
 }
 
-/** `done`: selected by it already. */
+/** Lists the filters of a range, except the column by which the arms select. */
 function listFilters(
   { scopes, kinds, agent_keys }: EntryRange,
   done?: FilterColumn,
@@ -113,6 +114,6 @@ function listFilters(
   return all.flatMap(([column, list]) => (list && column !== done ? [[column, list] as const] : []))
 }
 
-function finite(place: number): number {
-  return Math.max(0, Math.min(Math.trunc(place), Number.MAX_SAFE_INTEGER))
+function finite(position: number): number {
+  return Math.max(0, Math.min(Math.trunc(position), Number.MAX_SAFE_INTEGER))
 }

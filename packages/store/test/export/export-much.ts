@@ -2,7 +2,9 @@ import { openSqliteStore } from '@postern/store'
 import { sketchedChannels } from '@postern/testing'
 import { exportThread } from '@postern/transcript'
 
-/** Writes a thread of so many entries of 16 KiB and exports it; says how many there were. More than its memory holds, when told so. */
+/**
+ * Writes a thread with this number of entries of 16 KiB, exports it, and prints their number. With a large number they do not fit into its memory.
+ */
 const [path = '', count = '0'] = process.argv.slice(2)
 const log = { debug() {}, info() {}, warn() {}, error() {} }
 const store = await openSqliteStore({ channels: sketchedChannels, path, now: Date.now, log })

@@ -3,15 +3,15 @@ import { checks } from '../soundness.ts'
 import type { FindUnsound } from '../soundness-model.ts'
 import { askServer } from './test-server.ts'
 
-/** As on SQLite, in the words of PostgreSQL. */
+/** Creates the search for unsound rows, with the checks for SQLite translated to PostgreSQL. */
 export function createFindUnsound(schema: string): FindUnsound {
   return async ({ isDone = false } = {}) => {
-    const found: string[] = []
+    const violations: string[] = []
     for (const { name, sql, atEnd } of checks) {
       if (atEnd && !isDone) continue
       const rows = await askServer(translateQuery(sql), schema)
-      if (rows.length > 0) found.push(`${name}: ${JSON.stringify(rows.slice(0, 2)).slice(0, 900)}`)
+      if (rows.length > 0) violations.push(`${name}: ${JSON.stringify(rows.slice(0, 2)).slice(0, 900)}`)
     }
-    return found
+    return violations
   }
 }

@@ -1,31 +1,40 @@
-import { ConfigError } from '@postern/core'
-import { sketchedChannels } from '@postern/testing'
+import { ConfigError } from '@postern/message'
+import { sketchedChannels, sketchIntake } from '@postern/testing'
 import { expect, test, vi } from 'vitest'
-import { openPostgresStore } from '../../src/postgres/index.ts'
+import { inspectPostgres, openPostgresStore } from '../../src/postgres/index.ts'
 import { preparePostgres } from '../../src/postgres/prepare.ts'
-import { migrations } from '../../src/schema/migrate.ts'
+import { schemaSteps } from '../../src/schema/steps.ts'
 import { discardLog } from '../open-test-store.ts'
-import { Randomness } from '../random-platform.ts'
+import { Randomness } from '../random-system.ts'
+import { listFixtureNumbers, readPostgresFixture } from '../schema-fixture/fixtures.ts'
 import { secondVersion } from '../second-version.ts'
 import { createFindUnsound } from './find-unsound.ts'
 import { makeDatabase, schemaOf } from './open-postgres-test-store.ts'
 import { askServer } from './test-server.ts'
 
-const twoVersions = [...migrations, secondVersion]
+const withNext = [...schemaSteps, secondVersion]
 let time = Date.UTC(2026, 5, 1)
 
-const open = (url: string) => openPostgresStore({ channels: sketchedChannels, url, now: () => time, log: discardLog })
-const migrate = (url: string, steps = twoVersions) => preparePostgres(url, { now: () => time, log: discardLog, steps })
+/** Loads a database as the program of its release left it. */
+async function loadFixture(name: string) {
+  const url = makeDatabase()
+  await askServer(readPostgresFixture(name, schemaOf(url)))
+  return { url, schema: schemaOf(url) }
+}
 
-/** A database of the first version, in which much has happened. */
+const open = (url: string) => openPostgresStore({ channels: sketchedChannels, url, now: () => time, log: discardLog })
+const migrate = (url: string, steps: readonly string[] = withNext) =>
+  preparePostgres(url, { now: () => time, log: discardLog, steps })
+
+/** Creates a database of the first version with many rows. */
 async function makeFilled() {
   const url = makeDatabase()
   const store = await open(url)
   const advance = (ms: number) => {
     time += ms
   }
-  const platform = new Randomness({ store, now: () => time, advance }, 9)
-  for (let step = 0; step < 40; step += 1) await platform.step()
+  const system = new Randomness({ store, now: () => time, advance }, 9)
+  for (let step = 0; step < 40; step += 1) await system.step()
   await store.close()
   return { url, schema: schemaOf(url) }
 }
@@ -54,7 +63,7 @@ test('a filled database of the version before keeps its rows, and the step chang
   const before = await readThreads(schema)
   expect(before.length).toBeGreaterThan(3)
   await migrate(url)
-  expect(await readVersion(schema)).toEqual([{ version: 2 }])
+  expect(await readVersion(schema)).toEqual([{ version: withNext.length }])
   expect(await readThreads(schema)).toEqual(before)
   const wrong = "SELECT id FROM threads WHERE title IS DISTINCT FROM ascii_lower(channel || ' ' || key)"
   expect(await askServer(wrong, schema)).toEqual([])
@@ -66,6 +75,26 @@ test('a filled database of the version before keeps its rows, and the step chang
   expect(await createFindUnsound(schema)()).toEqual([expect.stringContaining('threads have their key')])
 })
 
+test.each(listFixtureNumbers())('a database of number %i opens, keeps its conversations and goes on', async number => {
+  time = Date.UTC(2026, 5, 9)
+  const { url, schema } = await loadFixture(String(number))
+  const store = await open(url)
+  expect(await store.findMessage('known-1')).toMatchObject({ response: { parts: [{ content: 'a known answer' }] } })
+  const later = sketchIntake('known-3', { message: { thread_source: 'known' } })
+  expect(await store.admit(later, 'c')).toMatchObject({ outcome: 'accepted' })
+  await store.close()
+  expect(await createFindUnsound(schema)()).toEqual([])
+  const fresh = makeDatabase()
+  await migrate(fresh, schemaSteps)
+  expect(await describeTables(schema)).toEqual(await describeTables(schemaOf(fresh)))
+})
+
+test('openPostgresStore() refuses a database with a known number and other tables, with its name, the difference and a fix', async () => {
+  const { url, schema } = await loadFixture('unreleased')
+  const opened = expect(open(url)).rejects
+  await opened.toThrow(`schema "${schema}" was written by a program that was never released (its table "`)
+})
+
 test('an upgraded database has the same tables as a new one', async () => {
   const [{ url, schema }, fresh] = [await makeFilled(), makeDatabase()]
   for (const each of [url, fresh]) await migrate(each)
@@ -75,8 +104,9 @@ test('an upgraded database has the same tables as a new one', async () => {
 test('openPostgresStore() refuses the database of a newer release, and says what to do', async () => {
   const { url, schema } = await makeFilled()
   await migrate(url)
-  await expect(open(url)).rejects.toThrow('store: was written by a newer release. Start that release or a later one.')
-  expect(await readVersion(schema)).toEqual([{ version: 2 }])
+  const opened = expect(open(url)).rejects
+  await opened.toThrow(`schema "${schema}" was written by a newer release (its tables have number ${withNext.length}`)
+  expect(await readVersion(schema)).toEqual([{ version: withNext.length }])
 })
 
 test('gateways that start at once on a filled database of an earlier version bring it to the newest once', async () => {
@@ -84,17 +114,17 @@ test('gateways that start at once on a filled database of an earlier version bri
   const before = await readThreads(schema)
   await Promise.all([migrate(url), migrate(url), migrate(url)])
   expect(await readThreads(schema)).toEqual(before)
-  expect(await readVersion(schema)).toEqual([{ version: 2 }])
+  expect(await readVersion(schema)).toEqual([{ version: withNext.length }])
 })
 
-/** A table that the migration changes is in use; ends whoever waits for it. */
+/** Ends a migration that waits for a table in use. */
 async function breakOffMigration(schema: string): Promise<void> {
   await askServer('BEGIN')
   await askServer(`LOCK TABLE ${schema}.threads IN ACCESS SHARE MODE`)
   const waiting = `FROM pg_stat_activity WHERE application_name = 'postern ${schema}' AND wait_event_type = 'Lock'`
   await vi.waitUntil(
     async () => {
-      // Within a transaction the server's state is otherwise told as it was at first.
+      // Otherwise a transaction sees the state of the server as it was at its beginning.
       await askServer('SELECT pg_stat_clear_snapshot()')
       return (await askServer(`SELECT pg_terminate_backend(pid) ${waiting}`)).length > 0
     },
@@ -106,13 +136,26 @@ async function breakOffMigration(schema: string): Promise<void> {
 test('an interrupted migration leaves everything as it was, and the next start repeats it', async () => {
   const { url, schema } = await makeFilled()
   const before = await readThreads(schema)
-  const early = [...migrations, `CREATE TABLE early (id INTEGER PRIMARY KEY) STRICT;${secondVersion}`]
+  const early = [...schemaSteps, `CREATE TABLE early (id INTEGER PRIMARY KEY) STRICT;${secondVersion}`]
   const breakingOff = breakOffMigration(schema)
   await expect(migrate(url, early)).rejects.toThrow(ConfigError)
   await breakingOff
-  expect(await readVersion(schema)).toEqual([{ version: 1 }])
+  expect(await readVersion(schema)).toEqual([{ version: schemaSteps.length }])
   expect(await askServer(`SELECT to_regclass('${schema}.early') AS made`)).toEqual([{ made: null }])
   await migrate(url, early)
-  expect(await readVersion(schema)).toEqual([{ version: 2 }])
+  expect(await readVersion(schema)).toEqual([{ version: withNext.length }])
   expect(await readThreads(schema)).toEqual(before)
+})
+
+test('a store that may not change tables refuses a database of an earlier release and leaves it as it is', async () => {
+  const { url, schema } = await loadFixture('1')
+  const before = await describeTables(schema)
+  const options = { channels: sketchedChannels, url, now: () => time, log: discardLog, changesTables: false }
+  await expect(openPostgresStore(options)).rejects.toThrow('is of an earlier release: its tables have number 1')
+  expect((await inspectPostgres(url, () => time)).pendingSteps).toContain('number 1')
+  expect(await describeTables(schema)).toEqual(before)
+  expect(await readVersion(schema)).toEqual([{ version: 1 }])
+  await (await open(url)).close()
+  expect((await inspectPostgres(url, () => time)).pendingSteps).toBeUndefined()
+  await (await openPostgresStore(options)).close()
 })

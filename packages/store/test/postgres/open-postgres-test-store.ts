@@ -7,7 +7,7 @@ import { openPostgresStore } from '../../src/postgres/index.ts'
 import { discardLog } from '../open-test-store.ts'
 import { testServer } from './test-server.ts'
 
-/** A database of its own, as far as a store sees; gone after the test. */
+/** Creates a schema, which a store sees as a database of its own. It is deleted after the test. */
 export function makeDatabase(): string {
   const schema = `test_${randomBytes(6).toString('hex')}`
   onTestFinished(() => testServer.drop(schema))
@@ -18,13 +18,16 @@ export function schemaOf(url: string): string {
   return new URL(url).searchParams.get('schema') ?? ''
 }
 
-/** A store on PostgreSQL, with a clock to be set. `reopen`: another one beside it, as a second gateway has it. */
-export async function openPostgresTestStore(): Promise<
-  StoreUnderTest & { readonly store: GatewayStore; readonly url: string }
-> {
+/** Opens a store on PostgreSQL, with a clock that the test sets. `reopen` opens another one beside it, as a second gateway does. */
+export async function openPostgresTestStore({
+  patienceMs,
+}: {
+  readonly patienceMs?: number
+} = {}): Promise<StoreUnderTest & { readonly store: GatewayStore; readonly url: string }> {
   const url = makeDatabase()
   let time = Date.UTC(2026, 5, 1)
-  const open = () => openPostgresStore({ channels: sketchedChannels, url, now: () => time, log: discardLog })
+  const open = () =>
+    openPostgresStore({ channels: sketchedChannels, url, now: () => time, log: discardLog, patienceMs })
   return {
     url,
     store: await open(),

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { chmodSync, chownSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { ConfigError, Unavailable } from '@postern/core'
+import { ConfigError, Unavailable } from '@postern/message'
 import { sketchedChannels } from '@postern/testing'
 import type { Cluster } from '@postern/testing/postgres-cluster'
 import { createCluster, password } from '@postern/testing/postgres-cluster'
@@ -13,7 +13,7 @@ import { askServer, testServer } from './test-server.ts'
 
 const open = (url: string) => openPostgresStore({ channels: sketchedChannels, url, now: Date.now, log: discardLog })
 
-/** What an operator is told. */
+/** Returns the error that an operator gets. */
 async function refusalOf(url: string): Promise<string> {
   const error = await open(url).then(
     store => store.close(),
@@ -103,7 +103,9 @@ describe('openPostgresStore() says what is wrong with', () => {
     const url = makeDatabase()
     await (await open(url)).close()
     await askServer('UPDATE store_version SET version = version + 1', schemaOf(url))
-    expect(await refusalOf(url)).toBe('store: was written by a newer release. Start that release or a later one.')
+    expect(await refusalOf(url)).toMatch(
+      /^store: .* was written by a newer release \(its tables have .*\)\. Start that release or a later one\.$/,
+    )
   })
 })
 
@@ -118,6 +120,18 @@ test('gateways that start at once make the tables once', async () => {
   await Promise.all(stores.map(store => store.close()))
 })
 
+test('a rotation of secrets counts at once in every gateway of the database', async () => {
+  const url = makeDatabase()
+  const [one, two] = [await open(url), await open(url)]
+  const [here, there] = [await one.openSecret('attachments'), await two.openSecret('attachments')]
+  expect(there.list()).toEqual(here.list())
+  const [before = ''] = here.list()
+  await one.rotateSecrets({ isRevoking: true })
+  expect(here.list()).not.toContain(before)
+  await expect.poll(() => there.list(), { timeout: 2_000 }).toEqual(here.list())
+  await Promise.all([one.close(), two.close()])
+})
+
 test('a gateway that runs while a newer release changes the tables writes nothing more, and says why, once', async () => {
   const url = makeDatabase()
   const told: string[] = []
@@ -127,11 +141,12 @@ test('a gateway that runs while a newer release changes the tables writes nothin
   await askServer('UPDATE store_version SET version = version + 1', schemaOf(url))
   const refused = new Unavailable('Cannot store: this gateway is about to be replaced', { retryAfter: 5 })
   await expect(store.secret('after', async () => 'lost')).rejects.toThrow(refused)
-  await expect(store.checkWrites()).rejects.toThrow(refused)
+  await expect(store.checkWork()).rejects.toThrow(refused)
   expect(told).toEqual([
     'store: a newer release has changed the tables of the database while this one ran. Start that release here, too.',
   ])
-  expect(await askServer('SELECT name FROM secrets', schemaOf(url))).toEqual([{ name: 'before' }])
+  const names = await askServer("SELECT name FROM secrets WHERE name IN ('before', 'after')", schemaOf(url))
+  expect(names).toEqual([{ name: 'before' }])
   await store.close()
 })
 
@@ -197,12 +212,12 @@ test('a process that wants nothing more of the store ends without closing it, an
     const log = { debug() {}, info() {}, warn() {}, error() {} }
     const store = await openPostgresStore({ channels: [], url: process.env.STORE_URL, now: Date.now, log, holder: 'one' })
     console.log(await store.nextDue())
+    const begun = performance.now()
+    process.on('exit', () => console.log(performance.now() - begun < 10_000 ? 'at once' : 'late'))
     ${end}`
   for (const end of ['', 'await store.close()']) {
-    const begun = performance.now()
     const env = { ...process.env, STORE_URL: makeDatabase() }
     const args = ['--input-type=module', '--eval', program(end)]
-    expect(execFileSync(process.execPath, args, { env, timeout: 20_000 }).toString()).toBe('undefined\n')
-    expect(performance.now() - begun).toBeLessThan(10_000)
+    expect(execFileSync(process.execPath, args, { env, timeout: 120_000 }).toString()).toBe('undefined\nat once\n')
   }
 })

@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
-import type { ByteStore } from '@postern/core'
-import { LeaseLost, Rejection, Unavailable } from '@postern/core'
+import type { ByteStore } from '@postern/message'
+import { LeaseLost, Rejection, Unavailable } from '@postern/message'
 import { sketchAnswer, sketchedChannels, sketchIntake } from '@postern/testing'
 import { describe, expect, test } from 'vitest'
 import type { GatewayStore } from '../../src/index.ts'
@@ -12,7 +12,7 @@ import { askServer } from './test-server.ts'
 const adasTask = { owner: 'ada', id: 'task 1' }
 const request = { holder: 'worker', limit: 10, leaseMs: 30_000 }
 
-/** Two gateways at one database. */
+/** Opens two stores on one database. */
 async function openTwo() {
   const tested = await openPostgresTestStore()
   const other = (await tested.reopen?.()) as GatewayStore
@@ -30,7 +30,7 @@ function nextNotice(store: GatewayStore, topic: string): Promise<unknown> {
 }
 
 describe('two stores at one database', () => {
-  test('tell the end of a turn with its task at home, and without it elsewhere', async () => {
+  test('announce the end of a turn with its task in the store that commits, and without it in the other one', async () => {
     const { store, other, close } = await openTwo()
     const { message } = await store.admit(sketchIntake('m1', { task: { ...adasTask, context: 'ctx' } }), 'c')
     const [home, elsewhere] = [other, store].map(each => nextNotice(each, `message:${message}`))
@@ -39,13 +39,13 @@ describe('two stores at one database', () => {
     const answer = sketchAnswer(turn, 'hello')
     await other.commit(turn, answer)
     expect(await elsewhere).toEqual({ kind: 'settled' })
-    const { entries: _, ...found } = (await other.findTask(adasTask)) ?? { entries: [] }
-    expect(await home).toEqual({ kind: 'settled', task: found })
-    expect(found).toMatchObject({ state: 'completed', response: answer.response })
+    const { entries: _, ...task } = (await other.findTask(adasTask)) ?? { entries: [] }
+    expect(await home).toEqual({ kind: 'settled', task: task })
+    expect(task).toMatchObject({ state: 'completed', response: answer.response })
     await close()
   })
 
-  test('hear what makes work ready, and of the end of turns, whoever does it', async () => {
+  test('announce ready work and the end of turns, whichever store causes it', async () => {
     const { store, other, close } = await openTwo()
     const ready = nextNotice(other, 'work')
     const { message } = await store.admit(sketchIntake('m1'), 'c')
@@ -59,7 +59,7 @@ describe('two stores at one database', () => {
     await close()
   })
 
-  test('tell each other what an agent says meanwhile, however long it is and whatever it holds', async () => {
+  test('tell each other the partial answers of an agent, whatever their length and characters', async () => {
     const { store, other, close } = await openTwo()
     const chunk = { kind: 'part', chunk: 'ä🦆\0\u001a\ud800'.repeat(10_000) }
     const heard = nextNotice(other, 'message:7')
@@ -68,7 +68,7 @@ describe('two stores at one database', () => {
     await close()
   })
 
-  test('one takes over from the other, which comes too late', async () => {
+  test('let one store take over a turn whose lease has expired, and refuse the late commit of the other', async () => {
     const { store, other, advance, close } = await openTwo()
     await store.admit(sketchIntake('m1'), 'c')
     const [lost] = await store.leaseTurns(request)
@@ -82,12 +82,12 @@ describe('two stores at one database', () => {
     await close()
   })
 
-  test('give each turn once, and count to the end, whoever asks at the same time', async () => {
+  test('lease each turn once, and count correctly, while both ask at the same time', async () => {
     const { store, other, close } = await openTwo()
     const stores = [store, other]
     const ids = Array.from({ length: 120 }, (_, at) => `m${at}`)
     await Promise.all(ids.map((id, at) => stores[at % 2]?.admit(sketchIntake(id), 'c')))
-    // What two endpoints are told at once is one message.
+    // A message that reaches both stores at the same time is stored once.
     const again = await Promise.all(
       ids.slice(0, 20).flatMap(id => stores.map(each => each.admit(sketchIntake(id), 'c'))),
     )
@@ -112,6 +112,7 @@ async function answerAll(store: GatewayStore): Promise<readonly string[]> {
 test('a ByteStore of the caller keeps the bytes of objects, and its errors come back across the threads', async () => {
   const kept = new Map<string, Uint8Array>()
   const bytes: ByteStore = {
+    name: 'of the test',
     async write(key, value) {
       if (key === 'a/refused') throw new Unavailable('Cannot store object: the bucket is away', { retryAfter: 7 })
       kept.set(key, value)
@@ -119,13 +120,8 @@ test('a ByteStore of the caller keeps the bytes of objects, and its errors come 
     read: async key => kept.get(key),
     remove: async key => void kept.delete(key),
   }
-  const store = await openPostgresStore({
-    channels: sketchedChannels,
-    url: makeDatabase(),
-    now: () => 1,
-    log: discardLog,
-    bytes,
-  })
+  const options = { channels: sketchedChannels, url: makeDatabase(), now: () => 1, log: discardLog }
+  const store = await openPostgresStore({ ...options, bytes })
   const put = (path: string) =>
     store.objects.putObject({ bucket: 'a', path, owner: 'ann', mime: 'text/plain', bytes: new Uint8Array([1, 2]) })
   const object = await put('b')
@@ -135,7 +131,13 @@ test('a ByteStore of the caller keeps the bytes of objects, and its errors come 
   await expect(put('b')).rejects.toThrow(new Rejection('forbidden', 'Cannot store object: there is one of this name'))
   expect(await store.objects.removeObject('ann', object)).toBe(true)
   expect(kept.size).toBe(0)
+  await put('left')
   await store.close()
+  const later = await openPostgresStore(options)
+  const left = { owner: 'ann', bucket: 'a', path: 'left', storage: 'of the test' }
+  expect(await later.objects.removeObjects('ann')).toEqual({ removed: 0, unreachable: [left] })
+  expect(await later.objects.removeObjects('ann', { leavesBytes: true })).toEqual({ removed: 1, unreachable: [] })
+  await later.close()
 })
 
 test('admit() refuses an id that is too long for an index, and accepts the messages beside it', async () => {
@@ -192,7 +194,7 @@ test('the store keeps characters that PostgreSQL does not keep', async () => {
   expect(turn).toMatchObject({ content: { id }, target: { words: '\0\ud800' }, correlationId: 'c\0' })
   expect(await store.findMessage(id)).toMatchObject({ message: { id } })
   expect(await store.admit(sketchIntake(id), 'c')).toMatchObject({ outcome: 'duplicate' })
-  // Taking it back changes the JSON in which they are.
+  // A deletion changes the JSON that contains them.
   const authorship = { author: 'ada\0', object: id }
   const display_name = '\0\ud800"\u001a'
   const sender = { address: '@ada@peer.test', display_name, auth_method: 'none' as const, verified: false }
@@ -233,14 +235,14 @@ test('a write rejects with Unavailable when its connection breaks and leaves not
   for (const outcome of await sending) {
     if (outcome.status === 'rejected') expect(outcome.reason).toBeInstanceOf(Unavailable)
   }
-  const known = await untilAdmitted(store)
-  expect(known).toBe(true)
+  const isAdmitted = await untilAdmitted(store)
+  expect(isAdmitted).toBe(true)
   for (let at = 0; at < 30; at += 1) await store.admit(sketchIntake(`n${at}`), 'c')
   expect((await store.count()).messages.received).toBe(32)
   await store.close()
 })
 
-/** As a peer does: again and again. */
+/** Repeats a message, like a peer, until it is admitted. */
 async function untilAdmitted(store: GatewayStore): Promise<boolean> {
   for (;;) {
     try {

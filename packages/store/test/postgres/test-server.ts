@@ -11,7 +11,7 @@ async function connect(): Promise<pg.Client> {
   return client
 }
 
-/** Runs statements beside any store, one after another. */
+/** Runs statements one after another, independently of any store. */
 export async function askServer<Row extends pg.QueryResultRow>(
   sql: string,
   schema = 'public',

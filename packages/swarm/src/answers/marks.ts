@@ -1,22 +1,23 @@
+// Detects tool markup and other faults in a model's answer that no user may see.
 import type { AnswerCheck, ModelAnswer } from '../spec/swarm.ts'
 
 export interface AnswerRules {
   readonly checks: readonly AnswerCheck[]
-  /** Names of the answering agent's tools. */
+  /** The names of the answering agent's tools. */
   readonly toolNames: ReadonlySet<string>
 }
 
-/** The longest mark, characters. Text so far before the end is safe to send. */
+/** The maximum length of a mark, characters. Text that is at least this far from the end is safe to send. */
 export const longestMark = 240
 
-/** Beginnings of marks. */
+/** Matches the characters with which a mark may begin. */
 export const markStarts = /[<[{}`]/
 
-/** Tool markup in the forms of several models. */
-export const markup =
+/** Matches tool markup in the forms of several models. */
+const markup =
   /<\/?(?:\w{1,24}:)?(?:tool_?calls?|tool_?use|tool_?response|tool_?results?|function_?calls?|function_?results?|invoke(?=\s))[\s>|=]|<function=|<\/?[|｜][\w▁ -]{1,48}[|｜]>|\[\/?(?:TOOL_CALLS?|TOOL_RESULTS?|AVAILABLE_TOOLS)\]/i
 
-/** The same, if the text ends in the middle of it. */
+/** Matches the same markup if the text ends in the middle of it. */
 const markupEnd = /<\/?(?:\w{1,24}:)?(?:tool_?call|function_?call|tool_?use|invoke)\w{0,8}$|<\/?[|｜][\w▁-]{1,48}$/i
 
 const tokens = /^\[?(?:tool_calls?|function_calls?)\]?\s{0,9}[:=[({]/i
@@ -25,7 +26,7 @@ const gap = '\\s{0,12}'
 const namedBy = `"(?:name|tool|tool_name|function|function_name|action|recipient_name)"${gap}:${gap}`
 const givenBy = `"(?:arguments|args|parameters|params|input|action_input|tool_input)"${gap}:`
 
-/** A call in JSON, of any tool. */
+/** Matches a call of any tool in JSON. */
 const anyCall = new RegExp(
   [
     `${namedBy}"[^"]{1,128}"${gap},[\\s\\S]{0,256}?${givenBy}`,
@@ -35,25 +36,25 @@ const anyCall = new RegExp(
   ].join('|'),
 )
 
-/** Characters of an answer that are searched for a call of any tool. */
-const maxLook = 4_000
+/** The number of characters of an answer that are searched for a call of any tool. */
+const maxInspectedChars = 4_000
 
 const jsonStart = /^\[?\s*\{/
 const fence = /^`{1,3}(?:\w{0,16}\s+)?/
 
-/** Why text must not reach a user, wherever it stands in an answer; `at` is where it begins. */
+/** A fault that must not reach a user, wherever it is in an answer. `at` is its position. */
 interface Mark {
   readonly at: number
   readonly fault: string
 }
 
-/** The first mark in `text`, by the checks. Pure. */
+/** Finds the first mark in `text` that the checks look for. Pure. */
 export function findMark(text: string, { checks, toolNames }: AnswerRules): Mark | undefined {
-  const found = checks.flatMap(check => {
-    const at = findPlace(check, text, toolNames)
+  const faults = checks.flatMap(check => {
+    const at = findPosition(check, text, toolNames)
     return at < 0 ? [] : [{ at, fault: faultOf[check] }]
   })
-  return found.sort((a, b) => a.at - b.at)[0]
+  return faults.sort((a, b) => a.at - b.at)[0]
 }
 
 const faultOf: Readonly<Record<AnswerCheck, string>> = {
@@ -62,13 +63,13 @@ const faultOf: Readonly<Record<AnswerCheck, string>> = {
   braces: 'braces in output',
 }
 
-function findPlace(check: AnswerCheck, text: string, toolNames: ReadonlySet<string>): number {
+function findPosition(check: AnswerCheck, text: string, toolNames: ReadonlySet<string>): number {
   if (check === 'markup') return text.search(markup)
   if (check === 'braces') return text.search(/[{}]/)
   return toolNames.size === 0 ? -1 : text.search(ownCall(toolNames))
 }
 
-/** A JSON call in the middle of text, only of the agent's own tools. Others may be examples. */
+/** Matches a JSON call in the middle of text, but only of the agent's own tools, because others may be examples. */
 function ownCall(toolNames: ReadonlySet<string>): RegExp {
   const names = [...toolNames].map(name => name.replace(/[^\w-]/g, '\\$&')).join('|')
   const start = `(?:\`{1,3}\\w{0,16}\\s{0,9})?(?:\\[${gap})?\\{${gap}`
@@ -77,7 +78,7 @@ function ownCall(toolNames: ReadonlySet<string>): RegExp {
 
 const spokenStarts = ['functions.', 'tool_call', 'function_call']
 
-/** Whether an answer with this beginning may be one call, so that it must wait for its end. Pure. */
+/** Returns true if an answer with this beginning may be a single call, so that it must be held back until its end. Pure. */
 export function isOpenBeginning(text: string, { checks, toolNames }: AnswerRules): boolean {
   if (checks.length === 0) return false
   const begun = text.trimStart().replace(fence, '')
@@ -88,7 +89,7 @@ export function isOpenBeginning(text: string, { checks, toolNames }: AnswerRules
   )
 }
 
-/** Why a model's answer must not reach a user; `undefined` for a good one. Pure. */
+/** Returns the reason why a model's answer must not reach a user; `undefined` if it may. Pure. */
 export function findAnswerFault({ content, tool_calls = [] }: ModelAnswer, rules: AnswerRules): string | undefined {
   if (tool_calls.some(({ function: called }) => !rules.toolNames.has(called.name))) return 'unknown tool'
   if (tool_calls.length > 0) return undefined
@@ -96,25 +97,25 @@ export function findAnswerFault({ content, tool_calls = [] }: ModelAnswer, rules
   return findMark(content, rules)?.fault ?? findWholeFault(content.trim(), rules)
 }
 
-/** Faults that only a complete answer shows. */
+/** Finds faults that only a complete answer shows. */
 function findWholeFault(text: string, { checks, toolNames }: AnswerRules): string | undefined {
   if (checks.includes('markup') && (tokens.test(text) || markupEnd.test(text))) return faultOf.markup
   if (!checks.includes('json_call')) return undefined
   const bare = text.replace(fence, '')
   const isCall =
-    (jsonStart.test(bare) && anyCall.test(bare.slice(0, maxLook))) ||
+    (jsonStart.test(bare) && anyCall.test(bare.slice(0, maxInspectedChars))) ||
     isBrokenJson(bare) ||
     isSpokenCall(bare, toolNames)
   return isCall ? faultOf.json_call : undefined
 }
 
-/** Begins with a brace without an end, or ends a brace from elsewhere. */
+/** Returns true if the text begins with a bracket of JSON and its braces do not balance. */
 function isBrokenJson(text: string): boolean {
   return /^(?:[{}\]]|\[\s*[{\]])/.test(text) && text.split('{').length !== text.split('}').length
 }
 
-/** `refund(…)`, or only the name of a tool. */
+/** Returns true if an answer is a call such as `refund(…)`, or only the name of a tool. */
 function isSpokenCall(text: string, toolNames: ReadonlySet<string>): boolean {
-  const [, name = '', rest = ''] = /^(?:functions\.)?([\w-]{1,64})\s{0,9}([\s\S]*)$/.exec(text) ?? []
-  return toolNames.has(name) && /^(?:\([\s\S]*\)|\{[\s\S]*\})?;?\s{0,9}`{0,3}$/.test(rest)
+  const [, name = '', callArguments = ''] = /^(?:functions\.)?([\w-]{1,64})\s{0,9}([\s\S]*)$/.exec(text) ?? []
+  return toolNames.has(name) && /^(?:\([\s\S]*\)|\{[\s\S]*\})?;?\s{0,9}`{0,3}$/.test(callArguments)
 }

@@ -1,17 +1,18 @@
+// Sends the safe text of an answer to the user while the model is still writing.
 import type { AnswerRules } from './marks.ts'
 import { findMark, isOpenBeginning, longestMark, markStarts } from './marks.ts'
 
 const between = '\n\n'
 
-/** The part of an answer that the user gets while a turn runs. It belongs to the answer, whatever follows. */
+/** The part of an answer that the user gets while a turn runs. The final answer always includes it. */
 export interface AnswerStream {
-  /** A model begins to speak. Its text passes a check of its own. */
+  /** Begins the text of a model, which gets its own check. */
   begin(rules: AnswerRules): StreamedAnswerCheck
-  /** The complete answer, with the text sent before. */
+  /** Returns the complete answer, including the text that was sent before. */
   finish(answer: string): string
 }
 
-/** `hear` gets the text in order. An empty line separates earlier models from the one that answers. */
+/** Creates the stream of an answer; `hear` gets the text in order. An empty line separates earlier models from the one that answers. */
 export function createAnswerStream(hear: (words: string) => void): AnswerStream {
   let before = ''
   let semaphore: StreamedAnswerCheck | undefined
@@ -40,47 +41,47 @@ export function createAnswerStream(hear: (words: string) => void): AnswerStream 
   }
 }
 
-/** Characters of an answer that are checked before the user gets any of it. */
+/** The number of characters of an answer that are checked before the user gets any of it. */
 const opening = 160
 
-/** Text of a model on its way to the user. */
+/** The check of a model's text before it reaches the user. */
 interface StreamedAnswerCheck {
   add(piece: string): void
-  /** The text passed on, from the beginning. */
+  /** The text passed on so far, from the beginning. */
   readonly heard: string
 }
 
 /**
- * Passes on the safe part of an answer. The first 160 characters wait until no mark can begin in them. An answer that may be one call waits
- * for its end, and the caller sends it. Later text passes at once, except where a mark may begin. After a mark nothing passes any more.
+ * Passes on the safe part of an answer. The first 160 characters are held back until no mark can begin in them. An answer that may be one call is
+ * held back to its end, and the caller sends it. Later text passes at once, except where a mark may begin. After a mark nothing passes.
  */
 export function createStreamedAnswerCheck(rules: AnswerRules, tell: (words: string) => void): StreamedAnswerCheck {
   let heard = ''
-  /** Text that waits. It is short after the first characters. */
-  let rest = ''
+  /** The text that is held back. It is short after the beginning of the answer. */
+  let waitingText = ''
   let stage: 'opening' | 'open' | 'shut' = 'opening'
 
   function begin(): void {
-    const mark = findMark(rest, rules)
+    const mark = findMark(waitingText, rules)
     const isUnsound = mark !== undefined && mark.at < opening
     if (isUnsound) stage = 'shut'
-    // A mark may have begun here without its end.
-    else if (findSafeLength(rest) >= opening) stage = isOpenBeginning(rest, rules) ? 'shut' : 'open'
+    // A mark may have begun here without having ended.
+    else if (findSafeLength(waitingText) >= opening) stage = isOpenBeginning(waitingText, rules) ? 'shut' : 'open'
   }
 
   function pass(): void {
-    const mark = findMark(rest, rules)
-    const words = rest.slice(0, mark ? mark.at : findSafeLength(rest))
+    const mark = findMark(waitingText, rules)
+    const words = waitingText.slice(0, mark ? mark.at : findSafeLength(waitingText))
     if (mark) stage = 'shut'
     heard += words
-    rest = rest.slice(words.length)
+    waitingText = waitingText.slice(words.length)
     if (words !== '') tell(words)
   }
 
   return {
     add(piece) {
       if (stage === 'shut') return
-      rest += piece
+      waitingText += piece
       if (stage === 'opening') begin()
       if (stage === 'open') pass()
     },
@@ -90,9 +91,9 @@ export function createStreamedAnswerCheck(rules: AnswerRules, tell: (words: stri
   }
 }
 
-/** How much of it cannot be the beginning of a mark any more. */
-function findSafeLength(rest: string): number {
-  const tail = Math.max(0, rest.length - longestMark)
-  const at = rest.slice(tail).search(markStarts)
-  return at < 0 ? rest.length : tail + at
+/** Returns the length of the text that can no longer be the beginning of a mark. */
+function findSafeLength(waitingText: string): number {
+  const tail = Math.max(0, waitingText.length - longestMark)
+  const at = waitingText.slice(tail).search(markStarts)
+  return at < 0 ? waitingText.length : tail + at
 }

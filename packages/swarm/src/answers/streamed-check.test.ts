@@ -76,7 +76,7 @@ describe('what a model says', () => {
   })
 })
 
-/** What is heard of an answer that comes in these pieces. */
+/** Returns the text that a user gets from an answer in these pieces. */
 function hear(pieces: readonly string[], checks?: readonly AnswerCheck[]): string {
   let heard = ''
   const semaphore = createStreamedAnswerCheck(rulesOf(checks), words => {
@@ -189,7 +189,7 @@ describe('the gate', () => {
 })
 
 describe('a streamed turn', () => {
-  /** Speaks piece by piece. */
+  /** Creates a model that answers in pieces. */
   function speaking(...answers: readonly (string | ModelAnswer)[]): SwarmModel & { readonly told: string[] } {
     const left = [...answers]
     const told: string[] = []
@@ -207,10 +207,13 @@ describe('a streamed turn', () => {
     }
   }
 
-  async function openStreamed(agents: Parameters<typeof swarmSpec>[0], rest: Parameters<typeof swarmSpec>[1] = {}) {
+  async function openStreamed(
+    agents: Parameters<typeof swarmSpec>[0],
+    overrides: Parameters<typeof swarmSpec>[1] = {},
+  ) {
     const { deps } = openMemorySwarm()
     const texts = { placeholders: ['Pardon?'] }
-    const client = await openSwarmClient(swarmSpec(agents, { texts, ...rest }), deps, 'c')
+    const client = await openSwarmClient(swarmSpec(agents, { texts, ...overrides }), deps, 'c')
     const complete = async (words: string) => {
       const pieces: string[] = []
       const answer = await client.complete(words, { hear: piece => void pieces.push(piece) })

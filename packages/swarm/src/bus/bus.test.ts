@@ -1,11 +1,11 @@
-import { Rejection } from '@postern/core'
+import { Rejection } from '@postern/message'
 import { describe, expect, it } from 'vitest'
 import { expectWhole } from '../../test/expect-whole.ts'
 import { agentSpec, callOf, openMemorySwarm, scripted, swarmSpec, toolOf } from '../../test/memory-swarm.ts'
 import type { SwarmSpec } from '../index.ts'
 import { busSources, createNavigateTool, createSwarm, createSwarmBus, openSwarmClient } from '../index.ts'
 
-// Every source with its events and their listeners.
+// Tests the events of every source and their listeners.
 
 describe('every source', () => {
   const rich: SwarmSpec = swarmSpec(

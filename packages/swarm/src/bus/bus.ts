@@ -1,5 +1,6 @@
-import type { Json, Log } from '@postern/core'
-import { Rejection } from '@postern/core'
+// Delivers the events of a swarm to listeners in order.
+import type { Json, Log } from '@postern/message'
+import { Rejection } from '@postern/message'
 import type { JsonMap } from '@postern/transcript'
 
 export const busSources = [
@@ -36,30 +37,30 @@ export interface BusEvent {
   readonly output: JsonMap
   readonly context: BusContext
   readonly clientId: string
-  /** For custom events, whose source is not one of the bus's own. */
+  /** The content of a custom event; the bus's own events have none. */
   readonly payload?: Json | undefined
 }
 
 type BusListener = (event: BusEvent) => Promise<void> | void
 
 interface BusListenOptions {
-  /** Events of one client; default, and `*`: of all clients. */
+  /** The client whose events are wanted; `*` or absent means all clients. */
   readonly clientId?: string | undefined
-  /** Default any. */
+  /** The source of the events; absent means any. */
   readonly source?: string | undefined
   readonly filter?: ((event: BusEvent) => boolean) | undefined
-  /** Only the first matching event. */
+  /** True for only the first matching event. */
   readonly isOnce?: boolean | undefined
 }
 
 export interface SwarmBus {
-  /** Returns what removes the listener. Events emitted before still reach it. */
+  /** Adds a listener. @returns a function that removes the listener; events emitted before still reach it */
   listen(listener: BusListener, options?: BusListenOptions): () => void
-  /** Never fails and never waits for a listener. */
+  /** Emits an event. It never fails and never waits for a listener. */
   emit(event: Pick<BusEvent, 'type' | 'source' | 'clientId'> & Partial<BusEvent>): void
-  /** Emits a custom event. @throws Rejection forbidden under a source of the bus's own */
+  /** Emits a custom event. @throws Rejection forbidden for a source of the bus's own */
   emitCustom(clientId: string, source: string, payload: Json): void
-  /** Resolves when every listener has received all events until now. */
+  /** Resolves when every listener has received all events emitted before the call. */
   drain(): Promise<void>
 }
 
@@ -68,7 +69,10 @@ interface Registration extends BusListenOptions {
   tail: Promise<void>
 }
 
-/** A bus inside the process. Each listener gets its events in order, one at a time. An error of one listener is logged and affects no other. */
+/**
+ * Creates a bus inside the process. Each listener gets its events in order, one at a time. An error of one listener is logged and affects no
+ * other.
+ */
 export function createSwarmBus({ log }: { readonly log: Pick<Log, 'warn'> }): SwarmBus {
   const registrations = new Set<Registration>()
   const running = new Set<Promise<void>>()
@@ -86,8 +90,9 @@ export function createSwarmBus({ log }: { readonly log: Pick<Log, 'warn'> }): Sw
   }
 
   function emit(event: Parameters<SwarmBus['emit']>[0]): void {
-    const whole: BusEvent = { input: {}, output: {}, context: {}, ...event }
-    for (const registration of [...registrations]) if (isWanted(registration, whole)) tell(registration, whole)
+    const completeEvent: BusEvent = { input: {}, output: {}, context: {}, ...event }
+    for (const registration of [...registrations])
+      if (isWanted(registration, completeEvent)) tell(registration, completeEvent)
   }
 
   function isWanted({ clientId, source, filter }: Registration, event: BusEvent): boolean {
@@ -121,5 +126,5 @@ export function createSwarmBus({ log }: { readonly log: Pick<Log, 'warn'> }): Sw
   }
 }
 
-/** Emits an event of a client, in the name of the active agent. */
+/** Emits an event of a client on behalf of the active agent. */
 export type TellEvent = (source: BusSource, type: string, told?: Partial<Pick<BusEvent, 'input' | 'output'>>) => void

@@ -1,3 +1,4 @@
+// Opens a client of a swarm: one conversation, whichever agent answers.
 import type { JsonMap, SwarmImage } from '@postern/transcript'
 import { createAnswerStream } from '../answers/stream.ts'
 import type { BusEvent, TellEvent } from '../bus/bus.ts'
@@ -17,13 +18,13 @@ import type { ClientTurns } from './turns.ts'
 import { createClientTurns } from './turns.ts'
 
 export interface SwarmMessageOptions {
-  /** What the caller knows about the message. It is stored with it. */
+  /** Facts that the caller knows about the message. They are stored with it. */
   readonly payload?: JsonMap | null | undefined
   readonly images?: readonly SwarmImage[] | undefined
-  /** The store writes messages and answers into the thread, so that this writes only calls, results and hand-overs. */
+  /** True if the store writes messages and answers into the thread, so that the swarm writes only calls, results and hand-overs. */
   readonly isStored?: boolean | undefined
   /**
-   * Gets the safe text of the answer in order while the model writes it. It gets nothing if a policy checks output, or if the model does
+   * Receives the safe text of the answer in order while the model writes it. It receives nothing if a policy checks output, or if the model does
    * not stream.
    */
   readonly hear?: ((words: string) => void) | undefined
@@ -37,7 +38,7 @@ export interface OutgoingMessage {
 
 export type ReceiveMessage = (message: OutgoingMessage) => Promise<void> | void
 
-/** One client of a swarm: its conversation, whichever agent speaks. */
+/** One client of a swarm, which is one conversation, whichever agent speaks. */
 export interface SwarmClient {
   readonly clientId: string
   readonly history: SwarmHistory
@@ -45,23 +46,23 @@ export interface SwarmClient {
   readonly commits: AllCommits
   readonly bans: SwarmBans
   readonly data: SwarmData
-  /** Whether a turn runs. */
+  /** True while a turn runs. */
   readonly isBusy: boolean
-  /** Answers a user's message. A client's messages run one after the other. '' after a cancel. @throws the model's error */
+  /** Answers a user's message. A client's messages run one after the other. Returns '' after a cancel. @throws the model's error */
   complete(message: string, options?: SwarmMessageOptions): Promise<string>
-  /** The same in tool mode, for text that is not the user's. */
+  /** Answers in tool mode, for text that is not the user's. */
   execute(message: string): Promise<string>
-  /** An answer without history and without a row. */
+  /** Returns an answer that uses no history and is not stored. */
   runStateless(message: string): Promise<string>
-  /** A message to the client without a question. */
+  /** Sends a message to the client without a question. */
   emit(content: string): Promise<void>
-  /** A message to connected receivers only. It has no row, so no model sees it. */
+  /** Sends a message only to connected receivers. It is not stored, so no model sees it. */
   notify(content: string): Promise<void>
   /** Cancels the running answer. Its later output reaches nobody. */
   cancelOutput(): Promise<void>
   getAgentName(): string
   getAgent(): AgentSpec
-  /** Receives every output: answers, refusals, emits and notices. Returns what ends it. */
+  /** Receives every output: answers, refusals, emits and notices. @returns a function that ends the connection */
   connect(receive: ReceiveMessage): () => void
 }
 
@@ -80,7 +81,7 @@ interface OpenClient {
   readonly outer: AllCommits
 }
 
-/** A client over its state. Clients over one state share the conversation and wait for each other's turns. */
+/** Creates a client over its state. Clients over one state share the conversation and wait for each other's turns. */
 export function createSwarmClient(spec: SwarmSpec, deps: SwarmDeps, state: SwarmClientState): SwarmClient {
   const { clientId, history, navigation } = state
   const open = openClient(spec, deps, state)
@@ -125,13 +126,13 @@ export function createSwarmClient(spec: SwarmSpec, deps: SwarmDeps, state: Swarm
   }
 }
 
-/** If a policy may refuse the output, it is sent only when it is complete. */
+/** Returns true if output may be sent before it is complete. A policy that may refuse output prevents this. */
 function canStream({ policies = [] }: SwarmSpec): boolean {
   return !policies.some(({ validateOutput }) => validateOutput)
 }
 
 function openClient(spec: SwarmSpec, deps: SwarmDeps, state: SwarmClientState): OpenClient {
-  const { bus, platform } = deps
+  const { bus, system } = deps
   const { swarmName, policies = [] } = spec
   const { clientId, history, navigation, calls } = state
   const activeAgent = () => navigation.active
@@ -144,7 +145,7 @@ function openClient(spec: SwarmSpec, deps: SwarmDeps, state: SwarmClientState): 
     state.life?.abort()
     tell('swarm-bus', 'cancel-output')
   }
-  const committing: SwarmCommitDeps = { history, bus, platform, swarmName, clientId, activeAgent }
+  const committing: SwarmCommitDeps = { history, bus, system, swarmName, clientId, activeAgent }
   const commits = createSwarmCommits(committing)
   const effects = {
     'commit-stop-tools': stopCalls,

@@ -1,17 +1,18 @@
+// Counts the users of each client, and closes the client after its last user has left.
 import type { SwarmClientState } from './state.ts'
 
-/** A use of a client, until the user leaves or the client is closed. */
+/** A use of a client, which lasts until the user leaves or the client is closed. */
 interface Stay {
   readonly isOver: boolean
-  /** The last user who leaves closes the client. */
+  /** Leaves the client. The last user who leaves closes it. */
   leave(): Promise<void>
 }
 
-/** What a swarm and its scopes share: the state of their clients, and their users. */
+/** The state and the users of the clients, which a swarm and its scopes share. */
 export interface SwarmClients {
   readonly clientStates: Map<string, Promise<SwarmClientState>>
   enter(clientId: string): Stay
-  /** The same for a connected receiver; `disconnect` ends its output. */
+  /** Opens a use for a connected receiver. `disconnect` ends its output. */
   connect(clientId: string, disconnect: () => void): Stay
   isConnected(clientId: string): boolean
   /** Ends all uses and cancels the running answer. The next user opens the client again. */

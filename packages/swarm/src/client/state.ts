@@ -1,13 +1,14 @@
-import { createOneByOne } from '@postern/core'
+// Opens the state that all users of a client share, and stores bans of clients.
+import { createOneByOne } from '@postern/pipeline'
 import type { BusEvent } from '../bus/bus.ts'
 import { openSwarmHistory } from '../conversation/history.ts'
 import { openNavigation } from '../conversation/navigation.ts'
 import type { SwarmDeps, SwarmPolicy, SwarmSpec } from '../spec/swarm.ts'
 import type { TurnDeps } from '../turn/turn.ts'
 
-/** The single state of a client, for all its users. */
+/** The single state of a client, which all its users share. */
 export interface SwarmClientState extends Pick<TurnDeps, 'clientId' | 'history' | 'navigation' | 'calls'> {
-  /** Cancels the running answer. */
+  /** Cancels the running answer; undefined if none runs. */
   life: AbortController | undefined
   /** Runs turns one after the other. A failed turn does not stop the next. */
   queue<Result>(run: () => Promise<Result>): Promise<Result>
@@ -29,13 +30,13 @@ export async function openSwarmClientState(
   }
 }
 
-/** Clients that a policy bans from a swarm. Bans outlive restarts. */
+/** The clients that a policy has banned from a swarm. Bans survive restarts. */
 export interface SwarmBans {
-  /** The refusal for a banned client. */
+  /** Finds the refusal for a banned client; undefined if the client is not banned. */
   findRefusal(clientId: string): Promise<string | undefined>
-  /** The refusal of a message, incoming or outgoing. A policy that bans for it has done so. */
+  /** Finds the refusal of a message, incoming or outgoing; undefined if no policy refuses it. A policy that bans has banned the client by then. */
   checkMessage(direction: 'input' | 'output', message: string, clientId: string): Promise<string | undefined>
-  /** Bans once. A repetition changes nothing and emits nothing. */
+  /** Bans a client. A repeated ban changes nothing and emits nothing. */
   ban(clientId: string, policyName: string): Promise<void>
   unban(clientId: string, policyName: string): Promise<void>
 }
@@ -50,12 +51,12 @@ export function createSwarmBans(
     bus.emit({ type, source: 'policy-bus', clientId, context, ...told })
   }
 
-  const placeOf = (clientId: string, policyName: string) => {
+  const recordKeyOf = (clientId: string, policyName: string) => {
     return { kind: 'swarm-ban', owner, key: JSON.stringify([swarmName, policyName, clientId]) }
   }
 
   async function ban(clientId: string, policyName: string): Promise<void> {
-    const isNew = await records.insert(placeOf(clientId, policyName), true)
+    const isNew = await records.insert(recordKeyOf(clientId, policyName), true)
     if (isNew) tell('ban-client', clientId, policyName)
   }
 
@@ -76,7 +77,7 @@ export function createSwarmBans(
   return {
     async findRefusal(clientId) {
       for (const { policyName, banMessage } of policies) {
-        if (await records.get(placeOf(clientId, policyName))) return banMessage
+        if (await records.get(recordKeyOf(clientId, policyName))) return banMessage
       }
       return undefined
     },
@@ -88,8 +89,8 @@ export function createSwarmBans(
     },
     ban,
     async unban(clientId, policyName) {
-      if (!(await records.get(placeOf(clientId, policyName)))) return
-      await records.remove(placeOf(clientId, policyName))
+      if (!(await records.get(recordKeyOf(clientId, policyName)))) return
+      await records.remove(recordKeyOf(clientId, policyName))
       tell('unban-client', clientId, policyName)
     },
   }

@@ -1,10 +1,11 @@
+// Runs the turns of a client and checks their output by the policies.
 import type { TellEvent } from '../bus/bus.ts'
 import type { TurnDeps, TurnRequest } from '../turn/turn.ts'
 import { runSwarmTurn } from '../turn/turn.ts'
 import type { SwarmBans, SwarmClientState } from './state.ts'
 
 export interface ClientTurns {
-  /** One turn: the answer, a refusal, or '' after a cancel. @throws the model's error */
+  /** Runs one turn. Returns the answer, a refusal, or '' after a cancel. @throws the model's error */
   run(request: TurnRequest): Promise<string>
   /** Checks output by the policies, stores it and sends it. `answer` is the last agent's text, `rawResult` the whole output. */
   giveOutput(mode: string, answer: string, isStored?: boolean, rawResult?: string): Promise<string>

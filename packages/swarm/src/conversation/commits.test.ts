@@ -5,7 +5,7 @@ import { agentSpec, formatRows, openMemorySwarm, scripted, swarmSpec } from '../
 import type { AllCommits, BusEvent } from '../index.ts'
 import { openSwarmClient } from '../index.ts'
 
-// W-08 as a table: of every commit its rows, its event, and which buses tell it.
+// W-08 as a table lists the rows and the event of every commit, and the buses that emit it.
 
 type Row = Omit<SwarmMessage, 'agentName'>
 
@@ -14,7 +14,7 @@ interface Operation {
   run(commits: AllCommits, options: { readonly agentName: string }): Promise<unknown>
   force(commits: AllCommits): Promise<unknown>
   readonly rows: readonly Row[]
-  /** Absent: no event of its own. */
+  /** The type of the event; absent if the commit emits none of its own. */
   readonly type?: string
   readonly input?: object
   readonly isOfSession: boolean
@@ -151,23 +151,23 @@ const own = { agentName: 'a' }
 const spec = swarmSpec([agentSpec('a', scripted()), agentSpec('b', scripted())])
 
 async function openClient() {
-  const room = openMemorySwarm()
-  /** What is stored and what is told, in the order in which it happens. */
+  const memory = openMemorySwarm()
+  /** The stored rows and the emitted events, in order. */
   const log: string[] = []
   const transcript = {
-    ...room.deps.transcript,
-    async append(...given: Parameters<typeof room.deps.transcript.append>) {
-      const stored = await room.deps.transcript.append(...given)
+    ...memory.deps.transcript,
+    async append(...given: Parameters<typeof memory.deps.transcript.append>) {
+      const stored = await memory.deps.transcript.append(...given)
       log.push('stored')
       return stored
     },
   }
-  const emit: typeof room.bus.emit = event => {
+  const emit: typeof memory.bus.emit = event => {
     log.push(`${event.source} ${event.type}`)
-    room.bus.emit(event)
+    memory.bus.emit(event)
   }
-  const client = await openSwarmClient(spec, { ...room.deps, transcript, bus: { ...room.bus, emit } }, 'client')
-  return { ...room, client, log }
+  const client = await openSwarmClient(spec, { ...memory.deps, transcript, bus: { ...memory.bus, emit } }, 'client')
+  return { ...memory, client, log }
 }
 
 const commitsOf = (events: readonly BusEvent[]) =>

@@ -1,3 +1,4 @@
+// Adds messages, tool calls and results to a client's history.
 import type { ExecutionMode, JsonMap, SwarmImage, SwarmMessage, SwarmToolCall } from '@postern/transcript'
 import { encodeSwarmImages, formatUuidOf, hasOnlyText } from '@postern/transcript'
 import type { BusSource } from '../bus/bus.ts'
@@ -9,12 +10,12 @@ interface ToolRequest {
   readonly params: JsonMap
 }
 
-/** The agent of the row, and whether an inactive agent may write it. */
+/** The agent of the row, and whether the commit may belong to an inactive agent. */
 interface CommitOptions {
-  /** Default: the active agent. */
+  /** The agent of the row; absent for the active agent. */
   readonly agentName?: string | undefined
   readonly isForced?: boolean | undefined
-  /** The row is stored already; only the event is emitted. */
+  /** True if the row is already stored, so that only the event is emitted. */
   readonly isStored?: boolean | undefined
 }
 
@@ -25,39 +26,39 @@ interface UserCommitOptions extends CommitOptions {
 
 /**
  * All ways to add a row to the history of a client. Each emits an event after the row is stored. Without force, a commit of an inactive
- * agent is skipped (false).
+ * agent is skipped and returns false.
  */
 export interface SwarmCommits {
   commitUserMessage(content: string, mode: ExecutionMode, options?: UserCommitOptions): Promise<boolean>
   commitAssistantMessage(content: string, options?: CommitOptions): Promise<boolean>
   commitSystemMessage(content: string, options?: CommitOptions): Promise<boolean>
   commitDeveloperMessage(content: string, options?: CommitOptions): Promise<boolean>
-  /** The ids of the calls; none if the commit was skipped. */
+  /** Commits calls of tools and returns their ids; none if the commit was skipped. */
   commitToolRequest(requests: readonly ToolRequest[], options?: CommitOptions): Promise<readonly string[]>
-  /** A model's calls with its own ids and its text. @throws Rejection malformed for two calls with one id */
+  /** Commits a model's calls with the model's own ids and text. @throws Rejection malformed if two calls have the same id */
   commitToolCalls(content: string, calls: readonly SwarmToolCall[], options?: CommitOptions): Promise<boolean>
   commitToolOutput(toolId: string, content: string, options?: CommitOptions): Promise<boolean>
   commitFlush(options?: CommitOptions): Promise<boolean>
-  /** Skips the further calls of the running turn. */
+  /** Skips the remaining calls of the running turn. */
   commitStopTools(options?: CommitOptions): Promise<boolean>
   /** Cancels the running answer. */
   commitCancelOutput(options?: CommitOptions): Promise<boolean>
-  /** Tells an agent that another one speaks now, so its further calls are skipped. */
+  /** Informs an agent that another one is active now, so its remaining calls are skipped. */
   commitAgentChange(options?: CommitOptions): Promise<boolean>
-  /** Cuts the history for a reason and begins again with `restart` as the user's message. It only writes rows; the agent emits nothing. */
+  /** Cuts the history for a reason and restarts with `restart` as the user's message. It only writes rows; the agent emits nothing. */
   commitRescue(reason: string, restart: string, options?: CommitOptions): Promise<boolean>
 }
 
-export interface SwarmCommitDeps extends Pick<SwarmDeps, 'bus' | 'platform'> {
+export interface SwarmCommitDeps extends Pick<SwarmDeps, 'bus' | 'system'> {
   readonly history: SwarmHistory
   readonly swarmName: string
   readonly clientId: string
   activeAgent(): string
-  /** For commits from outside of the agent, for example by a tool: the session's bus emits them, too. */
+  /** True for commits from outside of the agent, such as those of a tool, which the session's bus emits, too. */
   readonly isOfSession?: boolean | undefined
-  /** Inactive agents may commit, too; default: where the commit says so. */
+  /** True if inactive agents may commit, too; default: as the commit specifies. */
   readonly isForced?: boolean | undefined
-  /** What happens beside the event. */
+  /** The effects of a commit in addition to its event. */
   readonly effects?: Readonly<Partial<Record<CommitType, () => void>>> | undefined
 }
 
@@ -67,7 +68,7 @@ interface Commit extends CommitOptions {
   readonly input?: JsonMap | undefined
 }
 
-/** The buses beside the agent's that emit a commit from outside. */
+/** The buses that emit a commit from outside in addition to the agent's bus. */
 const outerBuses = {
   'commit-user-message': ['session-bus'],
   'commit-assistant-message': ['session-bus'],
@@ -136,11 +137,11 @@ async function commitUserMessage(
   deps: SwarmCommitDeps,
   { payload, images: given = [], ...options }: UserCommitOptions = {},
 ): Promise<boolean> {
-  // What is forced is of the agent that is active now, not when a Blob has been read.
+  // A forced commit belongs to the agent that is active at the call, not to the one after a Blob has been read.
   const { agentName = deps.isForced ? deps.activeAgent() : undefined } = options
-  // Without a Blob nothing waits, so rows keep the order of their commits.
+  // Without a Blob nothing is awaited, so rows keep the order of their commits.
   const images = hasOnlyText(given) ? given : await encodeSwarmImages(given)
-  // Only the user's own message has the payload of the call.
+  // Only the user's own message gets the payload of the call.
   const context =
     mode === 'user' && payload !== undefined ? { payload: payload as NonNullable<SwarmMessage['payload']> } : {}
   const row = { role: 'user', content, mode, ...context, ...(images.length > 0 && { images }) } as const
@@ -154,7 +155,7 @@ async function commitToolRequest(
 ): Promise<readonly string[]> {
   const calls = requests.map(({ toolName, params }): SwarmToolCall => {
     const called = { name: toolName, arguments: { ...params } as SwarmToolCall['function']['arguments'] }
-    return { id: formatUuidOf(deps.platform), type: 'function', function: called }
+    return { id: formatUuidOf(deps.system), type: 'function', function: called }
   })
   return (await commitToolCalls('', calls, deps, options)) ? calls.map(({ id }) => id) : []
 }
@@ -173,11 +174,11 @@ function commitToolCalls(
 /** Commits that do not check whether their agent is active. */
 type ForcedCommits = { readonly [Name in keyof SwarmCommits as `${Name}Force`]: SwarmCommits[Name] }
 
-/** Every commit and its `…Force`. */
+/** Every commit with its variant `…Force`. */
 export type AllCommits = SwarmCommits & ForcedCommits
 
 export function createAllCommits(deps: SwarmCommitDeps): AllCommits {
   const forced = Object.entries(createSwarmCommits({ ...deps, isForced: true }))
-  const named = forced.map(([name, commit]) => [`${name}Force`, commit] as const)
-  return { ...createSwarmCommits(deps), ...Object.fromEntries(named) } as AllCommits
+  const namedCommits = forced.map(([name, commit]) => [`${name}Force`, commit] as const)
+  return { ...createSwarmCommits(deps), ...Object.fromEntries(namedCommits) } as AllCommits
 }

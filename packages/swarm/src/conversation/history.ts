@@ -1,4 +1,5 @@
-import { isoTime, Unavailable } from '@postern/core'
+// Stores the rows of a client and selects those for an agent's model.
+import { isoTime, Unavailable } from '@postern/message'
 import type { SwarmMessage, ThreadKey, TranscriptEntry, TranscriptStore } from '@postern/transcript'
 import { formatUuidOf, repairPairs, splitMessages, swarmCodec, viewEntries } from '@postern/transcript'
 import type { BusEvent } from '../bus/bus.ts'
@@ -9,23 +10,23 @@ const transport = 'swarm'
 /** The rows of one client. */
 export interface SwarmHistory {
   readonly thread: ThreadKey
-  /** Stores a row and then emits its event. @throws Rejection malformed; the store's error, and then nothing is emitted */
+  /** Stores a row and then emits its event. @throws Rejection malformed, or the store's error, after which nothing is emitted */
   push(row: SwarmMessage): Promise<void>
   /**
-   * Removes the last row with its calls, in the name of `agentName`. `null` if there is none. @throws Unavailable while another writer
-   * holds the thread; the store's error, and then nothing is emitted
+   * Removes the last row with its calls on behalf of `agentName`; `null` if there is none. @throws Unavailable while another writer
+   * locks the thread, or the store's error, after which nothing is emitted
    */
   pop(agentName: string): Promise<SwarmMessage | null>
-  /** All rows, unfiltered. */
+  /** Lists all rows, unfiltered. */
   listRaw(): Promise<readonly SwarmMessage[]>
   listUser(): Promise<readonly SwarmMessage[]>
   listAssistant(): Promise<readonly SwarmMessage[]>
-  /** The messages for this agent's model. */
+  /** Lists the messages for this agent's model. */
   listForAgent(agent: AgentSpec, commonPrompts: readonly string[]): Promise<readonly SwarmMessage[]>
 }
 
 export async function openSwarmHistory(deps: SwarmDeps, swarmName: string, clientId: string): Promise<SwarmHistory> {
-  const { transcript, platform, bus, owner } = deps
+  const { transcript, system, bus, owner } = deps
   const thread = await transcript.openThread(owner, { transport, key: clientId })
 
   async function listRaw(): Promise<readonly SwarmMessage[]> {
@@ -42,8 +43,8 @@ export async function openSwarmHistory(deps: SwarmDeps, swarmName: string, clien
       const before = row.role === 'tool' ? await transcript.read(thread, { tail: 64 }) : []
       const entries = swarmCodec.read([row], {
         thread_id: thread.thread_id,
-        at: isoTime(platform.now()),
-        newId: () => formatUuidOf(platform),
+        at: isoTime(system.now()),
+        newId: () => formatUuidOf(system),
         before,
       })
       await transcript.append(thread, entries)
@@ -67,7 +68,7 @@ export async function openSwarmHistory(deps: SwarmDeps, swarmName: string, clien
   }
 }
 
-/** Longest time for removing one row, ms. */
+/** The longest time for removing one row, ms. */
 const popMs = 30_000
 
 async function takeLastRow(transcript: TranscriptStore, thread: ThreadKey): Promise<SwarmMessage | null> {
@@ -86,7 +87,7 @@ async function takeLastRow(transcript: TranscriptStore, thread: ThreadKey): Prom
 }
 
 /**
- * The messages for a model: prompts and the agent's own system rows, then the newest messages since the last flush or rescue. These are
+ * Selects the messages for a model: prompts and the agent's own system rows, then the newest messages since the last flush or rescue that are
  * shared or the agent's own, without incomplete pairs. Pure.
  */
 function buildModelHistory(

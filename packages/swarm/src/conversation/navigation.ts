@@ -1,4 +1,5 @@
-import { Rejection } from '@postern/core'
+// Tracks which agent of a swarm is active and how the conversation reached it.
+import { Rejection } from '@postern/message'
 import type { RecordKey } from '@postern/transcript'
 import { z } from 'zod'
 import type { SwarmDeps, SwarmSpec } from '../spec/swarm.ts'
@@ -6,21 +7,23 @@ import type { SwarmDeps, SwarmSpec } from '../spec/swarm.ts'
 const navigationSchema = z.object({ active: z.string(), stack: z.array(z.string()), visited: z.array(z.string()) })
 type Navigation = Readonly<z.infer<typeof navigationSchema>>
 
-/** The active agent of a client and the path to it. It outlives restarts. */
+/** The active agent of a client and the path to it. Both survive restarts. */
 export interface SwarmNavigation {
   readonly active: string
-  /** The last hundred agents of the path, oldest first. The default agent is below them. */
+  /** The last hundred agents of the path, oldest first. The default agent is not on it, but precedes them. */
   readonly stack: readonly string[]
-  /** A new message of the user: every agent may be visited again. */
+  /** Begins the turn of a new user message, in which every agent may be visited again. */
   beginTurn(): Promise<void>
-  /** False for an unknown agent, or, if so configured, for a recursion. @throws Rejection forbidden for a recursion */
+  /**
+   * Changes to an agent. Returns false if the agent is unknown, or for a recursion that does not throw. @throws Rejection forbidden for a recursion
+   */
   changeToAgent(agentName: string): Promise<boolean>
   changeToDefault(): Promise<boolean>
-  /** Never a recursion; false when there is no previous agent. */
+  /** Changes to the previous agent, which is never a recursion. Returns false if there is none. */
   changeToPrevious(): Promise<boolean>
 }
 
-/** The longest path, because a conversation may last for years. */
+/** The maximum length of the path, because a conversation may last for years. */
 const maxStack = 100
 
 const recordKind = 'swarm-navigation'
@@ -67,7 +70,7 @@ async function forgetVisits(state: NavigationState): Promise<void> {
 async function changeToAgent(agentName: string, state: NavigationState): Promise<boolean> {
   const { swarmName, throwsOnRecursion = true } = state.spec
   if (!state.names.has(agentName)) {
-    state.deps.platform.log.warn({ swarmName }, 'an agent outside of the swarm was asked for')
+    state.deps.system.log.warn({ swarmName }, 'an agent outside of the swarm was asked for')
     return false
   }
   if (state.now.visited.includes(agentName)) {

@@ -1,13 +1,19 @@
+// Names the records and events of a client's data.
 import type { RecordKey, RecordStore } from '@postern/transcript'
 import type { BusContext, BusEvent, BusSource, SwarmBus } from '../bus/bus.ts'
 import { sharedClientId } from '../bus/bus.ts'
 
-/** The data of a client beside the conversation, by its key on the record store. The key of shared data names no client. */
+/** The kind of a client's data in addition to the conversation, as in its key of the record store. The key of shared data names no client. */
 type DataKind = 'state' | 'storage' | 'compute'
 
-/** The record kind of an item in a shared storage. */
+/** Returns the record kind of an item in a shared storage. */
 export function kindOfItems(storageName: string): string {
   return `swarm-shared-item:${storageName}`
+}
+
+/** Returns the record kind of embeddings of a storage's texts. If `isShared` is true, they count and are stored as the shared items are. */
+export function kindOfEmbeddings(storageName: string, isShared: boolean): string {
+  return isShared ? `swarm-shared-embedding:${storageName}` : 'swarm-own-embedding'
 }
 
 export interface DataDeps {
@@ -22,10 +28,10 @@ export interface DataDeps {
 /** The key of one state, storage or compute, and the client in its events. */
 export interface DataContext {
   readonly records: RecordStore
-  /** `shared` for data of all clients. */
+  /** The client; `shared` for data of all clients. */
   readonly clientId: string
   readonly owner: string
-  placeOf(kind: DataKind, name: string): RecordKey
+  recordKeyOf(kind: DataKind, name: string): RecordKey
   tell(
     source: BusSource,
     event: Pick<BusEvent, 'type'> & Partial<Pick<BusEvent, 'input' | 'output'>> & { readonly context: BusContext },
@@ -39,7 +45,7 @@ export function openDataContext(deps: DataDeps, isShared = false): DataContext {
     records,
     clientId,
     owner,
-    placeOf: (kind, name) =>
+    recordKeyOf: (kind, name) =>
       isShared
         ? { kind: `swarm-shared-${kind}`, owner, key: JSON.stringify([swarmName, name]) }
         : { kind: `swarm-${kind}`, owner, key: JSON.stringify([swarmName, name, clientId]) },

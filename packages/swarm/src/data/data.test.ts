@@ -1,4 +1,4 @@
-import { type Json, Unavailable } from '@postern/core'
+import { type Json, Unavailable } from '@postern/message'
 import { describe, expect, it } from 'vitest'
 import { agentSpec, callOf, openMemorySwarm, scripted, swarmSpec, toolOf } from '../../test/memory-swarm.ts'
 import type { StateSpec, SwarmSpec } from '../index.ts'
@@ -10,10 +10,10 @@ const cart: StateSpec<Cart> = { stateName: 'cart', getDefault: () => ({ items: 0
 const hours: StateSpec<string> = { stateName: 'hours', isShared: true, getDefault: () => 'nine' }
 const add = ({ items }: Cart) => ({ items: items + 1 })
 
-function openSwarms(rest: Partial<SwarmSpec> = {}) {
-  const room = openMemorySwarm()
-  const spec = swarmSpec([agentSpec('a', scripted('ok'))], { states: [cart, hours], ...rest })
-  return { ...room, open: (clientId: string, deps = room.deps) => openSwarmClient(spec, deps, clientId) }
+function openSwarms(overrides: Partial<SwarmSpec> = {}) {
+  const memory = openMemorySwarm()
+  const spec = swarmSpec([agentSpec('a', scripted('ok'))], { states: [cart, hours], ...overrides })
+  return { ...memory, open: (clientId: string, deps = memory.deps) => openSwarmClient(spec, deps, clientId) }
 }
 
 describe('a state', () => {

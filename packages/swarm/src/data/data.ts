@@ -1,4 +1,5 @@
-import type { Json, Platform } from '@postern/core'
+// Opens a client's states, storages and computed values by name.
+import type { Json, System } from '@postern/message'
 import { copyJson, hashContent } from '@postern/transcript'
 import type { DataContext, DataDeps } from './context.ts'
 import { openDataContext } from './context.ts'
@@ -17,7 +18,7 @@ export interface DataSpec {
   readonly computes?: readonly ComputeSpec<any>[] | undefined
 }
 
-/** A client's data beside its conversation, by name. All throw TypeError for an unknown name. */
+/** A client's data in addition to its conversation, by name. Each method throws TypeError for an unknown name. */
 export interface SwarmData {
   state<State extends Json = Json>(stateName: string): ClientState<State>
   storage<Item extends StorageItem = StorageItem>(storageName: string): ClientStorage<Item>
@@ -26,7 +27,7 @@ export interface SwarmData {
 
 export function openSwarmData(
   { states = [], storages = [], computes = [] }: DataSpec,
-  deps: DataDeps & { readonly platform: Pick<Platform, 'now'> },
+  deps: DataDeps & { readonly system: Pick<System, 'now'> },
 ): SwarmData {
   const dataOf = ({ isShared = false }: { readonly isShared?: boolean | undefined }) => openDataContext(deps, isShared)
   const findState = openByName(
@@ -41,7 +42,7 @@ export function openSwarmData(
     ({ storageName }) => storageName,
     spec => {
       const data = dataOf(spec)
-      // Conversations write shared items independently, so each item is a record of its own.
+      // Conversations write shared items independently, so each item is a separate record.
       const isApart = spec.isShared && !spec.getDefault
       return createClientStorage(
         spec,
@@ -55,7 +56,7 @@ export function openSwarmData(
     computes,
     ({ computeName }) => computeName,
     spec =>
-      createClientCompute(checkBasis(spec, states), { ...dataOf(spec), platform: deps.platform, openState: findState }),
+      createClientCompute(checkBasis(spec, states), { ...dataOf(spec), system: deps.system, openState: findState }),
   )
   return {
     state: name => findState(name) as never,
@@ -64,14 +65,14 @@ export function openSwarmData(
   }
 }
 
-/** Shared data must not depend on one client's data. */
+/** Checks that shared data does not depend on one client's data. */
 function checkBasis(spec: ComputeSpec, states: readonly StateSpec[]): ComputeSpec {
   const own = states.find(({ stateName, isShared }) => !isShared && spec.dependsOn?.includes(stateName))
   if (spec.isShared && own) throw new TypeError(`"${spec.computeName}" is shared, and "${own.stateName}" is not`)
   return spec
 }
 
-/** Opens each once, so that concurrent changes run one after the other. */
+/** Opens each item once, so that concurrent changes run one after the other. */
 function openByName<Spec, Opened>(
   what: string,
   specs: readonly Spec[],
@@ -80,8 +81,8 @@ function openByName<Spec, Opened>(
 ): (name: string) => Opened {
   const opened = new Map<string, Opened>()
   return name => {
-    const known = opened.get(name)
-    if (known) return known
+    const openedData = opened.get(name)
+    if (openedData) return openedData
     const spec = specs.find(candidate => nameOf(candidate) === name)
     if (!spec) throw new TypeError(`the swarm has no ${what} "${name}"`)
     const made = open(spec)
@@ -92,29 +93,29 @@ function openByName<Spec, Opened>(
 
 export interface ComputeSpec<Value extends Json = Json> {
   readonly computeName: string
-  /** One value for all clients; depends on shared states alone. */
+  /** True for one value for all clients, which depends only on shared states. */
   readonly isShared?: boolean | undefined
-  /** States that it depends on. It is computed again when one of them changes. */
+  /** The states that it depends on. It is computed again after one of them has changed. */
   readonly dependsOn?: readonly string[] | undefined
-  /** How long it is valid, ms; default: until a dependency changes. */
+  /** The time for which the value is valid, ms; default: until a dependency changes. */
   readonly ttlMs?: number | undefined
   compute(states: { readonly [stateName: string]: Json }, clientId: string): Promise<Value> | Value
   readonly middlewares?: readonly DataStep<Value>[] | undefined
 }
 
-/** A value computed from states. It is kept while it is valid, also over restarts. */
+/** A value computed from states. It is stored as long as it is valid, and survives restarts. */
 interface ClientCompute<Value extends Json = Json> {
-  /** @throws the error of `compute`; then nothing is kept */
+  /** Returns the value. @throws the error of `compute`, after which nothing is stored */
   get(): Promise<Value>
-  /** The next `get` computes it again. */
+  /** Makes the next `get` compute the value again. */
   update(): Promise<void>
 }
 
 type Computed = { readonly value: Json; readonly at: number; readonly basis: string }
 
 interface ComputeDeps extends DataContext {
-  readonly platform: Pick<Platform, 'now'>
-  /** @throws TypeError for an unknown name */
+  readonly system: Pick<System, 'now'>
+  /** Opens a state for reading. @throws TypeError for an unknown name */
   openState(stateName: string): Pick<ClientState, 'get'>
 }
 
@@ -122,8 +123,8 @@ function createClientCompute<Value extends Json>(
   { computeName, dependsOn = [], ttlMs, compute, middlewares = [] }: ComputeSpec<Value>,
   data: ComputeDeps,
 ): ClientCompute<Value> {
-  const { clientId, platform } = data
-  const record = keepRecord<Computed>(data.records, data.placeOf('compute', computeName))
+  const { clientId, system } = data
+  const record = keepRecord<Computed>(data.records, data.recordKeyOf('compute', computeName))
 
   async function readStates(): Promise<Record<string, Json>> {
     const values = await Promise.all(dependsOn.map(async name => [name, await data.openState(name).get()] as const))
@@ -131,13 +132,13 @@ function createClientCompute<Value extends Json>(
   }
 
   function holds({ at, basis }: Computed, now: string): boolean {
-    return basis === now && (ttlMs === undefined || platform.now() < at + ttlMs)
+    return basis === now && (ttlMs === undefined || system.now() < at + ttlMs)
   }
 
   async function make(states: Record<string, Json>, basis: string): Promise<Computed> {
     let value = await compute(states, clientId)
     for (const step of middlewares) value = await step(value, clientId, computeName)
-    return { value: copyJson(value), at: platform.now(), basis }
+    return { value: copyJson(value), at: system.now(), basis }
   }
 
   return {

@@ -1,22 +1,23 @@
+// Stores the items of a storage: those of one client in one record, shared ones in a record each.
 import type { DataContext } from './context.ts'
 import { kindOfItems } from './context.ts'
 import { keepRecord, writeRecord } from './state.ts'
 import type { StorageItem, StorageItems, StorageSpec } from './storage.ts'
 
-/** Items of all clients. Each is a record of its own, so that it is added, removed and counted by itself. */
+/** Opens items that all clients share. Each is a separate record, so that it can be added, removed and counted separately. */
 export function keepSharedItems<Item extends StorageItem>(storageName: string, data: DataContext): StorageItems<Item> {
   const { records, owner } = data
   const kind = kindOfItems(storageName)
-  const placeOf = (id: Item['id']) => ({ kind, owner, key: JSON.stringify(id) })
+  const recordKeyOf = (id: Item['id']) => ({ kind, owner, key: JSON.stringify(id) })
 
-  /** Items that an earlier release stored in one record. */
+  /** Splits items that an earlier release stored in one record. */
   async function takeApart(): Promise<void> {
-    const place = data.placeOf('storage', storageName)
-    const items = (await records.get(place))?.value
+    const recordKey = data.recordKeyOf('storage', storageName)
+    const items = (await records.get(recordKey))?.value
     if (items === undefined) return
     for (const item of Array.isArray(items) ? (items as readonly Item[]) : [])
-      await records.insert(placeOf(item.id), item)
-    await records.remove(place)
+      await records.insert(recordKeyOf(item.id), item)
+    await records.remove(recordKey)
   }
 
   let apart: Promise<void> | undefined
@@ -31,7 +32,7 @@ export function keepSharedItems<Item extends StorageItem>(storageName: string, d
   return {
     async find(id) {
       await open()
-      return ((await records.get(placeOf(id)))?.value as Item | undefined) ?? null
+      return ((await records.get(recordKeyOf(id)))?.value as Item | undefined) ?? null
     },
     async readAll() {
       await open()
@@ -39,11 +40,11 @@ export function keepSharedItems<Item extends StorageItem>(storageName: string, d
     },
     async put(item) {
       await open()
-      await writeRecord(placeOf(item.id), () => item, { records, what: 'item' })
+      await writeRecord(recordKeyOf(item.id), () => item, { records, what: 'item' })
     },
     async remove(id) {
       await open()
-      await records.remove(placeOf(id))
+      await records.remove(recordKeyOf(id))
     },
     async clear() {
       await open()
@@ -52,12 +53,12 @@ export function keepSharedItems<Item extends StorageItem>(storageName: string, d
   }
 }
 
-/** A client's own items, in one record. */
+/** Opens a client's own items, which are stored in one record. */
 export function keepOwnItems<Item extends StorageItem>(
   spec: Pick<StorageSpec<Item>, 'storageName' | 'getDefault'>,
-  { records, placeOf, clientId }: DataContext,
+  { records, recordKeyOf, clientId }: DataContext,
 ): StorageItems<Item> {
-  const record = keepRecord<Item[]>(records, placeOf('storage', spec.storageName))
+  const record = keepRecord<Item[]>(records, recordKeyOf('storage', spec.storageName))
   const makeDefault = async () => [...((await spec.getDefault?.(clientId, spec.storageName)) ?? [])]
   const readAll = async () => (await record.read()) ?? (await makeDefault())
   const change = async (make: (items: readonly Item[]) => readonly Item[]) =>

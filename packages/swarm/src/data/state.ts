@@ -1,42 +1,44 @@
-import type { Json } from '@postern/core'
-import { createOneByOne, Unavailable } from '@postern/core'
+// Stores a JSON value for one client or for all clients.
+import type { Json } from '@postern/message'
+import { Unavailable } from '@postern/message'
+import { createOneByOne } from '@postern/pipeline'
 import type { RecordKey, RecordStore } from '@postern/transcript'
 import { copyJson } from '@postern/transcript'
 import type { DataContext } from './context.ts'
 
-/** Runs before a value is stored: returns it, returns another one, or throws. */
+/** Runs before a value is stored, and returns the value, returns another one, or throws. */
 export type DataStep<Value> = (value: Value, clientId: string, name: string) => Promise<Value> | Value
 
 export interface StateSpec<State extends Json = Json> {
   readonly stateName: string
-  /** One value for all clients. */
+  /** True for one value for all clients. */
   readonly isShared?: boolean | undefined
-  /** The value before the first change and after a clear. */
+  /** Returns the value before the first change and after a clear. */
   getDefault(clientId: string, stateName: string): Promise<State> | State
   readonly middlewares?: readonly DataStep<State>[] | undefined
 }
 
-/** JSON of one client or of all clients. It outlives restarts. */
+/** A JSON value of one client or of all clients. It survives restarts. */
 export interface ClientState<State extends Json = Json> {
   get(): Promise<State>
   /**
-   * A value, or a function of the present value. `change` may read the state and never runs twice at once. It runs again only if another
-   * process was first. @throws the error of `change` or a middleware; TypeError for a value that is no JSON
+   * Sets a value, or the result of a function of the present value. `change` may read the state and never runs twice at once. It runs again only if
+   * another process was first. @throws the error of `change` or a middleware; TypeError for a value that is not JSON
    */
   set(change: State | ((before: State) => Promise<State> | State)): Promise<State>
-  /** Returns the value afterwards: the default. */
+  /** Removes the value and returns the default. */
   clear(): Promise<State>
 }
 
 export function createClientState<State extends Json>(spec: StateSpec<State>, data: DataContext): ClientState<State> {
   const { stateName, middlewares = [] } = spec
   const { clientId } = data
-  const record = keepRecord<State>(data.records, data.placeOf('state', stateName))
+  const record = keepRecord<State>(data.records, data.recordKeyOf('state', stateName))
   const tell = (type: string, state: State) =>
     data.tell('state-bus', { type, context: { stateName }, output: { state } })
   const makeDefault = async () => await spec.getDefault(clientId, stateName)
 
-  /** `null` is an ordinary value. */
+  /** A stored `null` is an ordinary value. */
   const orDefault = async (state: State | undefined) => (state === undefined ? await makeDefault() : state)
 
   async function makeNext(before: State, change: Parameters<ClientState<State>['set']>[0]): Promise<State> {
@@ -65,30 +67,32 @@ export function createClientState<State extends Json>(spec: StateSpec<State>, da
   }
 }
 
-/** One record that several writers change. */
+/** A record that several writers change. */
 interface KeptRecord<Value extends Json> {
   read(): Promise<Value | undefined>
   /**
-   * Changes run one after the other. If another process was first, `make` runs again on its value. An error of `make` changes nothing.
-   * @throws Unavailable when others were first in every try
+   * Changes the value. Changes run one after the other. If another process was first, `make` runs again on its value. An error of `make` changes
+   * nothing. @throws Unavailable if others were first in every attempt
    */
   change(make: (value: Value | undefined) => Promise<Value> | Value): Promise<Value>
   clear(): Promise<void>
 }
 
-/** Each try fails only because another writer succeeded. So many failures mean a fault. */
+/** The maximum number of attempts. Each fails only if another writer succeeds, so this many failures indicate a fault. */
 const maxTries = 1_000
 
-/** Writes what `make` makes of the present value, until nobody else was first. @throws Unavailable when others were in every try */
+/** Writes what `make` returns for the present value, and retries while others are first. @throws Unavailable if others were first in every attempt */
 export async function writeRecord<Value extends Json>(
-  place: RecordKey,
+  recordKey: RecordKey,
   make: (value: Value | undefined) => Promise<Value> | Value,
   { records, what }: { readonly records: Pick<RecordStore, 'get' | 'insert' | 'swap'>; readonly what: string },
 ): Promise<Value> {
   for (let left = maxTries; left > 0; left -= 1) {
-    const before = await records.get(place)
+    const before = await records.get(recordKey)
     const value = await make(before?.value as Value | undefined)
-    const isFirst = before ? await records.swap(place, before.version, value) : await records.insert(place, value)
+    const isFirst = before
+      ? await records.swap(recordKey, before.version, value)
+      : await records.insert(recordKey, value)
     if (isFirst) return value
   }
   throw new Unavailable(`Cannot keep ${what}: others were first, again and again`)
@@ -96,13 +100,13 @@ export async function writeRecord<Value extends Json>(
 
 export function keepRecord<Value extends Json>(
   records: Pick<RecordStore, 'get' | 'insert' | 'swap' | 'remove'>,
-  place: RecordKey,
+  recordKey: RecordKey,
 ): KeptRecord<Value> {
   const oneByOne = createOneByOne()
 
   return {
-    read: async () => (await records.get(place))?.value as Value | undefined,
-    change: make => oneByOne(place.key, () => writeRecord(place, make, { records, what: 'record' })),
-    clear: () => oneByOne(place.key, () => records.remove(place)),
+    read: async () => (await records.get(recordKey))?.value as Value | undefined,
+    change: make => oneByOne(recordKey.key, () => writeRecord(recordKey, make, { records, what: 'record' })),
+    clear: () => oneByOne(recordKey.key, () => records.remove(recordKey)),
   }
 }

@@ -1,4 +1,4 @@
-import { type Json, Rejection } from '@postern/core'
+import { type Json, Rejection } from '@postern/message'
 import { describe, expect, it } from 'vitest'
 import { agentSpec, openMemorySwarm, scripted, swarmSpec } from '../../test/memory-swarm.ts'
 import { openSwarmClient } from '../index.ts'
@@ -13,7 +13,7 @@ describe('a storage', () => {
     'so so': [0.7, 0.7],
   }
   const asked: string[] = []
-  const found = {
+  const lostAndFound = {
     storageName: 'found',
     createIndex: ({ text }: { readonly text?: Json }) => String(text),
     async embed(text: string) {
@@ -23,10 +23,10 @@ describe('a storage', () => {
   }
 
   async function openNotes() {
-    const room = openMemorySwarm()
-    const spec = swarmSpec([agentSpec('a', scripted())], { storages: [notes, faq, found] })
-    const open = (clientId: string) => openSwarmClient(spec, room.deps, clientId)
-    return { ...room, open, client: await open('c') }
+    const memory = openMemorySwarm()
+    const spec = swarmSpec([agentSpec('a', scripted())], { storages: [notes, faq, lostAndFound] })
+    const open = (clientId: string) => openSwarmClient(spec, memory.deps, clientId)
+    return { ...memory, open, client: await open('c') }
   }
 
   it('has items by their ids, in the order in which they came', async () => {

@@ -1,36 +1,40 @@
-import type { Json } from '@postern/core'
-import { Rejection } from '@postern/core'
+// Stores items of clients and searches them by meaning.
+import type { Json } from '@postern/message'
+import { Rejection } from '@postern/message'
 import { copyJson, hashContent } from '@postern/transcript'
 import type { DataContext } from './context.ts'
+import { kindOfEmbeddings, kindOfItems } from './context.ts'
 
 /**
- * Items of one client or of all clients, by id. They outlive restarts. It suits hundreds of items, not a hundred thousand, because they are
- * in one record.
+ * The items of one client or of all clients, by id. They survive restarts. A storage suits hundreds of items, not a hundred thousand, because they
+ * are in one record.
  */
 export interface ClientStorage<Item extends StorageItem = StorageItem> {
   get(id: Item['id']): Promise<Item | null>
-  /** In the order of their first insertion. */
+  /** Lists the items in the order of their first insertion. */
   list(filter?: (item: Item) => boolean): Promise<readonly Item[]>
-  /** Inserts it or replaces the item with its id. @throws TypeError for an item that is no JSON */
+  /** Inserts the item or replaces the one with its id. @throws TypeError for an item that is not JSON */
   upsert(item: Item): Promise<void>
   remove(id: Item['id']): Promise<void>
-  /** Removes the default items, too. */
+  /** Removes all items, including the default ones. */
   clear(): Promise<void>
-  /** The nearest in meaning, nearest first, with at least `score` (−1 to 1, default 0.65). @throws Rejection unsupported without `embed` */
+  /**
+   * Finds the items nearest in meaning, nearest first, with at least `score` (−1 to 1, default 0.65). @throws Rejection unsupported without `embed`
+   */
   take(search: string, total: number, score?: number): Promise<readonly Item[]>
 }
 
-/** The items, wherever they are stored. */
+/** The stored items, in one record or in many. */
 export interface StorageItems<Item extends StorageItem> {
   find(id: Item['id']): Promise<Item | null>
-  /** In the order of their first insertion. */
+  /** Reads all items in the order of their first insertion. */
   readAll(): Promise<readonly Item[]>
   put(item: Item): Promise<void>
   remove(id: Item['id']): Promise<void>
   clear(): Promise<void>
 }
 
-/** Items and their events. */
+/** Creates a storage that emits an event for each change. */
 export function createClientStorage<Item extends StorageItem>(
   spec: StorageSpec<Item>,
   data: DataContext,
@@ -79,31 +83,33 @@ export type StorageItem = { readonly id: string | number } & { readonly [name: s
 
 export interface StorageSpec<Item extends StorageItem = StorageItem> {
   readonly storageName: string
-  /** One storage for all clients. */
+  /** True for one storage for all clients. */
   readonly isShared?: boolean | undefined
-  /** The first content. Default nothing. */
+  /** Returns the first content; default: none. */
   getDefault?(clientId: string, storageName: string): Promise<readonly Item[]> | readonly Item[]
-  /** The text by which an item is found; default: all its text. */
+  /** Returns the text by which an item is found; default: all its text. */
   createIndex?(item: Item): Promise<string> | string
-  /** Converts a text to numbers: texts of similar meaning have a similar direction. Without it there is no search by text. */
+  /** Converts a text to a vector. Texts of similar meaning have a similar direction. Without it there is no search by text. */
   embed?(text: string): Promise<readonly number[]>
 }
 
 const defaultScore = 0.65
 
-/** The nearest in meaning, nearest first. @throws Rejection unsupported without `embed` */
+/** Finds the items nearest in meaning, nearest first. @throws Rejection unsupported without `embed` */
 async function findNearest<Item extends StorageItem>(
   items: readonly Item[],
   { search, total, score }: { readonly search: string; readonly total: number; readonly score: number },
-  { createIndex = indexItem, embed, storageName }: StorageSpec<Item>,
+  spec: StorageSpec<Item>,
   data: DataContext,
 ): Promise<readonly Item[]> {
+  const { createIndex = indexItem, embed } = spec
   if (!embed) throw new Rejection('unsupported', 'Cannot search storage: it has no embedding')
-  const embedOnce = (text: string) => embedKept(text, embed, storageName, data)
+  await dropUntied(data)
+  const embedOnce = createKeptEmbedding(embed, spec, data)
   const wanted = await embedOnce(search)
   const rated: { readonly item: Item; readonly nearness: number }[] = []
   for (const item of items) {
-    rated.push({ item, nearness: compareDirections(wanted, await embedOnce(await createIndex(item))) })
+    rated.push({ item, nearness: compareDirections(wanted, await embedOnce(await createIndex(item), item)) })
   }
   const near = rated.filter(({ nearness }) => nearness >= score).sort((a, b) => b.nearness - a.nearness)
   return near.slice(0, Math.max(0, total)).map(({ item }) => item)
@@ -115,22 +121,41 @@ function indexItem(item: StorageItem): string {
     .join('\n')
 }
 
-/** Keeps the numbers of each text, so that it is embedded once. */
-async function embedKept(
-  text: string,
+/**
+ * Creates an embedding that stores the vector of each text, so that each text is embedded once. A vector is removed with the item that has the text,
+ * or with the message that asks.
+ */
+function createKeptEmbedding<Item extends StorageItem>(
   embed: NonNullable<StorageSpec['embed']>,
-  storageName: string,
+  { storageName, isShared = false, getDefault }: StorageSpec<Item>,
   { records, owner }: DataContext,
-): Promise<readonly number[]> {
-  const place = { kind: 'swarm-embedding', owner, key: hashContent([storageName, text]) }
-  const kept = await records.get(place)
-  if (kept) return kept.value as readonly number[]
-  const made = await embed(text)
-  await records.put(place, copyJson([...made]))
-  return made
+): (text: string, item?: Item) => Promise<readonly number[]> {
+  const kind = kindOfEmbeddings(storageName, isShared)
+  const isApart = isShared && !getDefault
+  const sourceOf = ({ id }: Item) => ({ kind: kindOfItems(storageName), owner, key: JSON.stringify(id) })
+  return async (text, item) => {
+    const recordKey = { kind, owner, key: hashContent([storageName, text]) }
+    const kept = await records.get(recordKey)
+    if (kept) return kept.value as readonly number[]
+    const made = await embed(text)
+    const ties = isApart && item ? { like: sourceOf(item) } : {}
+    await records.insert(recordKey, copyJson([...made]), ties).catch(ignoreFull)
+    return made
+  }
 }
 
-/** Cosine of the angle between them. */
+/** Removes vectors that an earlier release stored without a tie to an item or message. */
+async function dropUntied({ records, owner }: DataContext): Promise<void> {
+  const kind = 'swarm-embedding'
+  for (const { key } of await records.list(kind, owner, { limit: 100 })) await records.remove({ kind, owner, key })
+}
+
+/** Ignores a full store. A search works without storing the vector; the next one embeds the text again. */
+function ignoreFull(error: unknown): void {
+  if (!(error instanceof Rejection && error.code === 'too_large')) throw error
+}
+
+/** Returns the cosine of the angle between two vectors. */
 function compareDirections(a: readonly number[], b: readonly number[]): number {
   const dot = (x: readonly number[], y: readonly number[]) =>
     x.reduce((sum, value, at) => sum + value * (y[at] ?? 0), 0)

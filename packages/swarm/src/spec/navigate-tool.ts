@@ -1,24 +1,25 @@
+// Creates the tools with which a model hands a conversation over to another agent.
 import type { SwarmTool, SwarmToolContext } from './swarm.ts'
 
 interface HandOverOptions {
   readonly name?: string | undefined
   readonly description?: string | undefined
-  /** The message for the next agent, made from the user's last one. Absent: the user's own text. */
+  /** Returns the message for the next agent, made from the user's last one. If it is absent, the next agent gets the user's own text. */
   readonly handOver?: ((lastUserMessage: string) => string) | undefined
-  /** Answers with this text in place of a hand-over, and the next agent waits for the user. */
+  /** The answer that replaces a hand-over, so that the next agent waits for the user. */
   readonly answer?: string | undefined
-  /** The text if the hand-over fails. */
+  /** The text that is sent if the hand-over fails. */
   readonly repeat?: string | undefined
 }
 
 interface NavigateOptions extends HandOverOptions {
-  /** The next agent. The tool's name is `navigate_to_<to>` by default. */
+  /** The next agent. The default name of the tool is `navigate_to_<to>`. */
   readonly to: string
 }
 
 /**
- * A tool with which a model hands a conversation over. It stops the other calls, ends its own call, changes the agent, and lets the new one
- * continue. If the change fails, it flushes the history and asks the user to repeat.
+ * Creates a tool with which a model hands a conversation over. The tool stops the other calls, ends its own call, changes the agent, and lets the new
+ * one continue. If the change fails, it flushes the history and asks the user to repeat.
  */
 export function createNavigateTool(options: NavigateOptions): SwarmTool {
   const { to, name = `navigate_to_${to}`, description = `Hands the conversation over to ${to}` } = options
@@ -31,7 +32,7 @@ export function createNavigateTool(options: NavigateOptions): SwarmTool {
   )
 }
 
-/** Hands the conversation back to the previous agent, and finally to the default one. */
+/** Creates a tool that hands the conversation back to the previous agent, or to the default one if there is none. */
 export function createNavigateBackTool(options: HandOverOptions = {}): SwarmTool {
   const { name = 'navigate_back', description = 'Hands the conversation back to whoever had it before' } = options
   return createHandOverTool(

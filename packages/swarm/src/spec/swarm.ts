@@ -1,4 +1,5 @@
-import type { Json, Log, Platform } from '@postern/core'
+// Defines a swarm: its agents, tools, models, policies and texts.
+import type { Json, Log, System } from '@postern/message'
 import type { JsonMap, RecordStore, SwarmMessage, SwarmToolCall, TranscriptStore } from '@postern/transcript'
 import type { SwarmBus } from '../bus/bus.ts'
 import type { DataSpec, SwarmData } from '../data/data.ts'
@@ -8,11 +9,11 @@ export interface SwarmSpec extends DataSpec {
   readonly agents: readonly AgentSpec[]
   readonly defaultAgent: string
   readonly policies?: readonly SwarmPolicy[] | undefined
-  /** Prompts before every agent's own. */
+  /** The prompts that precede every agent's own. */
   readonly commonPrompts?: readonly string[] | undefined
-  /** What no answer may contain; default: tool markup and JSON calls. */
+  /** The checks for content that no answer may have; default: tool markup and JSON calls. */
   readonly answerChecks?: readonly AnswerCheck[] | undefined
-  /** Whether a recursion of hand-overs throws (default) or returns `false`. */
+  /** True if a recursion of hand-overs throws (default); otherwise it returns `false`. */
   readonly throwsOnRecursion?: boolean | undefined
   readonly texts?: Partial<SwarmTexts> | undefined
 }
@@ -21,13 +22,13 @@ export interface SwarmDeps {
   readonly transcript: TranscriptStore
   readonly records: RecordStore
   readonly bus: SwarmBus
-  readonly platform: Pick<Platform, 'now' | 'randomBytes' | 'sleep'> & { readonly log: Pick<Log, 'warn'> }
+  readonly system: Pick<System, 'now' | 'randomBytes' | 'sleep'> & { readonly log: Pick<Log, 'warn'> }
   /** The owner of these clients. */
   readonly owner: string
 }
 
 export interface OperatorPort {
-  /** A human's answer. It may never come: the swarm waits for `timeoutMs`. */
+  /** Asks a human and returns the answer. It may never arrive, so the swarm waits for at most `timeoutMs`. */
   ask(question: {
     readonly clientId: string
     readonly agentName: string
@@ -46,24 +47,24 @@ export interface AgentSpec {
   readonly systemPrompts?: readonly string[] | undefined
   readonly model: SwarmModel
   readonly tools?: readonly SwarmTool[] | undefined
-  /** Messages of history for a model; default 15, 0 is none. */
+  /** The number of past messages for a model; default 15, 0 means none. */
   readonly keepMessages?: number | undefined
-  /** Calls in one answer; default 1. */
+  /** The maximum number of calls in one answer; default 1. */
   readonly maxToolCalls?: number | undefined
-  /** A human answers for this agent. */
+  /** The human who answers for this agent; absent if a model does. */
   readonly operator?: OperatorPort | undefined
-  /** How long the human has; default 90 000 ms. */
+  /** The time that the human has to answer, ms; default 90 000. */
   readonly operatorTimeoutMs?: number | undefined
   readonly rescue?: RescueStrategy | undefined
   readonly customRescue?: ((reason: string) => Promise<ModelAnswer>) | undefined
 }
 
-/** What to search for in a model's text. */
+/** The names of the checks of a model's text. */
 export const answerChecks = ['markup', 'json_call', 'braces'] as const
 
 export type AnswerCheck = (typeof answerChecks)[number]
 
-/** Without `braces`, because code may contain them. */
+/** The default checks. `braces` is not among them, because code may contain braces. */
 export const defaultAnswerChecks: readonly AnswerCheck[] = ['markup', 'json_call']
 
 export interface ModelAnswer {
@@ -74,25 +75,25 @@ export interface ModelAnswer {
 export interface ToolDescription {
   readonly name: string
   readonly description: string
-  /** JSON Schema of the arguments. */
+  /** The JSON Schema of the arguments. */
   readonly parameters: Json
 }
 
 /** A model in the form that the swarm uses. */
 export interface SwarmModel {
-  /** `hear` gets the pieces of `content` while the model writes. The swarm decides what to pass on. */
+  /** Completes a conversation. `hear` gets the pieces of `content` while the model writes. The swarm decides which of them to pass on. */
   complete(
     messages: readonly SwarmMessage[],
     tools: readonly ToolDescription[],
     hear?: (piece: string) => void,
   ): Promise<ModelAnswer>
-  /** Answers a prompt and a text outside of any conversation; default: as `complete` without tools. */
+  /** Answers a prompt and a text outside of any conversation; default: `complete` without tools. */
   run?(messages: readonly SwarmMessage[]): Promise<ModelAnswer>
 }
 
 export interface SwarmPolicy {
   readonly policyName: string
-  /** The message for a banned client, every time. */
+  /** The message that a banned client gets every time. */
   readonly banMessage: string
   readonly bansOnRefusal?: boolean | undefined
   validateInput?(message: string, clientId: string): Promise<boolean> | boolean
@@ -113,7 +114,7 @@ export const swarmTexts = {
 
 export type SwarmTexts = Readonly<typeof swarmTexts>
 
-/** What a running tool may do, in the name of the agent that called it. */
+/** The actions of a running tool, on behalf of the agent that called it. */
 export interface SwarmToolContext {
   readonly clientId: string
   readonly agentName: string
@@ -121,27 +122,27 @@ export interface SwarmToolContext {
   readonly params: JsonMap
   /** The user's last message. */
   readonly lastUserMessage: string
-  /** States, storages and computes of the client. */
+  /** The states, storages and computed values of the client. */
   readonly data: SwarmData
-  /** The result of this call, once. A tool without a result has failed. */
+  /** Commits the result of this call, once. A tool without a result has failed. */
   commitToolOutput(content: string): Promise<void>
-  /** Skips the further calls of the turn. */
+  /** Skips the remaining calls of the turn. */
   commitStopTools(): Promise<void>
   commitFlush(): Promise<void>
-  /** @throws Rejection forbidden for a recursion; false for an unknown agent */
+  /** Changes to an agent. Returns false if the agent is unknown. @throws Rejection forbidden for a recursion */
   changeToAgent(agentName: string): Promise<boolean>
-  /** @throws Rejection forbidden for a recursion */
+  /** Changes to the default agent. @throws Rejection forbidden for a recursion */
   changeToDefault(): Promise<boolean>
-  /** False if there is no previous agent. */
+  /** Changes to the previous agent. Returns false if there is none. */
   changeToPrevious(): Promise<boolean>
-  /** Lets the then active agent continue with this text. Without it, and without `emit`, the agent continues by itself. */
+  /** Lets the agent that is active after the tool continue with this text. Without this and without `emit`, the agent continues by itself. */
   execute(message: string): void
   /** Ends the turn with this text as the answer. */
   emit(content: string): void
 }
 
 export interface SwarmTool extends ToolDescription {
-  /** A tool that hands over. Only one of them runs in a turn. */
+  /** True for a tool that hands over. Only one of them runs in a turn. */
   readonly isNavigation?: boolean | undefined
   call(context: SwarmToolContext): Promise<void>
 }

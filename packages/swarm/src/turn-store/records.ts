@@ -1,7 +1,9 @@
-import type { AgentCallOptions, AgentContext, AgentState, Json, NormalizedMessage, Platform } from '@postern/core'
-import { parseJsonText, Rejection, subjectOf } from '@postern/core'
+// Holds a swarm's records during a turn, so that they are written with its answer.
+import type { Json, NormalizedMessage, System } from '@postern/message'
+import { parseJsonText, Rejection, subjectOf } from '@postern/message'
+import type { AgentCallOptions, AgentContext, AgentState } from '@postern/pipeline'
 import type { RecordKey, RecordStore, RecordTies } from '@postern/transcript'
-import { kindOfItems } from '../data/context.ts'
+import { kindOfEmbeddings, kindOfItems } from '../data/context.ts'
 
 const dataKinds: ReadonlySet<string> = new Set(['swarm-state', 'swarm-storage', 'swarm-compute'])
 
@@ -12,8 +14,8 @@ interface RecordTurn {
 }
 
 /**
- * The record store as one turn sees it. The active agent and the conversation's data are written with the answer, so a failed turn changes
- * nothing. Shared data is written at once. Bans concern a person in all their conversations.
+ * Returns the record store as one turn sees it. The active agent and the conversation's data are written with the answer, so a failed turn
+ * changes nothing. Shared data is written at once. Bans apply to a person in all their conversations.
  */
 export function createTurnRecords(records: RecordStore, { kept, message, tieShared }: RecordTurn): RecordStore {
   const { sender, received_via } = message
@@ -21,52 +23,52 @@ export function createTurnRecords(records: RecordStore, { kept, message, tieShar
   const person = `${received_via} ${sender.address.toLowerCase()}`
   let version = 1
 
-  function placeOf(place: RecordKey): RecordKey {
-    if (place.kind !== 'swarm-ban') return place
-    const [swarmName, policyName] = parseJsonText(place.key) as readonly string[]
-    return { ...place, key: JSON.stringify([swarmName, policyName, subject]) }
+  function recordKeyOf(recordKey: RecordKey): RecordKey {
+    if (recordKey.kind !== 'swarm-ban') return recordKey
+    const [swarmName, policyName] = parseJsonText(recordKey.key) as readonly string[]
+    return { ...recordKey, key: JSON.stringify([swarmName, policyName, subject]) }
   }
 
-  function tie(place: RecordKey) {
-    return place.kind === 'swarm-ban' ? { person } : tieShared(place)
+  function tie(recordKey: RecordKey) {
+    return recordKey.kind === 'swarm-ban' ? { person } : tieShared(recordKey)
   }
 
-  function find(place: RecordKey): Json | undefined {
-    return place.kind === navigationKind ? kept.navigation : kept.findData(nameData(place))
+  function find(recordKey: RecordKey): Json | undefined {
+    return recordKey.kind === navigationKind ? kept.navigation : kept.findData(nameData(recordKey))
   }
 
-  function keep(place: RecordKey, value: Json): void {
+  function keep(recordKey: RecordKey, value: Json): void {
     version += 1
-    if (place.kind === navigationKind) kept.keepNavigation(value)
-    else kept.keepData(nameData(place), value)
+    if (recordKey.kind === navigationKind) kept.keepNavigation(value)
+    else kept.keepData(nameData(recordKey), value)
   }
 
   return {
     ...records,
-    async get(place) {
-      if (!isKept(place)) return records.get(placeOf(place))
-      const value = find(place)
-      return value === undefined ? undefined : { key: place.key, value, version }
+    async get(recordKey) {
+      if (!isKept(recordKey)) return records.get(recordKeyOf(recordKey))
+      const value = find(recordKey)
+      return value === undefined ? undefined : { key: recordKey.key, value, version }
     },
-    async put(place, value) {
-      if (isKept(place)) keep(place, value)
-      else await records.put(placeOf(place), value)
+    async put(recordKey, value) {
+      if (isKept(recordKey)) keep(recordKey, value)
+      else await records.put(recordKeyOf(recordKey), value)
     },
-    async insert(place, value) {
-      if (!isKept(place)) return records.insert(placeOf(place), value, tie(place))
-      if (find(place) !== undefined) return false
-      keep(place, value)
+    async insert(recordKey, value, ties) {
+      if (!isKept(recordKey)) return records.insert(recordKeyOf(recordKey), value, { ...tie(recordKey), ...ties })
+      if (find(recordKey) !== undefined) return false
+      keep(recordKey, value)
       return true
     },
-    async swap(place, expected, value) {
-      if (!isKept(place)) return records.swap(placeOf(place), expected, value, tieShared(place))
-      if (find(place) === undefined || expected !== version) return false
-      keep(place, value)
+    async swap(recordKey, expected, value) {
+      if (!isKept(recordKey)) return records.swap(recordKeyOf(recordKey), expected, value, tieShared(recordKey))
+      if (find(recordKey) === undefined || expected !== version) return false
+      keep(recordKey, value)
       return true
     },
-    async remove(place) {
-      if (isKept(place)) kept.keepData(nameData(place), undefined)
-      else await records.remove(placeOf(place))
+    async remove(recordKey) {
+      if (isKept(recordKey)) kept.keepData(nameData(recordKey), undefined)
+      else await records.remove(recordKeyOf(recordKey))
     },
   }
 }
@@ -77,14 +79,14 @@ function isKept({ kind }: RecordKey): boolean {
   return kind === navigationKind || dataKinds.has(kind)
 }
 
-/** Within one conversation the swarm and its client are always the same. */
+/** The name leaves out the swarm and its client, because they are always the same within one conversation. */
 function nameData({ kind, key }: RecordKey): string {
   const [, name] = parseJsonText(key) as readonly string[]
   return `${kind} ${name}`
 }
 
-/** The ties of a record that all conversations share; undefined for other records. */
-type TieShared = (place: RecordKey) => RecordTies | undefined
+/** Returns the ties of a record that all conversations share; undefined for other records. */
+type TieShared = (recordKey: RecordKey) => RecordTies | undefined
 
 interface Keeping {
   readonly keep_days: number
@@ -99,26 +101,36 @@ interface SharedDataConfig {
 }
 
 const dayMs = 24 * 3_600_000
-/** It is computed again on demand, so it keeps nothing of its sources. */
+/** The setting for computed values. They are computed again on demand, so they need not outlive the data that they come from. */
 const computeKeeping: Keeping = { keep_days: 365, forgets: true }
+const ownEmbeddingKeeping: Keeping = { keep_days: 30, forgets: true }
 
-/** Data written in somebody's turn is removed with their message, unless it belongs to the gateway, or after nobody has written it for long. */
+/**
+ * Ties shared data to the message in whose turn it was written, so that it is removed with that message, unless the data belongs to the gateway. It
+ * also expires if nobody writes it for long.
+ */
 export function createSharedTies(
   { states, storages, data_limits }: SharedDataConfig,
   { messageNumber }: Pick<AgentContext, 'messageNumber'>,
-  { now }: Pick<Platform, 'now'>,
+  { now }: Pick<System, 'now'>,
 ): TieShared {
-  const items = new Map(Object.entries(storages).map(([name, keeping]) => [kindOfItems(name), keeping]))
+  const items = new Map(
+    Object.entries(storages).flatMap(([name, keeping]) =>
+      [kindOfItems(name), kindOfEmbeddings(name, true)].map(kind => [kind, keeping] as const),
+    ),
+  )
   const values = new Map(Object.entries(states))
   const most = { records: data_limits.shared_records, bytes: data_limits.shared_bytes }
 
   function findKeeping({ kind, key }: RecordKey): Keeping | undefined {
     if (kind === 'swarm-shared-state') return values.get(readName(key))
+    if (kind === 'swarm-shared-storage') return storages[readName(key)]
+    if (kind === kindOfEmbeddings('', false)) return ownEmbeddingKeeping
     return kind === 'swarm-shared-compute' ? computeKeeping : items.get(kind)
   }
 
-  return place => {
-    const keeping = findKeeping(place)
+  return recordKey => {
+    const keeping = findKeeping(recordKey)
     if (!keeping) return undefined
     const message = keeping.forgets ? messageNumber : undefined
     return { most, until: now() + keeping.keep_days * dayMs, ...(message !== undefined && { message }) }
@@ -130,33 +142,33 @@ function readName(key: string): string {
   return name ?? ''
 }
 
-export type Continuation = Pick<AgentCallOptions, 'contextId' | 'taskId'>
+type Continuation = Pick<AgentCallOptions, 'contextId' | 'taskId'>
 
 interface KeptState {
   /** The active agent and the path to it. */
   readonly navigation?: Json | undefined
-  /** Where conversations of remote members continue. */
+  /** The contexts and tasks in which conversations with remote members continue. */
   readonly remotes?: Readonly<Record<string, Continuation>> | undefined
-  /** What members' tools keep; one state for all of them. */
+  /** The state of the members' tools, which all of them share. */
   readonly tools?: Json | undefined
-  /** States, storages and computes of the conversation, by kind and name. */
+  /** The states, storages and computed values of the conversation, by kind and name. */
   readonly data?: Readonly<Record<string, Json>> | undefined
 }
 
-/** What a swarm keeps for a conversation. It is in its agent's state, so it is written with the answer or not at all. */
+/** The state of a swarm for one conversation. It is part of its agent's state, so it is written with the answer or not at all. */
 export interface TurnState {
   readonly navigation: Json | undefined
   keepNavigation(value: Json): void
   findRemote(member: string): Continuation | undefined
   keepRemote(member: string, continuation: Continuation): void
   findData(name: string): Json | undefined
-  /** `undefined` removes it. @throws Rejection too_large */
+  /** Stores a value; `undefined` removes it. @throws Rejection too_large */
   keepData(name: string, value: Json | undefined): void
-  /** `context.state` of tools. */
+  /** The state that tools use as `context.state`. */
   readonly ofTools: AgentState
 }
 
-/** `maxBytes` limits all that tools keep. */
+/** Opens the state of a turn. `maxBytes` limits all data that tools store. */
 export async function openTurnState(state: AgentState, maxBytes: number): Promise<TurnState> {
   let kept = ((await state.get()) ?? {}) as KeptState
   function keep(change: KeptState): void {
@@ -164,7 +176,7 @@ export async function openTurnState(state: AgentState, maxBytes: number): Promis
     state.set(parseJsonText(JSON.stringify(kept)) as Json)
   }
 
-  /** A change that makes it smaller is always allowed. @throws Rejection too_large */
+  /** Stores data of tools. A change that makes it smaller is always allowed. @throws Rejection too_large */
   function keepOfTools(change: Pick<KeptState, 'tools' | 'data'>): void {
     const { tools, data } = kept
     const bytes = countBytes({ tools, data, ...change })

@@ -1,31 +1,32 @@
-import type { NormalizedMessage } from '@postern/core'
-import { announceSpeaker, quoteNames } from '@postern/core'
+// Shows a stored conversation to a swarm as one turn sees it.
+import type { NormalizedMessage } from '@postern/message'
+import { announceSpeaker, quoteNames } from '@postern/pipeline'
 import type { EntryBody, ThreadKey, TranscriptEntry, TranscriptStore } from '@postern/transcript'
 
-/** Past entries that a turn reads. */
+/** The maximum number of past entries that a turn reads. */
 const maxPast = 400
 
 /**
- * A conversation of the store as the turn for `message` sees it: earlier entries, the message, then the turn's rows. The store writes these
- * with the answer. Only cuts of the history are written here.
+ * Shows a conversation of the store as the turn for `message` sees it: earlier entries, the message, then the turn's rows. The store writes these
+ * rows with the answer. Only cuts of the history are written here.
  */
 export function createTurnTranscript(
   transcript: TranscriptStore,
   { id, sender, merged = [] }: Pick<NormalizedMessage, 'id' | 'sender' | 'merged'>,
 ): TranscriptStore {
-  /** Earlier messages that this turn answers, too, because the message contains their text. */
+  /** The message contains the text of these earlier messages, so the turn answers them, too. */
   const earlier = new Set(merged.map(message => message.id))
   const done: TranscriptEntry[] = []
   const own = new Set<string>()
 
   function append(entries: readonly EntryBody[]): readonly TranscriptEntry[] {
-    const placed = entries.map((entry, index) => ({
+    const numbered = entries.map((entry, index) => ({
       ...entry,
       seq: Number.MAX_SAFE_INTEGER - 100_000 + done.length + index,
     }))
-    done.push(...placed)
+    done.push(...numbered)
     for (const { entry_id } of entries) own.add(entry_id)
-    return placed
+    return numbered
   }
 
   const isEarlier = ({ native_id, role }: TranscriptEntry) =>
@@ -36,7 +37,7 @@ export function createTurnTranscript(
     const head = stored.find(entry => entry.native_id === id && entry.role === 'user')
     const isStreamed = (entry: TranscriptEntry) =>
       entry === head || (head?.group_id !== undefined && entry.group_id === head.group_id)
-    // A message that comes during the turn is answered in the next turn.
+    // A message that arrives during the turn is answered in the next turn.
     const isLater = ({ seq, role, kind }: TranscriptEntry) =>
       head !== undefined && seq > head.seq && role === 'user' && kind === 'text'
     const groups = new Set(stored.filter(isEarlier).map(({ group_id, entry_id }) => group_id ?? entry_id))
@@ -61,7 +62,7 @@ export function createTurnTranscript(
   }
 }
 
-/** Messages of other people are not attributed to this user. */
+/** Marks messages of other people with their writer, so that they are not attributed to this user. */
 function nameWriter(entry: TranscriptEntry, address: string): TranscriptEntry {
   const { role, kind, author, content } = entry
   const isOther = role === 'user' && kind === 'text' && author !== undefined && author.address !== address

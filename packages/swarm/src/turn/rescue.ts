@@ -1,4 +1,5 @@
-import type { Platform } from '@postern/core'
+// Replaces a bad answer of a model and asks human operators.
+import type { System } from '@postern/message'
 import type { AnswerRules } from '../answers/marks.ts'
 import { findAnswerFault } from '../answers/marks.ts'
 import type { SwarmCommits } from '../conversation/commits.ts'
@@ -10,8 +11,8 @@ interface Rescue {
   readonly texts: SwarmTexts
   readonly rules: AnswerRules
   readonly lastUserMessage: string
-  readonly platform: Pick<Platform, 'randomBytes'>
-  /** Asks the model again, with the present history. */
+  readonly system: Pick<System, 'randomBytes'>
+  /** Asks the model again with the present history. */
   ask(): Promise<ModelAnswer>
 }
 
@@ -21,21 +22,21 @@ const strategies: Record<RescueStrategy, (rescue: Rescue, reason: string) => Pro
     return await (agent.customRescue?.(reason) ?? ask())
   },
   async flush({ agent: { agentName }, commits, texts, ask, lastUserMessage }, reason) {
-    // The rescue cuts the history, with the user's message.
+    // The rescue cuts the history including the user's message.
     await commits.commitRescue(reason, `${texts.restart}\n\n${lastUserMessage}`, { agentName })
     return await ask()
   },
 }
 
-/** Replaces a bad answer by the agent's strategy, or else with a polite placeholder. It never returns the model's first text. */
+/** Replaces a bad answer by the agent's strategy, or with a polite placeholder if that fails. It never returns the model's first text. */
 export async function rescueAnswer(rescue: Rescue, reason: string): Promise<ModelAnswer> {
   const answer = await strategies[rescue.agent.rescue ?? 'flush'](rescue, reason).catch(() => undefined)
   if (answer && findAnswerFault(answer, rescue.rules) === undefined) return answer
   return { content: pickPlaceholder(rescue) }
 }
 
-function pickPlaceholder({ texts: { placeholders }, platform }: Rescue): string {
-  const [byte = 0] = platform.randomBytes(1)
+function pickPlaceholder({ texts: { placeholders }, system }: Rescue): string {
+  const [byte = 0] = system.randomBytes(1)
   return placeholders[byte % placeholders.length] ?? ''
 }
 
@@ -45,22 +46,22 @@ interface OperatorQuestion {
   readonly clientId: string
   readonly message: string
   readonly timeoutText: string
-  /** The turn was canceled. */
+  /** Aborts when the turn is canceled. */
   readonly signal: AbortSignal
 }
 
-/** A human's answer, or the text for when none comes in time. The operator's signal aborts when nobody waits any more. */
+/** Returns a human's answer, or a replacement text if none arrives in time. The operator's signal aborts when the swarm no longer waits. */
 export async function askOperator(
   { agentName, operatorTimeoutMs = 90_000 }: AgentSpec,
   operator: OperatorPort,
   { clientId, message, timeoutText, signal: given }: OperatorQuestion,
-  platform: Pick<Platform, 'sleep'>,
+  system: Pick<System, 'sleep'>,
 ): Promise<string> {
   const over = new AbortController()
   const signal = AbortSignal.any([over.signal, given])
   try {
     const answer = operator.ask({ clientId, agentName, message, signal })
-    const timeout = platform.sleep(operatorTimeoutMs, signal).then(() => timedOut)
+    const timeout = system.sleep(operatorTimeoutMs, signal).then(() => timedOut)
     const first = await Promise.race([answer, timeout])
     return first === timedOut ? timeoutText : (first as string)
   } finally {

@@ -42,6 +42,29 @@ describe('what is done to a turn from outside', () => {
     expect(asked).toBe(20)
   })
 
+  it('a cancel while the model answers leaves its calls out of the conversation, and runs none', async () => {
+    const { deps, bus, events } = openMemorySwarm()
+    const asked = Promise.withResolvers<void>()
+    const answered = Promise.withResolvers<ModelAnswer>()
+    const ran: string[] = []
+    const look = toolOf('look', async ({ toolId }) => void ran.push(toolId))
+    const model = {
+      async complete() {
+        asked.resolve()
+        return answered.promise
+      },
+    }
+    const client = await openSwarmClient(swarmSpec([agentSpec('a', model, { tools: [look] })]), deps, 'c')
+    const answer = client.complete('hi')
+    await asked.promise
+    await client.commits.commitCancelOutput({ agentName: 'a' })
+    answered.resolve(two('1'))
+    expect(await answer).toBe('')
+    await bus.drain()
+    expect(ran).toEqual([])
+    expect(JSON.stringify(events)).not.toContain('"look"')
+  })
+
   it('commitCancelOutput gives the answer up', async () => {
     const { deps, bus, events } = openMemorySwarm()
     const asked = Promise.withResolvers<void>()

@@ -1,4 +1,5 @@
-import { Rejection } from '@postern/core'
+// Runs one turn of a swarm: model calls, tools and hand-overs until an answer.
+import { Rejection } from '@postern/message'
 import type { ExecutionMode, JsonMap, SwarmImage, SwarmToolCall } from '@postern/transcript'
 import type { AnswerRules } from '../answers/marks.ts'
 import { findAnswerFault } from '../answers/marks.ts'
@@ -19,7 +20,7 @@ import type {
 import { defaultAnswerChecks } from '../spec/swarm.ts'
 import { askOperator, rescueAnswer } from './rescue.ts'
 
-/** Model calls in one turn, hand-overs and tools together. */
+/** The maximum number of model calls in one turn, including those after hand-overs and tools. */
 const maxExecutions = 20
 
 export interface TurnDeps {
@@ -28,13 +29,13 @@ export interface TurnDeps {
   readonly clientId: string
   readonly history: SwarmHistory
   readonly navigation: SwarmNavigation
-  /** Commits of the agents themselves. */
+  /** The commits of the agents themselves. */
   readonly commits: SwarmCommits
-  /** Commits of their tools. */
+  /** The commits of the agents' tools. */
   readonly outer: SwarmCommits
   readonly data: SwarmData
   readonly texts: SwarmTexts
-  /** Whether the further calls of the running turn are skipped. */
+  /** The state of the running turn's calls. `areStopped` is true if the remaining ones are skipped. */
   readonly calls: { areStopped: boolean }
 }
 
@@ -44,7 +45,7 @@ export interface TurnRequest {
   readonly payload?: JsonMap | null | undefined
   readonly images?: readonly SwarmImage[] | undefined
   readonly isStored?: boolean | undefined
-  /** Where the text goes while the model writes it. */
+  /** The stream that gets the text while the model writes it. */
   readonly answerStream?: AnswerStream | undefined
 }
 
@@ -52,8 +53,8 @@ export interface TurnRequest {
 type Step = { readonly answer: string } | { readonly next: string | undefined }
 
 /**
- * One turn: the active agent answers, its tools run and agents hand over until there is an answer. The answer is not in the history yet.
- * `undefined` after a cancel.
+ * Runs one turn: the active agent answers, its tools run and agents hand over until there is an answer. The answer is not in the history yet.
+ * Returns `undefined` after a cancel.
  */
 export async function runSwarmTurn(
   turn: TurnDeps,
@@ -103,10 +104,10 @@ async function answerOnce(turn: TurnDeps, attempt: Attempt): Promise<Step> {
   const { deps, clientId, texts } = turn
   if (agent.operator) {
     const question = { clientId, message, timeoutText: texts.operatorTimeout, signal }
-    return { answer: await askOperator(agent, agent.operator, question, deps.platform) }
+    return { answer: await askOperator(agent, agent.operator, question, deps.system) }
   }
   const answer = await askModel(turn, attempt)
-  // Another call changed the agent meanwhile. This answer is dropped, and the new agent continues.
+  // Another call has changed the agent in the meantime. This answer is dropped, and the new agent continues.
   if (turn.navigation.active !== agent.agentName) return { next: undefined }
   if (signal.aborted || !answer.tool_calls || answer.tool_calls.length === 0) return { answer: answer.content }
   return await runTools(turn, attempt, answer)
@@ -119,11 +120,11 @@ async function askModel(turn: TurnDeps, attempt: Attempt): Promise<ModelAnswer> 
   const rules: AnswerRules = { checks: spec.answerChecks ?? defaultAnswerChecks, toolNames }
   const block = answerStream?.begin(rules)
   const ask = (hear?: (piece: string) => void) => completeOnce(turn, agent, hear)
-  // After a cancel nothing is sent any more.
+  // Nothing is sent after a cancel.
   const answer = await ask(block && (piece => !signal.aborted && block.add(piece)))
   const fault = findAnswerFault(answer, rules)
   if (fault === undefined || signal.aborted) return answer
-  return await rescueAnswer({ agent, commits, texts, rules, lastUserMessage, platform: deps.platform, ask }, fault)
+  return await rescueAnswer({ agent, commits, texts, rules, lastUserMessage, system: deps.system, ask }, fault)
 }
 
 async function completeOnce(
@@ -139,13 +140,13 @@ async function completeOnce(
   return answer
 }
 
-/** @throws Rejection malformed for repeated ids, because a result could not be matched to its call. Then nothing of the answer is stored */
+/** Refuses repeated ids, because a result could not be matched to its call. No part of such an answer is stored. @throws Rejection malformed */
 function refuseTwins(calls: readonly SwarmToolCall[]): void {
   if (new Set(calls.map(({ id }) => id)).size === calls.length) return
   throw new Rejection('malformed', 'Cannot run tools: two calls of one answer have one id')
 }
 
-/** Runs an answer's calls in order, up to the agent's limit; of the tools that hand over only the first. */
+/** Runs an answer's calls in order, up to the agent's limit. Of the tools that hand over, only the first one runs. */
 async function runTools(turn: TurnDeps, attempt: Attempt, answer: ModelAnswer): Promise<Step> {
   const { agent } = attempt
   const calls = (answer.tool_calls ?? []).slice(0, agent.maxToolCalls ?? 1)
@@ -184,9 +185,9 @@ async function runTool(work: ToolWork, call: SwarmToolCall): Promise<void> {
   try {
     await tool.call(context)
   } catch (cause) {
-    turn.deps.platform.log.warn({ cause, tool: tool.name }, 'a tool of the swarm failed')
+    turn.deps.system.log.warn({ cause, tool: tool.name }, 'a tool of the swarm failed')
   }
-  // A call without a result would be hidden from the model, which would repeat it.
+  // A call without a result would be hidden from the model, which would repeat the call.
   if (!hasOutput) await turn.commits.commitToolOutput(call.id, 'The tool failed.', { agentName, isForced: true })
   if (tool.isNavigation) turn.calls.areStopped = true
 }

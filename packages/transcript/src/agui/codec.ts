@@ -1,5 +1,6 @@
-import type { Json } from '@postern/core'
-import { parseIfJson } from '@postern/core'
+// Translates between AG-UI messages and transcript entries.
+import type { Json } from '@postern/message'
+import { parseIfJson } from '@postern/message'
 import { createCodec } from '../codec/create-codec.ts'
 import type { Dialect, Reading, TranscriptDraft } from '../codec/dialect.ts'
 import { markIn } from '../codec/dialect.ts'
@@ -7,12 +8,14 @@ import { argsOf, countCalling, findCallName, resultTextOf } from '../codec/tool-
 import type { EntryBody, EntryTool } from '../entry/entry.ts'
 import { contentOfText, readEntryDecision, textOfContent, writeEntryDecision } from '../entry/entry.ts'
 import type { EntryKind } from '../entry/kind.ts'
+import { messageIdOf } from '../entry/message-id.ts'
 import type { JsonMap } from '../json/difference.ts'
 import { isJsonMap, presentMembers } from '../json/difference.ts'
+import { hasRoundedInteger } from '../json/rounded-number.ts'
 import type { AguiMessage, AguiPart, AguiRole, AguiToolCall } from './message.ts'
 import { parseAguiMessage, readAguiParts, readAguiUsage, writeAguiParts, writeAguiUsage } from './message.ts'
 
-const placeOfRole: Record<AguiRole, Pick<TranscriptDraft, 'kind' | 'role'>> = {
+const draftOfRole: Record<AguiRole, Pick<TranscriptDraft, 'kind' | 'role'>> = {
   user: { kind: 'text', role: 'user' },
   assistant: { kind: 'text', role: 'assistant' },
   tool: { kind: 'tool_result', role: 'tool' },
@@ -22,21 +25,21 @@ const placeOfRole: Record<AguiRole, Pick<TranscriptDraft, 'kind' | 'role'>> = {
   reasoning: { kind: 'reasoning', role: 'assistant' },
 }
 
-/** A message as entries: its text, then each of its calls. Only the first has the message's id. */
+/** Reads a message as entries: its text, then each of its calls. Only the first has the message's id. */
 function readAguiDrafts(message: AguiMessage, reading: Reading): readonly [TranscriptDraft, ...TranscriptDraft[]] {
   const shared = readShared(message)
-  const calls = (message.toolCalls ?? []).map(call => ({ ...shared, ...readAguiCall(call) }))
-  const [first, ...rest] = calls
+  const calls = (message.toolCalls ?? []).map(call => ({ ...shared, ...readAguiCall(call, reading) }))
+  const [first, ...furtherEntries] = calls
   const isOnlyCalls = first !== undefined && (message.content === undefined || message.content === '')
   const [head, ...tail]: readonly [TranscriptDraft, ...TranscriptDraft[]] = isOnlyCalls
-    ? [first, ...rest]
+    ? [first, ...furtherEntries]
     : [
-        { ...shared, ...placeOfRole[message.role], ...readContent(message), tool: readResult(message, reading) },
+        { ...shared, ...draftOfRole[message.role], ...readContent(message), tool: readResult(message, reading) },
         ...calls,
       ]
   const { usage, decided_by } = message.metadata ?? {}
-  const known = { usage: readAguiUsage(usage), decided_by: readEntryDecision(decided_by) }
-  return [{ ...head, native_id: message.id, ...known }, ...tail]
+  const entryMetadata = { usage: readAguiUsage(usage), decided_by: readEntryDecision(decided_by) }
+  return [{ ...head, native_id: message.id, ...entryMetadata }, ...tail]
 }
 
 type Shared = Pick<TranscriptDraft, 'agent_key' | 'run_id' | 'stage' | 'latency_ms'>
@@ -65,9 +68,15 @@ function readResult({ toolCallId, error }: AguiMessage, reading: Reading): Entry
   }
 }
 
-/** If the arguments are no JSON object, the call is marked as invalid and their text is residue. */
-function readAguiCall({ id, function: called }: AguiToolCall): TranscriptDraft {
+/** Reads a call. If its arguments are no JSON object, the call is marked as invalid and their text becomes residue. */
+function readAguiCall({ id, function: called }: AguiToolCall, { context, index }: Reading): TranscriptDraft {
   const args = parseIfJson(called.arguments) as Json | undefined
+  if (args !== undefined && hasRoundedInteger(called.arguments))
+    context.report?.({
+      code: 'number_rounded',
+      message: 'other formats have an integer of the arguments rounded',
+      index,
+    })
   return {
     kind: 'tool_call',
     role: 'assistant',
@@ -81,7 +90,7 @@ function readAguiCall({ id, function: called }: AguiToolCall): TranscriptDraft {
   }
 }
 
-/** The activity types of plans, which are no AG-UI messages. Interrupts, state and steps of a running stream are events and no messages. */
+/** The activity types of plans, which AG-UI has no messages for. Interrupts, state and steps of a running stream are events, not messages. */
 export const planActivityTypes: Readonly<Record<string, string>> = {
   strategic_plan: 'plan.strategic',
   suggested_plan: 'plan.suggested',
@@ -91,17 +100,17 @@ export const planActivityTypes: Readonly<Record<string, string>> = {
 
 const spokenKinds: ReadonlySet<EntryKind> = new Set(['text', 'delta', 'final', 'input_required', 'policy'])
 
-/** Entries as a message, from their canonical members alone. */
-function writeAguiMessage([head, ...rest]: readonly [EntryBody, ...EntryBody[]]): AguiMessage {
+/** Writes entries as a message, from their canonical members only. */
+function writeAguiMessage([head, ...furtherEntries]: readonly [EntryBody, ...EntryBody[]]): AguiMessage {
   const { run_id, stage, latency_ms } = head
   const usage = writeAguiUsage(head.usage)
   const decided = writeEntryDecision(head.decided_by)
   const metadata = { ...head.metadata, ...presentMembers({ run_id, stage, latency_ms, usage, ...decided }) }
-  const named = head.role === 'user' ? undefined : head.agent_key
+  const agentName = head.role === 'user' ? undefined : head.agent_key
   return {
-    id: head.native_id ?? head.entry_id,
-    ...writeBody(head, rest),
-    ...(named !== undefined && { name: named }),
+    id: messageIdOf(head),
+    ...writeBody(head, furtherEntries),
+    ...(agentName !== undefined && { name: agentName }),
     ...(Object.keys(metadata).length > 0 && { metadata }),
   }
 }
@@ -113,10 +122,10 @@ function isAssistant(entry: EntryBody): boolean {
 
 type AguiBody = Pick<AguiMessage, 'role' | 'content'>
 
-function writeBody(head: EntryBody, rest: readonly EntryBody[]): AguiBody {
+function writeBody(head: EntryBody, furtherEntries: readonly EntryBody[]): AguiBody {
   const { kind, role, content } = head
   if (kind === 'tool_result' && head.tool) return writeResult(head, head.tool.call_id)
-  if (isAssistant(head)) return writeAssistant([head, ...rest])
+  if (isAssistant(head)) return writeAssistant([head, ...furtherEntries])
   if (kind === 'input_required' || kind === 'policy') return { role: 'assistant', content: textOfContent(content) }
   if (kind === 'text' && role === 'user') return { role, content: writeUserContent(head) }
   if (kind === 'system' || kind === 'developer' || kind === 'reasoning')
@@ -128,7 +137,7 @@ function writeUserContent({ content }: EntryBody): Json {
   return 'parts' in content ? writeAguiParts(content.parts) : textOfContent(content)
 }
 
-/** Assistant content is a string in 1.0, so a file is a link or its name. */
+/** Writes an answer of the assistant. Its content is a string in AG-UI 1.0, so a file becomes a link or its name. */
 function writeAssistant(run: readonly EntryBody[]): AguiBody {
   const toolCalls = run.filter(({ kind }) => kind === 'tool_call').map(writeAguiCall)
   const content = run
@@ -139,8 +148,8 @@ function writeAssistant(run: readonly EntryBody[]): AguiBody {
 }
 
 function writeAguiCall({ tool }: EntryBody): AguiToolCall {
-  const named = { name: tool?.name ?? '', arguments: JSON.stringify(tool?.args ?? {}) }
-  return { id: tool?.call_id ?? '', type: 'function', function: named }
+  const functionCall = { name: tool?.name ?? '', arguments: JSON.stringify(tool?.args ?? {}) }
+  return { id: tool?.call_id ?? '', type: 'function', function: functionCall }
 }
 
 function writeResult(entry: EntryBody, toolCallId: string): AguiBody {
@@ -173,5 +182,5 @@ const dialect: Dialect<AguiMessage> = {
   },
 }
 
-/** Messages of AG-UI, also those with `binary` parts. */
+/** The codec of AG-UI messages, including those with `binary` parts. */
 export const aguiCodec = createCodec(dialect)

@@ -1,7 +1,8 @@
-import type { BytesRef, FilePart, Json, Part, TokenUsage } from '@postern/core'
-import { parseUrl, tokenUsageSchema } from '@postern/core'
+// Validates AG-UI messages and converts their parts and token usage.
+import type { BytesRef, FilePart, Json, Part, TokenUsage } from '@postern/message'
+import { parseUrl, tokenUsageSchema } from '@postern/message'
 import { z } from 'zod'
-import { readEntryUsage } from '../entry/entry.ts'
+import { readEntryUsage, withSubject } from '../entry/entry.ts'
 import type { JsonMap } from '../json/difference.ts'
 import { isJsonMap } from '../json/difference.ts'
 import { jsonMapSchema, parseForeign } from '../json/schema.ts'
@@ -15,7 +16,7 @@ const sourceSchema = z.union([
 ])
 const mediaSchema = z.looseObject({ type: z.enum(['image', 'audio', 'video', 'document']), source: sourceSchema })
 const textSchema = z.looseObject({ type: z.literal('text'), text: z.string() })
-/** An uploaded file by its signed address. It is not of AG-UI 1.0, but of the older chat format. */
+/** An uploaded file with its signed address. It belongs to the older chat format, not to AG-UI 1.0. */
 const binarySchema = z.looseObject({
   type: z.literal('binary'),
   mimeType: z.string(),
@@ -74,25 +75,28 @@ export type AguiMessage = {
   readonly metadata?: JsonMap | undefined
 }
 
-/** @throws Rejection malformed, naming the member */
+/** Parses an AG-UI message. @throws Rejection malformed, naming the member */
 export function parseAguiMessage(value: unknown): AguiMessage {
   return parseForeign(aguiMessageSchema as unknown as z.ZodType<AguiMessage>, value, 'AG-UI message')
 }
 
 const base64Text = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
-/** Parts of a message as ours. Bytes that only the client can name (an opaque file id) stay residue. */
+/** Reads the parts of an AG-UI message as our own parts. Bytes that only the client can identify (an opaque file id) stay residue. */
 export function readAguiParts(content: string | readonly AguiPart[]): readonly Part[] {
   if (typeof content === 'string') return content === '' ? [] : [{ kind: 'text', mime: 'text/plain', content }]
   return content.map(readAguiPart).filter(part => part !== undefined)
 }
 
-/** Parts of ours as a message's content. One text is a string; parts without a form there are described in words. */
+/**
+ * Writes our parts as the content of an AG-UI message. A single text is a string. Parts that AG-UI has no form for are described in text or left
+ * out.
+ */
 export function writeAguiParts(parts: readonly Part[]): Json {
-  if (parts.length === 0) return ''
   const [only] = parts
   if (parts.length === 1 && only?.kind === 'text') return only.content
-  return parts.map(writeAguiPart)
+  const written = withSubject(parts).flatMap(part => writeAguiPart(part) ?? [])
+  return written.length === 0 ? '' : written
 }
 
 function readAguiPart(part: AguiPart): Part | undefined {
@@ -118,11 +122,11 @@ function readLinked(url: string, mime: string | undefined): Part {
   return { kind: 'file', ...(mime !== undefined && { mime }), bytes_ref: { kind: 'url', url } }
 }
 
-function writeAguiPart(part: Part): Json {
+function writeAguiPart(part: Part): Json | undefined {
   if (part.kind === 'text') return { type: 'text', text: part.content }
   if (part.kind === 'file' || part.kind === 'artifact') return writeFile(part.mime, part.bytes_ref, part.name)
   if (part.kind === 'link') return { type: 'text', text: part.title ? `${part.title}: ${part.url}` : part.url }
-  return { type: 'text', text: part.kind === 'policy' ? part.policy.message : '' }
+  return part.kind === 'policy' ? { type: 'text', text: part.policy.message } : undefined
 }
 
 function writeFile(mime: string | undefined, ref: BytesRef, name: string | undefined): Json {
@@ -134,7 +138,7 @@ function writeFile(mime: string | undefined, ref: BytesRef, name: string | undef
   return { type: 'text', text: name ?? mimeType }
 }
 
-/** Members of AG-UI's TokenUsage by ours: the same names in camel case. */
+/** The members of AG-UI's TokenUsage, keyed by ours: the same names in camel case. */
 const aguiNames = Object.fromEntries(Object.keys(tokenUsageSchema.shape).map(name => [name, toCamelCase(name)]))
 const ownNames = Object.fromEntries(Object.entries(aguiNames).map(([own, agui]) => [agui, own]))
 
@@ -142,15 +146,15 @@ type CamelCase<Name extends string> = Name extends `${infer Word}_${infer Rest}`
   ? `${Word}${Capitalize<CamelCase<Rest>>}`
   : Name
 
-/** TokenUsage of AG-UI 1.0. */
+/** The TokenUsage of AG-UI 1.0. */
 export type AguiUsage = { [Name in keyof TokenUsage as CamelCase<Name>]: Exclude<TokenUsage[Name], undefined> }
 
-/** Usage in the form of AG-UI; undefined when there is none. */
+/** Writes usage in the form of AG-UI; undefined if there is none. */
 export function writeAguiUsage(usage: Json | undefined): AguiUsage[] | undefined {
   return readEntryUsage(usage)?.map(each => rename(each, aguiNames))
 }
 
-/** Usage from AG-UI; undefined when it has more members, or another accounting. */
+/** Reads usage from AG-UI; undefined if it has unknown members or counts differently. */
 export function readAguiUsage(usage: Json | undefined): Json | undefined {
   if (!Array.isArray(usage) || !usage.every(isAguiUsage)) return undefined
   return readEntryUsage(usage.map(each => rename(each, ownNames)))

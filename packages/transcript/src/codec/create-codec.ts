@@ -1,12 +1,15 @@
+// Builds the lossless codec of a message format from its translation table.
 import type { EntryBody, LosslessDiff } from '../entry/entry.ts'
 import type { FormatName } from '../entry/kind.ts'
 import { scopeOfKind } from '../entry/kind.ts'
+import { messageIdOf } from '../entry/message-id.ts'
 import type { JsonMap } from '../json/difference.ts'
 import { diffJson, hashContent, patchJson, presentMembers } from '../json/difference.ts'
 import type { Codec, Dialect, ReadContext, Reading, TranscriptDraft, WriteOptions } from './dialect.ts'
-import { listClaimedIds } from './dialect.ts'
+import { listClaimedIds, listMessageIds } from './dialect.ts'
+import { farthestCall } from './tool-entry.ts'
 
-/** The codec of a dialect. Residue, markers and trust are the same for all dialects. */
+/** Creates the codec of a dialect. The handling of residue, markers and trust is the same for all dialects. */
 export function createCodec<Foreign extends JsonMap>(dialect: Dialect<Foreign>): Codec<Foreign> {
   return {
     format: dialect.format,
@@ -28,7 +31,7 @@ export function createCodec<Foreign extends JsonMap>(dialect: Dialect<Foreign>):
   }
 }
 
-/** The entries of one message: the stored ones that it claims, or new ones. */
+/** Reads the entries of one message: the stored ones that it claims, or new ones. */
 function readMessage<Foreign extends JsonMap>(
   value: unknown,
   reading: Reading,
@@ -36,15 +39,26 @@ function readMessage<Foreign extends JsonMap>(
 ): readonly EntryBody[] {
   const { index, context } = reading
   const message = dialect.parse(value, (code, words) => context.report?.({ code, message: words, index }))
-  if (dialect.readMarker(message) === undefined) return readNew(message, reading, dialect, dialect.listDropped?.(value))
-  const trusted = findTrusted(message, context, dialect)
+  const marker = dialect.readMarker(message)
+  if (marker === undefined) return readNew(message, reading, dialect, dialect.listDropped?.(value))
+  const trusted = findTrusted(message, reading, dialect)
   if (trusted) return trusted
   if (!dialect.markerIsId)
     context.report?.({ code: 'bag_not_trusted', message: 'the message is not the entry it claims to be', index })
-  return readNew(dialect.stripMarker(message), reading, dialect, dialect.listDropped?.(value))
+  const read = readNew(dialect.stripMarker(message), reading, dialect, dialect.listDropped?.(value))
+  return withMessageIds(read, listMessageIds(marker))
 }
 
-/** What the message has beside what its entries say. */
+/** Gives the entries the ids under which the chat of their origin shows them. */
+function withMessageIds(entries: readonly EntryBody[], ids: readonly string[] | undefined): readonly EntryBody[] {
+  if (ids?.length !== entries.length) return entries
+  return entries.map((entry, index) => {
+    const message_id = ids[index]
+    return message_id === undefined || message_id === messageIdOf(entry) ? entry : { ...entry, message_id }
+  })
+}
+
+/** Returns the difference between a message and the message that its entries alone would produce. */
 function diffMessage<Foreign extends JsonMap>(
   run: EntryRun,
   message: Foreign,
@@ -54,19 +68,19 @@ function diffMessage<Foreign extends JsonMap>(
   return { of: run.length, ...(patch && { patch }) }
 }
 
-/** The stored entries that a message claims, if they exist and have the same content. */
+/** Finds the stored entries that a message claims, if they exist and have the same content. */
 function findTrusted<Foreign extends JsonMap>(
   message: Foreign,
-  context: ReadContext,
+  { context, before }: Reading,
   dialect: Dialect<Foreign>,
 ): readonly EntryBody[] | undefined {
   const ids = listClaimedIds(dialect.readMarker(message))
   const stored = ids.map(id => context.find?.(id)).filter(entry => entry?.thread_id === context.thread_id)
-  const found = stored.filter(entry => entry !== undefined)
-  if (found.length === 0 || found.length !== ids.length) return undefined
-  const written = writeMessages(found, dialect, { marker: 'none' })
+  const claimed = stored.filter(entry => entry !== undefined)
+  if (claimed.length === 0 || claimed.length !== ids.length) return undefined
+  const written = writeMessages(claimed, dialect, { marker: 'none', before })
   const [same] = written
-  return same && written.length === 1 && agrees(message, same, dialect) ? found : undefined
+  return same && written.length === 1 && agrees(message, same, dialect) ? claimed : undefined
 }
 
 function agrees<Foreign extends JsonMap>(message: Foreign, written: Foreign, dialect: Dialect<Foreign>): boolean {
@@ -97,29 +111,34 @@ function completeDrafts(drafts: readonly [TranscriptDraft, ...TranscriptDraft[]]
     ...(context.agent_key !== undefined && { agent_key: context.agent_key }),
     ...(context.run_id !== undefined && { run_id: context.run_id }),
     ...(drafts.length > 1 && { group_id }),
-    // Of a member without a value the context's counts.
+    // A member without a value does not replace that of the context.
     ...presentMembers(draft),
   }))
   return bodies as unknown as EntryRun
 }
 
-/** The messages of the dialect that the entries are. */
+/** Writes entries as messages of the dialect. */
 function writeMessages<Foreign extends JsonMap>(
   entries: readonly EntryBody[],
   dialect: Dialect<Foreign>,
   options: WriteOptions = {},
 ): readonly Foreign[] {
-  return splitRuns(entries, dialect).map(run => writeRun(run, dialect, options))
+  const all = [...(options.before ?? []), ...entries]
+  const first = all.length - entries.length
+  return splitRuns(entries, dialect).map(({ run, start }) => {
+    const end = first + start
+    return writeRun(run, dialect, { ...options, before: all.slice(Math.max(0, end - farthestCall), end) })
+  })
 }
 
 function writeRun<Foreign extends JsonMap>(
   run: EntryRun,
   dialect: Dialect<Foreign>,
-  { marker = 'foreign', omitsOwnIds = false }: WriteOptions,
+  { marker = 'foreign', omitsOwnIds = false, before }: WriteOptions,
 ): Foreign {
   const { format } = dialect
-  const message = dialect.toMessage(run)
   const isOwn = ownRunLength(run, 0, format) === run.length
+  const message = dialect.toMessage(run, isOwn ? undefined : before)
   const patched = isOwn ? patchJson(message, run[0].ext?.[format]?.patch) : message
   const bare = omitsOwnIds && !isOwn ? (dialect.dropOwnId?.(message) ?? message) : (patched as Foreign)
   const hasMarker = marker === 'all' || (marker === 'foreign' && !isOwn)
@@ -129,27 +148,27 @@ function writeRun<Foreign extends JsonMap>(
 /** The entries of one message. */
 export type EntryRun = readonly [EntryBody, ...EntryBody[]]
 
-/** How many entries the message at `place` became; 0 when it is incomplete there, or not of this dialect. */
-function ownRunLength(entries: readonly EntryBody[], place: number, format: FormatName): number {
-  const head = entries[place]
+/** Counts the entries that the message at `start` became; 0 if the message is incomplete there or belongs to another dialect. */
+function ownRunLength(entries: readonly EntryBody[], start: number, format: FormatName): number {
+  const head = entries[start]
   const length = head?.ext?.[format]?.of ?? 0
   if (length <= 1) return length
-  const run = entries.slice(place, place + length)
+  const run = entries.slice(start, start + length)
   return run.length === length && run.every(({ group_id }) => group_id === head?.entry_id) ? length : 0
 }
 
 function splitRuns<Foreign extends JsonMap>(
   entries: readonly EntryBody[],
   dialect: Dialect<Foreign>,
-): readonly EntryRun[] {
-  const runs: EntryRun[] = []
-  let place = 0
-  while (place < entries.length) {
-    const length = countRunAt(entries, place, dialect)
-    if (!isToldElsewhere(entries[place], dialect.format)) {
-      runs.push(entries.slice(place, place + length) as unknown as EntryRun)
+): readonly { readonly run: EntryRun; readonly start: number }[] {
+  const runs: { run: EntryRun; start: number }[] = []
+  let start = 0
+  while (start < entries.length) {
+    const length = countRunAt(entries, start, dialect)
+    if (!isToldElsewhere(entries[start], dialect.format)) {
+      runs.push({ run: entries.slice(start, start + length) as unknown as EntryRun, start })
     }
-    place += length
+    start += length
   }
   return runs
 }
@@ -160,38 +179,43 @@ function isToldElsewhere(entry: EntryBody | undefined, format: FormatName): bool
 
 function countRunAt<Foreign extends JsonMap>(
   entries: readonly EntryBody[],
-  place: number,
+  start: number,
   dialect: Dialect<Foreign>,
 ): number {
-  if (isToldElsewhere(entries[place], dialect.format)) return 1
-  return ownRunLength(entries, place, dialect.format) || countForeignRun(entries, place, dialect)
+  if (isToldElsewhere(entries[start], dialect.format)) return 1
+  return ownRunLength(entries, start, dialect.format) || countForeignRun(entries, start, dialect)
 }
 
 function countWhole<Foreign extends JsonMap>(entries: readonly EntryBody[], dialect: Dialect<Foreign>): number {
-  let place = 0
-  while (place < entries.length) {
-    const length = countRunAt(entries, place, dialect)
-    const isOpen = place + length === entries.length && mayGoOn(entries[place], length, dialect.format)
-    if (isOpen || place + (entries[place]?.ext?.[dialect.format]?.of ?? 0) > entries.length) return place
-    place += length
+  let start = 0
+  while (start < entries.length) {
+    const length = countRunAt(entries, start, dialect)
+    if (
+      mayGoOn(entries, start, dialect.format) ||
+      start + (entries[start]?.ext?.[dialect.format]?.of ?? 0) > entries.length
+    )
+      return start
+    start += length
   }
-  return place
+  return start
 }
 
-/** Only entries of one group are one message. Messages of this dialect stored their length. */
-function mayGoOn(head: EntryBody | undefined, length: number, format: FormatName): boolean {
-  return head?.group_id !== undefined && head.ext?.[format]?.of !== length && length < longestForeignRun
+/**
+ * Returns true if entries after the end of the list may belong to the same message. Messages of this dialect store their length, so they never do.
+ */
+function mayGoOn(entries: readonly EntryBody[], start: number, format: FormatName): boolean {
+  return entries.length - start < longestForeignRun && entries[start]?.ext?.[format] === undefined
 }
 
 const longestForeignRun = 64
 
-/** A run of another dialect's entries never includes the first entry of a message of this dialect. */
+/** Counts the entries of a run from another dialect. The run never includes the first entry of a message of this dialect. */
 function countForeignRun<Foreign extends JsonMap>(
   entries: readonly EntryBody[],
-  place: number,
+  start: number,
   dialect: Dialect<Foreign>,
 ): number {
-  const near = entries.slice(place, place + longestForeignRun)
-  const next = near.findIndex((_, index) => index > 0 && ownRunLength(entries, place + index, dialect.format) > 0)
+  const near = entries.slice(start, start + longestForeignRun)
+  const next = near.findIndex((_, index) => index > 0 && ownRunLength(entries, start + index, dialect.format) > 0)
   return dialect.countRun(next < 0 ? near : near.slice(0, next))
 }

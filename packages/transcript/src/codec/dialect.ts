@@ -1,139 +1,164 @@
-import type { Json } from '@postern/core'
+// Declares what a message format provides to become a codec, and the marker that names stored entries.
+import type { Json } from '@postern/message'
 import { z } from 'zod'
 import type { EntryBody, LosslessDiff, TranscriptEntry } from '../entry/entry.ts'
 import type { FormatName } from '../entry/kind.ts'
 import { entryKinds } from '../entry/kind.ts'
+import { messageIdOf } from '../entry/message-id.ts'
 import type { JsonMap } from '../json/difference.ts'
 
-/** An entry as the dialect states it. The context fills in the rest. */
+/** An entry with the members that the dialect provides. The context fills in the others. */
 export type TranscriptDraft = Omit<EntryBody, 'entry_id' | 'thread_id' | 'at' | 'scope' | 'group_id' | 'ext'> & {
   readonly at?: EntryBody['at'] | undefined
   readonly scope?: EntryBody['scope'] | undefined
 }
 
-/** Earlier messages of this list that a later one refers to. */
+/** The earlier messages of the list, which a later one may refer to. */
 export interface Reading {
   readonly context: ReadContext
-  /** Position of the message in the list. */
+  /** The position of the message in the list. */
   readonly index: number
-  /** Entries of the messages before. */
+  /** The entries of the earlier messages. */
   readonly before: readonly EntryBody[]
 }
 
 /**
- * One dialect, as the codec needs it: the translation between messages and entries by canonical members. The codec stores the difference as
+ * The translation of one dialect between messages and entries by canonical members. The codec stores the difference as
  * residue, so `toMessage` must only be pure and total.
  */
 export interface Dialect<Foreign extends JsonMap> {
   readonly format: FormatName
-  /** @throws Rejection malformed */
+  /** Parses a message of the dialect. @throws Rejection malformed */
   parse(value: unknown, report?: (code: string, message: string) => void): Foreign
-  /** At least one. */
+  /** Translates a message to one entry or more. */
   toDrafts(message: Foreign, reading: Reading): readonly [TranscriptDraft, ...TranscriptDraft[]]
-  /** How many of `entries`, from the first, one message of this dialect holds; 1 or more. */
+  /** Returns the number of entries, from the first, that one message of this dialect contains; at least 1. */
   countRun(entries: readonly EntryBody[]): number
-  toMessage(run: readonly [EntryBody, ...EntryBody[]]): Foreign
-  /** Members of the input that `parse` dropped. */
+  /**
+   * Translates a run of entries to a message. `before` has the entries shortly before the run; messages that came from this dialect are written
+   * without them.
+   */
+  toMessage(run: readonly [EntryBody, ...EntryBody[]], before?: readonly EntryBody[]): Foreign
+  /** Returns the members of the input that `parse` dropped. */
   listDropped?(value: unknown): JsonMap | undefined
-  /** Its marker is the message's own id, which usually names no entry. */
+  /** Present if the message's own id is the marker; such an id usually names no entry. */
   readonly markerIsId?: true
-  /** The value at the marker's place; `undefined` without one. */
+  /** Reads the marker of a message; `undefined` if there is none. */
   readMarker(message: Foreign): unknown
   stripMarker(message: Foreign): Foreign
-  /** The message with the marker of `run`. */
+  /** Adds the marker of `run` to the message. */
   addMarker(message: Foreign, run: readonly EntryBody[]): Foreign
-  /** The members that must agree for two messages to have the same content. */
+  /** Returns the members that must be equal for two messages to have the same content. */
   essenceOf(message: Foreign): Json
   dropOwnId?(message: Foreign): Foreign
 }
 
-/** Something that a reader noticed and accepted. It names no content. */
+/** A deviation that a reader noticed and accepted. It contains no content of the message. */
 export interface CodecFinding {
   readonly code: string
   readonly message: string
-  /** Position of the message in the input. */
+  /** The position of the message in the input. */
   readonly index: number
 }
 
-/** What a reader of a dialect needs. All lookups are for one thread of one owner, and find nothing else. */
+/** The context that a reader of a dialect needs. All lookups cover one thread of one owner and find nothing else. */
 export interface ReadContext {
   readonly thread_id: string
-  /** ISO 8601 UTC; the time for messages without one. */
+  /** The time for messages without one, in ISO 8601 UTC. */
   readonly at: string
   newId(): string
-  /** The agent of the messages, if the dialect names none. */
+  /** The agent of the messages; absent if the dialect names one. */
   readonly agent_key?: string | undefined
   readonly run_id?: string | undefined
-  /** Entries shortly before in the thread. A result without an id looks for its call there. */
+  /** The entries shortly before in the thread, among which a result without an id finds its call. */
   readonly before?: readonly EntryBody[] | undefined
-  /** An entry of this thread and this owner by its `entry_id`. Only such entries make an origin marker valid. */
+  /** Finds an entry of this thread and this owner by its `entry_id`. Only such entries make an origin marker valid. */
   find?(entryId: string): TranscriptEntry | undefined
   report?(finding: CodecFinding): void
 }
 
 /**
- * Which messages get our origin marker: those that began in another dialect, all, or none. Without one, a message of this dialect is
+ * The messages that get our origin marker: those that come from another dialect, all, or none. Without a marker, a message of this dialect is
  * written as it was read.
  */
 type MarkerPolicy = 'foreign' | 'all' | 'none'
 
 export interface WriteOptions {
-  /** Default `foreign`. */
+  /** The messages that get a marker; default `foreign`. */
   readonly marker?: MarkerPolicy | undefined
-  /** Leaves out ids that we made, if the dialect does not require one. Default false. */
+  /** The entries shortly before the first one in the thread, among which a result finds the arguments of its call. */
+  readonly before?: readonly EntryBody[] | undefined
+  /** True if ids that we created are left out, unless the dialect requires one; default false. */
   readonly omitsOwnIds?: boolean | undefined
 }
 
 /**
  * A dialect of the transcript. `write(read(x))` equals x (for the envelope: its normal form). Messages that one dialect wrote and reads
- * again give the same entries, so a way through another dialect changes nothing.
+ * again give the same entries, so a round trip through another dialect changes nothing.
  */
 export interface Codec<Foreign> {
   readonly format: FormatName
-  /** One message of the dialect, valid and plain JSON. @throws Rejection malformed, naming the member */
+  /** Parses one message of the dialect to valid and plain JSON. @throws Rejection malformed, naming the member */
   parse(value: unknown): Foreign
-  /** Ids of the entries that markers in `messages` claim, for the lookup before `read`. */
+  /** Lists the ids of the entries that markers in `messages` claim, for the lookup before `read`. */
   listClaims(messages: readonly unknown[]): readonly string[]
-  /** @throws Rejection malformed, as `parse` */
+  /** Reads messages as entries. @throws Rejection malformed, as `parse` */
   read(messages: readonly unknown[], context: ReadContext): readonly EntryBody[]
-  /** Never fails. An entry without a form in the dialect becomes the nearest legal one, and its marker names the true kind. */
+  /**
+   * Writes entries as messages and never fails. An entry that the dialect has no form for becomes the nearest legal message, whose marker names
+   * the true kind.
+   */
   write(entries: readonly EntryBody[], options?: WriteOptions): readonly Foreign[]
   /**
-   * How many of `entries`, from the first, are complete messages, whatever entries follow. It tells how much of a growing list `write` may
-   * get.
+   * Counts the entries, from the first, that form complete messages regardless of the entries that follow. These are the entries of a growing list
+   * that `write` may get.
    */
   countWhole(entries: readonly EntryBody[]): number
-  /** What must stand with the first entry of `run`, so that they are written as this message. */
+  /** Returns the residue that the first entry of `run` must have so that the run is written as this message. */
   diffOf(run: readonly [EntryBody, ...EntryBody[]], message: Foreign): LosslessDiff
 }
 
 /** The member of a dialect's open map that contains our marker. */
 export const markerName = 'gateway'
 
-/** The entries of a written message. The marker is in an open map of the dialect and is found there again. */
+/** The marker that names the entries of a written message. It is stored in an open map of the dialect, from which it is read again. */
 const markerSchema = z.object({
   v: z.literal(1),
   entry_id: z.string(),
   kind: z.enum(entryKinds),
-  /** The further entries of the message. */
+  /** The ids of the other entries of the message. */
   more: z.array(z.string()).max(1000).optional(),
+  /** The ids under which a chat shows all entries of the message; absent if they are the ids of the entries. */
+  ids: z.array(z.string()).max(1001).optional(),
 })
 
-/** The marker of a message made of `run`. */
+/** Returns the marker of a message that contains `run`. */
 export function markerOfRun(run: readonly EntryBody[]): z.infer<typeof markerSchema> {
   const [head, ...rest] = run
   if (!head) throw new TypeError('a message has at least one entry')
-  const more = rest.map(({ entry_id }) => entry_id)
-  return { v: 1, entry_id: head.entry_id, kind: head.kind, ...(more.length > 0 && { more }) }
+  const furtherIds = rest.map(({ entry_id }) => entry_id)
+  const hasIds = run.some(entry => messageIdOf(entry) !== entry.entry_id)
+  return {
+    v: 1,
+    entry_id: head.entry_id,
+    kind: head.kind,
+    ...(furtherIds.length > 0 && { more: furtherIds }),
+    ...(hasIds && { ids: run.map(messageIdOf) }),
+  }
 }
 
-/** The entries that a marker claims; none when it is not one of ours. */
+/** Returns the ids from a marker under which a chat shows the entries of the message. */
+export function listMessageIds(marker: unknown): readonly string[] | undefined {
+  return markerSchema.safeParse(marker).data?.ids
+}
+
+/** Lists the entries that a marker claims; none if the marker is not ours. */
 export function listClaimedIds(marker: unknown): readonly string[] {
   const { data } = markerSchema.safeParse(marker)
   return data ? [data.entry_id, ...(data.more ?? [])] : []
 }
 
-/** The marker of a dialect that has an open map in its messages, in that member. */
+/** Creates the marker functions of a dialect whose messages have an open map in that member. */
 export function markIn<Foreign extends JsonMap>(
   member: keyof Foreign & string,
 ): Pick<Dialect<Foreign>, 'readMarker' | 'stripMarker' | 'addMarker'> {

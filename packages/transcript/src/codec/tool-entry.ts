@@ -1,4 +1,5 @@
-import type { Json } from '@postern/core'
+// Pairs tool calls with their results in a list of entries, and removes those without a partner.
+import type { Json } from '@postern/message'
 import type { EntryBody } from '../entry/entry.ts'
 import { textOfContent } from '../entry/entry.ts'
 import type { EntryKind } from '../entry/kind.ts'
@@ -7,45 +8,69 @@ import type { CodecFinding, Reading } from './dialect.ts'
 
 const callKinds: ReadonlySet<EntryKind> = new Set(['tool_call', 'delegation', 'navigation'])
 
-/** Whether an entry begins something that a `tool_result` ends. */
+/** Returns true if an entry begins something that a `tool_result` ends. */
 export function isCallEntry({ kind, tool }: Pick<EntryBody, 'kind' | 'tool'>): boolean {
   return callKinds.has(kind) && tool !== undefined
 }
 
-/** How many entries back a result looks for its call. It keeps long lists linear. */
-const farthestCall = 256
+/** The number of entries before a result among which it finds its call. The limit keeps the cost of long lists linear. */
+export const farthestCall = 256
 
-/** The name of the tool in an earlier call with this id. */
-export function findCallName(callId: string, { before }: Reading): string | undefined {
-  return before.slice(-farthestCall).findLast(entry => isCallEntry(entry) && entry.tool?.call_id === callId)?.tool?.name
+/** Finds the last earlier call with this id. */
+export function findCall(callId: string, before: readonly EntryBody[]): EntryBody | undefined {
+  return before.slice(-farthestCall).findLast(entry => isCallEntry(entry) && entry.tool?.call_id === callId)
 }
 
-/** The first earlier call without a result that `accepts` accepts. */
+/** Finds the name of the tool in an earlier call with this id. */
+export function findCallName(callId: string, { before }: Reading): string | undefined {
+  return findCall(callId, before)?.tool?.name
+}
+
+/** Finds the first earlier call without a result that `accepts` accepts. */
 export function findOpenCall(reading: Reading, accepts: (call: EntryBody) => boolean): string | undefined {
   const before = reading.before.slice(-farthestCall)
   const ended = new Set(before.filter(({ kind }) => kind === 'tool_result').map(({ tool }) => tool?.call_id))
   return before.find(entry => isCallEntry(entry) && !ended.has(entry.tool?.call_id) && accepts(entry))?.tool?.call_id
 }
 
-/** The result of a call: the structured one, or else its text. */
+/** Returns the result of a call: the structured result, or its text if there is none. */
 export function resultOfEntry({ tool, content }: EntryBody): Json {
   if (tool?.result !== undefined) return tool.result
   return 'value' in content ? content.value : textOfContent(content)
 }
 
-/** The result of a call for a dialect with text only. */
+/** Returns the result of a call for a dialect that has only text. */
 export function resultTextOf(entry: EntryBody): string {
   const said = textOfContent(entry.content)
   if (said !== '' || entry.tool?.result === undefined) return said || (entry.tool?.error?.message ?? '')
   return typeof entry.tool.result === 'string' ? entry.tool.result : JSON.stringify(entry.tool.result)
 }
 
-/** Arguments of a call: always an object. */
+/** Returns the arguments of a call, which are always an object. */
 export function argsOf(value: Json | undefined): Record<string, Json> {
   return isJsonMap(value) ? ({ ...value } as Record<string, Json>) : {}
 }
 
-/** How many entries one message holds: the assistant's text and the calls after it. */
+/** Counts the entries from a call to its last result, including everything that its agent said and called in between; 1 if there is no result. */
+export function countUntilResult([head, ...rest]: readonly EntryBody[]): number {
+  if (!head || !isCallEntry(head)) return 1
+  const open = new Set([head.tool?.call_id])
+  let length = 1
+  for (const [index, entry] of rest.entries()) {
+    if (open.size === 0 || !isMeanwhile(entry, head)) break
+    if (isCallEntry(entry)) open.add(entry.tool?.call_id)
+    else if (entry.kind === 'tool_result' && open.delete(entry.tool?.call_id)) length = index + 2
+  }
+  return length
+}
+
+function isMeanwhile(entry: EntryBody, { agent_key }: EntryBody): boolean {
+  const { kind, role, is_incomplete } = entry
+  const isSaid = kind === 'text' && role === 'assistant' && is_incomplete !== true
+  return entry.agent_key === agent_key && (isSaid || kind === 'tool_result' || isCallEntry(entry))
+}
+
+/** Counts the entries of one message: the assistant's text and the calls after it. */
 export function countCalling(
   [head, ...rest]: readonly EntryBody[],
   isBegin: (entry: EntryBody) => boolean,
@@ -56,7 +81,7 @@ export function countCalling(
   return 1 + (end < 0 ? rest.length : end)
 }
 
-/** Entries without their other half, by ascending index: calls without a result, results without a call. */
+/** Finds calls without a result and results without a call, by ascending index. */
 export function findOrphanEntries(entries: readonly EntryBody[]): readonly CodecFinding[] {
   const called = new Set<string>()
   const ended = new Set<string>()
@@ -75,13 +100,13 @@ export function findOrphanEntries(entries: readonly EntryBody[]): readonly Codec
   })
 }
 
-/** `entries` without orphans: the list for a model. Stores keep them. A second run changes nothing. */
+/** Returns `entries` without orphans, for a model. Stores keep the orphans. A second run changes nothing. */
 export function repairPairs<Entry extends EntryBody>(
   entries: readonly Entry[],
   report?: (finding: CodecFinding) => void,
 ): readonly Entry[] {
   const orphans = findOrphanEntries(entries)
   for (const orphan of orphans) report?.(orphan)
-  const places = new Set(orphans.map(({ index }) => index))
-  return entries.filter((_, index) => !places.has(index))
+  const indexes = new Set(orphans.map(({ index }) => index))
+  return entries.filter((_, index) => !indexes.has(index))
 }

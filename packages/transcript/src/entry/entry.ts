@@ -1,12 +1,13 @@
-import type { Json, PolicyResolution, TokenUsage } from '@postern/core'
-import { partSchema, plainTextOf, tokenUsageSchema } from '@postern/core'
+// Declares the schema of a transcript entry, which all message formats are translated through.
+import type { Json, Part, PolicyResolution, TokenUsage } from '@postern/message'
+import { partSchema, plainTextOf, tokenUsageSchema } from '@postern/message'
 import { z } from 'zod'
 import { presentMembers } from '../json/difference.ts'
 import { jsonDifferenceSchema, jsonMapSchema, jsonSchema } from '../json/schema.ts'
 import { entryKinds, entryRoles, entryScopes, formatNames } from './kind.ts'
 
 /**
- * For an entry that states a decision: how it was decided and by whom, if known. `approver`: who had to decide, if not the person in the
+ * The method of a decision and the party that made it, if known. `approver` is the party that had to decide; absent for the person in the
  * conversation.
  */
 const entryDecisionSchema = z.strictObject({
@@ -17,18 +18,18 @@ const entryDecisionSchema = z.strictObject({
 
 export type EntryDecision = z.infer<typeof entryDecisionSchema>
 
-/** Undefined for a value that we did not write; it is residue. */
+/** Reads a decision; undefined if we did not write the value, which then stays residue. */
 export function readEntryDecision(value: Json | undefined): EntryDecision | undefined {
   return entryDecisionSchema.safeParse(value).data
 }
 
-/** What the gateway notes of a decision. */
+/** Returns the part of a decision that the transcript stores. */
 export function decisionOf(resolution: PolicyResolution | undefined): EntryDecision | undefined {
   const { resolver, approver } = resolution ?? {}
   return resolver && { ...resolver, ...(approver && { approver }) }
 }
 
-/** As a member of a dialect's open map; nothing without a decision. */
+/** Writes a decision as a member of a dialect's open map; nothing without a decision. */
 export function writeEntryDecision(decided_by: EntryDecision | undefined): Record<string, Json> {
   return decided_by ? { decided_by: { ...decided_by } } : {}
 }
@@ -44,7 +45,7 @@ const entryToolSchema = z.object({
   call_id: z.string(),
   name: z.string().optional(),
   args: jsonMapSchema.optional(),
-  /** The arguments were no JSON object; their text is residue. */
+  /** Present if the arguments were no JSON object; their text is residue. */
   is_invalid: z.literal(true).optional(),
   result: jsonSchema.optional(),
   error: z.object({ message: z.string(), code: z.string().optional(), type: z.string().optional() }).optional(),
@@ -54,7 +55,7 @@ const entryToolSchema = z.object({
 const waitReasons = ['input', 'approval', 'policy', 'operator'] as const
 const waitStates = ['open', 'accepted', 'rejected', 'answered', 'expired', 'cancelled'] as const
 
-/** Why a thread waits for a person, the same for every view. A later entry of the same `id` ends the wait. */
+/** The reason why a thread waits for a person, the same in every view. A later entry with the same `id` ends the wait. */
 const entryWaitSchema = z.object({
   id: z.string(),
   reason: z.enum(waitReasons),
@@ -64,12 +65,15 @@ const entryWaitSchema = z.object({
   action: jsonSchema.optional(),
 })
 
-/** What one dialect's message has beyond the canonical members. Only its codec reads it. */
+/** The members that a message of one dialect has in addition to the canonical ones. Only that dialect's codec reads them. */
 const diffSchema = z.object({
-  /** How many entries the message became. The residue is in the first of them. 0: another message states it, and it has none of its own. */
+  /**
+   * The number of entries that the message became; the residue is in the first of them. 0 if another message states the entry, so that it has no
+   * message of its own.
+   */
   of: z.number().int().nonnegative(),
   patch: jsonDifferenceSchema.optional(),
-  /** Members that the dialect's own normal form drops. */
+  /** The members that the dialect's own normal form drops. */
   dropped: jsonMapSchema.optional(),
 })
 
@@ -77,22 +81,24 @@ const diffSchema = z.object({
 export const entryBodySchema = z.object({
   entry_id: z.string().min(1),
   native_id: z.string().optional(),
+  /** The id under which a chat shows the entry; absent if that is `native_id`. */
+  message_id: z.string().optional(),
   thread_id: z.string().min(1),
   scope: z.enum(entryScopes),
   kind: z.enum(entryKinds),
   role: z.enum(entryRoles),
   native_role: z.string().optional(),
-  /** The channel it came or went by; absent for the chat. */
+  /** The channel by which the entry arrived or left; absent for the chat. */
   via: z.string().optional(),
   agent_key: z.string().optional(),
   author: z.object({ address: z.string(), display_name: z.string().optional() }).optional(),
   content: entryContentSchema,
-  /** Who made the decision in it. */
+  /** The party that made the decision in the entry. */
   decided_by: entryDecisionSchema.optional(),
   tool: entryToolSchema.optional(),
   wait: entryWaitSchema.optional(),
   error: z.object({ message: z.string(), code: z.string().optional(), type: z.string().optional() }).optional(),
-  /** Entries of one foreign message share a group (a message with two calls is three entries). */
+  /** The group that the entries of one foreign message share. A message with two calls is three entries. */
   group_id: z.string().optional(),
   run_id: z.string().optional(),
   parent_run_id: z.string().optional(),
@@ -103,21 +109,21 @@ export const entryBodySchema = z.object({
   latency_ms: z.number().optional(),
   usage: jsonSchema.optional(),
   mode: z.enum(['user', 'tool']).optional(),
-  /** What a chat shows with it, from its writer. */
+  /** The writer's metadata that a chat shows with the entry. */
   metadata: jsonMapSchema.optional(),
-  /** An interrupted stream left it incomplete. */
+  /** Present if an interrupted stream left the entry incomplete. */
   is_incomplete: z.literal(true).optional(),
-  /** ISO 8601 UTC with milliseconds. */
+  /** The time of the entry, in ISO 8601 UTC with milliseconds. */
   at: z.iso.datetime(),
   /** The time in the writer's own form; absent if the time is ours. */
   native_at: z.union([z.string(), z.number()]).optional(),
   ext: z.partialRecord(z.enum(formatNames), diffSchema).optional(),
 })
 
-/** One entry of the stored thread. `seq` is the order; times are only shown. */
+/** One entry of the stored thread. `seq` determines the order; times are only displayed. */
 export const transcriptEntrySchema = entryBodySchema.extend({
   seq: z.number().int().positive(),
-  /** From 1 without gaps over the entries visible in the chat; absent for others. */
+  /** The number among the entries that the chat shows, from 1 without gaps; absent for others. */
   chat_seq: z.number().int().positive().optional(),
 })
 
@@ -128,13 +134,20 @@ export type LosslessDiff = z.infer<typeof diffSchema>
 export type EntryBody = Readonly<z.infer<typeof entryBodySchema>>
 export type TranscriptEntry = Readonly<z.infer<typeof transcriptEntrySchema>>
 
-/** The content of an entry as plain text, for a dialect that carries only text. */
+/** Returns the content of an entry as plain text, for a dialect that carries only text. */
 export function textOfContent(content: EntryContent): string {
-  if ('parts' in content) return plainTextOf(content.parts)
+  if ('parts' in content) return plainTextOf(withSubject(content.parts))
   return typeof content.value === 'string' ? content.value : JSON.stringify(content.value)
 }
 
-/** Content that is one plain text; an empty one has no parts. */
+/** Puts the subject of a mail, which is a separate part, before the first text, for a dialect without such parts. */
+export function withSubject(parts: readonly Part[]): readonly Part[] {
+  const mail = parts.find(part => (part.kind as string) === 'email') as { readonly subject?: unknown } | undefined
+  if (typeof mail?.subject !== 'string' || mail.subject === '') return parts
+  return [{ kind: 'text', mime: 'text/plain', content: `Subject: ${mail.subject}` }, ...parts]
+}
+
+/** Returns content that is one plain text. An empty text has no parts. */
 export function contentOfText(text: string): EntryContent {
   return { parts: text === '' ? [] : [{ kind: 'text', mime: 'text/plain', content: text }] }
 }
@@ -145,14 +158,14 @@ export function contentIsEmpty(content: EntryContent): boolean {
 
 const usagesSchema = z.array(tokenUsageSchema).min(1)
 
-/** What an entry cost; undefined where nothing, or nothing of ours, stands there. */
+/** Reads the token usage of an entry; undefined if it has none, or one that is not in our form. */
 export function readEntryUsage(usage: Json | undefined): TokenUsage[] | undefined {
   return usagesSchema.safeParse(usage).data
 }
 
 /**
- * An entry without its content, for the deletion of personal data where the order of the thread must stay. Residue is removed, too, because
- * it may contain the text.
+ * Removes the content of an entry, for the deletion of personal data if the order of the thread must stay. Residue is removed, too,
+ * because it may contain the text.
  */
 export function redactEntry(entry: TranscriptEntry): TranscriptEntry {
   const { seq, chat_seq, entry_id, thread_id, scope, kind, role, agent_key, group_id, at, tool } = entry
@@ -163,7 +176,7 @@ export function redactEntry(entry: TranscriptEntry): TranscriptEntry {
 
 const plainTime = /^(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}:\d{2})(\.\d+)?(Z|[+-]\d{2}:?\d{2})?$/
 
-/** A time as text, ISO 8601 or `YYYY-MM-DD HH:MM:SS`; one without a zone is UTC. `undefined` for anything else. */
+/** Parses a time in the form of ISO 8601 or `YYYY-MM-DD HH:MM:SS`; a time without a zone is UTC. Returns `undefined` for anything else. */
 export function parseEntryTime(text: string): string | undefined {
   const match = plainTime.exec(text)
   if (!match) return undefined
@@ -171,14 +184,14 @@ export function parseEntryTime(text: string): string | undefined {
   return isoOfMs(Date.parse(`${day}T${time}${fraction.slice(0, 4)}${zone}`))
 }
 
-/** Milliseconds since the epoch as ISO 8601 UTC; `undefined` where no calendar has that time. */
+/** Formats milliseconds since the epoch as ISO 8601 UTC; `undefined` if that time is out of range. */
 export function isoOfMs(ms: number): string | undefined {
   const date = new Date(ms)
   if (Number.isNaN(date.getTime()) || date.getUTCFullYear() < 0 || date.getUTCFullYear() > 9999) return undefined
   return date.toISOString()
 }
 
-/** `YYYY-MM-DD HH:MM:SS`, UTC. */
+/** Formats a time as `YYYY-MM-DD HH:MM:SS`, UTC. */
 export function formatPlainTime(iso: string): string {
   return iso.slice(0, 19).replace('T', ' ')
 }

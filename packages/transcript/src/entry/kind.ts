@@ -1,6 +1,6 @@
 /**
- * What an entry is, in every dialect (one row of the table of kinds each). A text with media is a `text`; a failed tool is a
- * `tool_result` whose `tool` carries the error.
+ * The kinds of an entry in every dialect, each of which is one row of the table of kinds. A text with media is a `text`. A failed tool is a
+ * `tool_result` whose `tool` has the error.
  */
 export const entryKinds = [
   'text',
@@ -35,7 +35,7 @@ export const entryRoles = ['user', 'assistant', 'tool', 'system', 'developer', '
 export const entryScopes = ['conversation', 'agent', 'global'] as const
 export const formatNames = ['envelope', 'agui', 'store', 'swarm', 'normalized'] as const
 
-/** The five dialects, and the entries themselves (`jsonl`: one a line). */
+/** The five dialects, and the entries themselves (`jsonl`, with one entry per line). */
 export const exchangeFormats = [...formatNames, 'jsonl'] as const
 export type ExchangeFormat = (typeof exchangeFormats)[number]
 
@@ -47,18 +47,20 @@ export type FormatName = (typeof formatNames)[number]
 const spokenRoles: ReadonlySet<EntryRole> = new Set(['user', 'assistant'])
 const globalKinds: ReadonlySet<EntryKind> = new Set(['global_observation', 'synthesis'])
 const spokenKinds: ReadonlySet<EntryKind> = new Set(['text', 'final'])
-/** What waits for an answer or a decision. */
+/** The kinds that wait for an answer or a decision. */
 export const questionKinds: ReadonlySet<EntryKind> = new Set(['input_required', 'approval_required', 'policy'])
 
-/** Where an entry of this kind belongs unless its reader knows better: exactly one of the three views of a message store. */
+/**
+ * Returns the scope of an entry of this kind unless its reader knows a better one. Each scope is exactly one of the three views of a message store.
+ */
 export function scopeOfKind(kind: EntryKind, role: EntryRole): TranscriptScope {
   if (globalKinds.has(kind)) return 'global'
   return kind === 'text' && spokenRoles.has(role) ? 'conversation' : 'agent'
 }
 
 /**
- * Whether an entry is a bubble of the chat, and so counts in `chat_seq`. An end of the work (`final`) that only says the last answer
- * again is no second bubble.
+ * Returns true if an entry is a bubble of the chat and therefore counts in `chat_seq`. A `final` that only repeats the last
+ * answer is no second bubble.
  */
 export function isChatVisible(
   entry: { readonly kind: EntryKind; readonly role: EntryRole; readonly scope: TranscriptScope },

@@ -34,9 +34,9 @@ describe('what an answer cost', () => {
     expect(entries.map(entry => entry.usage)).toEqual([usage, undefined, undefined, undefined])
     expect(codecs.normalized.write(entries)).toEqual([answer])
     const done = { ...answer, parts: answer.parts.slice(1) }
-    const [call, result, found] = codecs.normalized.read([done], context)
-    expect([call?.usage, result?.usage, found?.usage]).toEqual([undefined, undefined, usage])
-    expect(codecs.normalized.write([call, result, found].filter(entry => entry !== undefined))).toEqual([done])
+    const [call, result, spoken] = codecs.normalized.read([done], context)
+    expect([call?.usage, result?.usage, spoken?.usage]).toEqual([undefined, undefined, usage])
+    expect(codecs.normalized.write([call, result, spoken].filter(entry => entry !== undefined))).toEqual([done])
     const silent = { ...answer, parts: answer.parts.slice(1, 2) }
     expect(codecs.normalized.read([silent], context).map(entry => entry.usage)).toEqual([usage, undefined])
     const [question] = codecs.normalized.read(

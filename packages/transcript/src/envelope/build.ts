@@ -1,4 +1,5 @@
-import type { Json } from '@postern/core'
+// Builds `agents-api.message` envelopes, merges neighbours of one role, and finds orphaned tool calls.
+import type { Json } from '@postern/message'
 import type { JsonMap } from '../json/difference.ts'
 import type { AgentMessageEnvelope, EnvelopeType, ProviderMessage } from './envelope.ts'
 import { envelopeSchemaName, envelopeVersion } from './envelope.ts'
@@ -7,7 +8,7 @@ import { normalizeEnvelope } from './normalize.ts'
 type Members = Pick<AgentMessageEnvelope, 'role' | 'content'> &
   Partial<Pick<AgentMessageEnvelope, 'payload' | 'metadata'>>
 
-/** An envelope of any type, checked like one from outside. @throws Rejection as `normalizeEnvelope` */
+/** Builds an envelope of any type and validates it like one from outside. @throws Rejection as `normalizeEnvelope` */
 function buildEnvelope(type: EnvelopeType, members: Members): AgentMessageEnvelope {
   return normalizeEnvelope({ schema: envelopeSchemaName, version: envelopeVersion, type, payload: {}, ...members })
 }
@@ -36,18 +37,18 @@ interface ToolResultMembers {
   readonly metadata?: JsonMap | undefined
 }
 
-/** Its role is `user`, as the builder of agents-api writes it; in the transcript it is a `tool`'s. */
+/** Builds the result of a tool. Its role is `user`, as in the builder of agents-api; in the transcript its role is `tool`. */
 export function buildToolResultEnvelope(members: ToolResultMembers): AgentMessageEnvelope {
   const { content, tool_name, payload = {}, metadata = {} } = members
   return buildEnvelope('tool_result', { role: 'user', content, payload: { ...payload, tool_name }, metadata })
 }
 
-/** The placeholder for a tool's result until somebody has approved the call. */
+/** Builds the placeholder that replaces a tool's result until somebody has approved the call. */
 export function buildApprovalEnvelope(content: Json, payload: JsonMap, metadata: JsonMap = {}): AgentMessageEnvelope {
   return buildEnvelope('approval_required', { role: 'tool', content, payload, metadata })
 }
 
-/** A question of the agent. The user's next message answers it. */
+/** Builds a question of the agent. The user's next message answers it. */
 export function buildQuestionEnvelope(
   content: Json,
   payload: JsonMap = {},
@@ -57,9 +58,8 @@ export function buildQuestionEnvelope(
 }
 
 /**
- * For a provider that refuses two messages of one role in a row: such neighbours become one `multimodal_part` whose `payload.parts` holds
- * the originals unchanged. Twice is the same as once.
- * @throws Rejection as `normalizeEnvelope`
+ * Merges neighbours of one role, for a provider that rejects two messages of one role in a row. They become one `multimodal_part` whose
+ * `payload.parts` has the originals unchanged. A second run changes nothing. @throws Rejection as `normalizeEnvelope`
  */
 export function coalesceEnvelopes(values: readonly unknown[]): readonly AgentMessageEnvelope[] {
   const groups: AgentMessageEnvelope[][] = []
@@ -85,7 +85,7 @@ function mergeGroup(group: readonly AgentMessageEnvelope[]): AgentMessageEnvelop
   })
 }
 
-/** The text of a content of blocks: what stands in their `text` members. */
+/** Reads the text of content that consists of blocks, from their `text` members. */
 export function textOfEnvelopeContent(content: Json): string {
   if (typeof content === 'string') return content
   if (Array.isArray(content))
@@ -98,9 +98,8 @@ export function textOfEnvelopeContent(content: Json): string {
 }
 
 /**
- * The projection for a call of a model: type and payload go into the metadata, where its own members stand before the payload's; id and
- * times do not travel. There is no way back.
- * @throws Rejection as `normalizeEnvelope`
+ * Projects an envelope to a message for a model. Type and payload go into the metadata, whose own members override the payload's; id and
+ * times are left out. The projection cannot be reversed. @throws Rejection as `normalizeEnvelope`
  */
 export function toProviderMessage(value: unknown): ProviderMessage {
   const envelope = normalizeEnvelope(value)
@@ -125,8 +124,8 @@ export interface OrphanFinding {
 }
 
 /**
- * Calls without a result and results without a call, by ascending index. The two belong together by `metadata.tool_call_id` where they
- * have one, else by `payload.tool_name`, first in, first out.
+ * Finds calls without a result and results without a call, by ascending index. Both are paired by `metadata.tool_call_id` if they have one,
+ * otherwise by `payload.tool_name`, first in, first out.
  * @throws Rejection as `normalizeEnvelope`
  */
 export function findOrphanEnvelopes(values: readonly unknown[]): readonly OrphanFinding[] {
@@ -145,7 +144,7 @@ export function findOrphanEnvelopes(values: readonly unknown[]): readonly Orphan
   return orphans.toSorted((a, b) => a.index - b.index)
 }
 
-/** The list without its orphans: what a model may see. The stored list keeps them. */
+/** Returns the list without its orphans, for a model. The stored list keeps the orphans. */
 export function pruneOrphanEnvelopes(values: readonly unknown[]): readonly AgentMessageEnvelope[] {
   const orphans = new Set(findOrphanEnvelopes(values).map(({ index }) => index))
   return values.map(value => normalizeEnvelope(value)).filter((_, index) => !orphans.has(index))

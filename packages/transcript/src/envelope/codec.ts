@@ -1,10 +1,12 @@
-import type { Json } from '@postern/core'
+// Translates between `agents-api.message` envelopes and transcript entries.
+import type { Json } from '@postern/message'
 import { createCodec } from '../codec/create-codec.ts'
 import type { CodecFinding, Dialect, ReadContext } from '../codec/dialect.ts'
 import { markIn } from '../codec/dialect.ts'
 import type { EntryBody, TranscriptEntry } from '../entry/entry.ts'
 import { formatPlainTime, readEntryUsage, textOfContent, writeEntryDecision } from '../entry/entry.ts'
 import type { EntryKind } from '../entry/kind.ts'
+import { messageIdOf } from '../entry/message-id.ts'
 import type { JsonMap } from '../json/difference.ts'
 import { diffJson, isJsonMap, presentMembers } from '../json/difference.ts'
 import type { AgentMessageEnvelope, EnvelopeType } from './envelope.ts'
@@ -42,10 +44,10 @@ const dialect: Dialect<AgentMessageEnvelope> = {
   },
 }
 
-/** Message envelopes. It reads rows and envelopes of any age and writes canonical envelopes. */
+/** The codec of message envelopes. It reads rows and envelopes of any version and writes canonical envelopes. */
 export const envelopeCodec = createCodec(dialect)
 
-/** The nearest legal type, where that is not `text`; where it is not the kind itself the bag names the kind. */
+/** The nearest legal type of a kind; absent if it is `text`. If it is not the kind itself, the metadata names the kind. */
 const typeOfKind: Partial<Record<EntryKind, EnvelopeType>> = {
   delta: 'delta',
   tool_call: 'tool_call',
@@ -61,7 +63,7 @@ const typeOfKind: Partial<Record<EntryKind, EnvelopeType>> = {
   navigation: 'tool_call',
 }
 
-/** An entry as an envelope, by its canonical members alone. */
+/** Writes an entry as an envelope, from its canonical members only. */
 function writeEnvelope(entry: EntryBody): AgentMessageEnvelope {
   const type = typeOfEntry(entry)
   return {
@@ -72,7 +74,7 @@ function writeEnvelope(entry: EntryBody): AgentMessageEnvelope {
     content: writeContent(entry),
     payload: writePayload(type, entry),
     metadata: writeMetadata(entry),
-    id: entry.native_id ?? entry.entry_id,
+    id: messageIdOf(entry),
     created_at: formatPlainTime(entry.at),
   }
 }
@@ -116,8 +118,8 @@ function writeMetadata({ tool, wait, usage, decided_by }: EntryBody): JsonMap {
 }
 
 /**
- * A whole list against what is stored: messages that stand at the same place and say the same are the entries that are there, bags name
- * theirs, and only what is neither is new. What is odd about a message is reported with its place.
+ * Reconciles a whole list with the stored entries. Messages with the same position and content are the stored entries, markers identify their
+ * entries, and only the remaining messages are new. A finding about a message names its position.
  */
 export function reconcileEnvelopes(
   stored: readonly TranscriptEntry[],
@@ -132,15 +134,15 @@ export function reconcileEnvelopes(
   const end = wanted.findIndex((message, index) => !isSame(message, written[index]))
   const same = end < 0 ? wanted.length : end
   const byId = new Map(stored.map(entry => [entry.entry_id, entry]))
-  // Of the rest the reading tells it, with what it finds besides.
+  // The findings about the new messages come from their own reading below.
   const told = findings.filter(({ index }) => index < same)
-  const rest = envelopeCodec.read(messages.slice(same), {
+  const newEntries = envelopeCodec.read(messages.slice(same), {
     ...context,
     find: id => byId.get(id),
     report: finding => told.push({ ...finding, index: same + finding.index }),
   })
   for (const finding of told) context.report?.(finding)
-  return [...stored.slice(0, same), ...rest]
+  return [...stored.slice(0, same), ...newEntries]
 }
 
 function isSame(a: AgentMessageEnvelope, b: AgentMessageEnvelope | undefined): boolean {

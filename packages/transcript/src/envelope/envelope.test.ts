@@ -1,4 +1,4 @@
-import { Rejection } from '@postern/core'
+import { Rejection } from '@postern/message'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { messagesOf } from '../../test/arbitraries.ts'
@@ -107,10 +107,10 @@ describe('normalizeEnvelope()', () => {
   it('E-13: an envelope without version is a plain row in strict mode, else version 1 with a finding', () => {
     const row = { schema: form.schema, type: 'tool_call', payload: { tool_name: 't' } }
     expect(normalizeEnvelope(row, { isStrict: true })).toMatchObject({ type: 'text', payload: {} })
-    const found: string[] = []
-    const envelope = normalizeEnvelope(row, { report: code => found.push(code) })
+    const codes: string[] = []
+    const envelope = normalizeEnvelope(row, { report: code => codes.push(code) })
     expect(envelope).toMatchObject({ version: 1, type: 'tool_call', payload: { tool_name: 't' } })
-    expect(found).toEqual(['version_missing'])
+    expect(codes).toEqual(['version_missing'])
   })
 
   it('E-14: version and type alone make no envelope', () => {
@@ -127,10 +127,10 @@ describe('normalizeEnvelope()', () => {
   })
 
   it('E-16: the reader rewrites another schema, with a finding', () => {
-    const found: string[] = []
+    const codes: string[] = []
     const row = { schema: 'other', version: 1, type: 'text' }
-    expect(normalizeEnvelope(row, { report: code => found.push(code) }).schema).toBe('agents-api.message')
-    expect(found).toEqual(['schema_unknown'])
+    expect(normalizeEnvelope(row, { report: code => codes.push(code) }).schema).toBe('agents-api.message')
+    expect(codes).toEqual(['schema_unknown'])
   })
 
   it('E-17 and E-18: the reader refuses an unknown type in an envelope, and accepts it in a row', () => {
@@ -302,7 +302,7 @@ describe('conversation results', () => {
     expect(result).toMatchObject({ usage: { total: 1 }, tool_execution_results: [] })
   })
 
-  it('names the place of what is wrong', () => {
+  it('names the path of what is wrong', () => {
     const refuse = (value: unknown) => () => normalizeConversationResult(value)
     const prefix = 'invalid_agent_conversation_result:'
     expect(refuse({})).toThrow(new Rejection('malformed', `${prefix} messages must be an array`))
@@ -344,11 +344,11 @@ describe('conversation results', () => {
 
   it('E-29: the store keeps nothing of it as an answer', async () => {
     let time = 0
-    const platform = { now: () => ++time, randomBytes: (size: number) => new Uint8Array(size).fill(++time) }
+    const system = { now: () => ++time, randomBytes: (size: number) => new Uint8Array(size).fill(++time) }
     const sessions = createSessionStore({
-      transcript: createMemoryTranscript(platform),
+      transcript: createMemoryTranscript(system),
       records: createMemoryRecords(),
-      platform,
+      system,
     })
     const ann = { owner: 'ann', owner_type: 'user', owner_key: 'ann' } as const
     const { session_id: id } = await sessions.create(ann)

@@ -1,4 +1,5 @@
-import type { Json } from '@postern/core'
+// Declares the envelope of an `agents-api.message`.
+import type { Json } from '@postern/message'
 import type { JsonMap } from '../json/difference.ts'
 
 export const envelopeSchemaName = 'agents-api.message'
@@ -18,7 +19,10 @@ const envelopeTypes = [
 
 export type EnvelopeType = (typeof envelopeTypes)[number]
 
-/** A typed message of an agent's run as it is kept: `payload` is what the runtime understands, `metadata` what it only preserves. */
+/**
+ * A typed message of an agent's run in its stored form: `payload` is the part that the runtime understands, `metadata` the part that it only
+ * preserves.
+ */
 export type AgentMessageEnvelope = {
   readonly schema: typeof envelopeSchemaName
   readonly version: typeof envelopeVersion
@@ -32,7 +36,7 @@ export type AgentMessageEnvelope = {
   readonly updated_at?: string | undefined
 }
 
-/** The message for a provider of models; nothing else has this form. */
+/** The message for a provider of models. Nothing else has this form. */
 export type ProviderMessage = {
   readonly role: string
   readonly content: Json

@@ -1,4 +1,5 @@
-import { type Json, Rejection } from '@postern/core'
+// Normalizes plain rows and envelopes of any version to the canonical envelope.
+import { type Json, Rejection } from '@postern/message'
 import { copyJson, isJsonMap, type JsonMap } from '../json/difference.ts'
 import {
   type AgentMessageEnvelope,
@@ -9,14 +10,14 @@ import {
 } from './envelope.ts'
 
 interface NormalizeEnvelopeOptions {
-  /** As the class of agents-api reads: an object without `version` is a plain row even when it names its schema. Default false. */
+  /** True to read as the class of agents-api does: an object without `version` is a plain row even if it names its schema. Default false. */
   readonly isStrict?: boolean | undefined
   readonly report?: ((code: 'version_missing' | 'schema_unknown', message: string) => void) | undefined
 }
 
 const timeMembers = ['id', 'created_at', 'updated_at'] as const
 
-/** What a plain row keeps in its metadata and an envelope in its payload. */
+/** The members that a plain row has in its metadata and an envelope in its payload. */
 const payloadMembers: Partial<Record<EnvelopeType, readonly string[]>> = {
   tool_call: ['tool_name', 'parameters', 'turn'],
   tool_result: ['tool_name', 'success', 'turn', 'tool_data', 'media', 'error'],
@@ -25,9 +26,8 @@ const payloadMembers: Partial<Record<EnvelopeType, readonly string[]>> = {
 const toolTypes: ReadonlySet<EnvelopeType> = new Set(['tool_result', 'input_required', 'approval_required'])
 
 /**
- * A row of role, content and metadata, or an envelope of any age, as the canonical envelope. Makes up no id and no time; drops every
- * member the envelope does not have.
- * @throws Rejection malformed, with the prefix `invalid_ai_message_envelope:`
+ * Normalizes a row of role, content and metadata, or an envelope of any version, to the canonical envelope. It invents no id and no time, and
+ * drops every member that the envelope does not have. @throws Rejection malformed, with the prefix `invalid_ai_message_envelope:`
  */
 export function normalizeEnvelope(value: unknown, options: NormalizeEnvelopeOptions = {}): AgentMessageEnvelope {
   const row = readRow(value)
@@ -51,7 +51,7 @@ export function normalizeEnvelope(value: unknown, options: NormalizeEnvelopeOpti
   }
 }
 
-/** @throws Rejection as `normalizeEnvelope`, naming the place */
+/** Normalizes a list of rows or envelopes. @throws Rejection as `normalizeEnvelope`, naming the position */
 export function normalizeEnvelopes(
   values: readonly unknown[],
   options: NormalizeEnvelopeOptions = {},
@@ -68,7 +68,7 @@ interface Form {
   readonly payload: JsonMap
 }
 
-/** PHP writes an empty map as `[]`, and any list is an array without names to it. */
+/** Reads a value as a row. PHP writes an empty map as `[]` and treats any list as an array without names. */
 function readRow(value: unknown): JsonMap {
   if (typeof value !== 'object' || value === null) throw refuseEnvelope('message must be an array')
   const row = copyRow(value)
@@ -115,7 +115,7 @@ function inferType(metadata: JsonMap, content: Json | undefined): EnvelopeType {
   return present(metadata.error) === undefined ? 'text' : 'error'
 }
 
-/** A map; `[]` is the empty one, and a list the map of its places. Anything else is none. */
+/** Reads a map. `[]` is the empty map, a list becomes a map of its positions, and any other value is an empty map. */
 function readOpenMap(value: Json | undefined): JsonMap {
   if (Array.isArray(value)) return Object.fromEntries(value.entries())
   return isJsonMap(value) ? value : {}
@@ -125,7 +125,7 @@ function present(value: Json | undefined): Json | undefined {
   return value === null ? undefined : value
 }
 
-/** As PHP turns a value into an integer. */
+/** Converts a value to an integer as PHP does. */
 function coerceInteger(value: Json | undefined): number {
   if (typeof value === 'string') return Math.trunc(Number.parseFloat(value)) || 0
   if (typeof value === 'object' && value !== null) return Number(Object.keys(value).length > 0)

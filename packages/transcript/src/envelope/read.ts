@@ -1,4 +1,5 @@
-import type { Json } from '@postern/core'
+// Reads one envelope as a transcript entry.
+import type { Json } from '@postern/message'
 import type { Reading, TranscriptDraft } from '../codec/dialect.ts'
 import { findOpenCall } from '../codec/tool-entry.ts'
 import {
@@ -16,7 +17,7 @@ import type { AgentMessageEnvelope, EnvelopeType } from './envelope.ts'
 
 const knownRoles: ReadonlySet<string> = new Set(['user', 'assistant', 'tool', 'system', 'developer'])
 
-/** An envelope as an entry, as far as the canonical members hold it. */
+/** Reads an envelope as an entry, as far as the canonical members can represent it. */
 export function readEnvelopeDraft(envelope: AgentMessageEnvelope, reading: Reading): TranscriptDraft {
   const { type, payload, id, created_at } = envelope
   const kind = readKind(envelope)
@@ -45,7 +46,7 @@ function readKind({ type, role }: AgentMessageEnvelope): EntryKind {
   return type === 'final_result' ? 'final' : type
 }
 
-/** A tool's result has the role of a tool, whatever its builder wrote. An unknown role has no more rights than a user. */
+/** Reads the role. A tool's result has the role `tool`, whatever its builder wrote. An unknown role has no more rights than a user. */
 function readRole({ type, role }: AgentMessageEnvelope): EntryRole {
   if (type === 'tool_result') return 'tool'
   return knownRoles.has(role) ? (role as EntryRole) : 'user'
@@ -71,7 +72,7 @@ function readTool({ type, payload, metadata }: AgentMessageEnvelope, reading: Re
   }
 }
 
-/** A result without an id ends the first call of its tool that has no end yet. */
+/** Finds the call that a result without an id ends, which is the first call of its tool without an end. */
 function findCallId(type: EnvelopeType, name: string | undefined, reading: Reading): string {
   const open = type === 'tool_call' ? undefined : findOpenCall(reading, ({ tool }) => tool?.name === name)
   return open ?? reading.context.newId()
@@ -93,7 +94,7 @@ function readWait(envelope: AgentMessageEnvelope, { context }: Reading): EntryWa
 
 const decidedStates = ['accepted', 'rejected', 'expired'] as const
 
-/** The result of an approved action ends the wait for the approval. */
+/** Reads the result of a decided action as the end of the wait for the approval. */
 function readDecision({ metadata }: AgentMessageEnvelope): EntryWait | undefined {
   const id = nonEmptyText(metadata.action_id)
   const state = decidedStates.find(name => name === metadata.action_status)

@@ -5,7 +5,7 @@ import { messagesOf } from '../../test/arbitraries.ts'
 import type { EntryBody, ExchangeFormat, TranscriptStore } from '../index.ts'
 import { codecs, createMemoryTranscript, exportThread, formatNames, importThread } from '../index.ts'
 
-const platform = {
+const system = {
   now: () => 1_700_000_000_000,
   randomBytes: (size: number) => crypto.getRandomValues(new Uint8Array(size)),
 }
@@ -22,7 +22,7 @@ async function takeAll(transcript: TranscriptStore, format: ExchangeFormat, key 
   return messages
 }
 
-/** A store in which reading gives this many entries at most. */
+/** Wraps a store so that each read returns at most this many entries. */
 function shortenPages(transcript: TranscriptStore, most: number): TranscriptStore {
   return {
     ...transcript,
@@ -41,12 +41,12 @@ describe('exportThread()', () => {
         fc.infiniteStream(fc.nat()),
         async (format, other, most, picks) => {
           const messages = fc.sample(messagesOf[format], { numRuns: 8, seed: picks.next().value ?? 0 })
-          const transcript = createMemoryTranscript(platform)
-          await importThread(await openThread(transcript), format, plain(messages), { transcript, platform })
-          const whole = plain(await takeAll(transcript, other))
-          expect(plain(await takeAll(shortenPages(transcript, most), other))).toEqual(whole)
+          const transcript = createMemoryTranscript(system)
+          await importThread(await openThread(transcript), format, plain(messages), { transcript, system })
+          const expected = plain(await takeAll(transcript, other))
+          expect(plain(await takeAll(shortenPages(transcript, most), other))).toEqual(expected)
           const all = await transcript.read(await openThread(transcript))
-          expect(whole).toEqual(plain(codecs[other].write(all, { marker: 'all' })))
+          expect(expected).toEqual(plain(codecs[other].write(all, { marker: 'all' })))
         },
       ),
       { numRuns: drawCount({ quick: 10, long: 60 }) },
@@ -54,7 +54,7 @@ describe('exportThread()', () => {
   })
 
   it('reads one page at a time, of bounded size, and none that nobody asks for', async () => {
-    const transcript = createMemoryTranscript(platform)
+    const transcript = createMemoryTranscript(system)
     const thread = await openThread(transcript)
     await transcript.append(
       thread,
@@ -90,7 +90,7 @@ function entryOf(thread_id: string, index: number): EntryBody {
   }
 }
 
-/** A store that is gone after so many slices, as a killed process is. */
+/** Wraps a store that stops after so many slices, like a killed process. */
 function breakAfter(transcript: TranscriptStore, slices: number): TranscriptStore {
   let left = slices
   return {
@@ -103,7 +103,7 @@ function breakAfter(transcript: TranscriptStore, slices: number): TranscriptStor
   }
 }
 
-/** Messages without any id: only their places tell them apart. */
+/** Messages without ids, which differ only in their positions. */
 const nameless: Partial<Record<ExchangeFormat, (index: number) => readonly object[]>> = {
   envelope: index => [
     { role: 'user', content: 'again' },
@@ -128,19 +128,19 @@ describe('importThread()', () => {
     async (format, make) => {
       const name = format as ExchangeFormat
       const messages = Array.from({ length: 150 }, (_, index) => make(index)).flat()
-      const [broken, whole] = [createMemoryTranscript(platform), createMemoryTranscript(platform)]
+      const [broken, complete] = [createMemoryTranscript(system), createMemoryTranscript(system)]
       const earlier = { type: 'user_message', content: 'before' }
-      for (const transcript of [broken, whole]) {
-        await importThread(await openThread(transcript), 'store', [earlier], { transcript, platform })
+      for (const transcript of [broken, complete]) {
+        await importThread(await openThread(transcript), 'store', [earlier], { transcript, system })
       }
       const cut = importThread(await openThread(broken), name, messages, {
         transcript: breakAfter(broken, 1),
-        platform,
+        system,
       })
       await expect(cut).rejects.toThrow('killed')
       expect((await broken.read(await openThread(broken))).length).toBeGreaterThan(1)
-      const again = await importThread(await openThread(broken), name, messages, { transcript: broken, platform })
-      const once = await importThread(await openThread(whole), name, messages, { transcript: whole, platform })
+      const again = await importThread(await openThread(broken), name, messages, { transcript: broken, system })
+      const once = await importThread(await openThread(complete), name, messages, { transcript: complete, system })
       expect(again.entries).toBe(once.entries)
       expect(again.added).toBeLessThan(once.added)
       const bare = async (transcript: TranscriptStore) =>
@@ -148,17 +148,17 @@ describe('importThread()', () => {
           await transcript.read(await openThread(transcript), { after_seq: 1 }),
           { marker: 'none' },
         )
-      expect(plain(await bare(broken))).toEqual(plain(await bare(whole)))
-      const third = await importThread(await openThread(broken), name, messages, { transcript: broken, platform })
+      expect(plain(await bare(broken))).toEqual(plain(await bare(complete)))
+      const third = await importThread(await openThread(broken), name, messages, { transcript: broken, system })
       expect(third).toMatchObject({ entries: once.entries, added: 0 })
     },
   )
 
   it('stores nothing when it cannot read the last of many messages, and names it', async () => {
-    const transcript = createMemoryTranscript(platform)
+    const transcript = createMemoryTranscript(system)
     const lines = [...Array.from({ length: 500 }, (_, index) => entryOf('t', index)), { entry_id: 'bad' }]
     await expect(
-      importThread(await openThread(transcript), 'jsonl', lines, { transcript, platform }),
+      importThread(await openThread(transcript), 'jsonl', lines, { transcript, system }),
     ).rejects.toMatchObject({
       code: 'malformed',
       message: expect.stringContaining('Cannot read entry 500: '),
@@ -166,29 +166,29 @@ describe('importThread()', () => {
     expect(await transcript.read(await openThread(transcript))).toEqual([])
   })
 
-  it('tells of what it noticed by its place in the whole list', async () => {
-    const transcript = createMemoryTranscript(platform)
+  it('tells of what it noticed by its index in the full list', async () => {
+    const transcript = createMemoryTranscript(system)
     const messages = [
       ...Array.from({ length: 250 }, () => ({ type: 'user_message', content: 'x' })),
       { type: 'user_message', content: 'x', gateway: { v: 1, entry_id: 'nobody', kind: 'text' } },
     ]
-    const { findings } = await importThread(await openThread(transcript), 'store', messages, { transcript, platform })
+    const { findings } = await importThread(await openThread(transcript), 'store', messages, { transcript, system })
     expect(findings).toEqual([expect.objectContaining({ code: 'bag_not_trusted', index: 250 })])
   })
 
   it('recognizes messages of a store from the time before turns had names', async () => {
-    const transcript = createMemoryTranscript(platform)
+    const transcript = createMemoryTranscript(system)
     const thread = await openThread(transcript)
     await transcript.append(thread, [{ ...entryOf(thread.thread_id, 1), turn_id: 'store-5' }])
     const [written = {}] = await takeAll(transcript, 'store')
     expect(written).toMatchObject({ turn_id: 'store-5' })
     const { turn_id: _, ...earlier } = plain(written)
-    expect(await importThread(thread, 'store', [earlier], { transcript, platform })).toMatchObject({ added: 0 })
+    expect(await importThread(thread, 'store', [earlier], { transcript, system })).toMatchObject({ added: 0 })
     expect(await takeAll(transcript, 'store')).toEqual([written])
   })
 
   it('leaves time for others: it imports 10 000 messages in steps of at most a hundred', async () => {
-    const transcript = createMemoryTranscript(platform)
+    const transcript = createMemoryTranscript(system)
     const sizes: number[] = []
     const watched: TranscriptStore = {
       ...transcript,
@@ -204,7 +204,7 @@ describe('importThread()', () => {
     }
     let timer = setImmediate(tick)
     const messages = Array.from({ length: 10_000 }, (_, index) => ({ type: 'user_message', content: `${index}` }))
-    await importThread(await openThread(transcript), 'store', messages, { transcript: watched, platform })
+    await importThread(await openThread(transcript), 'store', messages, { transcript: watched, system })
     clearImmediate(timer)
     expect(Math.max(...sizes)).toBe(100)
     expect(turns).toBeGreaterThanOrEqual(300)

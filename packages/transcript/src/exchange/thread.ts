@@ -1,13 +1,14 @@
+// Exports and imports a whole thread in any message format, page by page.
 import { createHash } from 'node:crypto'
-import type { Platform } from '@postern/core'
-import { isoTime, Rejection } from '@postern/core'
+import type { System } from '@postern/message'
+import { isoTime, Rejection } from '@postern/message'
 import { aguiCodec } from '../agui/codec.ts'
 import type { Codec, CodecFinding } from '../codec/dialect.ts'
-import { findOrphanEntries } from '../codec/tool-entry.ts'
+import { farthestCall, findOrphanEntries } from '../codec/tool-entry.ts'
 import type { EntryBody, TranscriptEntry } from '../entry/entry.ts'
 import { entryBodySchema } from '../entry/entry.ts'
 import type { ExchangeFormat, FormatName } from '../entry/kind.ts'
-import { splitMessages } from '../entry/place-entries.ts'
+import { splitMessages } from '../entry/numbered-entries.ts'
 import { envelopeCodec } from '../envelope/codec.ts'
 import type { JsonMap } from '../json/difference.ts'
 import { formatUuid } from '../json/uuid.ts'
@@ -19,28 +20,29 @@ import { swarmCodec } from '../swarm/codec.ts'
 
 interface ThreadExchange {
   readonly transcript: TranscriptStore
-  readonly platform: Pick<Platform, 'now' | 'randomBytes'>
+  readonly system: Pick<System, 'now' | 'randomBytes'>
 }
 
-/** How much of a thread is in memory at a time: entries, and their bytes. */
+/** The limits of the part of a thread that is in memory at a time: the number of entries, and their size in bytes. */
 const [pageEntries, pageBytes] = [200, 1024 * 1024]
 
-/** A whole thread in one format, page by page. Every message has a marker of its entry, so that importing it again changes nothing. */
+/** Exports a whole thread in one format, page by page. Every message has a marker of its entry, so that importing it again changes nothing. */
 export async function* exportThread(
   thread: ThreadKey,
   format: ExchangeFormat,
   { transcript }: Pick<ThreadExchange, 'transcript'>,
 ): AsyncGenerator<readonly JsonMap[]> {
-  let open: readonly TranscriptEntry[] = []
+  let [open, before]: [readonly TranscriptEntry[], readonly TranscriptEntry[]] = [[], []]
   for await (const page of readPages(thread, transcript)) {
     const entries = [...open, ...page]
     const end = countWhole(entries, format, page.length === 0)
-    yield writeMessages(entries.slice(0, end), format)
+    yield writeMessages(entries.slice(0, end), before, format)
     open = entries.slice(end)
+    before = [...before, ...entries.slice(0, end)].slice(-recent)
   }
 }
 
-/** The last page is empty. */
+/** Reads the pages of a thread; the last one is empty. */
 async function* readPages(thread: ThreadKey, transcript: TranscriptStore): AsyncGenerator<readonly TranscriptEntry[]> {
   for (let after_seq = 0; ; ) {
     const range = { after_seq, limit: pageEntries, max_bytes: pageBytes, is_exact: true }
@@ -53,31 +55,35 @@ async function* readPages(thread: ThreadKey, transcript: TranscriptStore): Async
   }
 }
 
-/** How many, from the first, are complete messages whatever follows. */
+/** Counts the entries, from the first, that form complete messages regardless of the entries that follow. */
 function countWhole(entries: readonly TranscriptEntry[], format: ExchangeFormat, isEnd: boolean): number {
   return isEnd || format === 'jsonl' ? entries.length : codecs[format].countWhole(entries)
 }
 
-function writeMessages(entries: readonly TranscriptEntry[], format: ExchangeFormat): readonly JsonMap[] {
+function writeMessages(
+  entries: readonly TranscriptEntry[],
+  before: readonly TranscriptEntry[],
+  format: ExchangeFormat,
+): readonly JsonMap[] {
   return format === 'jsonl'
     ? (entries as unknown as readonly JsonMap[])
-    : codecs[format].write(entries, { marker: 'all' })
+    : codecs[format].write(entries, { marker: 'all', before })
 }
 
 interface Imported {
-  /** Entries of the messages, new or known. */
+  /** The number of entries of the messages, new or known. */
   readonly entries: number
   readonly added: number
   readonly findings: readonly CodecFinding[]
 }
 
-/** How far back a result without an id looks for its call. */
-const recent = 256
+/** The number of earlier entries among which a result finds its call. */
+const recent = farthestCall
 
 /**
  * Imports messages of one format into a thread; known messages stay unchanged. It stores nothing unless it can read all of them. It stores
- * slice by slice, so that other work can run. After an interruption, importing the same messages again completes it. @throws Rejection
- * malformed, naming the message and the member
+ * them in slices, so that other work can run. After an interruption, importing the same messages again completes the import. @throws
+ * Rejection malformed, naming the message and the member
  */
 export async function importThread(
   thread: ThreadKey,
@@ -89,14 +95,14 @@ export async function importThread(
   const findings: CodecFinding[] = []
   const last = (await transcript.read(thread, { tail: 1 })).at(-1)?.seq ?? 0
   const entries = await readMessages(thread, format, messages, { ...exchange, findings })
-  let [placed, added] = [0, 0]
+  let [count, added] = [0, 0]
   for (const slice of sliceMessages(entries)) {
     const stored = await transcript.append(thread, slice)
-    placed += stored.length
+    count += stored.length
     added += stored.filter(({ seq }) => seq > last).length
     await yieldToEventLoop()
   }
-  return { entries: placed, added, findings }
+  return { entries: count, added, findings }
 }
 
 type Reading = ThreadExchange & { readonly findings: CodecFinding[] }
@@ -119,45 +125,45 @@ async function readDialect(
   format: FormatName,
   messages: readonly unknown[],
   thread: ThreadKey,
-  { transcript, platform, findings }: Reading,
+  { transcript, system, findings }: Reading,
 ): Promise<readonly EntryBody[]> {
   const codec = codecs[format]
-  const places: number[] = []
+  const indexes: number[] = []
   const ids = await createImportIds(thread, format, messages)
   const before = await readBefore(thread, ids.first, transcript)
   const entries: EntryBody[] = []
   for await (const { slice, at } of takeSlices(messages)) {
-    const known = await listClaimed(transcript, thread, codec.listClaims(slice))
+    const claimedEntries = await listClaimed(transcript, thread, codec.listClaims(slice))
     for (const [index, message] of slice.entries()) {
       const read = codec.read([message], {
         thread_id: thread.thread_id,
-        at: isoTime(platform.now()),
+        at: isoTime(system.now()),
         newId: ids.next,
         before: [...before, ...entries.slice(-recent)].slice(-recent),
-        find: id => known.get(id),
+        find: id => claimedEntries.get(id),
         report: finding => findings.push({ ...finding, index: at + index }),
       })
       entries.push(...read)
-      places.push(...read.map(() => at + index))
+      indexes.push(...read.map(() => at + index))
     }
   }
-  findings.push(...findHalves(before, entries, places))
+  findings.push(...findHalves(before, entries, indexes))
   return entries
 }
 
-/** Calls without a result and results without a call, by the index of their message. They are stored, but no model sees them. */
+/** Finds calls without a result and results without a call, by the index of their message. They are stored, but no model sees them. */
 function findHalves(
   before: readonly EntryBody[],
   entries: readonly EntryBody[],
-  places: readonly number[],
+  indexes: readonly number[],
 ): readonly CodecFinding[] {
   return findOrphanEntries([...before, ...entries]).flatMap(finding => {
-    const index = places[finding.index - before.length]
+    const index = indexes[finding.index - before.length]
     return index === undefined ? [] : [{ ...finding, index }]
   })
 }
 
-/** The entries before the messages. After an interrupted import these end before its own entries. */
+/** Reads the entries before the messages. After an interrupted import, these end before the entries of that import. */
 async function readBefore(
   thread: ThreadKey,
   first: string,
@@ -170,8 +176,8 @@ async function readBefore(
 function readEntryLine(line: unknown, index: number, { thread_id }: ThreadKey): EntryBody {
   const parsed = entryBodySchema.safeParse(line)
   if (parsed.success) return { ...parsed.data, thread_id }
-  const place = parsed.error.issues[0]?.path.join('.') || 'entry'
-  throw new Rejection('malformed', `Cannot read entry ${index}: ${place} is not as it must be`)
+  const member = parsed.error.issues[0]?.path.join('.') || 'entry'
+  throw new Rejection('malformed', `Cannot read entry ${index}: ${member} is not as it must be`)
 }
 
 /** The five dialects of the transcript, by name. */
@@ -183,7 +189,7 @@ export const codecs: Readonly<Record<FormatName, Codec<JsonMap>>> = {
   normalized: normalizedCodec,
 }
 
-/** Ids for entries of an import. The same messages in the same thread get the same ids, so that a repeated import finds its earlier entries. */
+/** Creates the ids for entries of an import. The same messages in the same thread get the same ids, so that a repeated import finds its entries. */
 async function createImportIds({ thread_id }: ThreadKey, format: string, messages: readonly unknown[]) {
   const content = createHash('sha256').update(JSON.stringify([thread_id, format]))
   for await (const { slice } of takeSlices(messages)) content.update(JSON.stringify(slice))
@@ -205,10 +211,10 @@ function yieldToEventLoop(): Promise<void> {
   return new Promise(resolve => setImmediate(resolve))
 }
 
-/** Entries in one slice: some milliseconds of work. */
+/** The number of entries in one slice, which takes some milliseconds. */
 const sliceSize = 100
 
-/** A list in slices, with pauses for other work; `at`: the index of the first. */
+/** Yields a list in slices, with pauses for other work. `at` is the index of the first item of a slice. */
 async function* takeSlices<Item>(
   items: readonly Item[],
 ): AsyncGenerator<{ readonly slice: readonly Item[]; readonly at: number }> {
@@ -218,7 +224,7 @@ async function* takeSlices<Item>(
   }
 }
 
-/** Entries in slices that end with a message. */
+/** Splits entries into slices that end with a complete message. */
 function sliceMessages(entries: readonly EntryBody[]): readonly (readonly EntryBody[])[] {
   const slices: EntryBody[][] = []
   for (const message of splitMessages(entries)) {

@@ -1,4 +1,4 @@
-import type { Json } from '@postern/core'
+import type { Json } from '@postern/message'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { diffJson, hashContent, isJsonDifference, patchJson } from '../index.ts'

@@ -1,9 +1,10 @@
+// Computes and applies the difference between two JSON values.
 import { createHash } from 'node:crypto'
-import type { Json } from '@postern/core'
+import type { Json } from '@postern/message'
 
 export type JsonMap = { readonly [name: string]: Json | undefined }
 
-/** What turns one JSON value into another: members set, members dropped, members changed within, or the whole replaced. */
+/** The difference between two JSON values: members that are set, dropped or changed inside, or a replacement of the whole value. */
 export type JsonDifference =
   | { readonly is: Json }
   | {
@@ -17,7 +18,7 @@ export function isJsonMap(value: unknown): value is JsonMap {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Whether a value from a store or an import is a difference. */
+/** Returns true if a value from a store or an import is a difference. */
 export function isJsonDifference(value: Json): value is JsonDifference & Json {
   if (!isJsonMap(value)) return false
   if (Object.hasOwn(value, 'is')) return value.is !== undefined
@@ -30,7 +31,7 @@ function areDifferences(value: Json | undefined): boolean {
   return isJsonMap(value) && Object.values(value).every(member => member !== undefined && isJsonDifference(member))
 }
 
-/** `undefined` when the two are equal; else the smallest difference by members. `patchJson(from, diffJson(from, to))` equals `to`. */
+/** Computes the smallest difference by members; `undefined` if the values are equal. `patchJson(from, diffJson(from, to))` equals `to`. */
 export function diffJson(from: Json, to: Json): JsonDifference | undefined {
   if (from === to) return undefined
   if (isJsonMap(from) && isJsonMap(to)) return diffMaps(from, to)
@@ -38,7 +39,7 @@ export function diffJson(from: Json, to: Json): JsonDifference | undefined {
   return { is: to }
 }
 
-/** The value that `difference` makes of `from`. A member that is to be changed within but is not there is left as it is. */
+/** Applies `difference` to `from`. A change inside a missing member has no effect. */
 export function patchJson(from: Json, difference: JsonDifference | undefined): Json {
   if (difference === undefined) return from
   if ('is' in difference) return difference.is
@@ -88,13 +89,13 @@ function listNames(map: JsonMap): readonly string[] {
   return Object.keys(map).filter(name => map[name] !== undefined)
 }
 
-/** The members that have a value. */
+/** Returns the members that have a value. */
 export function presentMembers<Members extends object>(members: Members) {
   const present = Object.entries(members).filter(([, value]) => value !== undefined)
   return Object.fromEntries(present) as { [Name in keyof Members]: Exclude<Members[Name], undefined> }
 }
 
-/** An own member of the map: a message may have one with the name `constructor`. */
+/** Returns the map's own member, because a message may have a member with the name `constructor`. */
 function ownMember<Value>(map: { readonly [name: string]: Value } | undefined, name: string): Value | undefined {
   return map !== undefined && Object.hasOwn(map, name) ? map[name] : undefined
 }
@@ -102,8 +103,8 @@ function ownMember<Value>(map: { readonly [name: string]: Value } | undefined, n
 const maxDepth = 512
 
 /**
- * `value` as plain JSON, members that are `undefined` left out.
- * @throws TypeError for what JSON cannot hold: a cycle, a lone surrogate, a number that is not finite, an object that is no map
+ * Copies `value` as plain JSON and leaves out members that are `undefined`. @throws TypeError for a value that JSON cannot represent: a cycle, a
+ * lone surrogate, a number that is not finite, an object that is no map
  */
 export function copyJson(value: unknown): Json {
   return copyWithin(value, [])
@@ -127,7 +128,7 @@ function copyMap(map: object, path: readonly unknown[]): Json {
   return Object.fromEntries(members.map(([name, member]) => [name, copyWithin(member, path)]))
 }
 
-/** JSON with its members in one order and without absent ones: equal values give equal text. */
+/** Formats JSON with its members in a fixed order and without absent ones, so that equal values give equal text. */
 function formatCanonicalJson(value: Json | undefined): string {
   return JSON.stringify(value, (_, member: unknown) => {
     if (member === null || typeof member !== 'object' || Array.isArray(member)) return member
@@ -135,7 +136,7 @@ function formatCanonicalJson(value: Json | undefined): string {
   })
 }
 
-/** SHA-256 over the canonical JSON of `value`, lower-case hex: the same content, the same hash, on every machine. */
+/** Computes the SHA-256 of the canonical JSON of `value` in lower-case hex. The same content has the same hash on every machine. */
 export function hashContent(value: Json): string {
   return createHash('sha256').update(formatCanonicalJson(value)).digest('hex')
 }

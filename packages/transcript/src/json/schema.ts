@@ -1,18 +1,19 @@
-import type { Json } from '@postern/core'
-import { Rejection } from '@postern/core'
+// Validates foreign JSON and names the wrong member in the error.
+import type { Json } from '@postern/message'
+import { Rejection } from '@postern/message'
 import { z } from 'zod'
 import type { JsonDifference, JsonMap } from './difference.ts'
 import { copyJson, isJsonDifference, isJsonMap } from './difference.ts'
 
-/** Anything JSON can hold, and nothing else; every member stays, whatever its name. */
+/** A schema for any JSON value and nothing else. Every member stays, whatever its name. */
 export const jsonSchema = z.custom<Json>(isJson, 'must be JSON')
-/** A JSON object; a list is none. */
+/** A schema for a JSON object, which excludes lists. */
 export const jsonMapSchema = z.custom<Record<string, Json>>(
   (value): value is JsonMap => isJsonMap(value) && isJson(value),
   'must be a JSON object',
 )
 
-/** What `patchJson` takes. */
+/** A schema for a difference that `patchJson` accepts. */
 export const jsonDifferenceSchema = z.custom<JsonDifference>(
   value => isJson(value) && isJsonDifference(value),
   'must be a difference',
@@ -27,14 +28,14 @@ function isJson(value: unknown): value is Json {
   }
 }
 
-/** `value` as a map of plain JSON. @throws Rejection malformed */
+/** Parses `value` as a map of plain JSON. @throws Rejection malformed */
 export function parseJsonMap(value: unknown, what: string): JsonMap {
   const copy = copyForeign(value, what)
   if (!isJsonMap(copy)) throw new Rejection('malformed', `Cannot read ${what}: not an object`)
   return copy
 }
 
-/** `value` checked by `schema`, as plain JSON. @throws Rejection malformed, naming the wrong members */
+/** Validates `value` against `schema` and returns it as plain JSON. @throws Rejection malformed, naming the invalid members */
 export function parseForeign<Foreign>(schema: z.ZodType<Foreign>, value: unknown, what: string): Foreign {
   const { error, data } = schema.safeParse(value)
   if (!error) return copyForeign(data, what) as Foreign

@@ -1,13 +1,14 @@
-import { type Platform, randomHex } from '@postern/core'
+// Formats random digits as a UUID version 4.
+import { randomHex, type System } from '@postern/message'
 
 const sixteenBytes = /^(.{8})(.{4}).(.{3}).(.{3})(.{12})$/
 
-/** A new UUID version 4. */
-export function formatUuidOf(platform: Pick<Platform, 'randomBytes'>): string {
-  return formatUuid(randomHex(platform, 16))
+/** Returns a new UUID version 4. */
+export function formatUuidOf(system: Pick<System, 'randomBytes'>): string {
+  return formatUuid(randomHex(system, 16))
 }
 
-/** 32 hexadecimal digits in the form of a UUID version 4. */
+/** Formats 32 hexadecimal digits as a UUID version 4. */
 export function formatUuid(hex: string): string {
   const [, a, b, c, d, e] = sixteenBytes.exec(hex) ?? []
   const variant = (Number.parseInt(hex[16] ?? '0', 16) & 3) | 8

@@ -1,29 +1,31 @@
-import type { Json, NormalizedMessage, NormalizedResponse, Part, ToolCallPart } from '@postern/core'
-import { normalizedMessageSchema, normalizedResponseSchema } from '@postern/core'
+// Translates between the gateway's own messages and answers and transcript entries.
+import type { Json, NormalizedMessage, NormalizedResponse, Part, ToolCallPart } from '@postern/message'
+import { normalizedMessageSchema, normalizedResponseSchema } from '@postern/message'
 import type { EntryRun } from '../codec/create-codec.ts'
 import { createCodec } from '../codec/create-codec.ts'
-import type { Dialect, TranscriptDraft } from '../codec/dialect.ts'
-import { markerOfRun } from '../codec/dialect.ts'
-import { argsOf, isCallEntry, resultOfEntry } from '../codec/tool-entry.ts'
+import type { Dialect, Reading, TranscriptDraft } from '../codec/dialect.ts'
+import { listClaimedIds, markerOfRun } from '../codec/dialect.ts'
+import { argsOf, countUntilResult, findCall, findOpenCall, isCallEntry, resultOfEntry } from '../codec/tool-entry.ts'
 import type { EntryBody, EntryTool } from '../entry/entry.ts'
-import { contentOfText, decisionOf, readEntryUsage, textOfContent } from '../entry/entry.ts'
+import { contentIsEmpty, contentOfText, decisionOf, readEntryUsage, textOfContent } from '../entry/entry.ts'
 import type { EntryKind } from '../entry/kind.ts'
 import { isChatVisible, questionKinds, scopeOfKind } from '../entry/kind.ts'
+import { groupParts, nameEntries } from '../entry/message-id.ts'
 import type { JsonMap } from '../json/difference.ts'
-import { isJsonMap } from '../json/difference.ts'
+import { diffJson, isJsonMap } from '../json/difference.ts'
 import { parseForeign } from '../json/schema.ts'
 
 /** A message to an agent, or an agent's answer, as plain JSON. */
 type NormalizedForeign = JsonMap & { readonly id: string; readonly parts: readonly Json[] }
 
-/** @throws Rejection malformed, naming the member */
+/** Parses a message or an answer of the gateway. @throws Rejection malformed, naming the member */
 function parseNormalized(value: unknown): NormalizedForeign {
   const isMessage = isJsonMap(value) && 'received_via' in value
   const parsed = isMessage
     ? parseForeign(normalizedMessageSchema, value, 'message')
     : parseForeign(normalizedResponseSchema, value, 'response')
   const { kind, ...rest } = parsed as unknown as NormalizedForeign
-  // The schema fills in the kind a message has when it names none.
+  // The schema adds the default kind to a message that names none.
   return isJsonMap(value) && value.kind !== undefined ? { ...rest, kind } : rest
 }
 
@@ -31,20 +33,27 @@ function isNormalizedMessage(foreign: NormalizedForeign): boolean {
   return 'received_via' in foreign
 }
 
+/** The separator between the ids of the entries of one message. */
+const idSeparator = '+'
+
 const dialect: Dialect<NormalizedForeign> = {
   format: 'normalized',
   parse: parseNormalized,
-  toDrafts: foreign =>
+  toDrafts: (foreign, reading) =>
     isNormalizedMessage(foreign)
-      ? readMessageDrafts(foreign as unknown as NormalizedMessage)
-      : readResponseDrafts(foreign as unknown as NormalizedResponse),
-  countRun: () => 1,
-  toMessage: run => writeNormalized(run) as unknown as NormalizedForeign,
-  // Nothing in it is open for a bag: its id is one.
+      ? readMessageDrafts(foreign as unknown as NormalizedMessage, reading)
+      : readResponseDrafts(foreign as unknown as NormalizedResponse, reading),
+  countRun: countUntilResult,
+  toMessage: (run, before = []) => writeNormalized(run, before) as unknown as NormalizedForeign,
+  // No member is open for a marker. Instead, the id of the message names all its entries.
   markerIsId: true,
-  readMarker: ({ id }) => ({ v: 1, entry_id: id, kind: 'text' }),
+  readMarker({ id }) {
+    const [entry_id, ...more] = id.split(idSeparator)
+    return { v: 1, entry_id, kind: 'text', ...(more.length > 0 && { more }) }
+  },
   stripMarker: foreign => foreign,
-  addMarker: (foreign, run) => (run[0]?.ext?.normalized ? foreign : { ...foreign, id: markerOfRun(run).entry_id }),
+  addMarker: (foreign, run) =>
+    run[0]?.ext?.normalized ? foreign : { ...foreign, id: listClaimedIds(markerOfRun(run)).join(idSeparator) },
   essenceOf(foreign) {
     const isMessage = isNormalizedMessage(foreign)
     const author = isMessage && isJsonMap(foreign.sender) ? foreign.sender.address : foreign.sender
@@ -52,14 +61,14 @@ const dialect: Dialect<NormalizedForeign> = {
   },
 }
 
-/** Messages to agents and their answers. */
+/** The codec of messages to agents and their answers. */
 export const normalizedCodec = createCodec(dialect)
 
 type Drafts = readonly [TranscriptDraft, ...TranscriptDraft[]]
 type Common = Omit<TranscriptDraft, 'kind' | 'content'>
 
-/** A message to an agent as entries. What is no message (an edit, a follow) is an activity. */
-function readMessageDrafts(message: NormalizedMessage): Drafts {
+/** Reads a message to an agent as entries. A message of another kind (an edit, a follow) becomes an activity. */
+function readMessageDrafts(message: NormalizedMessage, reading: Reading): Drafts {
   const { sender, recipient, received_at, kind = 'message', policy_resolution } = message
   const author = { address: sender.address, display_name: sender.display_name }
   const common: Common = {
@@ -70,11 +79,14 @@ function readMessageDrafts(message: NormalizedMessage): Drafts {
     at: toMilliseconds(received_at),
     native_at: received_at,
   }
-  return withId(message.id, readParts(message.parts, common, kind === 'message' ? 'text' : 'activity'))
+  return withId(
+    message.id,
+    readParts(message.parts, { common, kind: kind === 'message' ? 'text' : 'activity', reading }),
+  )
 }
 
-/** An answer as entries. One that waits for an answer itself is a question. */
-function readResponseDrafts(response: NormalizedResponse): Drafts {
+/** Reads an answer as entries. An answer that waits for a reply becomes a question. */
+function readResponseDrafts(response: NormalizedResponse, reading: Reading): Drafts {
   const { sender, created_at, status, id, usage } = response
   const isQuestion = status === 'input_required'
   const author = { address: sender }
@@ -85,55 +97,63 @@ function readResponseDrafts(response: NormalizedResponse): Drafts {
     at: toMilliseconds(created_at),
     native_at: created_at,
   }
-  const drafts = readParts(response.parts, common, isQuestion ? 'input_required' : 'text')
+  const context: PartContext = { common, kind: isQuestion ? 'input_required' : 'text', reading }
+  const drafts = withUnfinished(response, readParts(response.parts, context), context)
   const [head, ...rest] = usage ? withUsage(drafts, usage) : drafts
   const wait = { id, reason: 'input', state: 'open' } as const
   return withId(id, [head.kind === 'input_required' ? { ...head, wait } : head, ...rest])
 }
 
-/** The usage is on the first entry that a chat shows; without one, on the first entry. */
+/** Adds the text of an answer that broke off, before the text that reports the interruption. */
+function withUnfinished({ unfinished = [] }: NormalizedResponse, drafts: Drafts, context: PartContext): Drafts {
+  if (unfinished.length === 0) return drafts
+  const common = { ...context.common, is_incomplete: true as const }
+  const [head, ...rest] = readParts(unfinished, { ...context, common, kind: 'text' })
+  return [head, ...rest, ...drafts]
+}
+
+/** Puts the usage on the first entry that a chat shows; if there is none, on the first entry. */
 function withUsage([head, ...rest]: Drafts, usage: NonNullable<NormalizedResponse['usage']>): Drafts {
   const isSaid = ({ kind, role }: TranscriptDraft) =>
     isChatVisible({ kind, role, scope: scopeOfKind(kind, role) }, false)
-  const place = isSaid(head) ? -1 : rest.findIndex(isSaid)
-  return place < 0 ? [{ ...head, usage }, ...rest] : [head, ...rest.with(place, { ...(rest[place] ?? head), usage })]
+  const index = isSaid(head) ? -1 : rest.findIndex(isSaid)
+  return index < 0 ? [{ ...head, usage }, ...rest] : [head, ...rest.with(index, { ...(rest[index] ?? head), usage })]
 }
 
-function withId(native_id: string, [head, ...rest]: Drafts): Drafts {
-  return [{ ...head, native_id }, ...rest]
+function withId(native_id: string, drafts: Drafts): Drafts {
+  const [head, ...rest] = drafts
+  const [message_id, ...ids] = nameEntries(native_id, drafts)
+  const first = { ...head, native_id, ...(message_id !== native_id && { message_id }) }
+  return [first, ...rest.map((draft, index) => ({ ...draft, message_id: ids[index] }))]
 }
 
 function toMilliseconds(iso: string): string {
   return new Date(iso).toISOString()
 }
 
-/** Text in one piece is one entry. A call, its end, and a requirement are entries of their own. */
-function readParts(parts: readonly Part[], common: Common, kind: EntryKind): Drafts {
-  const drafts: TranscriptDraft[] = []
-  let said: Part[] = []
-  function endSaid(): void {
-    if (said.length > 0) drafts.push({ ...common, kind, content: { parts: said } })
-    said = []
-  }
-  for (const part of parts) {
-    const own = readSpecialPart(part, common)
-    if (own.length === 0) said.push(part)
-    else {
-      endSaid()
-      drafts.push(...own)
-    }
-  }
-  endSaid()
-  const [head, ...rest] = drafts
-  return head ? [head, ...rest] : [{ ...common, kind, content: { parts: [] } }]
+/** The context of parts: the members that all their entries have, and the kind of their texts. */
+interface PartContext {
+  readonly common: Common
+  readonly kind: EntryKind
+  readonly reading: Reading
 }
 
-function readSpecialPart(part: Part, common: Common): readonly TranscriptDraft[] {
-  if (part.kind === 'tool_call') return readCallPart(part, common)
+/** Reads parts as entries. Contiguous text is one entry; a call, its end, and a requirement are separate entries. */
+function readParts(parts: readonly Part[], { common, kind, reading }: PartContext): Drafts {
+  const drafts = groupParts(parts).flatMap(group => {
+    const own = readSpecialPart(group[0], common, reading)
+    return own.length > 0 ? own : [{ ...common, kind, content: { parts: [...group] } }]
+  })
+  const [head, ...rest] = drafts
+  return head ? [head, ...rest] : [{ ...common, kind, content: { parts: [...parts] } }]
+}
+
+function readSpecialPart(part: Part, common: Common, reading: Reading): readonly TranscriptDraft[] {
+  if (part.kind === 'tool_call') return readCallPart(part, common, reading)
   return part.kind === 'policy' ? [{ ...common, kind: 'policy', content: { parts: [part] } }] : []
 }
 
-function readCallPart(part: ToolCallPart, common: Common): readonly TranscriptDraft[] {
+function readCallPart(part: ToolCallPart, common: Common, reading: Reading): readonly TranscriptDraft[] {
   const { id: call_id, name, args, result, error } = part
   const called: EntryTool = { call_id, name, args: argsOf(args as EntryTool['result']) }
   const call: TranscriptDraft = {
@@ -150,15 +170,22 @@ function readCallPart(part: ToolCallPart, common: Common): readonly TranscriptDr
     ...(result !== undefined && { result: result as EntryTool['result'] }),
     ...(error && { error }),
   }
-  return [call, { ...common, role: 'tool', kind: 'tool_result', content: contentOfText(''), tool }]
+  const end: TranscriptDraft = { ...common, role: 'tool', kind: 'tool_result', content: contentOfText(''), tool }
+  return isOpenCall(called, reading) ? [end] : [call, end]
 }
 
-/** Entries as a message to an agent if a user speaks, else as an answer; from their canonical members alone. */
-function writeNormalized(run: EntryRun): NormalizedMessage | NormalizedResponse {
-  return run[0].role === 'user' ? writeInbound(run) : writeAnswer(run)
+/** Returns true if the call itself was in an earlier message. Agents reuse ids, so everything about the call must be equal. */
+function isOpenCall(called: EntryTool, reading: Reading): boolean {
+  const isSame = ({ tool }: EntryBody) => tool !== undefined && diffJson({ ...tool }, { ...called }) === undefined
+  return findOpenCall(reading, isSame) !== undefined
 }
 
-function writeInbound(run: EntryRun): NormalizedMessage {
+/** Writes entries as a message to an agent if a user speaks, otherwise as an answer, from their canonical members only. */
+function writeNormalized(run: EntryRun, before: readonly EntryBody[]): NormalizedMessage | NormalizedResponse {
+  return run[0].role === 'user' ? writeInbound(run, before) : writeAnswer(run, before)
+}
+
+function writeInbound(run: EntryRun, before: readonly EntryBody[]): NormalizedMessage {
   const [head] = run
   const { address = '', display_name } = head.author ?? {}
   return {
@@ -166,7 +193,7 @@ function writeInbound(run: EntryRun): NormalizedMessage {
     thread_id: head.thread_id,
     sender: { address, auth_method: 'none', verified: false, ...(display_name !== undefined && { display_name }) },
     recipient: head.agent_key ?? '',
-    parts: writeParts(run),
+    parts: writeParts(run, before),
     recipient_capabilities: { mention_relay: { kind: 'none' } },
     received_via: 'web',
     received_at: head.at,
@@ -175,43 +202,54 @@ function writeInbound(run: EntryRun): NormalizedMessage {
   }
 }
 
-function writeAnswer(run: EntryRun): NormalizedResponse {
+/** The status of an answer without a part, because the format allows no completed one. */
+const emptyStatus = 'working'
+
+function writeAnswer(run: EntryRun, before: readonly EntryBody[]): NormalizedResponse {
   const [head] = run
-  const parts = writeParts(run)
-  const usage = readEntryUsage(run.find(entry => entry.usage !== undefined)?.usage)
+  // Unfinished text counts only if there is no other text.
+  const isUnfinished = (entry: EntryBody) => entry.is_incomplete === true && !run.every(each => each.is_incomplete)
+  const parts = writeParts(
+    run.filter(entry => !isUnfinished(entry)),
+    before,
+  )
+  const unfinished = writeParts(run.filter(isUnfinished), before)
+  const usages = run.flatMap(entry => readEntryUsage(entry.usage) ?? [])
   return {
     id: head.native_id ?? head.entry_id,
     thread_id: head.thread_id,
     in_reply_to: '',
     sender: head.author?.address ?? head.agent_key ?? '',
-    parts: parts.length > 0 ? parts : [{ kind: 'text', mime: 'text/plain', content: '' }],
-    status: questionKinds.has(head.kind) ? 'input_required' : 'completed',
-    ...(usage && { usage }),
+    parts,
+    status: questionKinds.has(head.kind) ? 'input_required' : parts.length > 0 ? 'completed' : emptyStatus,
+    ...(unfinished.length > 0 && { unfinished }),
+    ...(usages.length > 0 && { usage: usages }),
     created_at: head.at,
   }
 }
 
-/** A call and its end in one run are one part. */
-function writeParts(run: EntryRun): Part[] {
+/** Writes entries as parts. A call and its end in one run are one part. An end whose call is in `before` is one part with the call's arguments. */
+function writeParts(run: readonly EntryBody[], before: readonly EntryBody[]): Part[] {
   const parts: Part[] = []
   for (const entry of run) {
     const { tool, kind, content } = entry
     if (isCallEntry(entry) && tool) parts.push(writeCallPart(entry))
-    else if (kind === 'tool_result' && tool) endCallPart(parts, entry)
+    else if (kind === 'tool_result' && tool) endCallPart(parts, entry, findCall(tool.call_id, before))
     else if ('parts' in content) parts.push(...content.parts)
-    else parts.push({ kind: 'text', mime: 'text/plain', content: textOfContent(content) })
+    else if (!contentIsEmpty(content)) parts.push({ kind: 'text', mime: 'text/plain', content: textOfContent(content) })
   }
   return parts
 }
 
-function writeCallPart({ tool, kind }: EntryBody): ToolCallPart {
-  return { kind: 'tool_call', id: tool?.call_id ?? '', name: tool?.name ?? kind, args: tool?.args ?? {} }
+function writeCallPart({ tool, kind }: EntryBody, called?: EntryBody): ToolCallPart {
+  const args = tool?.args ?? called?.tool?.args ?? {}
+  return { kind: 'tool_call', id: tool?.call_id ?? '', name: tool?.name ?? kind, args }
 }
 
-function endCallPart(parts: Part[], entry: EntryBody): void {
+function endCallPart(parts: Part[], entry: EntryBody, called: EntryBody | undefined): void {
   const { tool } = entry
   const begun = parts.findIndex(part => part.kind === 'tool_call' && part.id === tool?.call_id)
-  const call = (begun < 0 ? writeCallPart(entry) : parts[begun]) as ToolCallPart
+  const call = (begun < 0 ? writeCallPart(entry, called) : parts[begun]) as ToolCallPart
   const ended: ToolCallPart = { ...call, ...endOf(entry) }
   if (begun < 0) parts.push(ended)
   else parts[begun] = ended

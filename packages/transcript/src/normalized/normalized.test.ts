@@ -58,6 +58,23 @@ describe('messages to agents and their answers', () => {
     expect(normalizedCodec.read([forged], { ...context, find })[0]?.entry_id).not.toBe(stored[0]?.entry_id)
   })
 
+  it.each(['assistant', 'user'])(
+    'an entry of the role %s without content has no part, and comes back as it was',
+    role => {
+      const row = { role, agentName: 'desk', content: '', mode: 'user' }
+      const [entry] = swarmCodec.read([row], { ...context, agent_key: 'desk' })
+      const stored = numberEntries(entry ? [{ ...entry, content: { parts: [] } }] : [])
+      const written = normalizedCodec.write(stored, { marker: 'all' })
+      expect(written).toMatchObject([{ parts: [] }])
+      const find = (id: string) => stored.find(({ entry_id }) => entry_id === id)
+      const exported = JSON.parse(JSON.stringify(written))
+      expect(normalizedCodec.read(exported, { ...context, find })).toEqual(stored)
+      const [elsewhere] = normalizedCodec.read(exported, context)
+      expect(elsewhere).toMatchObject({ role, kind: entry?.kind, content: { parts: [] } })
+      expect(normalizedCodec.write(elsewhere ? [elsewhere] : [])).toEqual(exported)
+    },
+  )
+
   it('the reader names the wrong member of an object that is neither message nor answer', () => {
     expect(() => normalizedCodec.parse({ ...answer, status: 'odd' })).toThrow(
       expect.objectContaining({ code: 'malformed', message: expect.stringContaining('Cannot read response: status') }),
@@ -88,11 +105,11 @@ describe('times and findings of envelopes', () => {
     expect([odd?.at, odd?.native_at]).toEqual([context.at, '0000-00-00 00:00:00'])
   })
 
-  it('E-13: what a reader notices reaches its caller with the place', () => {
-    const found: unknown[] = []
+  it('E-13: what a reader notices reaches its caller with the index', () => {
+    const reports: unknown[] = []
     const rows = [{ role: 'user' }, { schema: 'agents-api.message', type: 'text', payload: {} }]
-    envelopeCodec.read(rows, { ...context, report: ({ code, index }) => found.push([code, index]) })
-    expect(found).toEqual([['version_missing', 1]])
+    envelopeCodec.read(rows, { ...context, report: ({ code, index }) => reports.push([code, index]) })
+    expect(reports).toEqual([['version_missing', 1]])
   })
 
   it.each(['wizard', 'constructor'])(

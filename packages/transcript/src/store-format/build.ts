@@ -1,20 +1,21 @@
-import type { Json } from '@postern/core'
+// Builds messages of the message store format, with one builder for each of its sixteen types.
+import type { Json } from '@postern/message'
 import type { JsonMap } from '../json/difference.ts'
 import type { StoreMessageType } from './message.ts'
 import { parseStoreMessage, type StoreMessage } from './message.ts'
 
-/** What every builder takes. Further members stand in `extra`; they never replace one that the builder sets. */
+/** The options of every builder. Members in `extra` are added, but never replace one that the builder sets. */
 interface EntryOptions {
-  /** Seconds since the epoch; 0 is a time, too. Absent: the clock's. */
+  /** The time in seconds since the epoch; 0 is valid. If it is absent, the clock provides it. */
   readonly timestamp?: number | undefined
-  /** Left out when empty. */
+  /** The id of the turn; left out if it is empty. */
   readonly turn_id?: string | undefined
   readonly extra?: JsonMap | undefined
 }
 
 /**
- * The sixteen builders, one for each type, over a clock (ms) for the time of what is given none. Each throws `Rejection` malformed for what
- * JSON cannot hold.
+ * Creates the sixteen builders, one for each type. The clock (ms) gives a time to messages without one. Each builder throws `Rejection`
+ * malformed for values that JSON cannot represent.
  */
 export function createStoreBuilders(now: () => number) {
   function build(type: StoreMessageType, members: JsonMap, options: EntryOptions = {}): StoreMessage {

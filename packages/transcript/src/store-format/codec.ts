@@ -1,4 +1,5 @@
-import type { Json } from '@postern/core'
+// Translates between messages of the message store format and transcript entries.
+import type { Json } from '@postern/message'
 import { createCodec } from '../codec/create-codec.ts'
 import type { Dialect, Reading, TranscriptDraft } from '../codec/dialect.ts'
 import { markerName, markerOfRun } from '../codec/dialect.ts'
@@ -29,14 +30,14 @@ const dialect: Dialect<StoreMessage> = {
     return message as StoreMessage
   },
   addMarker: (message, run) => ({ ...message, [markerName]: markerOfRun(run) as Json }),
-  // When, and in which turn, is no part of what is said: an export from before turns were named is known all the same.
+  // Time and turn are not compared, so that an export without names of turns matches its entries, too.
   essenceOf: ({ [markerName]: _, timestamp: __, turn_id: ___, ...message }) => message as Json,
 }
 
-/** Messages of a message store. */
+/** The codec of messages of a message store. */
 export const storeCodec = createCodec(dialect)
 
-const placeOfType: Record<StoreMessageType, Pick<TranscriptDraft, 'kind' | 'role'>> = {
+const draftOfType: Record<StoreMessageType, Pick<TranscriptDraft, 'kind' | 'role'>> = {
   user_message: { kind: 'text', role: 'user' },
   assistant_message: { kind: 'text', role: 'assistant' },
   task: { kind: 'task', role: 'system' },
@@ -55,11 +56,11 @@ const placeOfType: Record<StoreMessageType, Pick<TranscriptDraft, 'kind' | 'role
   injected_context: { kind: 'injected_context', role: 'developer' },
 }
 
-/** A stored message as an entry, as far as the canonical members hold it. */
+/** Reads a stored message as an entry, as far as the canonical members can represent it. */
 function readStoreDraft(message: StoreMessage, reading: Reading): TranscriptDraft {
   const { timestamp, phase_id, turn_id } = message
   return {
-    ...placeOfType[message.type],
+    ...draftOfType[message.type],
     content: readStoreContent(message.content),
     tool: readStoreTool(message, reading),
     error: readStoreError(message),
@@ -77,7 +78,7 @@ function readStoreContent(content: Json | undefined): EntryContent {
   return typeof content === 'string' ? contentOfText(content) : { value: content }
 }
 
-/** Seconds since the epoch, with a fraction; another page of the source shows ISO text. */
+/** Reads a time in seconds since the epoch, with a fraction. Another page of the format's documentation shows ISO text. */
 function readStoreTime(timestamp: Json | undefined): string | undefined {
   if (typeof timestamp === 'number') return isoOfMs(Math.round(timestamp * 1000))
   return typeof timestamp === 'string' ? parseEntryTime(timestamp) : undefined
@@ -94,7 +95,7 @@ function readStoreTool(message: StoreMessage, reading: Reading): EntryTool | und
   return message.type === 'observation' ? { call_id: findAction(message, reading) ?? newId() } : undefined
 }
 
-/** An observation does not name its action: it belongs to the first open one of its agent and turn. */
+/** Finds the action of an observation that does not name it, which is the first open one of its agent and turn. */
 function findAction(message: StoreMessage, reading: Reading): string | undefined {
   const agent = textOf(message.agent_key) ?? reading.context.agent_key
   const turn = textOf(message.turn_id)
@@ -111,7 +112,7 @@ function textOf(value: Json | undefined): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-/** The nearest legal type of kinds that are none, where that is not `observation`. The marker names the kind. */
+/** The nearest legal type of kinds that are no type; absent if it is `observation`. The marker names the kind. */
 const typeOfKind: Partial<Record<EntryKind, StoreMessageType>> = {
   tool_call: 'action',
   system: 'director_context',
@@ -121,13 +122,13 @@ const typeOfKind: Partial<Record<EntryKind, StoreMessageType>> = {
   navigation: 'delegation',
 }
 
-/** The type as which an entry shows in a message store; its group of views is always the entry's scope. */
+/** Returns the type that an entry has in a message store. The views that contain this type always correspond to the entry's scope. */
 export function storeTypeOfEntry({ kind, role, scope }: Pick<EntryBody, 'kind' | 'role' | 'scope'>): StoreMessageType {
   if (scope === 'conversation') return role === 'user' ? 'user_message' : 'assistant_message'
   return isMessageType(kind) ? kind : (typeOfKind[kind] ?? 'observation')
 }
 
-/** An entry as a stored message, by its canonical members alone. */
+/** Writes an entry as a stored message, from its canonical members only. */
 function writeStoreMessage(entry: EntryBody): StoreMessage {
   const type = storeTypeOfEntry(entry)
   return {
@@ -150,7 +151,7 @@ function writeSubject(type: StoreMessageType, entry: EntryBody): JsonMap {
   return type === 'global_observation' ? presentMembers({ content, from_worker: agent_key }) : { content }
 }
 
-/** A structured content as it is; anything said as text. */
+/** Returns structured content as it is, and other content as text. */
 function contentOf({ content }: EntryBody): Json {
   return 'value' in content ? content.value : textOfContent(content)
 }

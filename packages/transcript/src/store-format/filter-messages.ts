@@ -1,5 +1,7 @@
-import type { AgentNote, NoteBody, NoteSetting } from '@postern/core'
-import { Rejection } from '@postern/core'
+// Filters messages of the message store format by role, and reads the notes of agents.
+
+import { Rejection } from '@postern/message'
+import type { AgentNote, NoteBody, NoteSetting } from '@postern/pipeline'
 import type { EntryBody } from '../entry/entry.ts'
 import type { JsonMap } from '../json/difference.ts'
 import { isJsonMap } from '../json/difference.ts'
@@ -9,12 +11,12 @@ import { storeCodec } from './codec.ts'
 import type { StoreMessage, StoreMessageType } from './message.ts'
 import { messageTypes } from './message.ts'
 
-/** `filterByRole` for messages: turns begin and end by time, not by place in the list. @throws Rejection malformed */
+/** Filters messages as `filterByRole` does. Turns begin and end by time, not by position in the list. @throws Rejection malformed */
 export function filterMessagesByRole(messages: readonly unknown[], options: RoleFilter): readonly StoreMessage[] {
   return storeCodec.write(filterByRole(readLoose(messages), options))
 }
 
-/** `isTurnComplete` for messages. @throws Rejection malformed */
+/** Checks messages as `isTurnComplete` does. @throws Rejection malformed */
 export function isMessageTurnComplete(messages: readonly unknown[], check?: CompletionCheck): boolean {
   return isTurnComplete(readLoose(messages), check)
 }
@@ -32,8 +34,8 @@ const typeOfJobRole: Record<string, StoreMessageType> = { user: 'user_message', 
 const jobTraceTypes: ReadonlySet<unknown> = new Set(['task', 'action', 'observation'])
 
 /**
- * The record of a job (`prepare_history_from_job_data`) as messages: of its conversation what user and assistant said, of its traces
- * tasks, actions and observations. Anything else is left out without a word.
+ * Reads the record of a job (`prepare_history_from_job_data`) as messages: user and assistant text from its conversation; tasks,
+ * actions and observations from its traces. It silently leaves out everything else.
  */
 export function prepareJobHistory(job: JsonMap): readonly StoreMessage[] {
   const said = listMaps(job.conversation).flatMap(({ role, ...message }) => {
@@ -57,9 +59,8 @@ function parseQuietly(message: JsonMap): readonly StoreMessage[] {
 }
 
 /**
- * What an agent notes of its turn, as an entry without its places: a message of any type but those of the conversation. What it does not say
- * (whose it is, which turn, when) the setting says.
- * @throws Rejection malformed, naming the member
+ * Reads an agent's note of its turn as an entry without its numbers. A note is a message of any type except those of the conversation. The setting
+ * provides agent, turn and time if the note has none. @throws Rejection malformed, naming the member
  */
 export function readStoreNote(note: AgentNote, setting: NoteSetting): NoteBody {
   const message = storeCodec.parse(note)
@@ -70,13 +71,13 @@ export function readStoreNote(note: AgentNote, setting: NoteSetting): NoteBody {
     })
   }
   const { at, call_id } = setting
-  const [entry] = storeCodec.read([placeNote(message, setting)], { thread_id: 'note', at, newId: () => call_id })
+  const [entry] = storeCodec.read([completeNote(message, setting)], { thread_id: 'note', at, newId: () => call_id })
   if (!entry) throw new TypeError('a message becomes an entry')
   const { entry_id: _, thread_id: __, ...body } = entry
   return { ...body, ...(entry.kind === 'tool_result' && { tool: endTool(setting) }) } as unknown as NoteBody
 }
 
-function placeNote(message: StoreMessage, { agent_key, turn_id, at }: NoteSetting): StoreMessage {
+function completeNote(message: StoreMessage, { agent_key, turn_id, at }: NoteSetting): StoreMessage {
   const isNamed = 'from_worker' in message || 'from_manager' in message
   return { turn_id, timestamp: Date.parse(at) / 1000, ...(!isNamed && { agent_key }), ...message }
 }

@@ -1,36 +1,37 @@
-import type { Json } from '@postern/core'
-import { ConfigError } from '@postern/core'
+// Declares the message store with its four views, and the memory of one agent over it.
+import type { Json } from '@postern/message'
+import { ConfigError } from '@postern/message'
 import type { StoreMessage, StoreMessageType } from './message.ts'
 
 export interface ViewOptions {
-  /** The oldest messages, this many; 0 or absent is all. */
+  /** The maximum number of messages, from the oldest; 0 or absent means all. */
   readonly limit?: number | undefined
-  /** The newest messages, this many, still ascending, in place of `limit`; 0 or absent is all. Our own option. */
+  /** The maximum number of messages, from the newest but in ascending order. It replaces `limit`; 0 or absent means all. This option is our own. */
   readonly tail?: number | undefined
 }
 
 export interface AgentViewOptions extends ViewOptions {
-  /** Only these types. Absent: all of an agent's, plans and contexts too. */
+  /** The types to list; absent means all messages of an agent, including plans and contexts. */
   readonly types?: readonly StoreMessageType[] | undefined
 }
 
 export interface TeamViewOptions extends AgentViewOptions {
-  /** Whether limits count in all, as in the published example, or for each agent. Default `total`. Our own option. */
+  /** The scope of limits: all agents together, as in the published example, or each agent separately; default `total`. This option is our own. */
   readonly limit_scope?: 'total' | 'per_agent' | undefined
 }
 
 /**
- * The four views of a message store (`BaseMessageStore`): ascending in time, which is the order in which they were stored. A
- * location is any text; nothing of one location shows in another.
+ * The four views of a message store (`BaseMessageStore`), ascending by time, which is the order in which messages were stored. A
+ * location is any text, and messages of one location never appear in another.
  */
 export interface MessageStore {
   listConversation(location: string, options?: ViewOptions): Promise<readonly StoreMessage[]>
-  /** The agent's actions and thoughts, without conversation and broadcasts. */
+  /** Lists the agent's actions and thoughts, without conversation and broadcasts. */
   listAgent(location: string, agent_key: string, options?: AgentViewOptions): Promise<readonly StoreMessage[]>
   listGlobal(location: string, options?: ViewOptions): Promise<readonly StoreMessage[]>
-  /** Messages of several agents, merged, each with its `agent_key`. No agents, no messages. */
+  /** Lists messages of several agents, merged, each with its `agent_key`. Without agents the list is empty. */
   listTeam(location: string, agent_keys: readonly string[], options?: TeamViewOptions): Promise<readonly StoreMessage[]>
-  /** @throws Rejection malformed, naming the member */
+  /** Stores messages and returns them in their stored form. @throws Rejection malformed, naming the member */
   add(location: string, messages: readonly unknown[], agent_key?: string): Promise<readonly StoreMessage[]>
 }
 
@@ -48,22 +49,22 @@ interface StoreMemoryOptions {
   readonly store: MessageStore
   readonly location: string
   readonly agent_key: string
-  /** Agents whose work a manager sees. */
+  /** The agents whose work a manager sees. */
   readonly subordinates?: readonly string[] | undefined
 }
 
 interface HistoryOptions {
-  /** View after view, like the framework, or merged by time. Default `blocks`. */
+  /** The order: one view after the other, as in the framework, or merged by time; default `blocks`. */
   readonly order?: 'blocks' | 'timeline' | undefined
-  /** For each of the views. */
+  /** The options for each of the views. */
   readonly view?: ViewOptions | undefined
 }
 
-/** What one agent remembers of one location. Unlike the original, it stores what it gets. */
+/** The memory of one agent in one location. Unlike the original, it stores the messages that it gets. */
 interface StoreMemory {
   readonly location: string
   readonly agent_key: string
-  /** Conversation, own work, subordinates' work (for a manager), broadcasts. */
+  /** Lists the conversation, the agent's own work, its subordinates' work (for a manager), and broadcasts. */
   listHistory(options?: HistoryOptions): Promise<readonly StoreMessage[]>
   /** Stores a message under this agent. @throws Rejection malformed */
   add(message: unknown): Promise<StoreMessage>
@@ -71,7 +72,7 @@ interface StoreMemory {
   addGlobal(message: Json): Promise<StoreMessage>
 }
 
-/** @throws ConfigError for a store, location or key that is missing */
+/** Creates the memory of one agent in one location. @throws ConfigError if the store, location or key is missing */
 export function createStoreMemory({ store, location, agent_key, subordinates = [] }: StoreMemoryOptions): StoreMemory {
   requireOption('message_store', store)
   requireOption('location', location)
@@ -108,7 +109,7 @@ function isGlobalMessage(message: Json): boolean {
   return message.type === 'global_observation' || message.type === 'synthesis'
 }
 
-/** Equal times keep the order of the blocks. */
+/** Sorts messages by time; equal times keep the order of the blocks. */
 function sortByTime(messages: readonly StoreMessage[]): readonly StoreMessage[] {
   const timeOf = ({ timestamp }: StoreMessage) => {
     return typeof timestamp === 'string' ? Date.parse(timestamp) / 1000 || 0 : Number(timestamp ?? 0)

@@ -1,16 +1,17 @@
-import type { Json } from '@postern/core'
-import { Rejection } from '@postern/core'
+// Validates messages of the message store format against its catalogue of types.
+import type { Json } from '@postern/message'
+import { Rejection } from '@postern/message'
 import type { JsonMap } from '../json/difference.ts'
 import { parseJsonMap } from '../json/schema.ts'
 
-/** A message of a message store: its type says what else it has; any further member is kept. */
+/** A message of a message store. Its type determines its other members; additional members are preserved. */
 export type StoreMessage = JsonMap & { readonly type: StoreMessageType }
 
 const timeTypes: ReadonlySet<string> = new Set(['number', 'string'])
 
 /**
- * A message with the members its type requires; of any type they may be, for `content` is anything.
- * @throws Rejection malformed, naming the member, or the types there are
+ * Parses a message with the members that its type requires. Members may have any type, because `content` may be anything. @throws Rejection
+ * malformed, naming the member or the known types
  */
 export function parseStoreMessage(value: unknown): StoreMessage {
   const message = parseJsonMap(value, 'message')
@@ -42,16 +43,16 @@ function refuseMember(field: string, description: string): Rejection {
   })
 }
 
-/** One of the sixteen types of a message store, as its catalogue describes it. */
+/** One of the sixteen types of a message store, as described by its catalogue. */
 interface MessageTypeInfo {
   readonly group: 'conversation' | 'trace' | 'completion' | 'planning' | 'delegation' | 'global' | 'context'
   readonly description: string
-  /** Name of the function that builds such a message. */
+  /** The name of the function that builds such a message. */
   readonly builder: string
-  /** Members a message must have, beside `type`. */
+  /** The members that a message must have in addition to `type`. */
   readonly required_fields: readonly string[]
   readonly optional_fields: readonly string[]
-  /** The builder's own names for them, where they differ from the members. */
+  /** The builder's own names of these members, if they differ. */
   readonly required_arguments: readonly string[]
   readonly optional_arguments: readonly string[]
 }
@@ -61,21 +62,21 @@ const common = ['timestamp', 'turn_id', 'agent_key'] as const
 type Row = Pick<MessageTypeInfo, 'group' | 'description' | 'builder'> & {
   readonly fields?: readonly string[]
   readonly options?: readonly string[]
-  readonly named?: readonly string[]
+  readonly argumentNames?: readonly string[]
 }
 
-function describeType({ fields = ['content'], options = [], named = fields, ...row }: Row): MessageTypeInfo {
+function describeType({ fields = ['content'], options = [], argumentNames = fields, ...row }: Row): MessageTypeInfo {
   const optional_fields = [...options, ...common]
   return {
     ...row,
     required_fields: fields,
     optional_fields,
-    required_arguments: named,
+    required_arguments: argumentNames,
     optional_arguments: [...options, 'timestamp', 'turn_id'],
   }
 }
 
-/** The catalogue: every type, what it must have and what it may have. */
+/** The catalogue of all types, with their required and optional members. */
 export const messageTypes = {
   user_message: describeType({
     group: 'conversation',
@@ -97,7 +98,7 @@ export const messageTypes = {
     description: 'Call of a tool; has no content',
     builder: 'createActionEntry',
     fields: ['tool', 'args'],
-    named: ['tool_name', 'tool_args'],
+    argumentNames: ['tool_name', 'tool_args'],
     options: ['step', 'script'],
   }),
   observation: describeType({
@@ -128,19 +129,19 @@ export const messageTypes = {
     group: 'planning',
     description: 'Plan of an orchestrator or manager',
     builder: 'createStrategicPlanEntry',
-    named: ['plan'],
+    argumentNames: ['plan'],
   }),
   suggested_plan: describeType({
     group: 'planning',
     description: 'Plan given from outside',
     builder: 'createSuggestedPlanEntry',
-    named: ['plan'],
+    argumentNames: ['plan'],
   }),
   script_plan: describeType({
     group: 'planning',
     description: 'Plan of steps',
     builder: 'createScriptPlanEntry',
-    named: ['plan'],
+    argumentNames: ['plan'],
   }),
   script_instruction: describeType({
     group: 'planning',
@@ -179,7 +180,7 @@ export function isMessageType(value: unknown): value is StoreMessageType {
   return typeof value === 'string' && Object.hasOwn(messageTypes, value)
 }
 
-/** What the catalogue says of a type; `undefined` for one there is not. */
+/** Finds the catalogue's description of a type; `undefined` if the type is unknown. */
 export function findMessageTypeInfo(type: string): MessageTypeInfo | undefined {
   return isMessageType(type) ? messageTypes[type] : undefined
 }

@@ -1,4 +1,4 @@
-import { ConfigError, type Json } from '@postern/core'
+import { ConfigError, type Json } from '@postern/message'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { messagesOf } from '../../test/arbitraries.ts'
@@ -24,10 +24,10 @@ function openStore() {
     seed += 1
     return Uint8Array.from({ length: size }, (_, index) => (seed >> (8 * (index % 4))) & 255)
   }
-  const platform = { now: () => time, randomBytes }
-  const transcript = createMemoryTranscript(platform)
-  const store = createTranscriptMessageStore({ transcript, platform, owner: 'ann' })
-  return { platform, transcript, store, pass: (ms: number) => (time += ms) }
+  const system = { now: () => time, randomBytes }
+  const transcript = createMemoryTranscript(system)
+  const store = createTranscriptMessageStore({ transcript, system, owner: 'ann' })
+  return { system, transcript, store, pass: (ms: number) => (time += ms) }
 }
 
 const sampleOf = (type: string): Record<string, Json> =>
@@ -68,7 +68,7 @@ describe('messages of a store', () => {
           await store.listGlobal('job'),
         ]
         const back = views.flat().toSorted((a, b) => Number(a.timestamp) - Number(b.timestamp))
-        // Disjoint, and together everything.
+        // The parts are disjoint, and together they are the whole list.
         expect(JSON.parse(JSON.stringify(back))).toEqual(JSON.parse(JSON.stringify(messages)))
       }),
       { numRuns: 50 },
@@ -268,7 +268,7 @@ describe('createStoreMemory()', () => {
     expect(contents(await boss.listHistory())).toEqual(['c', 'own', 'team', 'g'])
     expect(contents(await worker.listHistory())).toEqual(['c', 'team', 'g'])
     expect(contents(await boss.listHistory({ order: 'timeline' }))).toEqual(['g', 'team', 'own', 'c'])
-    // By the time, not by the order of storing; of equal times the earlier block is first.
+    // The order follows the time, not the order of storing. Among equal times, the earlier block comes first.
     await store.add('job', [{ type: 'task', content: 'text', timestamp: '1970-01-01T00:00:02.500Z' }], 'boss')
     await store.add('job', [{ type: 'user_message', content: 'with team', timestamp: 2 }])
     expect(contents(await boss.listHistory({ order: 'timeline' }))).toEqual([
@@ -447,8 +447,8 @@ describe('builders and catalogue', () => {
     expect(make()).toEqual({ type, ...members, timestamp: 9 })
     const empty = Object.fromEntries(Object.keys(further).map(name => [name, name === 'phase_id' ? undefined : '']))
     expect(make({ turn_id: '', ...empty })).toEqual({ type, ...members, timestamp: 9 })
-    const whole = { timestamp: 1.5, turn_id: 't', ...further }
-    expect(make({ ...whole, extra: { step: 2 } })).toEqual({ type, ...members, ...whole, step: 2 })
+    const fullMembers = { timestamp: 1.5, turn_id: 't', ...further }
+    expect(make({ ...fullMembers, extra: { step: 2 } })).toEqual({ type, ...members, ...fullMembers, step: 2 })
   })
 
   it('S-26: there is a builder for every type', () => {

@@ -1,4 +1,5 @@
-import { isoTime, type Platform } from '@postern/core'
+// Implements the message store over the transcript; each location is a thread.
+import { isoTime, type System } from '@postern/message'
 import type { EntryBody } from '../entry/entry.ts'
 import { formatUuidOf } from '../json/uuid.ts'
 import type { EntryRange, TranscriptStore } from '../store/transcript-store.ts'
@@ -9,14 +10,14 @@ import type { AgentViewOptions, MessageStore, TeamViewOptions, ViewOptions } fro
 
 interface MessageStoreDeps {
   readonly transcript: TranscriptStore
-  readonly platform: Pick<Platform, 'now' | 'randomBytes'>
+  readonly system: Pick<System, 'now' | 'randomBytes'>
   /** The owner of the locations. */
   readonly owner: string
 }
 
 const transport = 'store'
 
-/** The message store of one owner, over the transcript: a location is a thread. */
+/** Creates the message store of one owner over the transcript, in which each location is a thread. */
 export function createTranscriptMessageStore(deps: MessageStoreDeps): MessageStore {
   return {
     async listConversation(location, options = {}) {
@@ -40,19 +41,19 @@ async function addMessages(
   location: string,
   messages: Parameters<MessageStore['add']>[1],
   agent_key: string | undefined,
-  { transcript, platform, owner }: MessageStoreDeps,
+  { transcript, system, owner }: MessageStoreDeps,
 ): ReturnType<MessageStore['add']> {
   const parsed = messages.map(message => storeCodec.parse(message))
   const thread = await transcript.openThread(owner, { transport, key: location })
-  const known = await listClaimed(transcript, thread, storeCodec.listClaims(parsed))
+  const claimedEntries = await listClaimed(transcript, thread, storeCodec.listClaims(parsed))
   const recent = await transcript.read(thread, { tail: recentCalls, kinds: pairedKinds })
   const entries = storeCodec.read(parsed, {
     thread_id: thread.thread_id,
-    at: isoTime(platform.now()),
-    newId: () => formatUuidOf(platform),
+    at: isoTime(system.now()),
+    newId: () => formatUuidOf(system),
     agent_key,
     before: recent,
-    find: id => known.get(id),
+    find: id => claimedEntries.get(id),
   })
   return writeView(await transcript.append(thread, entries))
 }
@@ -90,11 +91,11 @@ async function listTeam(
   return entries.filter(entry => kept.has(entry))
 }
 
-/** How far back an observation looks for its action. */
+/** The number of entries among which an observation finds its action. */
 const recentCalls = 64
 const pairedKinds = ['tool_call', 'delegation', 'tool_result'] as const
 
-/** A stored message always has a time. If its writer gave none (no `native_at`), it is the time of storing. */
+/** Writes entries as stored messages, which always have a time. If the writer gave none (no `native_at`), it is the time of storing. */
 function writeView(entries: readonly EntryBody[]): readonly StoreMessage[] {
   return entries.flatMap(entry => {
     const timestamp = Date.parse(entry.at) / 1000
@@ -102,7 +103,7 @@ function writeView(entries: readonly EntryBody[]): readonly StoreMessage[] {
   })
 }
 
-/** A team's messages name their agent, even if the original did not. */
+/** Writes a team's messages, which name their agent even if the original did not. */
 function writeTeamView(entries: readonly EntryBody[]): readonly StoreMessage[] {
   return entries.flatMap(entry => {
     const { agent_key } = entry
@@ -110,7 +111,7 @@ function writeTeamView(entries: readonly EntryBody[]): readonly StoreMessage[] {
   })
 }
 
-/** 0 is all, as the format defines a limit. */
+/** Reads the limits of a view. The format defines a limit of 0 as no limit. */
 function cutOf({ limit, tail }: ViewOptions): Pick<EntryRange, 'limit' | 'tail'> {
   return { ...(tail ? { tail } : limit ? { limit } : {}) }
 }

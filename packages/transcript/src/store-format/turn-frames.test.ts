@@ -4,7 +4,7 @@ import { createMemoryTranscript } from '../store/memory-store.ts'
 import { createTranscriptMessageStore } from './transcript-message-store.ts'
 import { frameTurns, withTurnFrames } from './turn-frames.ts'
 
-const platform = {
+const system = {
   now: () => Date.UTC(2026, 0, 1),
   randomBytes: (count: number) => crypto.getRandomValues(new Uint8Array(count)),
 }
@@ -60,13 +60,13 @@ test('every turn of an agent begins with its task and ends with its answer; a no
 })
 
 test('S-09: the views of a store read them, with limits and types, and a plain transcript knows nothing of them', async () => {
-  const transcript = createMemoryTranscript(platform)
+  const transcript = createMemoryTranscript(system)
   const key = await transcript.openThread('me', { transport: 'store', key: 'place' })
   await transcript.append(
     key,
     thread.map(each => ({ ...each, thread_id: key.thread_id })),
   )
-  const store = createTranscriptMessageStore({ transcript: withTurnFrames(transcript), platform, owner: 'me' })
+  const store = createTranscriptMessageStore({ transcript: withTurnFrames(transcript), system, owner: 'me' })
   const typesOf = async (options?: object) =>
     (await store.listAgent('place', 'refunds', options)).map(({ type }) => type)
   expect(await typesOf()).toEqual(['task', 'action', 'final', 'task', 'final'])
@@ -76,6 +76,6 @@ test('S-09: the views of a store read them, with limits and types, and a plain t
     { type: 'task', content: 'look it up', agent_key: 'triage', turn_id: 'a' },
   ])
   expect(await store.listConversation('place')).toHaveLength(6)
-  const plain = createTranscriptMessageStore({ transcript, platform, owner: 'me' })
+  const plain = createTranscriptMessageStore({ transcript, system, owner: 'me' })
   expect((await plain.listAgent('place', 'refunds')).map(({ type }) => type)).toEqual(['action', 'task'])
 })

@@ -1,21 +1,22 @@
+// Adds the `task` and `final` entry of each agent's turn that readers of a message store expect.
 import type { TranscriptEntry } from '../entry/entry.ts'
 import type { EntryKind } from '../entry/kind.ts'
 import { selectEntries } from '../store/memory-store.ts'
 import type { EntryRange, TranscriptStore } from '../store/transcript-store.ts'
 
 /**
- * A thread in the turns of message stores. Each agent with actions in a turn has the user's message as its `task` and its answer as its
- * `final`. Agents that noted these themselves keep theirs. Nothing is stored, because the texts exist already. Pure.
+ * Reads a thread in the turns of message stores. Each agent with actions in a turn gets the user's message as its `task` and its answer as
+ * its `final`. Agents that recorded these themselves keep their own. Nothing is stored, because the texts exist already. Pure.
  */
 export function frameTurns(entries: readonly TranscriptEntry[]): readonly TranscriptEntry[] {
   const turns = Map.groupBy(entries, ({ turn_id }) => turn_id)
   turns.delete(undefined)
   const frames = [...turns.values()].flatMap(turn => listActors(turn).flatMap(actor => frameTurn(turn, actor)))
-  const behind = Map.groupBy(frames, ({ seq }) => seq)
-  return entries.flatMap(entry => [entry, ...(behind.get(entry.seq) ?? [])])
+  const framesBySeq = Map.groupBy(frames, ({ seq }) => seq)
+  return entries.flatMap(entry => [entry, ...(framesBySeq.get(entry.seq) ?? [])])
 }
 
-/** A transcript whose threads are read as `frameTurns` tells them; `bounds`: for each thread, which is read whole. */
+/** Wraps a transcript so that it reads threads as `frameTurns` does; `bounds`: for each thread, which is read whole. */
 export function withTurnFrames<Store extends TranscriptStore>(
   transcript: Store,
   bounds: Pick<EntryRange, 'max_bytes' | 'is_whole'> = {},

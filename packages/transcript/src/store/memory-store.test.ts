@@ -1,4 +1,4 @@
-import { Rejection, Unavailable } from '@postern/core'
+import { Rejection, Unavailable } from '@postern/message'
 import { describe, expect, it } from 'vitest'
 import { contentOfText, createMemoryTranscript, type EntryBody, entryBodySchema, type ThreadKey } from '../index.ts'
 
@@ -86,12 +86,12 @@ describe('createMemoryTranscript()', () => {
       thread,
       [1, 2, 3, 4, 5].map(() => makeEntry(thread)),
     )
-    const places = async (range: object) => (await store.read(thread, range)).map(({ seq }) => seq)
-    expect(await places({ limit: 2 })).toEqual([1, 2])
-    expect(await places({ tail: 2 })).toEqual([4, 5])
-    expect(await places({ before_seq: 4, tail: 2 })).toEqual([2, 3])
-    expect(await places({ tail: 0 })).toEqual([])
-    expect(await places({ limit: 0 })).toEqual([])
+    const numbers = async (range: object) => (await store.read(thread, range)).map(({ seq }) => seq)
+    expect(await numbers({ limit: 2 })).toEqual([1, 2])
+    expect(await numbers({ tail: 2 })).toEqual([4, 5])
+    expect(await numbers({ before_seq: 4, tail: 2 })).toEqual([2, 3])
+    expect(await numbers({ tail: 0 })).toEqual([])
+    expect(await numbers({ limit: 0 })).toEqual([])
   })
 
   it('E-35: the store refuses a second writer under a lock, and a stale token releases nothing', async () => {

@@ -1,8 +1,15 @@
-import type { Platform } from '@postern/core'
-import { Rejection, randomHex, Unavailable } from '@postern/core'
+// Stores threads, entries and locks in memory; the reference for durable transcript stores.
+import type { System } from '@postern/message'
+import { Rejection, randomHex, Unavailable } from '@postern/message'
 import type { TranscriptEntry } from '../entry/entry.ts'
-import type { PlacedEntries } from '../entry/place-entries.ts'
-import { createPlacedEntries, nameEntry, placeMessages, replaceEntries, splitMessages } from '../entry/place-entries.ts'
+import type { NumberedEntries } from '../entry/numbered-entries.ts'
+import {
+  appendNumbered,
+  createNumberedEntries,
+  nameEntry,
+  replaceEntries,
+  splitMessages,
+} from '../entry/numbered-entries.ts'
 import type {
   EntryRange,
   ThreadAlias,
@@ -15,21 +22,21 @@ import type {
 interface StoredThread {
   readonly owner: string
   readonly aliases: ThreadAlias[]
-  placed: PlacedEntries
+  numbered: NumberedEntries
   lock?: ThreadLock | undefined
   fences: number
 }
 
 interface MemoryThreads {
-  readonly platform: Pick<Platform, 'now' | 'randomBytes'>
+  readonly system: Pick<System, 'now' | 'randomBytes'>
   readonly threads: Map<string, StoredThread>
-  /** By `nameThread`. */
+  /** The ids of threads, keyed by `nameThread`. */
   readonly names: Map<string, string>
 }
 
-/** A transcript that lives as long as the process: the library's default, and the reference for durable stores. */
-export function createMemoryTranscript(platform: MemoryThreads['platform']): TranscriptStore {
-  const memory: MemoryThreads = { platform, threads: new Map(), names: new Map() }
+/** Creates a transcript that lasts as long as the process. It is the library's default, and the reference for durable stores. */
+export function createMemoryTranscript(system: MemoryThreads['system']): TranscriptStore {
+  const memory: MemoryThreads = { system, threads: new Map(), names: new Map() }
   return { ...createThreadNames(memory), ...createThreadEntries(memory), ...createThreadLocks(memory) }
 }
 
@@ -46,7 +53,7 @@ function requireOwn(key: ThreadKey, memory: MemoryThreads): StoredThread {
 
 function requireWriter(key: ThreadKey, memory: MemoryThreads, request: WriteRequest = {}): StoredThread {
   const thread = requireOwn(key, memory)
-  const isHeld = thread.lock !== undefined && thread.lock.expires_at > memory.platform.now()
+  const isHeld = thread.lock !== undefined && thread.lock.expires_at > memory.system.now()
   const holder = isHeld ? thread.lock?.token : undefined
   if (holder !== request.token) throw new Unavailable('Cannot write thread: transcript_lock_contention')
   return thread
@@ -55,13 +62,13 @@ function requireWriter(key: ThreadKey, memory: MemoryThreads, request: WriteRequ
 type ThreadNames = Pick<TranscriptStore, 'openThread' | 'findThread' | 'addAlias' | 'listAliases' | 'forget'>
 
 function createThreadNames(memory: MemoryThreads): ThreadNames {
-  const { platform, threads, names } = memory
+  const { system, threads, names } = memory
   return {
     async openThread(owner, alias) {
-      const known = names.get(nameThread(owner, alias))
-      if (known !== undefined) return { owner, thread_id: known }
-      const thread_id = randomHex(platform, 16)
-      threads.set(thread_id, { owner, aliases: [alias], placed: createPlacedEntries(), fences: 0 })
+      const existingId = names.get(nameThread(owner, alias))
+      if (existingId !== undefined) return { owner, thread_id: existingId }
+      const thread_id = randomHex(system, 16)
+      threads.set(thread_id, { owner, aliases: [alias], numbered: createNumberedEntries(), fences: 0 })
       names.set(nameThread(owner, alias), thread_id)
       return { owner, thread_id }
     },
@@ -72,9 +79,9 @@ function createThreadNames(memory: MemoryThreads): ThreadNames {
     async addAlias(key, alias) {
       const { aliases } = requireOwn(key, memory)
       const name = nameThread(key.owner, alias)
-      const known = names.get(name)
-      if (known === key.thread_id) return
-      if (known !== undefined) throw new Rejection('forbidden', 'Cannot name thread: the name is another thread’s')
+      const existingId = names.get(name)
+      if (existingId === key.thread_id) return
+      if (existingId !== undefined) throw new Rejection('forbidden', 'Cannot name thread: the name is another thread’s')
       names.set(name, key.thread_id)
       aliases.push(alias)
     },
@@ -94,52 +101,52 @@ function createThreadEntries(memory: MemoryThreads): Pick<TranscriptStore, 'appe
   return {
     async append(key, entries, request) {
       const thread = requireWriter(key, memory, request)
-      return placeMessages(thread.placed, splitMessages(entries))
+      return appendNumbered(thread.numbered, splitMessages(entries))
     },
     async read(key, range = {}) {
-      return selectEntries(findOwn(key, memory)?.placed.all ?? [], range)
+      return selectEntries(findOwn(key, memory)?.numbered.all ?? [], range)
     },
     async find(key, entryIds) {
-      const known = findOwn(key, memory)?.placed.known
-      return entryIds.map(id => known?.get(nameEntry({ entry_id: id }))).filter(entry => entry !== undefined)
+      const byName = findOwn(key, memory)?.numbered.byName
+      return entryIds.map(id => byName?.get(nameEntry({ entry_id: id }))).filter(entry => entry !== undefined)
     },
     async replace(key, entries, request) {
       const thread = requireWriter(key, memory, request)
-      thread.placed = replaceEntries(entries)
-      return [...thread.placed.all]
+      thread.numbered = replaceEntries(entries)
+      return [...thread.numbered.all]
     },
   }
 }
 
 function createThreadLocks(memory: MemoryThreads): Pick<TranscriptStore, 'acquireLock' | 'isLocked' | 'releaseLock'> {
-  const { platform } = memory
+  const { system } = memory
   return {
     async acquireLock(key, ttlMs) {
       const thread = requireOwn(key, memory)
-      const now = platform.now()
+      const now = system.now()
       if (thread.lock && thread.lock.expires_at > now) return undefined
       thread.fences += 1
-      thread.lock = { token: randomHex(platform, 16), fence: thread.fences, expires_at: now + ttlMs }
+      thread.lock = { token: randomHex(system, 16), fence: thread.fences, expires_at: now + ttlMs }
       return thread.lock
     },
     async isLocked(key) {
-      return (findOwn(key, memory)?.lock?.expires_at ?? 0) > platform.now()
+      return (findOwn(key, memory)?.lock?.expires_at ?? 0) > system.now()
     },
     async releaseLock(key, token) {
       const thread = findOwn(key, memory)
-      if (!thread?.lock || thread.lock.token !== token || thread.lock.expires_at <= platform.now()) return false
+      if (!thread?.lock || thread.lock.token !== token || thread.lock.expires_at <= system.now()) return false
       thread.lock = undefined
       return true
     },
   }
 }
 
-/** Different (owner, transport, key) always give different names, whatever characters they contain. */
+/** Returns the name of a thread. Different (owner, transport, key) always give different names, whatever characters they contain. */
 function nameThread(owner: string, { transport, key }: ThreadAlias): string {
   return JSON.stringify([owner, transport, key])
 }
 
-/** The entries of `range`, ascending, out of all entries of a thread. Pure; every store's `read` gives this result. */
+/** Selects the entries of `range`, in ascending order, from all entries of a thread. Pure. Every store's `read` gives this result. */
 export function selectEntries(entries: readonly TranscriptEntry[], range: EntryRange): readonly TranscriptEntry[] {
   const within = entries.filter(entry => isWithin(entry, range))
   const isBackward = range.tail !== undefined
@@ -152,7 +159,7 @@ export function selectEntries(entries: readonly TranscriptEntry[], range: EntryR
   return isBackward ? asked.slice(asked.length - count) : asked.slice(0, count)
 }
 
-/** How many of these sizes fit; at least one. @throws Rejection too_large when all are required */
+/** Counts how many of these sizes fit, at least one. @throws Rejection too_large if all are required and do not fit */
 export function countFitting(
   sizes: readonly number[],
   { max_bytes = Number.POSITIVE_INFINITY, is_whole }: EntryRange,
@@ -169,8 +176,8 @@ export function countFitting(
 
 function isWithin(entry: TranscriptEntry, range: EntryRange): boolean {
   const { after_seq = 0, before_seq = Number.POSITIVE_INFINITY, scopes, kinds, agent_keys, chat } = range
-  const place = chat ? entry.chat_seq : entry.seq
-  if (place === undefined || place <= after_seq || place >= before_seq) return false
+  const number = chat ? entry.chat_seq : entry.seq
+  if (number === undefined || number <= after_seq || number >= before_seq) return false
   if (scopes && !scopes.includes(entry.scope)) return false
   if (kinds && !kinds.includes(entry.kind)) return false
   return !agent_keys || (entry.agent_key !== undefined && agent_keys.includes(entry.agent_key))

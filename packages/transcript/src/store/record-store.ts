@@ -1,4 +1,5 @@
-import type { Json } from '@postern/core'
+// Declares the store of small versioned records, with an implementation in memory.
+import type { Json } from '@postern/message'
 import { copyJson } from '../json/difference.ts'
 
 /** The key of a small record: its kind, its owner, and its name. */
@@ -8,48 +9,53 @@ export interface RecordKey {
   readonly key: string
 }
 
-/** A small record as it is stored; `version` changes with every write. */
+/** A small record in its stored form. Its `version` changes with every write. */
 export interface StoredRecord {
   readonly key: string
   readonly value: Json
   readonly version: number
 }
 
-/** What removes a record besides `remove`. A store that lives as long as the process may ignore it. */
+/** Events that remove a record, in addition to `remove`. A store that lasts as long as the process may ignore them. */
 export interface RecordTies {
-  /** A message of the store, by its number. Without the message, the record is removed and cannot be made. */
+  /** The number of a message in the store. Without that message, the record is removed and cannot be created. */
   readonly message?: number | undefined
-  /** A person, by channel and address, `via @local@domain`. Forgetting them removes the record. */
+  /** A person, by channel and address, `via @local@domain`. Deleting this person's data removes the record. */
   readonly person?: string | undefined
-  /** ms; from then on the record is gone. */
+  /** The time at which the record expires, ms. */
   readonly until?: number | undefined
-  /** The owner's quota for counted kinds (`swarm-shared-…`). A write beyond it is refused (`too_large`). */
+  /** The owner's quota for counted kinds (`swarm-shared-…`). A write that exceeds it is rejected (`too_large`). */
   readonly most?: RecordQuota | undefined
+  /**
+   * The record that this one is derived from. This record is removed with the same message and person, and at the same time. Without the source
+   * record, this one cannot be created.
+   */
+  readonly like?: RecordKey | undefined
 }
 
-/** How many records an owner has, or may have, and their bytes. */
+/** The number of records that an owner has or may have, and their size in bytes. */
 export interface RecordQuota {
   readonly records: number
   readonly bytes: number
 }
 
 /**
- * Small records beside the transcript: session rows, pending actions, the state of a swarm. Names may have any characters. Only the owner
+ * Small records in addition to the transcript: session rows, pending actions, the state of a swarm. Names may have any characters. Only the owner
  * finds its records.
  */
 export interface RecordStore {
-  get(place: RecordKey): Promise<StoredRecord | undefined>
-  /** False, without a change, when it exists already, or its tie is gone. */
-  insert(place: RecordKey, value: Json, ties?: RecordTies): Promise<boolean>
+  get(key: RecordKey): Promise<StoredRecord | undefined>
+  /** Inserts a record. It changes nothing and returns false if the record exists already, or the message, person or record of its ties does not. */
+  insert(key: RecordKey, value: Json, ties?: RecordTies): Promise<boolean>
   /**
-   * Writes only if the record still has this version: false when another writer was first, or there is none. `ties` replace the present
-   * ones.
+   * Writes only if the record still has this version. It returns false if another writer was first, or there is no record. `ties` replace the
+   * present ones.
    */
-  swap(place: RecordKey, version: number, value: Json, ties?: RecordTies): Promise<boolean>
-  put(place: RecordKey, value: Json): Promise<void>
-  /** Removing a missing record succeeds. */
-  remove(place: RecordKey): Promise<void>
-  /** By their first insertion, newest first. */
+  swap(key: RecordKey, version: number, value: Json, ties?: RecordTies): Promise<boolean>
+  put(key: RecordKey, value: Json): Promise<void>
+  /** Removes a record; the removal of a missing one succeeds. */
+  remove(key: RecordKey): Promise<void>
+  /** Lists records by their first insertion, newest first. */
   list(
     kind: string,
     owner: string,
@@ -57,35 +63,35 @@ export interface RecordStore {
   ): Promise<readonly StoredRecord[]>
 }
 
-/** A record store that lives as long as the process. */
+/** Creates a record store that lasts as long as the process. */
 export function createMemoryRecords(): RecordStore {
   const records = new Map<string, RecordKey & StoredRecord>()
   let versions = 0
 
-  function write(place: RecordKey, value: Json): void {
+  function write(key: RecordKey, value: Json): void {
     versions += 1
-    records.set(namePlace(place), { ...place, value: copyJson(value), version: versions })
+    records.set(nameRecord(key), { ...key, value: copyJson(value), version: versions })
   }
 
   return {
-    async get(place) {
-      return records.get(namePlace(place))
+    async get(key) {
+      return records.get(nameRecord(key))
     },
-    async insert(place, value) {
-      if (records.has(namePlace(place))) return false
-      write(place, value)
+    async insert(key, value) {
+      if (records.has(nameRecord(key))) return false
+      write(key, value)
       return true
     },
-    async swap(place, version, value) {
-      if (records.get(namePlace(place))?.version !== version) return false
-      write(place, value)
+    async swap(key, version, value) {
+      if (records.get(nameRecord(key))?.version !== version) return false
+      write(key, value)
       return true
     },
-    async put(place, value) {
-      write(place, value)
+    async put(key, value) {
+      write(key, value)
     },
-    async remove(place) {
-      records.delete(namePlace(place))
+    async remove(key) {
+      records.delete(nameRecord(key))
     },
     async list(kind, owner, { limit = Number.POSITIVE_INFINITY, offset = 0 } = {}) {
       const own = [...records.values()].filter(record => record.kind === kind && record.owner === owner)
@@ -94,6 +100,6 @@ export function createMemoryRecords(): RecordStore {
   }
 }
 
-function namePlace({ kind, owner, key }: RecordKey): string {
+function nameRecord({ kind, owner, key }: RecordKey): string {
   return JSON.stringify([kind, owner, key])
 }

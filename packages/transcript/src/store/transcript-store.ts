@@ -1,7 +1,8 @@
+// Declares the port that stores threads: names, entries, locks and quotas.
 import type { EntryBody, TranscriptEntry } from '../entry/entry.ts'
 import type { EntryKind, TranscriptScope } from '../entry/kind.ts'
 
-/** A thread for its owner. No lookup finds a thread by its id alone. */
+/** A thread and its owner. No lookup finds a thread by its id alone. */
 export interface ThreadKey {
   readonly owner: string
   readonly thread_id: string
@@ -13,45 +14,45 @@ export interface ThreadAlias {
   readonly key: string
 }
 
-/** A range of a thread in ascending `seq`. Absent limits mean everything. */
+/** A range of a thread in ascending `seq`. An absent limit does not restrict the range. */
 export interface EntryRange {
-  /** Only entries after this `seq`. */
+  /** The `seq` after which the range begins. */
   readonly after_seq?: number | undefined
-  /** Only entries before this `seq`. */
+  /** The `seq` before which the range ends. */
   readonly before_seq?: number | undefined
-  /** The first entries, this many; 0 is none. */
+  /** The maximum number of entries, from the first; 0 means none. */
   readonly limit?: number | undefined
-  /** The last entries, this many, still ascending; 0 is none. Replaces `limit`. */
+  /** The maximum number of entries, from the last but in ascending order; 0 means none. It replaces `limit`. */
   readonly tail?: number | undefined
-  /** At most this many stored bytes: the first entries, with `tail` the last ones, at least one. */
+  /** The maximum size of stored entries, bytes. The range then has the first entries, or with `tail` the last ones, and at least one. */
   readonly max_bytes?: number | undefined
-  /** Refuses entries beyond `max_bytes` (`too_large`) instead of leaving them out. */
+  /** True to reject entries beyond `max_bytes` (`too_large`) instead of leaving them out. */
   readonly is_whole?: boolean | undefined
   readonly scopes?: readonly TranscriptScope[] | undefined
   readonly kinds?: readonly EntryKind[] | undefined
   readonly agent_keys?: readonly string[] | undefined
-  /** With all residue. For a conversation of the store it is the complete message with its raw form, which only an export needs. */
+  /** True to include all residue. For a conversation of the store, that is the complete message with its raw form, which only an export needs. */
   readonly is_exact?: boolean | undefined
-  /** Only entries visible in the chat; then `after_seq` and `before_seq` are numbers of the chat (`chat_seq`). */
+  /** True for only the entries that the chat shows; `after_seq` and `before_seq` are then numbers of the chat (`chat_seq`). */
   readonly chat?: boolean | undefined
 }
 
-/** The right to write to a thread for a while. A later holder's `fence` is greater. */
+/** The right to write to a thread for a limited time. A later holder's `fence` is greater. */
 export interface ThreadLock {
   readonly token: string
   readonly fence: number
-  /** ms */
+  /** The time at which the lock expires, ms. */
   readonly expires_at: number
 }
 
 export interface WriteRequest {
   /** The lock under which the caller writes. Without it the write fails while another writer holds the lock. */
   readonly token?: string | undefined
-  /** The owner's quota: a write beyond it is refused (`too_large`). Stores that live as long as the process may ignore it. */
+  /** The owner's quota. A write that exceeds it is rejected (`too_large`). Stores that last as long as the process may ignore it. */
   readonly most?: OwnerQuota | undefined
 }
 
-/** How much an owner has, or may have: threads, entries, and the bytes of their content. */
+/** The amount of data that an owner has or may have: threads, entries, and the size of their content in bytes. */
 export interface OwnerQuota {
   readonly threads: number
   readonly entries: number
@@ -59,38 +60,38 @@ export interface OwnerQuota {
 }
 
 /**
- * The stored truth, append-only except for `replace` (a session's whole list) and `forget`. A write to a thread that another writer holds,
+ * The stored transcript, append-only except for `replace` (a session's whole list) and `forget`. A write to a thread that another writer locks,
  * or under a lost lock, throws `Unavailable` ("transcript_lock_contention") and changes nothing.
  */
 export interface TranscriptStore {
-  /** The owner's thread of an alias, made if there is none. Concurrent calls get the same one. */
+  /** Opens the owner's thread with an alias, or creates it. Concurrent calls get the same thread. */
   openThread(owner: string, alias: ThreadAlias, most?: OwnerQuota): Promise<ThreadKey>
   findThread(owner: string, alias: ThreadAlias): Promise<ThreadKey | undefined>
-  /** Adds another name. @throws Rejection forbidden when the thread has another owner, or the name is another thread's */
+  /** Adds another name. @throws Rejection forbidden if the thread has another owner, or another thread has the name */
   addAlias(thread: ThreadKey, alias: ThreadAlias): Promise<void>
-  /** Oldest first. */
+  /** Lists the names of a thread, oldest first. */
   listAliases(thread: ThreadKey): Promise<readonly ThreadAlias[]>
   /**
-   * Numbers and stores the entries, all or none. Known entries (same `entry_id`, or same dialect of origin and `native_id`) are returned as
-   * they are stored.
+   * Numbers and stores all the entries or none. Known entries (same `entry_id`, or same dialect of origin and `native_id`) are returned in their
+   * stored form.
    */
   append(thread: ThreadKey, entries: readonly EntryBody[], request?: WriteRequest): Promise<readonly TranscriptEntry[]>
   read(thread: ThreadKey, range?: EntryRange): Promise<readonly TranscriptEntry[]>
-  /** The entries that exist, in the order of `entryIds`. */
+  /** Finds the entries that exist, in the order of `entryIds`. */
   find(thread: ThreadKey, entryIds: readonly string[]): Promise<readonly TranscriptEntry[]>
-  /** Replaces the whole list; numbers begin at 1 again. */
+  /** Replaces the whole list. Numbers begin at 1 again. */
   replace(thread: ThreadKey, entries: readonly EntryBody[], request?: WriteRequest): Promise<readonly TranscriptEntry[]>
-  /** Removes the thread with its names. Forgetting an unknown thread succeeds. */
+  /** Removes the thread with its names. The removal of an unknown thread succeeds. */
   forget(thread: ThreadKey, request?: WriteRequest): Promise<void>
-  /** `undefined` while another writer holds it. An expired lock is replaced. Advisory for readers, binding for writers. */
+  /** Acquires the lock; `undefined` while another writer has it. An expired lock is replaced. Readers may ignore the lock, writers may not. */
   acquireLock(thread: ThreadKey, ttlMs: number): Promise<ThreadLock | undefined>
-  /** Whether a writer holds it now. */
+  /** Returns true while a writer has the lock. */
   isLocked(thread: ThreadKey): Promise<boolean>
-  /** False for a token without a valid lock. */
+  /** Releases the lock. It returns false if the token has no valid lock. */
   releaseLock(thread: ThreadKey, token: string): Promise<boolean>
 }
 
-/** The entries of a thread that the bags of some messages claim, by id: what a codec's `find` looks up. */
+/** Lists the entries of a thread that the markers of the messages claim, by id, for a codec's `find`. */
 export async function listClaimed(
   transcript: Pick<TranscriptStore, 'find'>,
   thread: ThreadKey,

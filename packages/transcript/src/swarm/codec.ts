@@ -1,4 +1,5 @@
-import type { Json } from '@postern/core'
+// Translates between `ISwarmMessage` and transcript entries.
+import type { Json } from '@postern/message'
 import { createCodec } from '../codec/create-codec.ts'
 import type { Dialect, ReadContext, Reading, TranscriptDraft } from '../codec/dialect.ts'
 import { markIn } from '../codec/dialect.ts'
@@ -9,7 +10,7 @@ import type { EntryKind } from '../entry/kind.ts'
 import type { SwarmImage, SwarmMessage, SwarmRole, SwarmToolCall } from './message.ts'
 import { encodeSwarmImages, listInlineImages, parseSwarmMessage, readSwarmImage } from './message.ts'
 
-const placeOfRole: Record<SwarmRole, Pick<TranscriptDraft, 'kind' | 'role'>> = {
+const draftOfRole: Record<SwarmRole, Pick<TranscriptDraft, 'kind' | 'role'>> = {
   user: { kind: 'text', role: 'user' },
   assistant: { kind: 'text', role: 'assistant' },
   tool: { kind: 'tool_result', role: 'tool' },
@@ -19,7 +20,7 @@ const placeOfRole: Record<SwarmRole, Pick<TranscriptDraft, 'kind' | 'role'>> = {
   resque: { kind: 'rescue', role: 'marker' },
 }
 
-/** A swarm message as entries: its text, then each of its calls. */
+/** Reads a swarm message as entries: its text, then each of its calls. */
 function readSwarmDrafts(message: SwarmMessage, reading: Reading): readonly [TranscriptDraft, ...TranscriptDraft[]] {
   const calls = (message.tool_calls ?? []).map(call => readCall(call, message))
   const said = readSaid(message, reading)
@@ -29,11 +30,11 @@ function readSwarmDrafts(message: SwarmMessage, reading: Reading): readonly [Tra
 
 function readSaid(message: SwarmMessage, reading: Reading): TranscriptDraft {
   const { role, mode, tool_call_id, agentName, content } = message
-  // A user's row in tool mode is the system in the user's place.
+  // A user's row in tool mode is written by the system on behalf of the user.
   const isStandIn = role === 'user' && mode === 'tool'
   const call_id = role === 'tool' ? (tool_call_id ?? reading.context.newId()) : undefined
   return {
-    ...(isStandIn ? ({ kind: 'system', role: 'system' } as const) : placeOfRole[role]),
+    ...(isStandIn ? ({ kind: 'system', role: 'system' } as const) : draftOfRole[role]),
     native_role: isStandIn || role === 'resque' || role === 'flush' ? role : undefined,
     agent_key: agentName,
     mode,
@@ -63,7 +64,7 @@ function readCall({ id, function: called }: SwarmToolCall, { agentName, mode }: 
 
 const roleOfKind: Partial<Record<EntryKind, SwarmRole>> = { rescue: 'resque', flush: 'flush', tool_result: 'tool' }
 
-/** Entries as a swarm message, by their canonical members alone. */
+/** Writes entries as a swarm message, from their canonical members only. */
 function writeSwarmMessage([head, ...rest]: readonly [EntryBody, ...EntryBody[]]): SwarmMessage {
   const calls = [head, ...rest].filter(isCallEntry).map(writeCall)
   const images = 'parts' in head.content ? listInlineImages(head.content.parts) : []
@@ -101,18 +102,18 @@ const dialect: Dialect<SwarmMessage> = {
   countRun: entries => countCalling(entries, isSpeech, isCallEntry),
   toMessage: writeSwarmMessage,
   ...marking,
-  // A marker turns a payload of null, or an absent one, into an object.
+  // The marker turns a null or absent payload into an object.
   essenceOf: message => marking.stripMarker(message) as Json,
 }
 
 const codec = createCodec(dialect)
 
-/** `ISwarmMessage` as a program has it: its images may be bytes. */
+/** An `ISwarmMessage` as a program has it, whose images may be bytes. */
 interface LiveSwarmMessage extends Omit<SwarmMessage, 'images'> {
   readonly images?: readonly SwarmImage[] | undefined
 }
 
-/** Messages of a swarm. */
+/** The codec of messages of a swarm. */
 export const swarmCodec = {
   ...codec,
   /** Reads messages whose images may be Blobs, which are read asynchronously. @throws Rejection malformed, naming the member */

@@ -18,7 +18,7 @@ const again = (...rows: object[]) => JSON.parse(JSON.stringify(swarmCodec.write(
 
 describe('ISwarmMessage', () => {
   it('W-01: a message with every field comes back field for field', () => {
-    const whole = {
+    const message = {
       role: 'assistant',
       agentName: 'refunds',
       content: 'one moment',
@@ -30,7 +30,7 @@ describe('ISwarmMessage', () => {
       images: [png.toString('base64')],
       payload: { image_id: 'i1' },
     }
-    expect(again(whole)).toEqual([whole])
+    expect(again(message)).toEqual([message])
   })
 
   it('W-02: the reader takes the three further roles', () => {

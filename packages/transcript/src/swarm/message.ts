@@ -1,4 +1,5 @@
-import type { FilePart, Json, Part } from '@postern/core'
+// Validates swarm messages and converts their images.
+import type { FilePart, Json, Part } from '@postern/message'
 import { z } from 'zod'
 import { jsonMapSchema, parseForeign } from '../json/schema.ts'
 
@@ -11,10 +12,10 @@ const swarmToolCallSchema = z.looseObject({
   function: z.looseObject({ name: z.string(), arguments: jsonMapSchema }),
 })
 
-/** An image as a program has it: bytes, or base64 text, which is how it travels in JSON. */
+/** An image in a program: bytes, or the base64 text that JSON uses. */
 export type SwarmImage = Blob | Uint8Array | string
 
-/** Bytes become base64 text. */
+/** Converts bytes to base64 text. */
 const imageSchema = z.union(
   [z.string(), z.instanceof(Uint8Array).transform(bytes => Buffer.from(bytes).toString('base64'))],
   'must be base64 text or bytes; swarmCodec.readLive() reads a Blob',
@@ -22,10 +23,10 @@ const imageSchema = z.union(
 
 const swarmMessageSchema = z.looseObject({
   role: z.enum(swarmRoles),
-  /** The agent instance the message belongs to. */
+  /** The agent that the message belongs to. */
   agentName: z.string(),
   content: z.string(),
-  /** Where it came from: a user, or a tool and the system. */
+  /** Origin of the message: a user, or a tool and the system. */
   mode: z.enum(executionModes),
   tool_calls: z
     .array(swarmToolCallSchema)
@@ -43,7 +44,7 @@ export type SwarmToolCall = {
   readonly type: 'function'
   readonly function: { readonly name: string; readonly arguments: { readonly [name: string]: Json } }
 }
-/** `ISwarmMessage`, as JSON. */
+/** An `ISwarmMessage` as JSON. */
 export type SwarmMessage = {
   readonly role: SwarmRole
   readonly agentName: string
@@ -55,7 +56,7 @@ export type SwarmMessage = {
   readonly payload?: { readonly [name: string]: Json } | null | undefined
 }
 
-/** @throws Rejection malformed, naming the member */
+/** Parses a message of a swarm. @throws Rejection malformed, naming the member */
 export function parseSwarmMessage(value: unknown): SwarmMessage {
   return parseForeign(swarmMessageSchema as unknown as z.ZodType<SwarmMessage>, value, 'swarm message')
 }
@@ -64,7 +65,7 @@ export function hasOnlyText(images: readonly SwarmImage[]): images is readonly s
   return images.every(image => typeof image === 'string')
 }
 
-/** Images of any kind a caller may have, as base64 text. */
+/** Converts images of any kind that a caller may have to base64 text. */
 export async function encodeSwarmImages(images: readonly SwarmImage[]): Promise<readonly string[]> {
   const encoded = images.map(async image => {
     if (typeof image === 'string') return image
@@ -83,29 +84,29 @@ const signatures: readonly (readonly [mime: string, start: RegExp])[] = [
   ['image/tiff', /^(?:II\*\0|MM\0\*)/],
   ['image/avif', /^[\s\S]{4}ftypavi[fs]/],
   ['image/heic', /^[\s\S]{4}ftyphei[cx]/],
-  ['image/svg+xml', /^(?:\ufeff|\s)*(?:<\?xml[^>]*>\s*)?<svg[\s>]/],
+  ['image/svg+xml', /^\s*(?:<\?xml[^>]*>\s*)?<svg[\s>]/],
 ]
 
 const base64Text = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 const dataUrl = /^data:([^;,]*);base64,(.*)$/s
 
-/** The media type of an image, by its first bytes. */
+/** Detects the media type of an image by its first bytes. */
 export function detectImageType(bytes: Uint8Array): string | undefined {
   const start = Buffer.from(bytes.subarray(0, 256)).toString('latin1')
   return signatures.find(([, pattern]) => pattern.test(start))?.[0]
 }
 
-/** An image of a swarm message as a file; `undefined` when it is not base64. */
+/** Reads an image of a swarm message as a file; `undefined` if it is not base64. */
 export function readSwarmImage(image: string): FilePart | undefined {
-  const [, named, inUrl] = dataUrl.exec(image) ?? []
+  const [, mimeType, inUrl] = dataUrl.exec(image) ?? []
   const data_base64 = inUrl ?? image
   if (data_base64 === '' || !base64Text.test(data_base64)) return undefined
   const bytes = Buffer.from(data_base64, 'base64')
-  const mime = detectImageType(bytes) ?? (named || 'application/octet-stream')
+  const mime = detectImageType(bytes) ?? (mimeType || 'application/octet-stream')
   return { kind: 'file', mime, size: bytes.length, bytes_ref: { kind: 'inline', data_base64 } }
 }
 
-/** Those of `parts` whose bytes are at hand. */
+/** Lists the images of `parts` whose bytes are included. */
 export function listInlineImages(parts: readonly Part[]): readonly string[] {
   return parts.flatMap(part =>
     part.kind === 'file' && part.bytes_ref.kind === 'inline' ? [part.bytes_ref.data_base64] : [],

@@ -1,18 +1,19 @@
+// Selects the entries that one role of a team may see: orchestrator, manager or worker.
 import { type EntryBody, textOfContent } from '../entry/entry.ts'
 import type { EntryKind } from '../entry/kind.ts'
 
-/** An agent's part in a team. It selects what the agent sees, and is no role of a message. */
+/** An agent's part in a team, which determines what the agent sees. It is not the role of a message. */
 const teamRoles = ['orchestrator', 'manager', 'worker', 'all'] as const
 type TeamRole = (typeof teamRoles)[number]
 
 export interface RoleFilter {
   readonly role: TeamRole
-  /** Whose `task` begins the turn of a worker; absent: any agent's. */
+  /** The agent whose `task` begins the turn of a worker; absent means any agent. */
   readonly agent_key?: string | undefined
-  /** Messages for an orchestrator (called turns there); default 8, 0 is none. */
+  /** The maximum number of messages for an orchestrator (called turns in the format); default 8, 0 means none. */
   readonly max_conversation_turns?: number | undefined
   readonly phase_id?: number | undefined
-  /** Overrides `phase_id - 1`. */
+  /** The previous phase; default `phase_id - 1`. */
   readonly previous_phase_id?: number | undefined
 }
 
@@ -40,8 +41,8 @@ const filters: Record<TeamRole, Filter> = {
 }
 
 /**
- * What one role of a team may see of its history. A worker's turn begins with its own last `task` by the order of the transcript, wherever
- * the list has it. Broadcasts of earlier turns are left out.
+ * Selects the history that one role of a team may see. A worker's turn begins with its own last `task` in the order of the transcript,
+ * regardless of the order of the list. Broadcasts of earlier turns are left out.
  */
 export function filterByRole<Entry extends EntryBody>(
   entries: readonly Entry[],
@@ -57,7 +58,7 @@ export interface CompletionCheck {
 
 const endWords = /completed|success|done|finished|task complete/i
 
-/** Whether the current turn is over: its last ten entries contain the tool `complete_task`, or a final text that says so. */
+/** Returns true if the current turn is over: its last ten entries contain the tool `complete_task`, or a final text that says so. */
 export function isTurnComplete(entries: readonly EntryBody[], { agent_key }: CompletionCheck = {}): boolean {
   const own = entries.filter(entry => agent_key === undefined || entry.agent_key === agent_key)
   const start = own.findLastIndex(({ kind }) => kind === 'task')
@@ -77,12 +78,12 @@ function findPreviousPhase({ phase_id, previous_phase_id }: RoleFilter): number 
   return phase_id !== undefined && phase_id > 0 ? phase_id - 1 : undefined
 }
 
-/** `seq` is the order. Entries without one keep their order in the list. */
+/** Returns true if an entry follows `start`. `seq` determines the order; entries without one have the order of the list. */
 function isBehind(entry: EntryBody, start: EntryBody): boolean {
-  const [at, from] = [placeOf(entry), placeOf(start)]
+  const [at, from] = [seqOf(entry), seqOf(start)]
   return at === undefined || from === undefined ? entry.at >= start.at : at >= from
 }
 
-function placeOf(entry: EntryBody & { readonly seq?: number | undefined }): number | undefined {
+function seqOf(entry: EntryBody & { readonly seq?: number | undefined }): number | undefined {
   return entry.seq
 }

@@ -18,13 +18,13 @@ import {
 
 let made = 0
 
-function readAll(format: FormatName, messages: readonly object[], rest: object = {}): readonly TranscriptEntry[] {
-  const context = { thread_id: 't', at: '2026-03-13T10:00:00.000Z', newId: () => `v${++made}`, ...rest }
+function readAll(format: FormatName, messages: readonly object[], overrides: object = {}): readonly TranscriptEntry[] {
+  const context = { thread_id: 't', at: '2026-03-13T10:00:00.000Z', newId: () => `v${++made}`, ...overrides }
   return numberEntries(codecs[format].read(messages, context))
 }
 
-const swarmRow = (role: string, content: string, agentName = 'a', rest: object = {}) => {
-  return { role, content, agentName, mode: role === 'user' ? 'user' : 'tool', ...rest }
+const swarmRow = (role: string, content: string, agentName = 'a', overrides: object = {}) => {
+  return { role, content, agentName, mode: role === 'user' ? 'user' : 'tool', ...overrides }
 }
 const call = (...ids: string[]) => ({
   tool_calls: ids.map(id => ({ id, type: 'function', function: { name: 'look', arguments: {} } })),
@@ -82,10 +82,10 @@ describe('viewEntries()', () => {
       { content: 'x', metadata: { type: 'tool_result', tool_name: 'b', tool_call_id: '2' } },
       { role: 'assistant', content: 'done' },
     ])
-    const found: string[] = []
-    const seen = viewEntries(entries, { report: ({ code, index }) => found.push(`${code} ${index}`) })
+    const reports: string[] = []
+    const seen = viewEntries(entries, { report: ({ code, index }) => reports.push(`${code} ${index}`) })
     expect(seen.map(({ kind }) => kind)).toEqual(['text'])
-    expect(found).toEqual(['orphan_tool_call 0', 'orphan_tool_result 1'])
+    expect(reports).toEqual(['orphan_tool_call 0', 'orphan_tool_result 1'])
   })
 
   it('S-22 as a configuration of the pipeline: a worker’s own turn and the broadcasts since', () => {

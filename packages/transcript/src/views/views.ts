@@ -1,15 +1,17 @@
-import type { Entry, HistoryPolicy, HistoryView, Json, Part } from '@postern/core'
-import { createSlidingWindowPolicy } from '@postern/core'
+// Builds an agent's view of a thread: scope, role, tool pairs and window.
+import type { Json, Part } from '@postern/message'
+import type { Entry, HistoryPolicy, HistoryView } from '@postern/pipeline'
+import { createSlidingWindowPolicy } from '@postern/pipeline'
 import type { CodecFinding } from '../codec/dialect.ts'
 import { isCallEntry, repairPairs, resultOfEntry } from '../codec/tool-entry.ts'
 import type { EntryBody, EntryWait, TranscriptEntry } from '../entry/entry.ts'
 import { contentIsEmpty, textOfContent } from '../entry/entry.ts'
 import type { EntryKind, TranscriptScope } from '../entry/kind.ts'
-import { splitMessages } from '../entry/place-entries.ts'
+import { splitMessages } from '../entry/numbered-entries.ts'
 import type { RoleFilter } from './role-filter.ts'
 import { filterByRole } from './role-filter.ts'
 
-/** Whose entries an agent may see: all; the views of a message store (its own work, its team's work); or the shared and own ones of a swarm. */
+/** The entries that an agent may see: all; the views of a message store (its own work, its team's work); or the shared and own ones of a swarm. */
 type ViewScope =
   | { readonly kind: 'all' }
   | {
@@ -20,24 +22,24 @@ type ViewScope =
     }
   | { readonly kind: 'swarm'; readonly agent_key: string }
 
-/** One agent's view of a thread, as data. The steps are always the same; this sets each one. */
+/** The configuration of one agent's view of a thread. The steps are always the same; each member configures one. */
 export interface ViewConfig {
-  /** Default `all`. */
+  /** The entries that the agent may see; default `all`. */
   readonly scope?: ViewScope | undefined
-  /** The filter of message stores. Default none. */
+  /** The filter of message stores; default none. */
   readonly role?: RoleFilter | undefined
-  /** Calls without a result and results without a call: removed before and after the window, only after it (swarms), or kept. */
+  /** The treatment of calls without a result and results without a call: removed before and after the window, only after it (swarms), or kept. */
   readonly pairs?: 'repair' | 'after-window' | 'keep' | undefined
-  /** The newest messages, this many (one with several calls counts once); 0 is none. Default all. */
+  /** The number of newest messages (a message with several calls counts once); 0 means none, default all. */
   readonly window?: number | undefined
-  /** Kinds that only matter while they happen, or that mark a position. Default these kinds. */
+  /** The kinds to hide; default: those that only matter while they happen, or that mark a position. */
   readonly hides?: ReadonlySet<EntryKind> | undefined
   readonly report?: ((finding: CodecFinding) => void) | undefined
 }
 
 const hiddenKinds: ReadonlySet<EntryKind> = new Set(['delta', 'reasoning', 'activity', 'flush', 'rescue'])
 
-/** `entries` of one thread, ascending, as `config` lets an agent see them: scope, cut, role, pairs, window. Pure. */
+/** Selects the `entries` of one thread, ascending, that `config` lets an agent see: scope, cut, role, pairs, window. Pure. */
 export function viewEntries(entries: readonly TranscriptEntry[], config: ViewConfig = {}): readonly TranscriptEntry[] {
   const { pairs = 'repair', hides = hiddenKinds, report } = config
   const scoped = selectScope(cutAtMarker(entries), config.scope ?? { kind: 'all' }).filter(
@@ -49,7 +51,7 @@ export function viewEntries(entries: readonly TranscriptEntry[], config: ViewCon
   return pairs === 'keep' ? recent : repairPairs(recent, pairs === 'after-window' ? report : undefined)
 }
 
-/** The entries after the last flush or rescue. A marker is for all agents of the thread, so this comes before the scope. */
+/** Returns the entries after the last flush or rescue. A marker applies to all agents of the thread, so this step precedes the scope. */
 function cutAtMarker(entries: readonly TranscriptEntry[]): readonly TranscriptEntry[] {
   return entries.slice(entries.findLastIndex(({ kind }) => kind === 'flush' || kind === 'rescue') + 1)
 }
@@ -63,7 +65,10 @@ function selectScope(entries: readonly TranscriptEntry[], scope: ViewScope): rea
   })
 }
 
-/** Users, developers and plain text of any assistant are shared; calls, results and system rows are their agent's. */
+/**
+ * Selects the shared entries and the agent's own. Users, developers and plain text of any assistant are shared; calls, results and system rows
+ * belong to their agent.
+ */
 function selectSwarm(entries: readonly TranscriptEntry[], agent_key: string): readonly TranscriptEntry[] {
   return splitMessages(entries).flatMap(message => {
     const isOwn = message.some(isOwnEntry)
@@ -72,7 +77,7 @@ function selectSwarm(entries: readonly TranscriptEntry[], agent_key: string): re
   })
 }
 
-/** An agent's actions and thoughts are its own. Developers' text, questions, and a row in the user's place are shared. */
+/** Returns true for an agent's own actions and thoughts. Developers' text, questions, and rows on behalf of the user are shared. */
 function isOwnEntry(entry: EntryBody): boolean {
   const isShared = sharedKinds.has(entry.kind) || entry.native_role === 'user'
   return isCallEntry(entry) || (entry.scope === 'agent' && !isShared)
@@ -94,8 +99,8 @@ const assistantKinds: ReadonlySet<EntryKind> = new Set(['text', 'final', 'input_
 const toldKinds: ReadonlySet<EntryKind> = new Set(['task', 'global_observation', 'error'])
 
 /**
- * Entries as the history of a normalized message: two roles, with a call and its result in one part of the assistant. A task, and a global
- * observation, are addressed to the agent. Entries that are no text, task or call (plans, contexts, markers) are left out.
+ * Converts entries to the history of a normalized message: two roles, with a call and its result in one part of the assistant. A task, and
+ * a global observation, are addressed to the agent. Entries that are no text, task or call (plans, contexts, markers) are left out.
  */
 function toHistoryEntries(entries: readonly TranscriptEntry[]): readonly Entry[] {
   const results = new Map(
@@ -111,7 +116,7 @@ function toHistoryEntries(entries: readonly TranscriptEntry[]): readonly Entry[]
   })
 }
 
-/** From a thread to what an agent gets of it. */
+/** Builds the history that an agent gets of a thread. */
 export function buildHistory(
   entries: readonly TranscriptEntry[],
   config: ViewConfig,
@@ -151,8 +156,8 @@ export interface OpenWait {
 }
 
 /**
- * What a thread still waits for, oldest first: one list for every view. A later entry of its id ends a wait; the user's next message ends
- * an `input`, and its expiry ends any.
+ * Lists what a thread still waits for, oldest first, the same in every view. A later entry with the same id ends a wait; the user's next message
+ * ends an `input`, and its expiry ends any.
  */
 export function listOpenWaits(entries: readonly TranscriptEntry[], nowMs: number): readonly OpenWait[] {
   const open = new Map<string, OpenWait>()
@@ -165,7 +170,7 @@ export function listOpenWaits(entries: readonly TranscriptEntry[], nowMs: number
   return [...open.values()].filter(({ wait }) => wait.expires_at === undefined || Date.parse(wait.expires_at) > nowMs)
 }
 
-/** The question that the user's message would answer now; the latest one. */
+/** Finds the latest open question, which the user's next message answers. */
 export function findAnsweredQuestion(entries: readonly TranscriptEntry[], nowMs: number): OpenWait | undefined {
   return listOpenWaits(entries, nowMs).findLast(({ wait }) => wait.reason === 'input')
 }

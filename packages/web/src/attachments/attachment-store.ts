@@ -1,12 +1,15 @@
-import type { ChannelContext, ObjectStore, Part, StoredObject } from '@postern/core'
-import { formatTurnId, Rejection, randomHex } from '@postern/core'
+// Stores people's attachments and gives each file only to its owner.
 import { admitsMedia, detectMedia } from '@postern/http'
+import type { ObjectStore, Part, StoredObject } from '@postern/message'
+import { Rejection, randomHex } from '@postern/message'
+import type { ChannelContext, SecretRing } from '@postern/pipeline'
+import { formatTurnId } from '@postern/pipeline'
 import type { TranscriptEntry } from '@postern/transcript'
 import type { WebConfig } from '../config.ts'
-import type { ObjectPlace, UrlSigner } from './signed-url.ts'
-import { createUrlSigner, holdsToken, parseSignedUrl } from './signed-url.ts'
+import type { ObjectLocation, UrlSigner } from './signed-url.ts'
+import { createUrlSigner, findSignedOrigin, holdsToken, parseSignedUrl } from './signed-url.ts'
 
-/** The store keeps objects of a foreign project in its buckets' names with this prefix. */
+/** The prefix of the buckets in which the store keeps files of the configured foreign project. */
 const foreignPrefix = 'supabase.'
 
 export interface Upload {
@@ -17,54 +20,60 @@ export interface Upload {
   readonly bytes: Uint8Array
 }
 
-/** Attachments of people: each is its owner's alone. */
+/** The attachments of people. Each is accessible only to its owner. */
 export interface WebAttachments {
   readonly signer: UrlSigner
-  /** @throws Rejection too_large, unsupported */
+  /**
+   * Stores an upload.
+   * @throws Rejection too_large, unsupported
+   */
   store(upload: Upload): Promise<StoredObject>
-  /** What this owner has at a place. Objects of other owners are not found. */
-  findOwn(owner: string, place: ObjectPlace): Promise<StoredObject | undefined>
-  /** The file behind a signed URL of ours or of the configured project. Its token must hold and the file must be this owner's. */
+  /** Finds this owner's object at a location. Objects of other owners are not found. */
+  findOwn(owner: string, location: ObjectLocation): Promise<StoredObject | undefined>
+  /** Finds the file of a signed URL of this gateway or of the configured project. The token must be valid, and the file must belong to this owner. */
   findByUrl(owner: string, url: string): Promise<StoredObject | undefined>
+  /** Returns true for a signed URL of this gateway or of the configured project. The query of such a URL is a credential. */
+  isOurs(url: string): boolean
   readonly readObject: ObjectStore['readObject']
   readonly removeObject: ObjectStore['removeObject']
-  describe(place: ObjectPlace): Promise<StoredObject | undefined>
+  describe(location: ObjectLocation): Promise<StoredObject | undefined>
   readonly findByDigest: ObjectStore['findObjectByDigest']
 }
 
 interface WebAttachmentDeps {
   readonly config: WebConfig
-  readonly gateway: Pick<ChannelContext, 'platform' | 'agents'>
+  readonly gateway: Pick<ChannelContext, 'system' | 'agents'>
   readonly objects: ObjectStore
-  /** Signs our URLs. */
-  readonly key: Uint8Array
+  /** The keys that sign the gateway's own URLs. */
+  readonly secret: SecretRing
 }
 
 export function createWebAttachments(deps: WebAttachmentDeps): WebAttachments {
-  const { config, gateway, objects, key } = deps
-  const { platform, agents } = gateway
+  const { config, gateway, objects, secret } = deps
+  const { system, agents } = gateway
   const { attachments, supabase } = config
-  const { now } = platform
-  const signer = createUrlSigner({ origin: agents.origin, key, lifetime: attachments.url_ttl, now })
+  const { now } = system
+  const signer = createUrlSigner({ origin: agents.origin, secret, lifetime: attachments.url_ttl, now })
   return {
     signer,
     async store({ owner, threadId, runId, name, bytes }) {
       const mime = checkBytes(bytes, attachments)
-      const folders = [folderOf(owner), threadId, runId ?? randomHex(platform, 8)].map(toSegment)
-      const path = [...folders, `${randomHex(platform, 4)}-${toSegment(name ?? 'file')}`].join('/')
+      const folders = [folderOf(owner), threadId, runId ?? randomHex(system, 8)].map(toSegment)
+      const path = [...folders, `${randomHex(system, 4)}-${toSegment(name ?? 'file')}`].join('/')
       return objects.putObject({ bucket: attachments.bucket, path, owner, mime, bytes }, attachments.max_total_bytes)
     },
-    findOwn: (owner, place) => findOwn(owner, place, objects),
+    findOwn: (owner, location) => findOwn(owner, location, objects),
     async findByUrl(owner, url) {
-      const named = parseSignedUrl(url)
-      if (!named) return undefined
-      if (named.origin === agents.origin) {
-        return (await signer.holds(named, named.token)) ? findOwn(owner, named, objects) : undefined
+      const signedUrl = parseSignedUrl(url)
+      if (!signedUrl) return undefined
+      if (signedUrl.origin === agents.origin) {
+        return (await signer.holds(signedUrl, signedUrl.token)) ? findOwn(owner, signedUrl, objects) : undefined
       }
-      if (named.origin !== supabase?.project) return undefined
-      const isHeld = await holdsToken(named, named.token, { key: Buffer.from(supabase.jwt_secret), now })
-      return isHeld ? takeForeign({ owner, url, place: named }, deps) : undefined
+      if (signedUrl.origin !== supabase?.project) return undefined
+      const isHeld = await holdsToken(signedUrl, signedUrl.token, { keys: [Buffer.from(supabase.jwt_secret)], now })
+      return isHeld ? takeForeign({ owner, url, location: signedUrl }, deps) : undefined
     },
+    isOurs: url => [agents.origin, supabase?.project].includes(findSignedOrigin(url)),
     readObject: objects.readObject,
     removeObject: objects.removeObject,
     describe: ({ bucket, path }) => objects.findObject(bucket, path),
@@ -74,12 +83,12 @@ export function createWebAttachments(deps: WebAttachmentDeps): WebAttachments {
 
 async function findOwn(
   owner: string,
-  { bucket, path }: ObjectPlace,
+  { bucket, path }: ObjectLocation,
   objects: ObjectStore,
 ): Promise<StoredObject | undefined> {
-  const found =
+  const object =
     (await objects.findObject(bucket, path)) ?? (await objects.findObject(`${foreignPrefix}${bucket}`, path))
-  return found?.owner === owner ? found : undefined
+  return object?.owner === owner ? object : undefined
 }
 
 function checkBytes(bytes: Uint8Array, { max_bytes, types }: WebConfig['attachments']): string {
@@ -95,26 +104,29 @@ function checkBytes(bytes: Uint8Array, { max_bytes, types }: WebConfig['attachme
 interface ForeignFile {
   readonly owner: string
   readonly url: string
-  readonly place: ObjectPlace
+  readonly location: ObjectLocation
 }
 
-/** A valid token proves that the project lets this person read the file. The gateway fetches it once; then it is their own. */
+/**
+ * Fetches a file of the configured project. A valid token proves that the project lets this person read the file. The gateway fetches the file once,
+ * and then it belongs to this person.
+ */
 async function takeForeign(
-  { owner, url, place: { bucket, path } }: ForeignFile,
+  { owner, url, location: { bucket, path } }: ForeignFile,
   { config: { attachments }, gateway, objects }: WebAttachmentDeps,
 ): Promise<StoredObject | undefined> {
-  const place = { bucket: `${foreignPrefix}${bucket}`, path }
-  const known = await objects.findObject(place.bucket, path)
-  if (known) return known.owner === owner ? known : undefined
+  const location = { bucket: `${foreignPrefix}${bucket}`, path }
+  const existingObject = await objects.findObject(location.bucket, path)
+  if (existingObject) return existingObject.owner === owner ? existingObject : undefined
   const limits = { maxBytes: attachments.max_bytes, timeoutMs: 15_000 }
-  const { status, body } = await gateway.platform.fetch(url, limits)
+  const { status, body } = await gateway.system.fetch(url, limits)
   if (status !== 200) return undefined
   const mime = checkBytes(body, attachments)
-  return objects.putObject({ ...place, owner, mime, bytes: body }, attachments.max_total_bytes)
+  return objects.putObject({ ...location, owner, mime, bytes: body }, attachments.max_total_bytes)
 }
 
-/** The place as its owner knows it. */
-export function showPlace({ bucket, path, mime }: StoredObject) {
+/** Returns a location in the form that its owner knows. */
+export function showLocation({ bucket, path, mime }: StoredObject) {
   const name = bucket.startsWith(foreignPrefix) ? bucket.slice(foreignPrefix.length) : bucket
   return { bucket: name, path, mime_type: mime }
 }
@@ -123,7 +135,7 @@ function folderOf(owner: string): string {
   return Buffer.from(owner).toString('hex').slice(-24)
 }
 
-/** Keeps letters, digits and little else, so that a file's name cannot lead to another path. */
+/** Replaces everything except letters, digits and a few signs, so that a file name cannot lead to another path. */
 function toSegment(text: string): string {
   const plain = text
     .normalize('NFC')
@@ -132,14 +144,14 @@ function toSegment(text: string): string {
   return plain.slice(-80).toWellFormed() || '_'
 }
 
-/** The bucket of files that came by another channel. The store keeps them with their messages. */
+/** The bucket of files from other channels. The store keeps them with their messages. */
 const storeBucket = 'conversations'
 
-/** Where to find a file of a message that came by another channel. */
+/** Returns the location of a file whose message was received or sent over another channel. */
 export function locateStoredFile(
   { entry_id, via = 'web' }: Pick<TranscriptEntry, 'entry_id' | 'via'>,
   part: Part,
-): (ObjectPlace & { readonly mime_type: string }) | undefined {
+): (ObjectLocation & { readonly mime_type: string }) | undefined {
   const message = via === 'web' ? undefined : messageOfEntry(entry_id)
   if (message === undefined || (part.kind !== 'file' && part.kind !== 'artifact')) return undefined
   if (part.bytes_ref.kind !== 'content_addressed') return undefined
@@ -148,15 +160,15 @@ export function locateStoredFile(
   return { bucket: storeBucket, path: `${message}/${bytes_ref.digest}/${plain.slice(-80) || 'file'}`, mime_type: mime }
 }
 
-/** The first entry of a turn has the turn's id; the others add their number. */
+/** Returns the number of the message of an entry. The first entry of a turn has the turn's id, and the others append a number. */
 function messageOfEntry(entryId: string): number | undefined {
   const [turn, message] = /^[a-z]+-(\d+)(?=(?:\.\d+)?$)/.exec(entryId) ?? []
   return turn === formatTurnId(Number(message)) ? Number(message) : undefined
 }
 
-/** The bytes at a place that one of our signatures names. */
+/** Reads the file at a location that a signature of this gateway names. */
 export async function readStoredFile(
-  { bucket, path }: ObjectPlace,
+  { bucket, path }: ObjectLocation,
   { gateway }: { readonly gateway: Pick<ChannelContext, 'store'> },
 ): Promise<{ readonly bytes: Uint8Array; readonly mime?: string | undefined } | undefined> {
   const digest = parsePath(bucket, path)?.digest

@@ -1,14 +1,15 @@
+import { createFixedSecret } from '@postern/testing'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createUrlSigner, formatPlace, parseSignedUrl, readObjectPlace } from './signed-url.ts'
+import { createUrlSigner, formatLocation, parseSignedUrl, readObjectLocation } from './signed-url.ts'
 
 const origin = 'https://agents.test'
-const key = Buffer.from('a key of thirty-two bytes or more')
+const secret = createFixedSecret(Buffer.from('a key of thirty-two bytes or more').toString('base64'))
 const at = Date.parse('2026-03-13T10:00:00Z')
 
 function openSigner() {
   let now = at
-  const signer = createUrlSigner({ origin, key, lifetime: 60_000, now: () => now })
+  const signer = createUrlSigner({ origin, secret, lifetime: 60_000, now: () => now })
   return { signer, pass: (ms: number) => (now += ms) }
 }
 
@@ -19,24 +20,24 @@ const segment = fc
 describe('a signed URL', () => {
   it('C-08: leads back to the same bucket and path, whatever characters they contain', async () => {
     const { signer } = openSigner()
-    const places = fc.record({
+    const locations = fc.record({
       bucket: segment,
       path: fc.array(segment, { minLength: 1, maxLength: 4 }).map(s => s.join('/')),
     })
-    const check = async (place: { bucket: string; path: string }) => {
-      const { url } = await signer.sign(place)
+    const check = async (location: { bucket: string; path: string }) => {
+      const { url } = await signer.sign(location)
       const parsed = parseSignedUrl(url)
-      expect(parsed).toMatchObject({ origin, ...place })
+      expect(parsed).toMatchObject({ origin, ...location })
       expect(parsed && (await signer.holds(parsed, parsed.token))).toBe(true)
-      expect(readObjectPlace(place.bucket, place.path)).toEqual(place)
+      expect(readObjectLocation(location.bucket, location.path)).toEqual(location)
     }
-    await fc.assert(fc.asyncProperty(places, check), { numRuns: 100 })
+    await fc.assert(fc.asyncProperty(locations, check), { numRuns: 100 })
   })
 
   it('C-08: an encoded slash is a slash after decoding', () => {
-    const place = parseSignedUrl(`${origin}/storage/v1/object/sign/b/x%2Fy%20z/%C3%BC.jpg?token=a.b.c`)
-    expect(place).toMatchObject({ bucket: 'b', path: 'x/y z/ü.jpg' })
-    expect(place && formatPlace(place)).toBe('b/x/y%20z/%C3%BC.jpg')
+    const location = parseSignedUrl(`${origin}/storage/v1/object/sign/b/x%2Fy%20z/%C3%BC.jpg?token=a.b.c`)
+    expect(location).toMatchObject({ bucket: 'b', path: 'x/y z/ü.jpg' })
+    expect(location && formatLocation(location)).toBe('b/x/y%20z/%C3%BC.jpg')
   })
 
   it.each([
@@ -45,7 +46,7 @@ describe('a signed URL', () => {
     `${origin}/storage/v1/object/sign/b//x?token=a.b.c`,
     `${origin}/storage/v1/object/sign/b/x%00y?token=a.b.c`,
     `${origin}/storage/v1/object/sign/b/x%5Cy?token=a.b.c`,
-    // Clients that fetch it drop the tab.
+    // Clients drop the tab when they fetch this address.
     `${origin}/storage/v1/object/sign/b/.\t./x?token=a.b.c`,
     `${origin}/storage/v1/object/sign/b/x%0Ay?token=a.b.c`,
     `${origin}/storage/v1/object/sign/b/%E0%A4%A?token=a.b.c`,
@@ -57,21 +58,28 @@ describe('a signed URL', () => {
     expect(parseSignedUrl(url)).toBeUndefined()
   })
 
-  it('C-06: is invalid for another place, with another key, and after its time', async () => {
+  it('C-06: is invalid for another location, with another key, and after its time', async () => {
     const { signer, pass } = openSigner()
-    const place = { bucket: 'b', path: 'x' }
-    const { url, expires_at } = await signer.sign(place)
+    const location = { bucket: 'b', path: 'x' }
+    const { url, expires_at } = await signer.sign(location)
     const token = parseSignedUrl(url)?.token ?? ''
     expect(expires_at).toBe('2026-03-13T10:01:00.000Z')
-    expect(await signer.holds({ bucket: 'b', path: 'y' }, token)).toBe(false)
+    for (const other of [
+      { bucket: 'b', path: 'y' },
+      { bucket: 'c', path: 'x' },
+      { bucket: 'ab', path: 'x' },
+      { bucket: 'b', path: 'a/x' },
+      { bucket: 'a/b', path: 'x' },
+    ])
+      expect(await signer.holds(other, token)).toBe(false)
     const other = createUrlSigner({
       origin,
-      key: Buffer.from('another key of thirty-two bytes..'),
+      secret: createFixedSecret(Buffer.from('another key of thirty-two bytes..').toString('base64')),
       lifetime: 1,
       now: () => at,
     })
-    expect(await other.holds(place, token)).toBe(false)
+    expect(await other.holds(location, token)).toBe(false)
     pass(60_001)
-    expect(await signer.holds(place, token)).toBe(false)
+    expect(await signer.holds(location, token)).toBe(false)
   })
 })

@@ -1,13 +1,15 @@
-import type { Platform } from '@postern/core'
+// Creates, parses and verifies signed URLs of attachments.
 import { loadJose } from '@postern/http/tokens'
+import type { System } from '@postern/message'
+import type { SecretRing } from '@postern/pipeline'
 
-/** A place in the store of attachments. It is all that the gateway keeps of a signed URL. */
-export interface ObjectPlace {
+/** A location in the store of attachments, which is the only part of a signed URL that the gateway stores. */
+export interface ObjectLocation {
   readonly bucket: string
   readonly path: string
 }
 
-interface SignedUrl extends ObjectPlace {
+interface SignedUrl extends ObjectLocation {
   readonly origin: string
   readonly token: string
 }
@@ -15,33 +17,39 @@ interface SignedUrl extends ObjectPlace {
 const urlPattern = /^(https?:\/\/[^/?#\\]+)\/storage\/v1\/object\/sign\/([^?#]+)\?(?:[^#]*&)?token=([\w.-]+)(?:[&#]|$)/
 
 /**
- * `{origin}/storage/v1/object/sign/{bucket}/{path}?token={jwt}`. Each segment is decoded once. A segment that could lead elsewhere (empty,
- * `.`, `..`, controls, a backslash) makes the place invalid. Pure.
+ * Parses `{origin}/storage/v1/object/sign/{bucket}/{path}?token={jwt}`. Each segment is decoded once. A segment that could lead elsewhere (empty,
+ * `.`, `..`, controls, a backslash) makes the location invalid. It is pure.
  */
 export function parseSignedUrl(url: string): SignedUrl | undefined {
   const [, origin, raw, token] = urlPattern.exec(url) ?? []
   if (origin === undefined || raw === undefined || token === undefined) return undefined
-  const place = parsePlace(raw.split('/').map(decodeSegment))
-  return place && { origin: origin.toLowerCase(), ...place, token }
+  const location = parseLocation(raw.split('/').map(decodeSegment))
+  return location && { origin: origin.toLowerCase(), ...location, token }
 }
 
-/** What a stored request keeps of a signed URL: its path without host and token. */
-export function readStoredPlace(path: string): ObjectPlace | undefined {
+/** Returns the origin of a URL in the form of a signed one, even an invalid one, or the empty string for other URLs. */
+export function findSignedOrigin(url: string): string {
+  const { origin = '', pathname = '' } = URL.parse(url) ?? {}
+  return pathname.startsWith('/storage/v1/object/sign/') ? origin : ''
+}
+
+/** Parses the path of a signed URL, without host and token, as a stored request contains it. */
+export function parseStoredLocation(path: string): ObjectLocation | undefined {
   const [, raw] = /^\/storage\/v1\/object\/sign\/([^?#]+)$/.exec(path) ?? []
-  return raw === undefined ? undefined : parsePlace(raw.split('/').map(decodeSegment))
+  return raw === undefined ? undefined : parseLocation(raw.split('/').map(decodeSegment))
 }
 
-/** `bucket` and `path` as they come in a query, already decoded. */
-export function readObjectPlace(bucket: string, path: string): ObjectPlace | undefined {
-  return parsePlace([bucket, ...path.split('/')])
+/** Reads the decoded `bucket` and `path` of a query. */
+export function readObjectLocation(bucket: string, path: string): ObjectLocation | undefined {
+  return parseLocation([bucket, ...path.split('/')])
 }
 
-/** With the segments encoded; what `parseSignedUrl` reads. */
-export function formatPlace({ bucket, path }: ObjectPlace): string {
+/** Formats a location with encoded segments, in the form that `parseSignedUrl` reads. */
+export function formatLocation({ bucket, path }: ObjectLocation): string {
   return [bucket, ...path.split('/')].map(encodeURIComponent).join('/')
 }
 
-function parsePlace(segments: readonly (string | undefined)[]): ObjectPlace | undefined {
+function parseLocation(segments: readonly (string | undefined)[]): ObjectLocation | undefined {
   const decoded = segments.flatMap(segment => segment?.split('/') ?? [undefined])
   if (decoded.length < 2 || decoded.some(isUnsafe)) return undefined
   const [bucket, ...rest] = decoded as string[]
@@ -64,44 +72,57 @@ function decodeSegment(segment: string): string | undefined {
 }
 
 export interface UrlSigner {
-  sign(place: ObjectPlace): Promise<{ readonly url: string; readonly expires_at: string }>
-  /** Whether the token is for this place and has not expired. */
-  holds(place: ObjectPlace, token: string): Promise<boolean>
+  sign(location: ObjectLocation): Promise<{ readonly url: string; readonly expires_at: string }>
+  /** Returns true if the token is for this location and has not expired. */
+  holds(location: ObjectLocation, token: string): Promise<boolean>
 }
 
 interface SignerOptions {
   readonly origin: string
-  readonly key: Uint8Array
-  /** How long a URL works, ms. */
+  readonly secret: SecretRing
+  /** The time for which a URL works, ms. */
   readonly lifetime: number
-  readonly now: Platform['now']
+  readonly now: System['now']
 }
 
-/** Signed URLs in the form of Supabase Storage: a JWT (HS256) over `url`, the place. */
-export function createUrlSigner({ origin, key, lifetime, now }: SignerOptions): UrlSigner {
+/** Creates signed URLs in the form of Supabase Storage: a JWT (HS256) over `url`, the location. */
+export function createUrlSigner({ origin, secret, lifetime, now }: SignerOptions): UrlSigner {
+  const listKeys = () => secret.list().map(text => Buffer.from(text, 'base64url'))
   return {
-    async sign(place) {
+    async sign(location) {
       const { SignJWT } = await loadJose()
       const expires = Math.floor((now() + lifetime) / 1000)
-      const claims = new SignJWT({ url: `${place.bucket}/${place.path}` }).setProtectedHeader({
+      const claims = new SignJWT({ url: `${location.bucket}/${location.path}` }).setProtectedHeader({
         alg: 'HS256',
         typ: 'JWT',
       })
       const token = await claims
         .setIssuedAt(Math.floor(now() / 1000))
         .setExpirationTime(expires)
-        .sign(key)
-      const url = `${origin}/storage/v1/object/sign/${formatPlace(place)}?token=${token}`
+        .sign(listKeys()[0] ?? new Uint8Array())
+      const url = `${origin}/storage/v1/object/sign/${formatLocation(location)}?token=${token}`
       return { url, expires_at: new Date(expires * 1000).toISOString() }
     },
-    holds: (place, token) => holdsToken(place, token, { key, now }),
+    holds: (location, token) => holdsToken(location, token, { keys: listKeys(), now }),
   }
 }
 
-export async function holdsToken(
-  { bucket, path }: ObjectPlace,
+interface HeldBy {
+  /** The keys that may have signed the token. */
+  readonly keys: readonly Uint8Array[]
+  readonly now: System['now']
+}
+
+export async function holdsToken(location: ObjectLocation, token: string, { keys, now }: HeldBy): Promise<boolean> {
+  const held = await Promise.all(keys.map(key => isSignedBy(key, location, token, now)))
+  return held.includes(true)
+}
+
+async function isSignedBy(
+  key: Uint8Array,
+  { bucket, path }: ObjectLocation,
   token: string,
-  { key, now }: Pick<SignerOptions, 'key' | 'now'>,
+  now: System['now'],
 ): Promise<boolean> {
   try {
     const { jwtVerify } = await loadJose()

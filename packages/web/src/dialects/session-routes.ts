@@ -1,4 +1,5 @@
-import { isJsonObject, Rejection } from '@postern/core'
+// Serves sessions of message envelopes over HTTP.
+import { isJsonObject, Rejection } from '@postern/message'
 import type { AgentMessageEnvelope, Session, SessionPrincipal, SessionStore } from '@postern/transcript'
 import {
   checkSessionOwner,
@@ -14,7 +15,7 @@ import type { WebDeps } from '../endpoint.ts'
 import { answerOwner, readJsonBody, readNumberQuery, readTextMember } from '../endpoint.ts'
 import type { WebOwner } from '../verify.ts'
 
-/** Whole sessions in one answer. */
+/** The maximum number of whole sessions in one answer. */
 const mostWithMessages = 10
 
 interface SessionRequest {
@@ -26,10 +27,10 @@ interface SessionRequest {
 
 type Handle = (c: Context, request: SessionRequest) => Promise<object | undefined>
 
-/** Sessions of message envelopes over HTTP. The credential names the owner; the routes refuse a body that names another one. */
+/** Creates the routes of sessions. The credential names the owner, and the routes refuse a body that names another one. */
 export function createSessionRoutes(deps: WebDeps): Hono {
   const { bounded, records, gateway } = deps
-  const sessions = createSessionStore({ transcript: bounded, records, platform: gateway.platform })
+  const sessions = createSessionStore({ transcript: bounded, records, system: gateway.system })
   const answer = (handle: Handle) =>
     answerOwner(deps, (c, owner) => {
       return handle(c, { sessions, principal: principalOf(owner), id: c.req.param('id') ?? '', deps })
@@ -100,7 +101,7 @@ const releaseLock: Handle = async (c, { sessions, principal, id }) => {
   return { released: await sessions.releaseLock(principal, id, c.req.query('token') ?? '') }
 }
 
-/** One after the other, and other requests run in between. */
+/** Loads sessions one after the other, so that other requests run in between. */
 async function readAll(
   rows: readonly Session[],
   sessions: SessionStore,
@@ -119,12 +120,15 @@ function principalOf({ owner, subject }: WebOwner): SessionPrincipal {
   return { owner, owner_type: 'user', owner_key: subject }
 }
 
-/** Bytes. Every answer with the session contains it. */
+/** The maximum size of a session's metadata, in bytes. Every answer with the session contains it. */
 const mostMetadata = 16 * 1024
 
 type SessionUpdate = Parameters<SessionStore['update']>[2]
 
-/** The body of a request. @throws Rejection malformed, too_large; forbidden if it names another owner */
+/**
+ * Reads the body of a request.
+ * @throws Rejection malformed, too_large, or forbidden if it names another owner
+ */
 async function readSessionBody(
   c: Context,
   principal: SessionPrincipal,
@@ -148,7 +152,7 @@ function readWantedSession(body: Record<string, unknown>) {
   return { ...texts, ...(metadata && { metadata }) }
 }
 
-/** The change of a session. The list of messages is required. */
+/** Reads the change of a session. The list of messages is required. */
 function readSessionUpdate(body: Record<string, unknown>, mostMessages: number): SessionUpdate {
   const { messages } = body
   if (!Array.isArray(messages)) throw new Rejection('malformed', 'Cannot update session: "messages" is no list')
@@ -160,7 +164,7 @@ function readSessionUpdate(body: Record<string, unknown>, mostMessages: number):
   return { messages, provider, model, provider_response_id, token, metadata: readMetadata(body) }
 }
 
-/** PHP clients may write an empty map as `[]`. */
+/** Reads a map. PHP clients may write an empty map as `[]`. */
 function readMetadata({ metadata }: Record<string, unknown>) {
   if (metadata === undefined || metadata === null) return undefined
   if (Array.isArray(metadata) && metadata.length === 0) return {}
@@ -188,14 +192,14 @@ function readSessionSearch(c: Context) {
 }
 
 /**
- * A session's messages as a model provider receives them. The stored list does not change. `coalesces`: joins neighbours of one role, for providers
- * that refuse them.
+ * Returns a session's messages in the form that a model provider receives. The stored list does not change. `coalesces` joins adjacent messages of
+ * one role, for providers that refuse them.
  */
 function projectSession(messages: readonly AgentMessageEnvelope[], coalesces: boolean) {
-  const whole = pruneOrphanEnvelopes(messages)
+  const complete = pruneOrphanEnvelopes(messages)
   return {
-    messages: toProviderMessages(coalesces ? coalesceEnvelopes(whole) : whole),
-    // Calls without results, and results without calls. No model receives them.
+    messages: toProviderMessages(coalesces ? coalesceEnvelopes(complete) : complete),
+    // These are calls without results and results without calls, which no model receives.
     findings: findOrphanEnvelopes(messages),
   }
 }

@@ -1,4 +1,5 @@
-import { Rejection } from '@postern/core'
+// Serves an agent's message store over HTTP.
+import { Rejection } from '@postern/message'
 import type { EntryRange, MessageStore, StoreMessageType, TeamViewOptions, ThreadKey } from '@postern/transcript'
 import { createTranscriptMessageStore, isMessageType, messageTypeNames, messageTypes } from '@postern/transcript'
 import type { Context } from 'hono'
@@ -7,10 +8,10 @@ import type { WebDeps } from '../endpoint.ts'
 import { answerOwner, maxRead, readJsonBody, readNumberQuery, readTextMember } from '../endpoint.ts'
 import type { WebOwner } from '../verify.ts'
 
-/** Messages in one request. */
+/** The maximum number of messages in one request. */
 const mostAdded = 500
 
-/** The message store over HTTP: four views to read, one list to write. A location is any text, encoded as one segment. */
+/** Creates the routes of the message store: four views for reading, and one list for writing. A location is any text, encoded as one segment. */
 export function createStoreRoutes(deps: WebDeps): Hono {
   const base = '/v1/store/:location'
   const view = (read: (store: MessageStore, location: string, c: Context) => Promise<readonly object[]>) =>
@@ -76,7 +77,7 @@ function openStore({ bounded, gateway }: WebDeps, { owner }: WebOwner, bounds: E
     ...bounded,
     read: (thread: ThreadKey, range: EntryRange = {}) => bounded.read(thread, { ...range, ...bounds }),
   }
-  return createTranscriptMessageStore({ transcript, platform: gateway.platform, owner })
+  return createTranscriptMessageStore({ transcript, system: gateway.system, owner })
 }
 
 function locationOf(c: Context): string {
@@ -98,11 +99,11 @@ function readScope(limit_scope: string | undefined): Pick<TeamViewOptions, 'limi
 }
 
 function readTypes(c: Context): { readonly types?: readonly StoreMessageType[] } {
-  const named = c.req.query('types')?.split(',')
-  if (!named) return {}
-  const wrong = named.find(type => !isMessageType(type))
+  const types = c.req.query('types')?.split(',')
+  if (!types) return {}
+  const wrong = types.find(type => !isMessageType(type))
   if (wrong !== undefined) {
     throw new Rejection('malformed', `Cannot read query: types must be of ${messageTypeNames.join(', ')}`)
   }
-  return { types: named.filter(isMessageType) }
+  return { types: types.filter(isMessageType) }
 }

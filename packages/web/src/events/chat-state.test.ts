@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { diffState } from './run-events.ts'
+import { diffState } from './chat-state.ts'
 
 test('diffState() lists added, changed and removed members (RFC 6902) and escapes their names (RFC 6901)', () => {
   const before = { activeAgent: 'a', stack: ['a'], 'old/na~me': 1 }

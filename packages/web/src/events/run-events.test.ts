@@ -2,24 +2,26 @@ import type { BaseEvent, Message } from '@ag-ui/client'
 import { HttpAgent } from '@ag-ui/client'
 import type { Event } from '@ag-ui/core'
 import { EventSchema } from '@ag-ui/core/schemas'
-import type { NormalizedResponse, Part } from '@postern/core'
-import { collectAnswer, completeResponse } from '@postern/core'
+import type { NormalizedResponse, Part } from '@postern/message'
+import { collectAnswer, completeResponse } from '@postern/pipeline'
 import { drawCount } from '@postern/testing/scale'
+import { groupParts, nameSaid } from '@postern/transcript'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { writeBlocks } from '../render.ts'
 import type { RunWriter } from './run-events.ts'
 import { createRunWriter } from './run-events.ts'
 
 function writeRun(tell: (writer: RunWriter) => void): readonly Event[] {
   const events: Event[] = []
-  const place = { threadId: 't', runId: 'r', agent: 'chat', now: () => 1, clientTools: new Set(['theirs']) }
-  const writer = createRunWriter(place, event => void events.push(event))
+  const run = { threadId: 't', runId: 'r', agent: 'chat', now: () => 1, clientTools: new Set(['theirs']) }
+  const writer = createRunWriter(run, event => void events.push(event))
   writer.start()
   tell(writer)
   return events
 }
 
-/** The messages that the real client reads from a stream. It refuses a stream that breaks a rule. */
+/** Returns the messages that the real client reads from a stream. The client refuses a stream that breaks a rule. */
 async function readAsClient(events: readonly Event[]): Promise<readonly Message[]> {
   const body = events.map(event => `data: ${JSON.stringify(EventSchema.parse(event))}\n\n`).join('')
   const headers = { 'content-type': 'text/event-stream' }
@@ -34,7 +36,7 @@ async function readAsClient(events: readonly Event[]): Promise<readonly Message[
   return client.messages
 }
 
-const text = (content: string, mime: 'text/plain' | 'text/markdown' = 'text/markdown'): Part => ({
+const text = (content: string, mime: 'text/plain' | 'text/markdown' | 'text/html' = 'text/markdown'): Part => ({
   kind: 'text',
   mime,
   content,
@@ -55,6 +57,19 @@ describe('createRunWriter()', () => {
       writer.finish({ kind: 'success' })
     })
     expect(wordsOf(await readAsClient(events))).toEqual(['here\n\nthere'])
+  })
+
+  it('separates the texts of one piece, and those of another section', async () => {
+    const travel = { ...text('Bus at 9.'), section: { id: 'b' } } as Part
+    const parts = [text('Tea is ready.'), text('Milk is cold.'), travel]
+    const events = writeRun(writer => {
+      writer.piece([text('Tea is ')], 'answer')
+      writer.piece([text('ready.'), text('Milk is cold.')], 'answer')
+      writer.piece([travel], 'answer')
+      writer.complete(answer(parts))
+      writer.finish({ kind: 'success' })
+    })
+    expect(wordsOf(await readAsClient(events))).toEqual(['Tea is ready.\n\nMilk is cold.\n\nBus at 9.'])
   })
 
   it('completes an answer with the parts that it did not stream, also with links and files', async () => {
@@ -84,18 +99,65 @@ describe('createRunWriter()', () => {
     expect(events.flatMap(event => (event.type === 'TEXT_MESSAGE_CONTENT' ? [event.delta] : []))).toEqual([told])
   })
 
-  it('writes an answer that changed after its stream whole, as a message of its own', async () => {
+  it('tells of words that the client cannot take back, and writes no other message beside them', async () => {
+    const wholes: boolean[] = []
     const events = writeRun(writer => {
       writer.piece([text('half of ')], 'answer')
-      writer.complete(answer([text('another one')]))
+      wholes.push(writer.complete(answer([text('another one')])))
       writer.finish({ kind: 'success' })
     })
+    expect(wholes).toEqual([false])
     const messages = await readAsClient(events)
-    expect(messages.map(({ id, content }) => [id, content])).toEqual([
-      ['answer', 'half of '],
-      ['answer-2', 'another one'],
+    expect(messages.map(({ id, content }) => [id, content])).toEqual([['answer', 'half of ']])
+  })
+
+  it('splits no text at the calls behind an answer', async () => {
+    const trace = { kind: 'tool_call', id: 'c', name: 'hand_over', args: {}, result: 'done' } as const
+    const run = {
+      threadId: 't',
+      runId: 'r',
+      agent: 'chat',
+      now: () => 1,
+      clientTools: new Set<string>(),
+      showsTrace: true,
+    }
+    const events: Event[] = []
+    const writer = createRunWriter(run, event => void events.push(event))
+    writer.start()
+    writer.piece([text('One '), text('two')], 'answer')
+    writer.details({ trace: [trace] }, 'answer')
+    writer.piece([text(' three')], 'answer')
+    expect(writer.complete({ ...answer([text('One '), text('two three')]), trace: [trace] })).toBe(true)
+    writer.finish({ kind: 'success' })
+    const messages = await readAsClient(events)
+    expect(messages.filter(({ role }) => role === 'assistant').map(({ id, content }) => [id, content])).toEqual([
+      ['answer', 'One \n\ntwo three'],
+      ['answer.c', undefined],
     ])
   })
+
+  it('writes HTML as Markdown, and pieces of it once the answer is complete', async () => {
+    const html = '<h2>Hours</h2><p>See <a href="https://x.test/map">the map</a>.</p>'
+    const events = writeRun(writer => {
+      for (const piece of [text('Here: '), text(html.slice(0, 30), 'text/html'), text(html.slice(30), 'text/html')])
+        writer.piece([piece], 'answer')
+      writer.complete(answer([text('Here: '), text(html, 'text/html')]))
+      writer.finish({ kind: 'success' })
+    })
+    expect(wordsOf(await readAsClient(events))).toEqual(['Here: \n\n## Hours\n\nSee [the map](https://x.test/map).'])
+  })
+
+  it.each([[[]], [['<h2>Ho', 'urs</h2>']]])(
+    'writes an answer of HTML alone as Markdown, streamed as %j',
+    async pieces => {
+      const events = writeRun(writer => {
+        for (const piece of pieces) writer.piece([text(piece, 'text/html')], 'answer')
+        writer.complete(answer([text('<h2>Hours</h2>', 'text/html'), text('Bye')]))
+        writer.finish({ kind: 'success' })
+      })
+      expect(wordsOf(await readAsClient(events))).toEqual(['## Hours\n\nBye'])
+    },
+  )
 
   it('writes text that tool calls split only once', async () => {
     const call: Part = { kind: 'tool_call', id: 'c', name: 'search', args: {}, result: 'found' }
@@ -156,17 +218,26 @@ function play({ chunks, ending }: Script, response: NormalizedResponse): readonl
       if (isInterim) writer.interim(parts)
       else writer.piece(parts, 'answer')
     }
-    if (ending === 'success') writer.complete(response)
+    if (ending === 'success' && !writer.complete(response)) writer.snapshot(messagesOf(response))
     if (ending === 'fail') writer.fail('failed', 'agent_failed')
     else writer.finish({ kind: ending })
     writer.piece([text('late')], 'answer')
   })
 }
 
-const plain = (lines: readonly unknown[]) => lines.join('').replace(/\n/g, '')
+/** Returns the messages of an answer as in the history, without its calls. */
+function messagesOf({ id, parts }: NormalizedResponse): readonly Message[] {
+  const groups = groupParts(parts).filter(([first]) => first.kind !== 'tool_call')
+  const messages = groups.map((group, at) => ({
+    id: nameSaid(id, at + 1),
+    role: 'assistant' as const,
+    content: writeBlocks(group, undefined),
+  }))
+  return messages.filter(({ content }) => content !== '')
+}
 
 describe('for every agent', () => {
-  it('the real client reads the stream and gets the complete answer in order', async () => {
+  it('the real client reads the stream and has the messages of the history in order', async () => {
     const scripts = fc.record({
       chunks: fc.array(chunkOf, { maxLength: 8 }),
       changed: fc.option(fc.array(partOf, { maxLength: 3 }), { nil: undefined }),
@@ -178,12 +249,8 @@ describe('for every agent', () => {
         const messages = await readAsClient(play(script, response))
         expect(new Set(messages.map(({ id }) => id)).size).toBe(messages.length)
         if (script.ending !== 'success') return
-        const wanted = response.parts.flatMap(part =>
-          part.kind === 'text' ? part.content : part.kind === 'link' ? `[${part.url}](${part.url})` : [],
-        )
-        const got = plain(wordsOf(messages))
-        if (script.changed) expect(got.endsWith(plain(wanted))).toBe(true)
-        else if (!script.chunks.at(-1)?.isInterim && script.chunks.length > 0) expect(got).toBe(plain(wanted))
+        const shown = messages.filter(({ role, content }) => role === 'assistant' && content)
+        expect(shown.map(({ id, role, content }) => ({ id, role, content }))).toEqual(messagesOf(response))
       }),
       { numRuns: drawCount({ quick: 100, long: 300 }) },
     )

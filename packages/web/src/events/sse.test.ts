@@ -1,8 +1,8 @@
 import type { Event } from '@ag-ui/core'
 import { EventType } from '@ag-ui/core'
 import { describe, expect, it } from 'vitest'
-import type { EventSink } from './run-events.ts'
-import { streamEvents } from './run-events.ts'
+import type { EventSink } from './sse.ts'
+import { streamEvents } from './sse.ts'
 
 const say = (bytes: number): Event => ({
   type: EventType.TEXT_MESSAGE_CONTENT,
@@ -30,6 +30,18 @@ describe('streamEvents()', () => {
     const text = await new Response(stream).text()
     expect(text).not.toMatch(/[\u0085\u2028\u2029]/)
     expect(JSON.parse(text.replace('data: ', '')).delta).toBe(words)
+  })
+
+  it('ends when the time of its reader is over', async () => {
+    let left = 0
+    const stream = streamEvents(sink => {
+      sink.send(say(1))
+      return () => {
+        left += 1
+      }
+    }, 20)
+    expect(await new Response(stream).text()).toMatch(/^data: .*\n\n$/)
+    expect(left).toBe(1)
   })
 
   it('sends an event of any size to a client that reads', async () => {

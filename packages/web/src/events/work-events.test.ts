@@ -1,5 +1,5 @@
 import type { Event } from '@ag-ui/core'
-import type { NoteBody, NoteNotice } from '@postern/core'
+import type { NoteBody, NoteNotice } from '@postern/pipeline'
 import { describe, expect, test } from 'vitest'
 import { createRunWriter } from './run-events.ts'
 
@@ -15,7 +15,7 @@ const observation = (error?: { message: string }) =>
 
 function tell(notices: readonly NoteNotice[], showsNotes = true) {
   const events: Event[] = []
-  const place = {
+  const run = {
     threadId: 't',
     runId: 'r',
     agent: 'desk',
@@ -23,7 +23,7 @@ function tell(notices: readonly NoteNotice[], showsNotes = true) {
     clientTools: new Set<string>(),
     showsNotes,
   }
-  const writer = createRunWriter(place, event => void events.push(event))
+  const writer = createRunWriter(run, event => void events.push(event))
   writer.start()
   for (const notice of notices) writer.note(notice)
   writer.finish({ kind: 'success' })
@@ -37,14 +37,14 @@ describe('notes of a repeated turn', () => {
     expect(tell(failed)).toEqual(['SUBAGENT_STARTED', 'SUBAGENT_ERROR'])
   })
 
-  test('end nothing whose beginning the chat has not seen', () => {
+  test('end no subagent whose beginning the chat has not seen', () => {
     expect(tell([observation(), observation({ message: 'no' })])).toEqual([])
   })
 })
 
 test('a chat shows no notes of unknown kinds, and none at all where the configuration hides notes', () => {
-  const others = ['director_context', 'injected_context', 'final', 'error', '__proto__', 'constructor']
-  expect(tell(others.map(kind => note('n-1', { kind, content: { value: 'x' } })))).toEqual([])
+  const ignoredNames = ['director_context', 'injected_context', 'final', 'error', '__proto__', 'constructor']
+  expect(tell(ignoredNames.map(kind => note('n-1', { kind, content: { value: 'x' } })))).toEqual([])
   expect(tell([delegation, observation()], false)).toEqual([])
 })
 

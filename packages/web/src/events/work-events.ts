@@ -1,37 +1,40 @@
+// Writes an agent's steps, stages, notes and tool calls as AG-UI events.
 import type { ToolCallResultEvent } from '@ag-ui/core'
 import { EventType } from '@ag-ui/core'
-import type { Json, NoteBody, NoteNotice, StageNotice, ToolCallPart } from '@postern/core'
-import { isJsonObject, readResultParts } from '@postern/core'
+import type { Json, ToolCallPart } from '@postern/message'
+import { isJsonObject } from '@postern/message'
+import type { NoteBody, NoteNotice, StageNotice } from '@postern/pipeline'
+import { readResultParts } from '@postern/pipeline'
 import type { AguiUsage, EntryBody, EntryContent, EntryTool } from '@postern/transcript'
-import { planActivityTypes, textOfContent, writeAguiParts } from '@postern/transcript'
-import type { EmitEvent } from '../render.ts'
+import { nameCall, nameResult, planActivityTypes, textOfContent, writeAguiParts } from '@postern/transcript'
+import type { EmitEvent } from './run-text.ts'
 
 /** A step that has begun. */
 export interface OpenStep {
   readonly name: string
   readonly stage: string
-  /** ms; undefined when the start is unknown. */
+  /** The start, in ms. Undefined if it is unknown. */
   readonly from: number | undefined
 }
 
 interface StepEnd {
   readonly message_id: string
-  /** Default: the time since it began. */
+  /** The duration in ms. The default is the time since the step began. */
   readonly latency_ms?: number | undefined
   readonly tool_name?: string
   readonly usage?: AguiUsage[]
 }
 
 export interface StepWriter {
-  /** Open steps have unique names: a second step of one stage adds its id. */
+  /** Begins a step. Open steps have unique names, so a second step of one stage adds its id. */
   begin(stage: string, id: string, isOver?: boolean): OpenStep
   end(step: OpenStep, end: StepEnd): void
 }
 
-/** Stages that the agent names. One is open at a time. */
+/** A writer of the stages that the agent names. One stage is open at a time. */
 export interface StageWriter {
   begin(notice: StageNotice): void
-  /** The note that the transcript keeps of it. */
+  /** Ends the open stage, if this is its note in the transcript. */
   end(notice: NoteNotice): void
   close(message_id: string): void
 }
@@ -58,10 +61,10 @@ export function createStageWriter(steps: StepWriter): StageWriter {
   }
 }
 
-/** Shows what the agent notes while it works: plans, tasks, subagents, calls. */
+/** A writer of the agent's notes during its work: plans, tasks, subagents and calls. */
 export interface NoteWriter {
   note(notice: NoteNotice): void
-  /** Ends what is still open, for this reason. */
+  /** Ends everything that is still open, for this reason. */
   close(reason: string): void
 }
 
@@ -82,11 +85,11 @@ interface Noted {
 }
 
 interface OpenNotes extends NoteDeps {
-  /** Whether each subagent still runs. A turn that is tried again repeats the ids, and no subagent starts twice. */
+  /** True for each subagent that is still running. A retried turn repeats the ids, and no subagent starts twice. */
   readonly subagents: Map<string, boolean>
-  /** Ids of calls. */
+  /** The ids of noted calls. */
   readonly calls: Set<string>
-  /** The present task of each agent. */
+  /** The current task of each agent. */
   readonly tasks: Map<string, { readonly step: OpenStep; readonly id: string }>
 }
 
@@ -106,7 +109,7 @@ export function createNoteWriter(deps: NoteDeps): NoteWriter {
   const open: OpenNotes = { ...deps, subagents: new Map(), calls: new Set(), tasks: new Map() }
   return {
     note({ id, body }) {
-      // Notes have the form of a transcript's entry.
+      // The body of a note has the form of a transcript entry.
       const { agent_key: agent = deps.agent, content = { parts: [] }, tool } = body as Partial<EntryBody>
       noteWriters.get(body.kind)?.({ id, body, agent, content, tool }, open)
     },
@@ -143,7 +146,7 @@ function startCall({ id, tool }: Noted, { calls, callTool }: OpenNotes): void {
   callTool(callOf(id, tool))
 }
 
-/** The result of a subagent or of a call. A result without a beginning is not shown. */
+/** Writes the result of a subagent or of a call. A result whose beginning was not written is not shown. */
 function writeResult({ id, tool, content }: Noted, open: OpenNotes): void {
   const { subagents, calls, callTool, emit } = open
   const isRunning = subagents.get(id)
@@ -170,7 +173,7 @@ function writeCustom({ body, agent, content }: Noted, { emit }: OpenNotes): void
   emit({ type: EventType.CUSTOM, name: body.kind, value })
 }
 
-/** An agent keeps a task until it gets another one. */
+/** Begins a task of an agent. The agent's previous task ends only now. */
 function beginTask({ id, agent }: Noted, open: OpenNotes): void {
   endTask(agent, open)
   open.tasks.set(agent, { step: open.steps.begin(agent === open.agent ? 'task' : `task ${agent}`, id), id })
@@ -201,12 +204,20 @@ function textOf(value: Json | undefined): string {
 
 const toolStage = 'tool_execution'
 
-/** Writes calls of tools and their results. */
+/** The origin of a call. */
+interface CallSource {
+  /** The id of the answer. Absent for a call that was only noted. */
+  readonly response?: string
+  /** True for the agent's own call, which no client runs. It does not split the text. */
+  readonly isTrace?: boolean
+}
+
+/** A writer of tool calls and their results. */
 export interface ToolWriter {
-  /** `isTrace`: the agent's own call, which no client runs. */
-  write(call: ToolCallPart, isTrace?: boolean): void
-  hasCalls(): boolean
-  /** Calls that the client runs itself. */
+  write(call: ToolCallPart, source: CallSource): void
+  /** Keeps only the given calls of this answer, and drops other calls of answers. It returns true if the client has seen no others. */
+  keepOnly(calls: readonly ToolCallPart[], response: string): boolean
+  /** Returns the ids of the open calls that the client has to run. */
   listPending(): readonly string[]
   /** Ends the steps of calls without a result. */
   close(): void
@@ -216,15 +227,16 @@ interface ToolDeps {
   readonly clientTools: ReadonlySet<string>
   readonly emit: EmitEvent
   readonly steps: StepWriter
-  /** Runs before each new call. */
+  /** Runs before each new call that is part of the answer. */
   beforeCall(): void
 }
 
 interface BegunCall {
   readonly name: string
+  readonly response: string | undefined
   hasEnded: boolean
   readonly isTrace: boolean
-  /** The call's step while it is open. */
+  /** The step of the call while it is open. */
   step: OpenStep | undefined
 }
 
@@ -236,21 +248,29 @@ export function createToolWriter(deps: ToolDeps): ToolWriter {
     call.step = undefined
   }
   return {
-    write(part, isTrace = false) {
+    write(part, { response, isTrace = false }) {
       const { id, name, result, error, continues } = part
-      if (!begun.has(id) && continues === undefined) {
-        beforeCall()
-        begun.set(id, { name, hasEnded: false, isTrace, step: beginCall(part, deps) })
-      }
-      // An earlier run wrote the beginning of a call that continues.
-      const call = begun.get(id) ?? { name, hasEnded: false, isTrace: false, step: undefined }
+      if (!begun.has(id) && response !== undefined && !isTrace) beforeCall()
+      // If the call continues, an earlier run wrote its beginning.
+      const begin = () => (continues === undefined ? beginCall(part, deps, response) : undefined)
+      const call = begun.get(id) ?? { name, response, hasEnded: false, isTrace, step: begin() }
       begun.set(id, call)
       if ((result === undefined && !error) || call.hasEnded) return
       call.hasEnded = true
-      emit(writeToolResult({ id, result, error }))
+      emit(writeToolResult({ id, result, error }, call.response))
       endStep(id, call)
     },
-    hasCalls: () => begun.size > 0,
+    keepOnly(calls, response) {
+      const ids = new Set(calls.map(({ id }) => id))
+      const stages = [...begun].filter(
+        ([id, call]) => call.response !== undefined && (call.response !== response || !ids.has(id)),
+      )
+      for (const [id, call] of stages) {
+        endStep(id, call)
+        begun.delete(id)
+      }
+      return stages.length === 0
+    },
     listPending() {
       const pending = [...begun].filter(([, call]) => !call.hasEnded && !call.isTrace && clientTools.has(call.name))
       return pending.map(([id]) => id)
@@ -261,31 +281,35 @@ export function createToolWriter(deps: ToolDeps): ToolWriter {
   }
 }
 
-/** A call that the client runs is no step of the gateway. If a call comes with its result, its duration is unknown. */
+/**
+ * Begins a call, and returns its step. A call that the client runs is not a step of the gateway. If a call arrives with its result, its duration is
+ * unknown.
+ */
 function beginCall(
   { id, name, args = {}, result, error }: ToolCallPart,
   { clientTools, emit, steps }: ToolDeps,
+  response: string | undefined,
 ): OpenStep | undefined {
   const hasEnded = result !== undefined || error !== undefined
   const step = clientTools.has(name) ? undefined : steps.begin(toolStage, id, hasEnded)
-  emit({ type: EventType.TOOL_CALL_START, toolCallId: id, toolCallName: name })
+  const parentMessageId = nameCall(id, response)
+  emit({ type: EventType.TOOL_CALL_START, toolCallId: id, toolCallName: name, parentMessageId })
   emit({ type: EventType.TOOL_CALL_ARGS, toolCallId: id, delta: JSON.stringify(args) })
   emit({ type: EventType.TOOL_CALL_END, toolCallId: id })
   return step
 }
 
-/** The result of a call, whenever the call began. Files that the tool returned are parts of it. */
-export function writeToolResult({
-  id,
-  result,
-  error,
-}: Pick<ToolCallPart, 'id' | 'result' | 'error'>): Omit<ToolCallResultEvent, 'timestamp'> {
+/** Returns the event with the result of a call. Files that the tool returned become parts of it. */
+export function writeToolResult(
+  { id, result, error }: Pick<ToolCallPart, 'id' | 'result' | 'error'>,
+  response?: string,
+): Omit<ToolCallResultEvent, 'timestamp'> {
   const said = typeof result === 'string' ? result : JSON.stringify(result as Json)
   const returned = readResultParts(result)
   const content = error?.message ?? (returned ? writeAguiParts(returned) : said)
   return {
     type: EventType.TOOL_CALL_RESULT,
-    messageId: `${id}-result`,
+    messageId: nameResult(id, response),
     toolCallId: id,
     role: 'tool',
     content: content as ToolCallResultEvent['content'],

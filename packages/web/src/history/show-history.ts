@@ -1,31 +1,32 @@
-import type { ArtifactPart, FilePart, Part } from '@postern/core'
-import { plainTextOf } from '@postern/core'
+// Shows the stored messages of a chat as its history.
+import type { ArtifactPart, FilePart, Part } from '@postern/message'
+import { plainTextOf } from '@postern/message'
 import type { TranscriptEntry } from '@postern/transcript'
-import { contentIsEmpty, textOfContent, writeAguiUsage } from '@postern/transcript'
-import { locateStoredFile, showPlace } from '../attachments/attachment-store.ts'
+import { contentIsEmpty, messageIdOf, textOfContent, writeAguiUsage } from '@postern/transcript'
+import { locateStoredFile, showLocation } from '../attachments/attachment-store.ts'
 import type { WebDeps } from '../endpoint.ts'
 import type { FileAddress, ShownRefusal } from '../render.ts'
 import { blockBreak, findRefusal, listFiles, writeBlock, writeBlocks } from '../render.ts'
 import type { OpenRequirementView } from '../requirements/interrupts.ts'
 import { showOpenRequirements } from '../requirements/interrupts.ts'
 
-/** A message as `GET …/history` shows it: text only, and the rest in `metadata`. */
+/** A message in the form of `GET …/history`: its text, and everything else in `metadata`. */
 interface HistoryMessage {
   readonly id: string
   readonly seq: number
   readonly role: string
-  /** The speaker, if several agents share the address. */
+  /** The speaker. Absent if the message does not name one. */
   readonly name?: string | undefined
   readonly content: string
   readonly metadata: Record<string, unknown>
   readonly timestamp: string
 }
 
-/** Who reads. Each message of a joined conversation says by which channel it came or went (`via`). */
+/** The reader of a history. In a joined conversation each message names its channel (`via`). */
 interface HistoryAudience {
   readonly owner: string
   readonly isJoined: boolean
-  /** Numbers count all entries, not only those of the chat. */
+  /** True if numbers count all entries, and not only those of the chat. */
   readonly isTrace?: boolean | undefined
 }
 
@@ -40,8 +41,8 @@ export async function showHistory(
         await showEntry(entry, owner, { attachments, gateway }),
         await showOpenRequirements(entry, owner, gateway),
       ]
-      const more = { ...(isJoined && { via: entry.via ?? 'web' }), ...(requirements.length > 0 && { requirements }) }
-      return { ...shown, ...(isTrace && { seq: entry.seq }), metadata: { ...shown.metadata, ...more } }
+      const links = { ...(isJoined && { via: entry.via ?? 'web' }), ...(requirements.length > 0 && { requirements }) }
+      return { ...shown, ...(isTrace && { seq: entry.seq }), metadata: { ...shown.metadata, ...links } }
     }),
   )
 }
@@ -51,12 +52,12 @@ async function showEntry(
   owner: string,
   { attachments, gateway }: Pick<WebDeps, 'attachments' | 'gateway'>,
 ): Promise<HistoryMessage> {
-  const { entry_id, native_id, chat_seq, seq, role, agent_key, content, at } = entry
+  const { chat_seq, seq, role, agent_key, content, at } = entry
   const parts = 'parts' in content ? content.parts : []
   const usage = writeAguiUsage(entry.usage)
   const files = role === 'user' ? [] : listFiles(parts, gateway.fileAddress)
   return {
-    id: native_id ?? entry_id,
+    id: messageIdOf(entry),
     seq: chat_seq ?? seq,
     role: isAsked(entry) ? 'assistant' : role,
     ...(agent_key !== undefined && (role === 'assistant' || isAsked(entry)) && { name: agent_key }),
@@ -73,12 +74,12 @@ async function showEntry(
   }
 }
 
-/** Questions are the agent's words, even if one replaces a result. */
+/** Returns true for a question of an agent. It counts as the agent's message, even if it replaces a result. */
 export function isAsked({ kind }: Pick<TranscriptEntry, 'kind'>): boolean {
   return kind === 'approval_required' || kind === 'input_required'
 }
 
-/** A trace entry shows the call. A message shows its text; an agent's text has links to its files, as in the stream. */
+/** Returns the text of an entry. A trace entry shows the call. A message of an agent has links to its files, as in the stream. */
 function textOfEntry({ kind, role, content, tool }: TranscriptEntry, fileAddress: FileAddress): string {
   if (!tool || kind === 'approval_required' || !contentIsEmpty(content)) {
     if (!('parts' in content)) return textOfContent(content)
@@ -88,14 +89,14 @@ function textOfEntry({ kind, role, content, tool }: TranscriptEntry, fileAddress
 }
 
 function showStage(entry: TranscriptEntry) {
-  const { kind, role, run_id, stage, latency_ms, entry_id, native_id, tool, metadata } = entry
+  const { kind, role, run_id, stage, latency_ms, tool, metadata } = entry
   if (role === 'user') return { ...(run_id !== undefined && { run_id }), ...showDecision(entry) }
   return {
     ...(run_id !== undefined && { run_id }),
     stage: stage ?? (tool ? 'tool_execution' : 'execution'),
     ...(latency_ms !== undefined && { latency_ms: Math.round(latency_ms) }),
-    // The stage belongs to the answer that it leads to.
-    message_id: (kind === 'activity' && metadata?.message_id) || (native_id ?? entry_id),
+    // The stage belongs to the answer that follows it.
+    message_id: (kind === 'activity' && metadata?.message_id) || messageIdOf(entry),
     ...(tool?.name !== undefined && { tool_name: tool.name }),
   }
 }
@@ -105,14 +106,17 @@ function showRefusal(parts: readonly Part[]): { readonly error?: ShownRefusal } 
   return 'kind' in error ? { error } : {}
 }
 
-/** Says that a decision is not the person's own message, and who decided. It does not name the operator. */
+/**
+ * Returns the metadata that marks a decision, which is not the person's own message, with its method and the kind of approver. It does not name the
+ * operator.
+ */
 function showDecision({ decided_by }: TranscriptEntry): object {
   if (!decided_by) return {}
   const { method, approver } = decided_by
   return { decided_by: { method, ...(approver && { approver }) } }
 }
 
-/** Bucket, path and type of the files that the owner sent, without address or token. */
+/** Returns the bucket, path and type of the files that the owner sent, without address or token. */
 async function showAttachments(
   entry: TranscriptEntry,
   owner: string,
@@ -121,23 +125,26 @@ async function showAttachments(
   const files = ('parts' in entry.content ? entry.content.parts : []).filter(
     (part): part is FilePart | ArtifactPart => part.kind === 'file' || part.kind === 'artifact',
   )
-  // If the same bytes came twice, each message has its own file, with the name that the record store gave it.
-  const found = await Promise.all(
+  // If a person sent the same bytes twice, each message has its own file, with the name that the record store gave it.
+  const locationsOfFiles = await Promise.all(
     files.map(async part => {
       const { name, bytes_ref } = part
       const object =
         bytes_ref.kind === 'content_addressed'
           ? await attachments.findByDigest(owner, bytes_ref.digest, name)
           : undefined
-      return object ? showPlace(object) : locateStoredFile(entry, part)
+      return object ? showLocation(object) : locateStoredFile(entry, part)
     }),
   )
-  const places = found.filter(place => place !== undefined)
-  if (places.length === 0) return {}
-  return { user_message_attachments: places[0], ...(places.length > 1 && { user_message_attachments_all: places }) }
+  const locations = locationsOfFiles.filter(location => location !== undefined)
+  if (locations.length === 0) return {}
+  return {
+    user_message_attachments: locations[0],
+    ...(locations.length > 1 && { user_message_attachments_all: locations }),
+  }
 }
 
-/** The text of a message with a link for each open requirement of its `metadata`, for clients of AG-UI 0.0.x, which show only text. */
+/** Returns the text of a message with a link for each open requirement in its `metadata`, for clients of AG-UI 0.0.x, which show only text. */
 export function addLinks(content: string, { requirements = [] }: { readonly requirements?: unknown }): string {
   const links = (requirements as readonly OpenRequirementView[]).map(({ url }) =>
     writeBlock({ kind: 'link', url }, undefined),

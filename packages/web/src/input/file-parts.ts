@@ -1,16 +1,20 @@
+// Reads the files that a person sends with a chat message.
 import { hash } from 'node:crypto'
 import type { ContentPart } from '@ag-ui/core'
-import type { Blob, Part } from '@postern/core'
-import { parseUrl } from '@postern/core'
+import type { FilePart, Part } from '@postern/message'
+import { isJsonObject, parseUrl } from '@postern/message'
+import type { Blob } from '@postern/pipeline'
 import type { WebAttachments } from '../attachments/attachment-store.ts'
 
 export interface ReadContent {
   readonly parts: readonly Part[]
   readonly blobs: readonly Blob[]
   readonly warnings: readonly string[]
+  /** The texts and addresses that the parts contain unchanged, in their order. */
+  readonly kept?: readonly string[]
 }
 
-export interface PartPlace {
+export interface PartContext {
   readonly owner: string
   readonly threadId: string
   readonly runId: string
@@ -18,30 +22,49 @@ export interface PartPlace {
 
 export const nothing: ReadContent = { parts: [], blobs: [], warnings: [] }
 
-/** A file of the user as its bytes, every other address as a link. @throws Rejection too_large, unsupported */
+/**
+ * Reads a file part. A file of the user is read as bytes, and any other file stays an address.
+ * @throws Rejection too_large, unsupported
+ */
 export async function readFilePart(
   part: Exclude<ContentPart, { type: 'text' }>,
-  place: PartPlace,
+  context: PartContext,
   attachments: WebAttachments,
 ): Promise<ReadContent> {
   const { source } = part
+  const name = readName(part.metadata)
   if (source.type === 'file') return { ...nothing, warnings: ['a file that only its provider knows was left out'] }
-  if (source.type === 'data') return takeData(source.value, place, attachments)
-  const object = await attachments.findByUrl(place.owner, source.value)
-  if (!object) return readLink(source.value)
+  if (source.type === 'data') return takeData(source.value, { ...context, name }, attachments)
+  const object = await attachments.findByUrl(context.owner, source.value)
+  // A signed URL of this gateway that gives this person no access becomes a plain link.
+  if (!object && attachments.isOurs(source.value)) return readLink(source.value)
+  if (!object) return readAddress(source.value, { name, mime: source.mimeType })
   const bytes = await attachments.readObject(object)
-  return bytes ? writeFile(object.path, object.mime, bytes) : { ...nothing, warnings: ['an attachment is gone'] }
+  return bytes
+    ? writeFile(name ?? lastOf(object.path), object.mime, bytes)
+    : { ...nothing, warnings: ['an attachment is gone'] }
 }
 
-async function takeData(base64: string, place: PartPlace, attachments: WebAttachments): Promise<ReadContent> {
+/** Returns the file name in the metadata of a part, which a `binary` part or the sender supplies. */
+function readName(metadata: unknown): string | undefined {
+  const name = isJsonObject(metadata) ? metadata.filename : undefined
+  return typeof name === 'string' && name !== '' ? name : undefined
+}
+
+function lastOf(path: string): string | undefined {
+  return path.split('/').at(-1) || undefined
+}
+
+type NamedPartContext = PartContext & { readonly name: string | undefined }
+
+async function takeData(base64: string, context: NamedPartContext, attachments: WebAttachments): Promise<ReadContent> {
   const bytes = new Uint8Array(Buffer.from(base64, 'base64'))
-  const object = await attachments.store({ ...place, bytes })
-  return writeFile(object.path, object.mime, bytes)
+  const object = await attachments.store({ ...context, bytes })
+  return writeFile(context.name ?? lastOf(object.path), object.mime, bytes)
 }
 
-function writeFile(path: string, mime: string, bytes: Uint8Array): ReadContent {
+function writeFile(name: string | undefined, mime: string, bytes: Uint8Array): ReadContent {
   const digest = hash('sha256', bytes)
-  const name = path.split('/').at(-1)
   const bytes_ref = { kind: 'content_addressed', algo: 'sha256', digest } as const
   return {
     parts: [{ kind: 'file', ...(name && { name }), mime, size: bytes.byteLength, bytes_ref }],
@@ -50,11 +73,27 @@ function writeFile(path: string, mime: string, bytes: Uint8Array): ReadContent {
   }
 }
 
-/** The address without its query, which may hold a credential. */
+/** Returns a link without the query, which may be a credential. */
 function readLink(url: string): ReadContent {
+  const parsed = readPlain(url)
+  if (!parsed) return noAddress
+  const shown = `${parsed.origin}${parsed.pathname}`
+  return { ...nothing, parts: [{ kind: 'link', url: shown }], kept: [shown] }
+}
+
+const noAddress = { ...nothing, warnings: ['an address that is no plain http or https URL was left out'] }
+
+/** Parses the URL of a page. It returns undefined for another scheme, and for a URL with a user name or password. */
+function readPlain(url: string): URL | undefined {
   const parsed = parseUrl(url)
-  if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.username || parsed.password) {
-    return { ...nothing, warnings: ['an address that is no plain http or https URL was left out'] }
-  }
-  return { ...nothing, parts: [{ kind: 'link', url: `${parsed.origin}${parsed.pathname}` }] }
+  return parsed && /^https?:$/.test(parsed.protocol) && !parsed.username && !parsed.password ? parsed : undefined
+}
+
+type FileFacts = Pick<FilePart, 'name' | 'mime'>
+
+/** Returns a part for a file at another address. The address is opaque: its query is a part of it, and often gives access to the file. */
+function readAddress(url: string, { name, mime }: FileFacts): ReadContent {
+  if (!readPlain(url)) return noAddress
+  const facts = { ...(name !== undefined && { name }), ...(mime !== undefined && { mime }) }
+  return { ...nothing, parts: [{ kind: 'file', ...facts, bytes_ref: { kind: 'url', url } }], kept: [url] }
 }

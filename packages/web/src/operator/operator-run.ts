@@ -1,23 +1,25 @@
+// Applies an operator's decisions in a run, and lists the approvals that still wait.
 import type { ResumeEntry } from '@ag-ui/core'
+import type { Json } from '@postern/message'
+import { isJsonObject, isoTime, Rejection } from '@postern/message'
 import type {
-  Json,
   OperatorApproval,
   OperatorApprovals,
   OperatorQuestions,
   OperatorWord,
   WaitingQuestion,
-} from '@postern/core'
-import { describeObjection, isJsonObject, isoTime, Rejection, readRemember } from '@postern/core'
+} from '@postern/pipeline'
+import { describeObjection, readRemember } from '@postern/pipeline'
 import type { OperatorRun, WebOperator } from './verify-operator.ts'
 import { answerWaitingQuestion, isQuestionId, listQuestions, requirementOfMessage } from './waiting.ts'
 
-/** A call that this run decided, and the turn that follows. */
+/** A call that this run decided, and the number of the message whose turn follows. */
 export interface DecidedApproval {
   readonly approval: OperatorApproval
   readonly message: number
 }
 
-/** What waits for operators. */
+/** The calls and questions that wait for operators. */
 export interface OperatorWaits {
   readonly approvals: OperatorApprovals
   readonly questions: OperatorQuestions
@@ -25,19 +27,19 @@ export interface OperatorWaits {
 
 export interface StartedOperatorRun {
   readonly decided: readonly DecidedApproval[]
-  /** How many questions were answered. */
+  /** The number of answered questions. */
   readonly answered: number
   readonly warnings: readonly string[]
-  /** What the run shows: what waits, and what the client has seen before. */
+  /** The approvals that the run shows: those that wait, and those that the client has shown before. */
   readonly shown: readonly OperatorApproval[]
   readonly questions: readonly WaitingQuestion[]
 }
 
-/** Approvals in one run. After these are decided, the next run shows others. */
+/** The maximum number of approvals in one run. After these are decided, the next run shows others. */
 const mostWaiting = 50
 const threadOfOne = /^approval:([0-9a-f]{32})$/
 
-/** What waits in a thread: one approval in `approval:<id>`, all of them in any other thread. */
+/** Lists the approvals that wait in a thread: a single one in `approval:<id>`, none in `question:<id>`, and all of them in any other thread. */
 export async function listWaiting(
   { agent, input }: OperatorRun,
   approvals: OperatorApprovals,
@@ -75,19 +77,19 @@ export async function startOperatorRun(run: OperatorRun, waits: OperatorWaits): 
 
 const nobodyListens = 'what is said here nobody hears: decide by resume'
 
-/** The present state of what the client's copy shows. */
+/** Reads the present state of the approvals in the client's copy. */
 async function findSeen(
   { agent, input: { messages } }: OperatorRun,
   approvals: OperatorApprovals,
 ): Promise<readonly OperatorApproval[]> {
   const ids = [...new Set(messages.flatMap(({ id }) => requirementOfMessage(id) ?? []))].slice(-mostWaiting)
-  const found = await Promise.all(ids.map(id => approvals.find(id)))
-  return found
+  const foundApprovals = await Promise.all(ids.map(id => approvals.find(id)))
+  return foundApprovals
     .filter(each => each !== undefined)
     .filter(({ requirement }) => agent === undefined || requirement.agent === agent)
 }
 
-/** Why a decision does not count. */
+/** Applies one decision. It returns the reason if the decision does not count. */
 async function decideOne(
   entry: ResumeEntry,
   { operator, agent }: OperatorRun,
@@ -120,7 +122,10 @@ function describeClosing({ requirement: { status, resolver, resolvedAt } }: Oper
   return `${status} by ${who} at ${isoTime(resolvedAt)}`
 }
 
-/** An answer that is neither yes nor no is missing and decides nothing. @throws Rejection for an unknown reach */
+/**
+ * Reads an operator's decision. An answer that is neither yes nor no decides nothing, and the result is undefined.
+ * @throws Rejection for an unknown `remember`
+ */
 function readWord(
   { status, payload }: ResumeEntry,
   { name }: WebOperator,

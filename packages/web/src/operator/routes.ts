@@ -1,18 +1,19 @@
+// Serves the runs in which operators see and decide the waiting approvals and questions.
 import type { Event } from '@ag-ui/core'
 import { EventType, PROTOCOL_VERSION } from '@ag-ui/core'
-import type { NormalizedResponse, ToolCallPart } from '@postern/core'
-import { plainTextOf } from '@postern/core'
 import { sseHeaders } from '@postern/http'
+import type { NormalizedResponse, ToolCallPart } from '@postern/message'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { WebDeps } from '../endpoint.ts'
 import { acceptsStream, answerFaults, createOpenRuns, RunRepeated, readAddressedAgent, readJson } from '../endpoint.ts'
-import { streamEvents } from '../events/run-events.ts'
+import type { Unstamped } from '../events/run-text.ts'
+import { streamEvents } from '../events/sse.ts'
 import { writeToolResult } from '../events/work-events.ts'
-import type { Unstamped } from '../render.ts'
-import { readRunInput } from '../resolve.ts'
-import type { TurnEnding } from '../runs/stream-run.ts'
-import { followTurn } from '../runs/stream-run.ts'
+import { readRunInput } from '../input/run-input.ts'
+import { readChatText } from '../render.ts'
+import type { TurnEnding } from '../runs/follow-turn.ts'
+import { followTurn } from '../runs/follow-turn.ts'
 import type { DecidedApproval, OperatorWaits, StartedOperatorRun } from './operator-run.ts'
 import { listWaiting, startOperatorRun } from './operator-run.ts'
 import type { OperatorRun } from './verify-operator.ts'
@@ -20,6 +21,7 @@ import { createVerifyOperator } from './verify-operator.ts'
 import {
   describeQuestion,
   listQuestions,
+  nameEnd,
   showApproval,
   showQuestion,
   summarizeWaiting,
@@ -30,21 +32,21 @@ export interface OperatorRunDeps extends WebDeps, OperatorWaits {
   isOperatorToken(authorization: string): boolean
 }
 
-/** How long a run's id stays taken, ms. */
+/** The time for which the id of a run cannot be used again, ms. */
 const rememberedMs = 24 * 3_600_000
 
-/** Operators see what waits for them and decide it in AG-UI runs. */
+/** Creates the routes of AG-UI runs in which operators see and decide the waiting approvals and questions. */
 export function createOperatorRunRoutes(deps: OperatorRunDeps): Hono {
   const { gateway, config, verifyOwner, isOperatorToken } = deps
   const verifyOperator = createVerifyOperator({ config, verifyOwner, origin: gateway.agents.origin, isOperatorToken })
   const open = createOpenRuns(config.limits.runs_per_owner)
 
   async function openRun(c: Context, operator: OperatorRun['operator'], leave: () => void): Promise<Response> {
-    const named = c.req.param('agent')
-    const agent = named === undefined ? undefined : readAddressedAgent(named, deps)
+    const agentName = c.req.param('agent')
+    const agent = agentName === undefined ? undefined : readAddressedAgent(agentName, deps)
     const { input, warnings } = await readRunInput(await readJson(c, deps, 'run'))
     const key = `operator-run ${JSON.stringify([operator.owner, input.runId])}`
-    if (!(await gateway.store.consumeOnce(key, gateway.platform.now() + rememberedMs))) throw new RunRepeated()
+    if (!(await gateway.store.consumeOnce(key, gateway.system.now() + rememberedMs))) throw new RunRepeated()
     const run = { operator, agent, input }
     const started = await startOperatorRun(run, deps)
     const told = { ...started, warnings: [...warnings, ...started.warnings] }
@@ -69,18 +71,18 @@ export function createOperatorRunRoutes(deps: OperatorRunDeps): Hono {
 
 type Emit = (event: Unstamped<Event>) => void
 
-/** Shows what waits, then the results of the decisions, then the rest as interrupts. */
+/** Streams a run: first the waiting approvals and questions, then the outcomes of the decisions, and last the remaining interrupts. */
 function streamOperatorRun(
   run: OperatorRun,
   started: StartedOperatorRun,
-  { gateway: { platform, store } }: Pick<WebDeps, 'gateway'>,
+  { gateway: { system, store, isPaused } }: Pick<WebDeps, 'gateway'>,
   waits: OperatorWaits,
   leave: () => void,
 ): ReadableStream<Uint8Array> {
   const { threadId, runId } = run.input
   return streamEvents(sink => {
     const stops: (() => void)[] = []
-    const emit: Emit = event => sink.send({ ...event, timestamp: Math.trunc(platform.now()) } as Event)
+    const emit: Emit = event => sink.send({ ...event, timestamp: Math.trunc(system.now()) } as Event)
     emit({ type: EventType.RUN_STARTED, threadId, runId, protocolVersion: PROTOCOL_VERSION })
     tellStart(started, emit)
 
@@ -91,13 +93,15 @@ function streamOperatorRun(
           done()
         }
         const watcher = {
-          ...{ piece() {}, behind() {}, interim() {}, note() {}, beat: sink.beat, end },
-          fail() {
-            emit({ type: EventType.CUSTOM, name: 'warning', value: 'what followed cannot be told' })
+          ...{ piece() {}, details() {}, interim() {}, note() {}, beat: sink.beat, end },
+          fail(reason: 'unreadable' | 'paused') {
+            emit({ type: EventType.CUSTOM, name: 'warning', value: untold[reason] })
             done()
           },
         }
-        stops.push(followTurn({ message: decided.message, task: undefined }, watcher, { store, platform }))
+        const { agent } = decided.approval.requirement
+        const deps = { store, system, isPaused: () => isPaused?.(agent) === true }
+        stops.push(followTurn({ message: decided.message, task: undefined }, watcher, deps))
       })
 
     const finish = async () => {
@@ -108,7 +112,7 @@ function streamOperatorRun(
     }
     finish()
       .catch(error => {
-        platform.log.error({ err: error }, 'a run of an operator failed')
+        system.log.error({ err: error }, 'a run of an operator failed')
         emit({ type: EventType.RUN_ERROR, message: 'The run failed', code: 'unavailable' })
       })
       .finally(sink.close)
@@ -118,6 +122,12 @@ function streamOperatorRun(
     }
   })
 }
+
+/** The warnings for a decision whose outcome the run cannot show. */
+const untold = {
+  unreadable: 'what followed cannot be told',
+  paused: 'the agent is paused, and acts on the decision once it goes on',
+} as const
 
 function tellStart({ decided, shown, questions, warnings }: StartedOperatorRun, emit: Emit): void {
   const now = new Set(decided.map(({ approval }) => approval.requirement.id))
@@ -132,12 +142,16 @@ function tellStart({ decided, shown, questions, warnings }: StartedOperatorRun, 
   for (const value of warnings) emit({ type: EventType.CUSTOM, name: 'warning', value })
 }
 
-/** The call's result, and the answer to the person who asked. */
-function tellDecided({ approval: { call } }: DecidedApproval, response: NormalizedResponse | undefined, emit: Emit) {
+/** Emits the result of the call, and the answer to the person who asked. */
+function tellDecided(
+  { approval: { call, requirement } }: DecidedApproval,
+  response: NormalizedResponse | undefined,
+  emit: Emit,
+) {
   if (!response) return
   const ended = call && findEnded(response, call.id)
-  if (ended) emit(writeToolResult(ended))
-  const delta = plainTextOf(response.parts)
+  if (ended) emit({ ...writeToolResult(ended), messageId: nameEnd(requirement.id) })
+  const delta = readChatText(response.parts)
   if (delta === '') return
   const messageId = response.id
   emit({ type: EventType.TEXT_MESSAGE_START, messageId, role: 'assistant', name: response.speaker ?? '' })

@@ -1,29 +1,33 @@
+// Verifies that the caller of an operator's route is an operator.
 import type { RunAgentInput } from '@ag-ui/core'
-import { Rejection } from '@postern/core'
 import type { RequestHead } from '@postern/http/tokens'
+import { Rejection } from '@postern/message'
 import type { WebConfig } from '../config.ts'
 import type { VerifyOwner } from '../verify.ts'
 
-/** The operator who decides, proven by their bearer token alone. */
+/** The operator who decides, proven only by their bearer token. */
 export interface WebOperator {
-  /** Key of their runs. */
+  /** The key of the operator's runs. */
   readonly owner: string
-  /** Their name in records. */
+  /** The operator's name in records. */
   readonly name: string
 }
 
 interface OperatorEndpoint {
   readonly config: Pick<WebConfig, 'operators'>
   readonly verifyOwner: VerifyOwner
-  /** Issuer of configured tokens. */
+  /** The issuer of configured tokens. */
   readonly origin: string
-  /** The gateway's own operator token. */
+  /** Returns true for the gateway's own operator token. */
   isOperatorToken(authorization: string): boolean
 }
 
-/** The gateway's operator, or an operator of the configuration. @throws Rejection unsigned, signature_invalid, expired, forbidden */
+/**
+ * Creates the check of operators. The check returns the gateway's operator, or an operator of the configuration.
+ * @throws Rejection (the check) unsigned, signature_invalid, expired, forbidden
+ */
 export function createVerifyOperator({ config, verifyOwner, origin, isOperatorToken }: OperatorEndpoint) {
-  const named = new Set(
+  const operators = new Set(
     config.operators.map(each => ('token' in each ? nameOf(origin, each.token) : nameOf(each.issuer, each.subject))),
   )
   return async (visit: RequestHead): Promise<WebOperator> => {
@@ -32,7 +36,7 @@ export function createVerifyOperator({ config, verifyOwner, origin, isOperatorTo
       return { owner: 'operator', name: 'operator' }
     }
     const { owner, issuer, subject } = await verifyOwner(visit)
-    if (!named.has(nameOf(issuer, subject))) {
+    if (!operators.has(nameOf(issuer, subject))) {
       throw new Rejection('forbidden', 'Cannot show what waits: that is for operators')
     }
     return { owner: `operator ${owner}`, name: issuer === origin ? subject : nameOf(issuer, subject) }
@@ -43,10 +47,10 @@ function nameOf(issuer: string, subject: string): string {
   return JSON.stringify([issuer, subject])
 }
 
-/** A run of an operator, before it decides anything. */
+/** A run of an operator before any decision. */
 export interface OperatorRun {
   readonly operator: WebOperator
-  /** Shows only what waits for this agent. */
+  /** The agent to which the run is limited. Absent for all agents. */
   readonly agent?: string | undefined
   readonly input: RunAgentInput
 }

@@ -1,17 +1,24 @@
+// Shows waiting approvals and questions as chat messages and interrupts.
 import type { Interrupt, ResumeEntry } from '@ag-ui/core'
-import type { ApprovalCall, OperatorApproval, OperatorQuestions, Policy, WaitingQuestion } from '@postern/core'
-import { isJsonObject, isoTime, readApproval, writeVisibleJson } from '@postern/core'
+import type { Policy } from '@postern/message'
+import { isJsonObject, isoTime, readApproval, writeVisibleJson } from '@postern/message'
+import type { ApprovalCall, OperatorApproval, OperatorQuestions, WaitingQuestion } from '@postern/pipeline'
 import { describeReach } from '../requirements/interrupts.ts'
 import type { OperatorRun } from './verify-operator.ts'
 
 const prefix = 'approval-'
 
-/** The requirement that a message of an operator's chat shows; undefined for other messages. */
+/** Returns the requirement that a message of an operator's chat shows. It returns undefined for other messages. */
 export function requirementOfMessage(id: string): string | undefined {
   return new RegExp(`^${prefix}([0-9a-f]{32})$`).exec(id)?.[1]
 }
 
-/** Messages of an approval: who asks for what, the call with all its arguments, and how it ended. */
+/** Returns the id of the message with the outcome of an approval. */
+export function nameEnd(requirement: string): string {
+  return `${prefix}${requirement}-end`
+}
+
+/** Returns the messages of an approval: who asks for what, the call with all its arguments, and the outcome. */
 export function showApproval({ requirement, call }: OperatorApproval, hasEnd: boolean): readonly object[] {
   const { id, agent, address, via, policy, status } = requirement
   const content = `${agent}, talking to ${address} (${via}): ${call?.summary ?? policy.message}`
@@ -20,14 +27,11 @@ export function showApproval({ requirement, call }: OperatorApproval, hasEnd: bo
   ]
   const message = { id: prefix + id, role: 'assistant', name: agent, content, ...(toolCalls && { toolCalls }) }
   if (!call || !hasEnd) return [message]
-  // Calls of several conversations may share an id, because models count from one.
-  return [
-    message,
-    { id: `${prefix}${id}-end`, role: 'tool', toolCallId: call.id, content: `It was decided: ${status}.` },
-  ]
+  // Calls of several conversations may share an id, because models count from one, so the id contains the requirement.
+  return [message, { id: nameEnd(id), role: 'tool', toolCallId: call.id, content: `It was decided: ${status}.` }]
 }
 
-/** Names and counts alone, never arguments. */
+/** Summarizes waiting approvals by names and counts, never by the values of arguments. */
 export function summarizeWaiting(waiting: readonly OperatorApproval[]): object {
   return {
     waiting: waiting.map(({ requirement: { id, agent, expiresAt }, call }) => ({
@@ -39,7 +43,7 @@ export function summarizeWaiting(waiting: readonly OperatorApproval[]): object {
   }
 }
 
-/** Everything that the operator decides on. */
+/** Returns the interrupt of an approval with everything that the operator needs for a decision. */
 export function writeInterrupt({ requirement, call }: OperatorApproval): Interrupt {
   const { id, agent, address, via, message, policy, expiresAt } = requirement
   return {
@@ -75,7 +79,7 @@ const threadOfOther = /^approval:/
 const longest = 50_000
 const most = 50
 
-/** Questions of agents for which a caller waits, oldest first. `question:<id>` is a thread for one of them. */
+/** Lists the unanswered questions for which a caller waits, oldest first. The thread `question:<id>` shows a single one. */
 export async function listQuestions(
   { agent, input: { threadId } }: OperatorRun,
   questions: OperatorQuestions,
@@ -90,7 +94,7 @@ export function isQuestionId(id: string): boolean {
   return /^[0-9a-f]{16}$/.test(id)
 }
 
-/** True when the question was answered; else the reason. */
+/** Answers a question. It returns true, or the reason why the question was not answered. */
 export async function answerWaitingQuestion(
   { interruptId, status, payload }: ResumeEntry,
   { agent }: OperatorRun,

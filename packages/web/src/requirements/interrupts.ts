@@ -1,36 +1,46 @@
+// Describes the requirements and questions that a run waits for as AG-UI interrupts.
 import type { Interrupt } from '@ag-ui/core'
-import type { ApprovalAction, ChannelContext, NormalizedResponse, Policy } from '@postern/core'
-import { isForOperator, operatorSubject, plainTextOf, readApproval, subjectOf } from '@postern/core'
-import type { TranscriptEntry } from '@postern/transcript'
+import type { ApprovalAction, NormalizedResponse, Policy } from '@postern/message'
+import { isForOperator, operatorSubject, readApproval, subjectOf } from '@postern/message'
+import type { ChannelContext } from '@postern/pipeline'
+import type { EntryContent, TranscriptEntry } from '@postern/transcript'
 import { textOfContent } from '@postern/transcript'
+import type { WebDeps } from '../endpoint.ts'
+import { readChatText } from '../render.ts'
 import { senderOfKey } from '../verify.ts'
+import { isClosed } from './closed-questions.ts'
 
-/** Why a run cannot go on: one interrupt for each requirement, or the question itself. */
+/** Lists the interrupts that stop a run: one for each requirement, or the question itself. */
 export function listInterrupts({ id, parts }: NormalizedResponse): readonly Interrupt[] {
   const requirements = parts.flatMap(part => (part.kind === 'policy' && part.policy.requirement ? [part.policy] : []))
-  return requirements.length === 0 ? [askAgain(id, plainTextOf(parts))] : requirements.map(describeInterrupt)
+  return requirements.length === 0 ? [askAgain(id, readChatText(parts))] : requirements.map(describeInterrupt)
 }
 
 /**
- * What a conversation still waits for: the person's open requirements, and a question that nobody has answered. While there is one, no run
- * succeeds.
+ * Lists the interrupts that a conversation still waits for: the person's open requirements, and a question that nobody has answered. While there is
+ * one, no run succeeds.
  */
 export async function listOpenInterrupts(
   entries: readonly TranscriptEntry[],
   { owner, isAnswered }: { readonly owner: string; readonly isAnswered: boolean },
-  gateway: Pick<ChannelContext, 'store' | 'showRequirement'>,
+  { gateway, records }: Pick<WebDeps, 'gateway' | 'records'>,
 ): Promise<readonly Interrupt[]> {
   const last = entries.findLast(({ chat_seq }) => chat_seq !== undefined)
   const wait = last?.kind === 'input_required' && !isAnswered ? last.wait : undefined
-  const question = last && wait?.reason === 'input' ? [askAgain(wait.id, textOfContent(last.content))] : []
+  const isWaiting = wait?.reason === 'input' && !(await isClosed(records, owner, wait.id))
+  const question = last && wait && isWaiting ? [askAgain(wait.id, readQuestion(last.content))] : []
   return [...(await listOpenPolicies(entries, owner, gateway)).map(describeInterrupt), ...question]
+}
+
+function readQuestion(content: EntryContent): string {
+  return 'parts' in content ? readChatText(content.parts) : textOfContent(content)
 }
 
 function askAgain(id: string, message: string): Interrupt {
   return { id, reason: 'input_required', ...(message !== '' && { message }) }
 }
 
-/** The person cannot resolve what an operator decides; the interrupt only says that they wait. */
+/** Describes a requirement as an interrupt. If an operator decides, the person cannot resolve the interrupt, which only shows that they wait. */
 function describeInterrupt(policy: Policy): Interrupt {
   if (!isForOperator(policy)) return writeInterrupt(policy)
   const { kind, requirement, message, expires_at, title } = policy
@@ -54,7 +64,7 @@ function writeInterrupt({ kind, requirement, message, expires_at, url, title, co
   }
 }
 
-/** An approval of a call names the call. */
+/** Returns the reason of an interrupt. The approval of a call also has the id of the call. */
 function nameReason(kind: string, approval: ApprovalAction | undefined): Pick<Interrupt, 'reason' | 'toolCallId'> {
   if (approval) return { reason: 'tool_call', toolCallId: approval.tool_call_id }
   return { reason: kind === 'consent_required' ? 'confirmation' : `postern:${kind}` }
@@ -68,13 +78,13 @@ function describeAnswer(approval: ApprovalAction | undefined): NonNullable<Inter
   }
 }
 
-/** How long a decision may count, if the requirement offers a choice. */
+/** Describes the scopes for which a decision may count, if the requirement offers a choice. */
 export function describeReach(approval: ApprovalAction | undefined): { readonly remember?: object } {
   const { remember } = approval ?? {}
   return remember ? { remember: { type: 'string', enum: ['once', ...remember.scopes] } } : {}
 }
 
-/** What an agent still waits for, with the address where its person decides. */
+/** A requirement that an agent still waits for, with the address at which its person decides. */
 export interface OpenRequirementView {
   readonly id: string
   readonly kind: Policy['kind']
@@ -82,11 +92,11 @@ export interface OpenRequirementView {
   readonly expires_at?: string | undefined
 }
 
-/** The requirements of this owner alone, while they can still be decided. */
+/** Lists the requirements of this owner that can still be decided and have an address. */
 export async function showOpenRequirements(
   entry: Pick<TranscriptEntry, 'content'>,
   owner: string,
-  gateway: Pick<ChannelContext, 'store' | 'showRequirement'>,
+  gateway: Pick<ChannelContext, 'agents' | 'store' | 'showRequirement'>,
 ): Promise<readonly OpenRequirementView[]> {
   const open = await listOpenPolicies([entry], owner, gateway)
   return open.flatMap(({ requirement, kind, url, expires_at }) => {
@@ -96,19 +106,21 @@ export async function showOpenRequirements(
   })
 }
 
-/** As the owner sees them, oldest first. They also wait for decisions of an operator, which have no address here. */
+/** Lists the open requirements of an owner, oldest first. Those that an operator decides have no address here. */
 async function listOpenPolicies(
   entries: readonly Pick<TranscriptEntry, 'content'>[],
   owner: string,
-  { store, showRequirement }: Pick<ChannelContext, 'store' | 'showRequirement'>,
+  { agents, store, showRequirement }: Pick<ChannelContext, 'agents' | 'store' | 'showRequirement'>,
 ): Promise<readonly Policy[]> {
   const parts = entries.flatMap(({ content }) => ('parts' in content ? content.parts : []))
   const policies = parts.flatMap(part => (part.kind === 'policy' && part.policy.requirement ? [part.policy] : []))
   if (policies.length === 0 || !showRequirement) return []
-  const subjects = [subjectOf(senderOfKey(owner)), operatorSubject]
-  const found = await Promise.all(policies.map(({ requirement }) => store.findRequirement({ id: String(requirement) })))
+  const subjects = [subjectOf(senderOfKey(owner, agents.origin)), operatorSubject]
+  const requirements = await Promise.all(
+    policies.map(({ requirement }) => store.findRequirement({ id: String(requirement) })),
+  )
   const open = policies.filter((_, index) => {
-    const requirement = found[index]
+    const requirement = requirements[index]
     return requirement?.status === 'open' && subjects.includes(requirement.subject)
   })
   return open.map(showRequirement)

@@ -1,15 +1,16 @@
-import type { ListedDecision } from '@postern/core'
-import { personKeyOf } from '@postern/core'
+// Lists and revokes the decisions that the gateway remembers for a person.
+import type { ListedDecision } from '@postern/pipeline'
+import { personKeyOf } from '@postern/pipeline'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { WebDeps } from '../endpoint.ts'
 import { answerOwner, readAddressedAgent } from '../endpoint.ts'
 import type { WebOwner } from '../verify.ts'
 
-/** Decisions in one list. */
+/** The maximum number of decisions in one list. */
 const mostListed = 500
 
-/** Lists and revokes what a person has decided for later calls, from the chat or from a linked address. */
+/** Creates the routes that list and revoke a person's decisions for later calls, made in the chat or from a linked address. */
 export function createOwnDecisionRoutes(deps: WebDeps): Hono {
   const routes = new Hono()
   for (const base of ['/api/v1/agent', '/api/v1/agents/:agent']) {
@@ -31,7 +32,7 @@ async function revoke(c: Context, owner: WebOwner, deps: WebDeps): Promise<objec
   return isOwn && (await deps.gateway.store.revokeRemembered({ agent, id })) ? { id, revoked: true } : undefined
 }
 
-/** Leaves out what an operator has decided. */
+/** Lists a person's own decisions, without those of operators. */
 async function listOwn(
   agent: string,
   { address, owner }: WebOwner,
@@ -44,6 +45,8 @@ async function listOwn(
   return listed.filter(({ approver }) => approver === 'sender')
 }
 
-function showRemembered({ id, tool, member, policy, scope, address, given_at, expires_at }: ListedDecision): object {
-  return { id, tool, ...(member !== undefined && { member }), policy, scope, address, given_at, expires_at }
+function showRemembered({ id, tool, calls, member, ...others }: ListedDecision): object {
+  const { policy, scope, address, given_at, expires_at } = others
+  const about = { tool, ...(calls !== undefined && { calls }), ...(member !== undefined && { member }) }
+  return { id, ...about, policy, scope, address, given_at, expires_at }
 }

@@ -1,21 +1,23 @@
+// Reads stored runs again, for example after an update of the gateway.
 import { hash } from 'node:crypto'
 import type { RunAgentInput } from '@ag-ui/core'
-import type { Blob, Channel, StoredObject } from '@postern/core'
-import { isJsonObject, parseJsonText } from '@postern/core'
+import type { StoredObject } from '@postern/message'
+import { isJsonObject, parseJsonText } from '@postern/message'
+import type { Blob, ChannelDiagnostics } from '@postern/pipeline'
 import type { WebAttachments } from '../attachments/attachment-store.ts'
-import { readStoredPlace } from '../attachments/signed-url.ts'
+import { parseStoredLocation } from '../attachments/signed-url.ts'
 import type { WebDeps } from '../endpoint.ts'
+import type { RunNews } from '../input/reconcile-run.ts'
+import { readRunInput } from '../input/run-input.ts'
 import type { RunArrival } from '../normalize.ts'
-import { normalizeRun, restoreRun } from '../normalize.ts'
-import type { RunNews } from '../resolve.ts'
-import { readRunInput } from '../resolve.ts'
+import { hideToken, normalizeRun, restoreRun } from '../normalize.ts'
 import { readNews } from './routes.ts'
 
 /**
- * Reads a stored run again. Its token is not kept, so the person is the one whom it proved then; and what of the run was new is what was new
- * then, because the conversation has gone on.
+ * Creates the function that reads a stored run again. The token is not stored, so the run is that of the person whom it proved. The new content is
+ * that of the original run, because the conversation has since continued.
  */
-export function createRunReplay(opened: WebDeps): NonNullable<Channel['replay']> {
+export function createRunReplay(opened: WebDeps): NonNullable<ChannelDiagnostics['replay']> {
   return async ({ agent, arrival, raw, target }, moment) => {
     const kept = restoreRun(arrival)
     if (!kept) return undefined
@@ -23,7 +25,7 @@ export function createRunReplay(opened: WebDeps): NonNullable<Channel['replay']>
     const files = await findFiles(kept, deps)
     const document = restoreFiles(parseJsonText(Buffer.from(raw).toString()), files)
     const { input } = await readRunInput(withoutFormer(document))
-    const news = readKnownNews(input.messages, kept)
+    const news = restoreWhole(readKnownNews(input.messages, kept), kept)
     const attachments = readOnly(deps.attachments, kept, files)
     const content = await readNews(news, kept.answers ?? [], { owner: kept.owner, input }, { ...deps, attachments })
     const { threadId, runId } = input
@@ -31,13 +33,14 @@ export function createRunReplay(opened: WebDeps): NonNullable<Channel['replay']>
       ...{ owner: kept.owner, agent, domain: deps.gateway.agents.domain, threadId, runId, content, document, arrival },
       messageId: news.said.at(-1)?.id ?? `${runId}-input`,
       former: new Set(),
-      at: deps.gateway.platform.now(),
+      closed: kept.closed,
+      at: deps.gateway.system.now(),
       joined: kept.joined && { ...kept.joined, target },
     })
   }
 }
 
-/** Of what the conversation had already, the stored request has the ids alone. */
+/** Drops the messages that the conversation already had, of which the stored request has only ids and roles. */
 function withoutFormer(document: unknown): unknown {
   if (!isJsonObject(document) || !Array.isArray(document.messages)) return document
   const isWhole = (message: unknown) => isJsonObject(message) && Object.keys(message).length > 2
@@ -61,16 +64,32 @@ function readKnownNews(messages: Messages, { said, calls = [] }: RunArrival): Pi
   }
 }
 
-/** The files that came along, by what stands for them in the stored request: the digest of their Base64. */
+/** Restores the texts and addresses whose tokens the stored request lacks. They are stored in the order in which they were read. */
+function restoreWhole(
+  { said, toolResults }: ReturnType<typeof readKnownNews>,
+  { whole = [] }: RunArrival,
+): ReturnType<typeof readKnownNews> {
+  const left = [...whole]
+  const restore = (text: string) => {
+    const [next] = left
+    return next !== undefined && hideToken(next) === text ? (left.shift() ?? text) : text
+  }
+  const restoreIn = <M extends { readonly content: unknown }>(message: M): M => {
+    return { ...message, content: mapTexts(message.content, restore) }
+  }
+  return { toolResults: toolResults.map(restoreIn), said: said.map(restoreIn) }
+}
+
+/** Finds the files of the run by their placeholder in the stored request, which is the digest of their Base64. */
 async function findFiles({ files = [] }: RunArrival, deps: WebDeps): Promise<ReadonlyMap<string, KnownFile>> {
-  const found = new Map<string, KnownFile>()
+  const filesByUri = new Map<string, KnownFile>()
   for (const { digest } of files) {
     const blob = await deps.gateway.store.findBlob(digest)
     if (!blob) continue
     const base64 = Buffer.from(blob.bytes).toString('base64')
-    found.set(`sha256:${hash('sha256', base64)}`, { base64, blob })
+    filesByUri.set(`sha256:${hash('sha256', base64)}`, { base64, blob })
   }
-  return found
+  return filesByUri
 }
 
 interface KnownFile {
@@ -79,13 +98,17 @@ interface KnownFile {
 }
 
 function restoreFiles(value: unknown, files: ReadonlyMap<string, KnownFile>): unknown {
-  if (typeof value === 'string') return files.get(value)?.base64 ?? value
-  if (Array.isArray(value)) return value.map(each => restoreFiles(each, files))
-  if (!isJsonObject(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, restoreFiles(each, files)]))
+  return mapTexts(value, text => files.get(text)?.base64 ?? text)
 }
 
-/** Finds what is stored, and stores nothing. */
+function mapTexts(value: unknown, change: (text: string) => string): unknown {
+  if (typeof value === 'string') return change(value)
+  if (Array.isArray(value)) return value.map(each => mapTexts(each, change))
+  if (!isJsonObject(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, mapTexts(each, change)]))
+}
+
+/** Returns attachments that find stored files and store nothing. */
 function readOnly(
   attachments: WebAttachments,
   { files: names = [] }: RunArrival,
@@ -98,12 +121,12 @@ function readOnly(
       const digest = hash('sha256', bytes)
       const at = left.findIndex(file => file.digest === digest)
       const [file] = at < 0 ? [] : left.splice(at, 1)
-      const known = [...files.values()].find(({ blob }) => blob.digest === digest)
-      return { path: file?.name ?? 'file', mime: known?.blob.mime ?? 'application/octet-stream' } as StoredObject
+      const knownFile = [...files.values()].find(({ blob }) => blob.digest === digest)
+      return { path: file?.name ?? 'file', mime: knownFile?.blob.mime ?? 'application/octet-stream' } as StoredObject
     },
     async findByUrl(owner, url) {
-      const place = readStoredPlace(url)
-      return place && attachments.findOwn(owner, place)
+      const location = parseStoredLocation(url)
+      return location && attachments.findOwn(owner, location)
     },
   }
 }

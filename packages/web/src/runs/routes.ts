@@ -1,35 +1,38 @@
+// Starts and cancels the runs by which people talk to agents.
 import type { ToolMessage } from '@ag-ui/core'
-import type { Admitted, Inbound, IntakeSteps, Json, RefusalPlace } from '@postern/core'
-import { createIntakeSteps, hasRefusal, Rejection, receive, recordRefusal } from '@postern/core'
 import { peerAddress, problemStatusOf, sseHeaders } from '@postern/http'
 import { noteCaller, readClaimedSubject } from '@postern/http/tokens'
+import type { Json } from '@postern/message'
+import { Rejection } from '@postern/message'
+import type { Admitted, Inbound, IntakeSteps, RefusalContext } from '@postern/pipeline'
+import { createIntakeSteps, hasRefusal, receive, recordRefusal } from '@postern/pipeline'
 import type { AguiPart, TranscriptEntry } from '@postern/transcript'
 import { readAguiParts } from '@postern/transcript'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { OpenRuns, WebDeps } from '../endpoint.ts'
 import { acceptsStream, answerFaults, createOpenRuns, RunRepeated, readAddressedAgent, readJson } from '../endpoint.ts'
-import type { ChatState } from '../events/run-events.ts'
-import { addLinks, isAsked, showHistory } from '../history/show-history.ts'
+import type { ChatState } from '../events/chat-state.ts'
+import { isAsked } from '../history/show-history.ts'
+import { countFiles, joinContent, readContentParts } from '../input/content-parts.ts'
 import type { ReadContent } from '../input/file-parts.ts'
 import { nothing } from '../input/file-parts.ts'
+import type { RunNews } from '../input/reconcile-run.ts'
+import { readRunInput } from '../input/run-input.ts'
 import type { ProvenRun, SaidRun } from '../normalize.ts'
 import { normalizeRun, recordRun } from '../normalize.ts'
+import { closeQuestion } from '../requirements/closed-questions.ts'
 import { listOpenInterrupts } from '../requirements/interrupts.ts'
-import type { AskedRun, RunNews } from '../resolve.ts'
-import {
-  countFiles,
-  isEarlierClient,
-  joinContent,
-  openWebThread,
-  readContentParts,
-  readRunInput,
-  resolveRun,
-} from '../resolve.ts'
+import type { AskedRun } from '../resolve.ts'
+import { resolveRun } from '../resolve.ts'
 import type { Conversation } from '../threads/own-threads.ts'
+import { openWebThread } from '../threads/web-threads.ts'
 import { proofOf } from '../verify.ts'
+import { announceRun } from './follow.ts'
+import type { Watched } from './follow-turn.ts'
 import { decideInterrupts, nothingDecided } from './resume.ts'
-import type { StartedRun, Watched } from './stream-run.ts'
+import { takeFinalSnapshot, takeSnapshots } from './snapshots.ts'
+import type { StartedRun } from './started-run.ts'
 import { streamRun } from './stream-run.ts'
 
 /** Starts and cancels runs (AG-UI 1.0). */
@@ -45,15 +48,15 @@ export function createRunRoutes(deps: WebDeps): Hono {
   return routes
 }
 
-/** What is not taken is kept for the operator's list. */
+/** Answers a request for a run. Refusals are recorded for the operator's list. */
 async function answerRun(c: Context, deps: WebDeps, open: OpenRuns): Promise<Response> {
-  const steps = createIntakeSteps(deps.gateway.platform)
+  const steps = createIntakeSteps(deps.gateway.system)
   try {
     return await takeRun(c, { deps, open, steps })
   } catch (error) {
-    const place = placeOf(c, steps)
+    const context = contextOf(c, steps)
     if (!(error instanceof RunRepeated) && !hasRefusal(c.req.raw))
-      recordRefusal(error, 'web', { ...deps.gateway, ...place })
+      recordRefusal(error, 'web', { ...deps.gateway, ...context })
     throw error
   }
 }
@@ -70,14 +73,15 @@ async function takeRun(
   steps.claim({ claimed_sender: owner.address })
   const agent = readAddressedAgent(c.req.param('agent'), deps)
   if (!acceptsStream(c.req.header('accept'))) return new Response(null, { status: 406 })
-  // Counts the run before its body comes: many slow senders would fill the memory.
+  // The run is counted before its body is read, because many slow senders would fill the memory.
   const leave = open(owner.owner)
   try {
     const document = await readJson(c, deps, 'run')
     const { input, warnings } = await readRunInput(document)
     steps.claim({ agent, peer_id: input.runId })
-    const asked: AskedRun = { owner, agent, input, document, steps, place: placeOf(c, steps) }
+    const asked: AskedRun = { owner, agent, input, document, steps, context: contextOf(c, steps) }
     const started = await startRun(asked, deps)
+    if (started.watched) announceRun(asked, started.watched.message, deps)
     const all = [...warnings, ...started.warnings]
     return new Response(streamRun(asked, { ...started, warnings: all }, deps, leave), { headers: sseHeaders })
   } catch (error) {
@@ -86,12 +90,12 @@ async function takeRun(
   }
 }
 
-function placeOf(c: Context, steps: IntakeSteps): RefusalPlace {
+function contextOf(c: Context, steps: IntakeSteps): RefusalContext {
   const endpoint = 'POST /api/v1/agent/runs'
   return { from: peerAddress(c.env), endpoint, statusOf: problemStatusOf, request: c.req.raw, ...steps.claims() }
 }
 
-/** The run ends as cancelled. The gateway drops an answer that comes later. */
+/** Cancels a run, which ends as cancelled. The gateway drops a later answer. */
 async function answerCancel(c: Context, { verifyOwner, gateway }: WebDeps): Promise<Response> {
   const { owner } = await verifyOwner(c.req.raw, 'cancel')
   const key = { owner, id: c.req.param('run') ?? '' }
@@ -99,40 +103,75 @@ async function answerCancel(c: Context, { verifyOwner, gateway }: WebDeps): Prom
   return c.json({ cancelled: await gateway.store.cancelTask(key) })
 }
 
-/** Compares a run with the stored conversation and makes its news durable. @throws Rejection, Unavailable, RunRepeated */
+/**
+ * Compares a run with the stored conversation, and makes its new content durable.
+ * @throws Rejection, Unavailable, RunRepeated
+ */
 async function startRun(asked: AskedRun, deps: WebDeps): Promise<StartedRun> {
   const { owner } = asked
-  const { found, recent, spoken, news } = await resolveRun(asked, deps)
+  const { conversation, recent, spoken, news } = await resolveRun(asked, deps)
   const decided =
     news.resume.length > 0 ? await decideInterrupts(news.resume, asked, { deps, recent: spoken }) : nothingDecided
   const isAnswered = news.said.length > 0 || decided.answers.length > 0
-  const isJoined = found?.joined !== undefined
+  const isJoined = conversation?.joined !== undefined
+  const closed = await findTold(decided.closed, asked, deps)
+  const isDeciding = decided.watched !== undefined || closed !== undefined
+  const leftOut = isDeciding && isAnswered ? ['what was said beside a decision was left out'] : []
   const common = {
     listOpen: async () =>
-      recent.length > 0 ? listOpenInterrupts(recent, { owner: owner.owner, isAnswered }, deps.gateway) : [],
-    snapshots: await takeSnapshots(asked, { recent, said: decided.watched ? [] : news.said, isJoined }, deps),
+      recent.length > 0 ? listOpenInterrupts(recent, { owner: owner.owner, isAnswered }, deps) : [],
+    readMessages: () => takeFinalSnapshot(asked, deps),
+    snapshots: await takeSnapshots(asked, { recent, said: isDeciding ? [] : news.said, isJoined }, deps),
     state: await findChatState(spoken, deps),
-    warnings: [...news.warnings, ...decided.warnings],
+    warnings: [...news.warnings, ...decided.warnings, ...leftOut],
     isAsking: decided.isAsking,
   }
-  if (decided.watched) {
-    const warnings = isAnswered ? [...common.warnings, 'what was said beside a decision was left out'] : common.warnings
-    return { ...common, warnings, watched: decided.watched }
-  }
-  const content = await readNews(news, decided.answers, asked, deps)
+  if (decided.watched) return { ...common, watched: decided.watched }
+  const taken = isDeciding ? { ...news, said: [], toolResults: [] } : news
+  const content = await readNews(taken, isDeciding ? [] : decided.answers, asked, deps)
   const warnings = [...common.warnings, ...content.warnings]
-  if (content.parts.length === 0) return { ...common, warnings, watched: decided.following }
-  await deps.transcript.checkQuota(owner.owner, { threads: found ? 0 : 1, entries: 1, bytes: 1 }, deps.quota)
-  const said = { asked, news, answers: decided.answers, content, joined: found?.joined }
-  const watched = await admitRun(said, deps)
-  if (!found) countChat(asked, deps)
+  if (content.parts.length === 0 && closed === undefined) return { ...common, warnings, watched: decided.following }
+  await deps.transcript.checkQuota(owner.owner, { threads: conversation ? 0 : 1, entries: 1, bytes: 1 }, deps.quota)
+  const said = { asked, news: taken, answers: decided.answers, closed, content, joined: conversation?.joined }
+  const watched = await (closed === undefined ? admitRun(said, deps) : admitClosing(said, closed, deps))
+  if (!watched) return { ...common, warnings: [...warnings, closedBefore], watched }
+  if (!conversation) countChat(asked, deps)
   return { ...common, warnings, watched }
 }
 
-/** A chat counts from its first message. The run does not wait for this, because a late follower misses the stream. */
+/** Returns the closed question if the agent receives cancellations. Otherwise it closes the question at once. */
+async function findTold(
+  closed: string | undefined,
+  { agent, owner }: AskedRun,
+  { gateway, records }: WebDeps,
+): Promise<string | undefined> {
+  if (closed === undefined || gateway.agents.find(agent)?.hearsCancels) return closed
+  await closeQuestion(records, owner.owner, closed)
+  return undefined
+}
+
+const closedBefore = 'the agent knows already that this question is closed'
+
+/**
+ * Sends the agent the closing of a question before the question counts as closed. After a crash in between, the person can close it again. It returns
+ * undefined if another run has already sent the closing.
+ */
+async function admitClosing(said: SaidRun, closed: string, deps: WebDeps): Promise<Watched | undefined> {
+  const { owner, input } = said.asked
+  const isSameRun = async () =>
+    (await deps.gateway.store.findTask({ owner: owner.owner, id: input.runId })) !== undefined
+  const watched = await admitRun(said, deps).catch(async (error: unknown) => {
+    if (!(error instanceof RunRepeated) || (await isSameRun())) throw error
+    return undefined
+  })
+  await closeQuestion(deps.records, owner.owner, closed)
+  return watched
+}
+
+/** Opens the thread of a chat with its first message. The run does not wait for this, because a late follower misses pieces of the stream. */
 function countChat({ owner, agent, input: { threadId } }: AskedRun, deps: WebDeps): void {
   openWebThread({ owner: owner.owner, agent, threadId }, deps).catch(error => {
-    deps.gateway.platform.log.warn({ err: error }, 'a new chat is not counted until it is read')
+    deps.gateway.system.log.warn({ err: error }, 'a new chat is not counted until it is read')
   })
 }
 
@@ -142,50 +181,27 @@ async function findChatState(
 ): Promise<ChatState | undefined> {
   const isAnswer = (entry: TranscriptEntry) => (entry.role === 'assistant' && !entry.is_incomplete) || isAsked(entry)
   const last = recent.findLast(entry => isAnswer(entry) && entry.native_id !== undefined)
-  const found = last?.native_id === undefined ? undefined : await store.findResponse(last.native_id)
-  return found?.response.chat_state
+  const response = last?.native_id === undefined ? undefined : await store.findResponse(last.native_id)
+  return response?.response.chat_state
 }
 
-interface Snapped {
-  readonly recent: readonly TranscriptEntry[]
-  readonly said: RunNews['said']
-  readonly isJoined: boolean
-}
-
-/** A client keeps known messages at their positions. The first snapshot leaves out the new ones, so that they come after the older ones. */
-async function takeSnapshots(
-  { owner, input }: AskedRun,
-  { recent, said, isJoined }: Snapped,
-  deps: WebDeps,
-): Promise<StartedRun['snapshots']> {
-  const stored = recent.filter(({ chat_seq }) => chat_seq !== undefined)
-  const known = new Set(input.messages.map(({ id }) => id))
-  if (stored.every(({ native_id, entry_id }) => known.has(native_id ?? entry_id))) return []
-  const messages = await showHistory(stored, { owner: owner.owner, isJoined }, deps)
-  const shown = messages.map(({ id, role, name, content, metadata }) => ({
-    id,
-    role,
-    ...(name && { name }),
-    content: isEarlierClient(input) ? addLinks(content, metadata) : content,
-    metadata,
-  }))
-  return said.length === 0 ? [shown] : [shown, [...shown, ...said]]
-}
-
-/** What is new in a run, as the agent reads it. @throws Rejection too_large, unsupported */
+/**
+ * Reads the new messages and results of a run in the form that the agent gets.
+ * @throws Rejection too_large, unsupported
+ */
 export async function readNews(
   { said, toolResults }: Pick<RunNews, 'said' | 'toolResults'>,
   answers: readonly string[],
   { owner, input }: Pick<AskedRun, 'input'> & { readonly owner: Pick<AskedRun['owner'], 'owner'> },
   { attachments, config }: Pick<WebDeps, 'attachments' | 'config'>,
 ): Promise<ReadContent> {
-  const place = { owner: owner.owner, threadId: input.threadId, runId: input.runId }
+  const context = { owner: owner.owner, threadId: input.threadId, runId: input.runId }
   const most = config.limits.files_per_run
   if (countFiles(said.map(({ content }) => content)) > most) {
     throw new Rejection('too_large', `Cannot run: more than ${most} files`)
   }
   const read: ReadContent[] = []
-  for (const { content } of said) read.push(await readContentParts(content, place, attachments))
+  for (const { content } of said) read.push(await readContentParts(content, context, attachments))
   const results = toolResults.map(({ call, content, error }) => ({
     kind: 'tool_call' as const,
     id: call.call_id,
@@ -194,33 +210,43 @@ export async function readNews(
     ...(error === undefined ? { result: readToolContent(content) } : { error: { message: error } }),
   }))
   const answered = answers.map(content => ({ kind: 'text' as const, mime: 'text/plain' as const, content }))
-  return joinContent([{ ...nothing, parts: [...results, ...answered] }, ...read])
+  const kept = toolResults.flatMap(({ content }) => listTexts(content))
+  return joinContent([{ ...nothing, parts: [...results, ...answered], kept }, ...read])
 }
 
-/** Files that a client's tool returned become parts that agents know. Content that only the client understands stays unchanged. */
+function listTexts(value: unknown): readonly string[] {
+  if (typeof value === 'string') return [value]
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(listTexts) : []
+}
+
+/** Converts files that a client's tool returned to parts that agents know. Content that only the client understands stays unchanged. */
 function readToolContent(content: ToolMessage['content']): unknown {
   if (typeof content === 'string') return content
   const parts = readAguiParts(content as readonly AguiPart[])
   return parts.length === content.length ? { parts } : content
 }
 
-/** Makes a person's message durable. @throws Rejection, Unavailable, RunRepeated */
+/**
+ * Makes a person's message durable.
+ * @throws Rejection, Unavailable, RunRepeated
+ */
 async function admitRun(said: SaidRun, deps: WebDeps): Promise<Watched> {
-  const { asked, news, content, joined } = said
-  const { owner, agent, input, document, place: reception, steps } = asked
-  const { admission, store, platform, agents } = deps.gateway
+  const { asked, news, closed, content, joined } = said
+  const { owner, agent, input, document, context: reception, steps } = asked
+  const { admission, store, system, agents } = deps.gateway
   const { threadId, runId } = input
   const messageId = news.said.at(-1)?.id ?? `${runId}-input`
-  const place = joined && { ...joined, target: await requireTarget(joined) }
+  const joinedThread = joined && { ...joined, target: await requireTarget(joined) }
   const of = { owner, agent, domain: agents.domain, threadId, runId, messageId }
   const arrival = recordRun(said)
-  const run: ProvenRun = { ...of, content, document, former: news.former, arrival, at: platform.now(), joined: place }
+  const came = { document, former: news.former, arrival, at: system.now() }
+  const run: ProvenRun = { ...of, ...came, closed, content, joined: joinedThread }
   const inbound: Inbound<ProvenRun, ProvenRun> = {
     name: 'web',
     verify: async proven => proven,
     normalize: proven => [normalizeRun(proven)],
   }
-  const [admitted] = await receive(inbound, run, { admission, store, platform, steps, ...reception }).catch(error => {
+  const [admitted] = await receive(inbound, run, { admission, store, system, steps, ...reception }).catch(error => {
     throw error instanceof Rejection && error.code === 'replayed' ? new RunRepeated() : error
   })
   return { message: numberOf(admitted), task: { owner: owner.owner, id: runId }, askedAt: run.at }

@@ -1,15 +1,15 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { Unavailable } from '@postern/core'
 import { createGuardedFetch } from '@postern/http'
+import { Unavailable } from '@postern/message'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openS3Bytes, signS3Request } from './open-s3.ts'
 
-const credentials = { accessKey: 'key', secretKey: 'secret', region: 'eu-1' }
+const credentials = { accessKeyId: 'key', secretAccessKey: 'secret', region: 'eu-1' }
 const objects = new Map<string, { readonly bytes: Buffer; readonly mime: string | undefined }>()
 let isBroken = false
 
-/** A bucket on loopback that checks each request's signature against the received bytes. */
+/** A bucket on loopback that checks the signature of each request against the received bytes. */
 const server = createServer(async (request, response) => {
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk as Buffer)
@@ -19,7 +19,7 @@ const server = createServer(async (request, response) => {
   const stamp = String(headers['x-amz-date'])
   const at = Date.parse(stamp.replace(/(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z/, '$1-$2-$3T$4:$5:$6Z'))
   const given = Object.fromEntries(signed.map(name => [name, String(headers[name])]))
-  const expected = signS3Request(
+  const expected = await signS3Request(
     { method: method as 'GET', url: `http://${headers.host}${url}`, headers: given, body, at },
     credentials,
   )
@@ -52,7 +52,7 @@ afterAll(() => {
 
 function open(secret_key = 'secret') {
   const config = { kind: 's3', endpoint, region: 'eu-1', bucket: 'files', access_key: 'key', secret_key } as const
-  return openS3Bytes(config, { fetch, now: Date.now })
+  return openS3Bytes(config, { fetchFor: () => fetch, now: Date.now })
 }
 
 test('openS3Bytes() writes, reads and removes bytes under any key', async () => {

@@ -1,20 +1,25 @@
-import { createHmac, hash } from 'node:crypto'
-import type { ByteStore, Platform } from '@postern/core'
-import { Unavailable } from '@postern/core'
+// Stores files in a bucket of an S3-compatible store.
+import { hash } from 'node:crypto'
+import type { ByteStoreSystem } from '@postern/http'
+import type { ByteStore } from '@postern/message'
+import { Unavailable } from '@postern/message'
+import { AwsV4Signer } from 'aws4fetch'
 import type { WebConfig } from '../config.ts'
 
 type S3Config = Extract<WebConfig['storage'], { readonly kind: 's3' }>
 
-/** Bytes in a bucket of an S3-compatible store, addressed by path (`{endpoint}/{bucket}/{key}`). @throws Unavailable */
-export function openS3Bytes(config: S3Config, { fetch, now }: Pick<Platform, 'fetch' | 'now'>): ByteStore {
-  const credentials = { accessKey: config.access_key, secretKey: config.secret_key, region: config.region }
+/** Opens a bucket of an S3-compatible store, addressed by path (`{endpoint}/{bucket}/{key}`). @throws Unavailable */
+export function openS3Bytes(config: S3Config, { fetchFor, now }: ByteStoreSystem): ByteStore {
+  const { access_key: accessKeyId, secret_key: secretAccessKey, region } = config
   const { origin, pathname } = new URL(config.endpoint)
+  const fetch = fetchFor(origin)
   const base = `${origin}${pathname.replace(/\/+$/, '')}/${config.bucket}`
 
   async function send(method: 'GET' | 'PUT' | 'DELETE', key: string, body?: Uint8Array, mime?: string) {
     const url = `${base}/${encodeS3Path(key)}`
-    const named = mime === undefined ? {} : { 'content-type': mime }
-    const { host: _, ...headers } = signS3Request({ method, url, headers: named, body, at: now() }, credentials)
+    const typeHeader = mime === undefined ? {} : { 'content-type': mime }
+    const request = { method, url, headers: typeHeader, body, at: now() } as const
+    const headers = await signS3Request(request, { accessKeyId, secretAccessKey, region })
     return fetch(url, { method, headers, ...(body && { body }), timeoutMs: 30_000, maxBytes: 128 * 1024 * 1024 })
   }
 
@@ -23,6 +28,7 @@ export function openS3Bytes(config: S3Config, { fetch, now }: Pick<Platform, 'fe
   }
 
   return {
+    name: `s3 ${base}`,
     async write(key, bytes, mime) {
       const { status } = await send('PUT', key, bytes, mime)
       if (status !== 200 && status !== 201) throw refuse(status)
@@ -42,47 +48,41 @@ export function openS3Bytes(config: S3Config, { fetch, now }: Pick<Platform, 'fe
 
 interface S3Request {
   readonly method: 'GET' | 'PUT' | 'DELETE'
-  /** Without a query; its path is encoded already. */
+  /** The URL without a query. Its path is encoded once. */
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: Uint8Array | undefined
-  /** ms */
+  /** The time of the request, ms since the epoch. */
   readonly at: number
 }
 
-/** The headers of a request, signed with AWS Signature Version 4 ("Authenticating Requests: Using the Authorization Header"). Pure. */
-export function signS3Request(
-  request: S3Request,
-  { accessKey, secretKey, region }: { readonly accessKey: string; readonly secretKey: string; readonly region: string },
-): Record<string, string> {
-  const { method, url, headers = {}, body = new Uint8Array(), at } = request
-  const { host, pathname } = new URL(url)
-  const stamp = new Date(at).toISOString().replace(/[-:]|\.\d{3}/g, '')
-  const digest = hash('sha256', body)
-  const own = { ...lowerNames(headers), host, 'x-amz-content-sha256': digest, 'x-amz-date': stamp }
-  const names = Object.keys(own).sort()
-  const lines = names.map(name => `${name}:${(own as Record<string, string>)[name]?.trim()}\n`).join('')
-  const canonical = [method, pathname, '', lines, names.join(';'), digest].join('\n')
-  const scope = `${stamp.slice(0, 8)}/${region}/s3/aws4_request`
-  const text = ['AWS4-HMAC-SHA256', stamp, scope, hash('sha256', canonical)].join('\n')
-  const signature = createHmac('sha256', deriveKey(secretKey, scope)).update(text).digest('hex')
-  const authorization = `AWS4-HMAC-SHA256 Credential=${accessKey}/${scope},SignedHeaders=${names.join(';')},Signature=${signature}`
-  return { ...own, authorization }
+interface S3Credentials {
+  readonly accessKeyId: string
+  readonly secretAccessKey: string
+  readonly region: string
 }
 
-function deriveKey(secretKey: string, scope: string): Buffer {
-  const steps = scope.split('/')
-  return steps.reduce<Buffer>(
-    (key, step) => createHmac('sha256', key).update(step).digest(),
-    Buffer.from(`AWS4${secretKey}`),
-  )
+/** Signs a request with its body by AWS Signature Version 4, and returns its headers. */
+export async function signS3Request(
+  { method, url, headers, body = new Uint8Array(), at }: S3Request,
+  credentials: S3Credentials,
+): Promise<Record<string, string>> {
+  const signer = new AwsV4Signer({
+    ...credentials,
+    service: 's3',
+    method,
+    url,
+    headers: { ...headers, 'x-amz-content-sha256': hash('sha256', body) },
+    allHeaders: true,
+    datetime: new Date(at).toISOString().replace(/[-:]|\.\d{3}/g, ''),
+  })
+  return Object.fromEntries((await signer.sign()).headers)
 }
 
-function lowerNames(headers: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
-}
-
-/** S3 paths encode every byte but the unreserved ones (RFC 3986 §2.3). */
+/**
+ * Encodes a path in the signed form: every byte except the unreserved ones (RFC 3986 §2.3). Some stores compare the path in the request with the
+ * signed one.
+ */
 export function encodeS3Path(path: string): string {
   return path
     .split('/')

@@ -1,11 +1,14 @@
-import type { Json, MentionRelay, OwnThread, OwnThreads } from '@postern/core'
-import { findChannel, Rejection } from '@postern/core'
+// Finds a person's conversations with an agent, including those on other channels.
 import { allowsAny, defaultScopes } from '@postern/http/tokens'
+import type { Json, MentionRelay } from '@postern/message'
+import { Rejection } from '@postern/message'
+import type { OwnThread, OwnThreads } from '@postern/pipeline'
+import { findChannel } from '@postern/pipeline'
 import type { ThreadKey } from '@postern/transcript'
 import type { WebDeps } from '../endpoint.ts'
 import type { WebOwner } from '../verify.ts'
 
-/** A thread of the chat. `joined` is the conversation of another channel that it continues. */
+/** A thread of the chat. `joined` is the conversation on another channel that it continues. */
 export interface Conversation {
   readonly thread: ThreadKey
   readonly joined?: JoinedConversation | undefined
@@ -13,7 +16,7 @@ export interface Conversation {
 
 interface JoinedConversation extends OwnThread {
   readonly mentionRelay: MentionRelay
-  /** What an answer needs in order to go there; undefined when the channel cannot answer. */
+  /** Returns the target of an answer on that channel, or undefined if the channel cannot answer. */
   findTarget(): Promise<Json | undefined>
 }
 
@@ -23,7 +26,7 @@ export interface ConversationName {
   readonly threadId: string
 }
 
-/** Reads the conversation where it is and copies nothing. */
+/** Reads a conversation in its place, without copying it. */
 export async function joinConversation(
   { owner, agent, threadId }: ConversationName,
   id: number,
@@ -31,26 +34,26 @@ export async function joinConversation(
 ): Promise<Conversation> {
   const { gateway, transcript } = deps
   const alias = { transport: 'desk', key: String(id) }
-  const whose = await listOwnPlaces(owner, agent, deps)
+  const whose = await listOwnScopes(owner, agent, deps)
   const own = await gateway.store.findOwnThread(whose, id)
   if (!own || !threadId.startsWith(`${own.via}:`)) {
-    const known = await transcript.findThread(owner.owner, alias)
-    if (known) await transcript.forget(known)
-    throw new Rejection('no_recipient', 'Cannot find thread: there is none of this name')
+    const thread = await transcript.findThread(owner.owner, alias)
+    if (thread) await transcript.forget(thread)
+    throw new Rejection('no_recipient', 'Cannot find thread: there is no conversation of this name')
   }
   const thread = await transcript.openThread(owner.owner, alias)
   const channel = findChannel(gateway.channels, own.via)
   await transcript.bindStore(thread, id, whose.subjects)
   const findTarget = async () => {
-    // The person may have been unlinked while their run was being read.
-    const target = await gateway.store.readLastTarget(await listOwnPlaces(owner, agent, deps), id)
-    return target === undefined ? undefined : channel?.retarget?.(target)
+    // The person's address may have been unlinked while the run was being read.
+    const target = await gateway.store.readLastTarget(await listOwnScopes(owner, agent, deps), id)
+    return target === undefined ? undefined : channel?.conversations?.retarget?.(target)
   }
   return { thread, joined: { ...own, mentionRelay: channel?.descriptor.mentionRelay ?? { kind: 'none' }, findTarget } }
 }
 
-/** The scopes and subjects of a person: their chats, and their conversations with the agent from linked addresses. */
-export async function listOwnPlaces(owner: WebOwner, agent: string, deps: OwnThreadDeps): Promise<OwnThreads> {
+/** Lists the scopes and subjects of a person: their chats, and their conversations with the agent from linked addresses. */
+export async function listOwnScopes(owner: WebOwner, agent: string, deps: OwnThreadDeps): Promise<OwnThreads> {
   const { isLinking, gateway } = deps
   const identity = { via: 'web', address: owner.address, subject: owner.owner } as const
   const person = isLinking(agent) ? await gateway.store.findPerson(agent, identity) : undefined
@@ -58,7 +61,7 @@ export async function listOwnPlaces(owner: WebOwner, agent: string, deps: OwnThr
     via === 'web' || subject === undefined ? [] : [{ via, subject }],
   )
   const scopes = linked.flatMap(({ via, subject }) => {
-    const scope = findChannel(gateway.channels, via)?.privateScope?.(subject)
+    const scope = findChannel(gateway.channels, via)?.conversations?.privateScope?.(subject)
     return scope === undefined ? [] : [{ via, scope }]
   })
   const own = { via: 'web', scope: owner.owner } as const
@@ -72,8 +75,8 @@ export async function listOwnPlaces(owner: WebOwner, agent: string, deps: OwnThr
 type OwnThreadDeps = Pick<WebDeps, 'isLinking' | 'gateway' | 'scopes'>
 
 /**
- * A caller over another channel is the same person if its token has the same issuer and subject, and if this token may read calls. Tokens
- * that we issue name agents and keys, so they never match.
+ * Lists the scopes of the person's calls over other channels. A caller there is the same person if its token has the same issuer and subject
+ * and this token may read calls. Tokens that the gateway issues name agents and keys, so they never match.
  */
 function listCalls(owner: WebOwner, { gateway: { agents, channels }, scopes }: OwnThreadDeps) {
   const { issuer, subject } = owner

@@ -24,6 +24,17 @@ it('readForm() reads a file whose bytes resemble the boundary of another form', 
   expect(new Uint8Array(await (read.get('file') as File).arrayBuffer())).toEqual(bytes)
 })
 
+it.each([
+  [70, true],
+  [71, false],
+])('readForm() takes a boundary of 70 characters at most (RFC 2046 §5.1.1): %i', async (length, isTaken) => {
+  const boundary = 'b'.repeat(length)
+  const body = `--${boundary}\r\ncontent-disposition: form-data; name="threadId"\r\n\r\nt\r\n--${boundary}--\r\n`
+  const reading = readUploadForm(post(body, `multipart/form-data; boundary=${boundary}`), maxBytes)
+  if (isTaken) expect((await reading).get('threadId')).toBe('t')
+  else await expect(reading).rejects.toMatchObject(malformed)
+})
+
 it.each(['name="f"', 'name="f"; filename="a"'])(
   'readForm() refuses many fields before it parses them: %s',
   async head => {
@@ -40,6 +51,7 @@ it.each([
   ['a name without end', postFields(1, `content-disposition: form-data; name="${'n'.repeat(9_000)}"`)],
   ['header lines without end', postFields(1, 'x: y\r\n'.repeat(2_000))],
   ['another type', post('a=b', 'application/x-www-form-urlencoded')],
+  ['another type with a boundary', post('a=b', 'application/x-www-form-urlencoded; boundary=b')],
   ['no boundary', post('x', 'multipart/form-data')],
   ['a boundary that is too long', post('x', `multipart/form-data; boundary=${'b'.repeat(71)}`)],
   ['no form at all', post('x', 'multipart/form-data; boundary=b')],

@@ -1,12 +1,16 @@
-import { Rejection } from '@postern/core'
+// Parses the form of an upload within its limits.
 import { parseMediaType, readBody } from '@postern/http'
+import { Rejection } from '@postern/message'
 
-/** Fields and files of one form. */
+/** The maximum numbers of fields and files in one form. */
 const mostFields = 16
-/** Header lines of a field, bytes. */
+/** The largest header of a field, in bytes. */
 const longestHead = 4096
 
-/** Parses a form of few fields. It counts them first: a parser takes seconds over a hundred thousand. @throws Rejection malformed, too_large */
+/**
+ * Parses a form of few fields. It counts them first, because a parser takes seconds over a hundred thousand fields.
+ * @throws Rejection malformed, too_large
+ */
 export async function readUploadForm(request: Request, maxBytes: number): Promise<FormData> {
   const type = request.headers.get('content-type') ?? ''
   const { type: name, parameters } = parseMediaType(type) ?? {}

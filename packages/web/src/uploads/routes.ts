@@ -1,29 +1,30 @@
-import type { StoredObject } from '@postern/core'
-import { parseAddress, Rejection } from '@postern/core'
+// Accepts uploads, signs their URLs and serves the stored files.
 import { findServedType, networkOf, peerAddress } from '@postern/http'
 import type { ResponseSemaphore } from '@postern/limits'
 import { createResponseSemaphore } from '@postern/limits'
+import type { StoredObject } from '@postern/message'
+import { parseAddress, Rejection } from '@postern/message'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { Upload } from '../attachments/attachment-store.ts'
-import { locateStoredFile, parsePath, readStoredFile, showPlace } from '../attachments/attachment-store.ts'
-import type { ObjectPlace } from '../attachments/signed-url.ts'
-import { parseSignedUrl, readObjectPlace } from '../attachments/signed-url.ts'
+import { locateStoredFile, parsePath, readStoredFile, showLocation } from '../attachments/attachment-store.ts'
+import type { ObjectLocation } from '../attachments/signed-url.ts'
+import { parseSignedUrl, readObjectLocation } from '../attachments/signed-url.ts'
 import type { OpenRuns, WebDeps } from '../endpoint.ts'
 import { answerFaults, answerOwner, createOpenRuns, maxRead } from '../endpoint.ts'
-import { findWebConversation } from '../resolve.ts'
+import { findWebConversation } from '../threads/web-threads.ts'
 import type { WebOwner } from '../verify.ts'
 import { readUploadForm } from './read-form.ts'
 
-/** Multipart wrapping around a file, bytes. */
+/** The largest multipart overhead of a file, in bytes. */
 const wrapping = 64 * 1024
-/** Of one person, because uploads are in memory. */
+/** The maximum number of simultaneous uploads of one person, because uploads are held in memory. */
 const uploadsAtOnce = 4
 
-/** Downloads for one network address: everybody with a signed URL may read, and none may take all memory. */
+/** The maximum number of simultaneous downloads per network address. Anyone with a signed URL may read, and nobody may use up the memory. */
 const readsAtOnce = { width: 32, queue: 256 } as const
 
-/** Uploads, fresh signed URLs, and the bytes behind them. */
+/** Creates the routes of uploads, new signed URLs, and the files at these URLs. */
 export function createAttachmentRoutes(deps: WebDeps): Hono {
   const open = createOpenRuns(uploadsAtOnce, 'Cannot store attachment: too many uploads are under way')
   const reads = createResponseSemaphore(readsAtOnce)
@@ -46,7 +47,7 @@ async function answerUpload(c: Context, open: OpenRuns, deps: WebDeps): Promise<
   const leave = open(owner)
   try {
     const object = await attachments.store({ owner, ...(await readUpload(c, deps)) })
-    return c.json({ ...showPlace(object), ...(await attachments.signer.sign(object)) }, 200, noStore)
+    return c.json({ ...showLocation(object), ...(await attachments.signer.sign(object)) }, 200, noStore)
   } finally {
     leave()
   }
@@ -62,23 +63,23 @@ async function readUpload(c: Context, { config }: WebDeps): Promise<Omit<Upload,
   return { threadId, runId, name: file.name, bytes: new Uint8Array(await file.arrayBuffer()) }
 }
 
-function readPlace(c: Context): ObjectPlace | undefined {
-  return readObjectPlace(c.req.query('bucket') ?? '', c.req.query('path') ?? '')
+function readLocation(c: Context): ObjectLocation | undefined {
+  return readObjectLocation(c.req.query('bucket') ?? '', c.req.query('path') ?? '')
 }
 
 async function signAttachment(c: Context, owner: WebOwner, deps: WebDeps): Promise<object> {
   const { attachments } = deps
-  const place = readPlace(c)
-  const object = place && (await attachments.findOwn(owner.owner, place))
-  const found = object ?? (place && (await findStoredFile(owner, place, deps)))
-  if (!found) throw new Rejection('no_recipient', 'Cannot sign attachment: there is none of yours')
-  const { bucket, path } = object ? showPlace(object) : found
-  return { bucket, path, ...(await attachments.signer.sign(found)) }
+  const location = readLocation(c)
+  const object = location && (await attachments.findOwn(owner.owner, location))
+  const foundLocation = object ?? (location && (await findStoredFile(owner, location, deps)))
+  if (!foundLocation) throw new Rejection('no_recipient', 'Cannot sign attachment: there is none of yours')
+  const { bucket, path } = object ? showLocation(object) : foundLocation
+  return { bucket, path, ...(await attachments.signer.sign(foundLocation)) }
 }
 
 async function deleteAttachment(c: Context, { owner }: WebOwner, { attachments }: WebDeps): Promise<object> {
-  const place = readPlace(c)
-  const object = place && (await attachments.findOwn(owner, place))
+  const location = readLocation(c)
+  const object = location && (await attachments.findOwn(owner, location))
   const isRemoved = object !== undefined && (await attachments.removeObject(owner, object))
   if (!isRemoved) throw new Rejection('no_recipient', 'Cannot delete attachment: there is none of yours')
   return { deleted: true }
@@ -86,21 +87,21 @@ async function deleteAttachment(c: Context, { owner }: WebOwner, { attachments }
 
 async function answerBytes(c: Context, reads: ResponseSemaphore, deps: WebDeps): Promise<Response> {
   const { attachments } = deps
-  const named = parseSignedUrl(c.req.url)
-  const isHeld = named !== undefined && (await attachments.signer.holds(named, named.token))
-  if (!named || !isHeld) throw new Rejection('forbidden', 'Cannot read attachment: the URL does not hold')
+  const signedUrl = parseSignedUrl(c.req.url)
+  const isHeld = signedUrl !== undefined && (await attachments.signer.holds(signedUrl, signedUrl.token))
+  if (!signedUrl || !isHeld) throw new Rejection('forbidden', 'Cannot read attachment: the URL does not hold')
   return reads.pass(networkOf(peerAddress(c.env)), c.env, async () => {
-    const kept = await readStoredFile(named, deps)
-    const bytes = kept?.bytes ?? (await attachments.readObject(named))
+    const kept = await readStoredFile(signedUrl, deps)
+    const bytes = kept?.bytes ?? (await attachments.readObject(signedUrl))
     if (!bytes) throw new Rejection('no_recipient', 'Cannot read attachment: it is gone')
-    const mime = kept ? kept.mime : (await attachments.describe(named))?.mime
+    const mime = kept ? kept.mime : (await attachments.describe(signedUrl))?.mime
     return c.body(new Uint8Array(bytes), 200, bytesHeaders(mime))
   })
 }
 
 const noStore = { 'cache-control': 'no-store' }
 
-/** People's bytes under our own origin: browsers show media, run nothing and guess nothing. */
+/** Returns the headers of people's files under the gateway's own origin. Browsers show media, but run nothing and guess no types. */
 function bytesHeaders(mime: string | undefined): Record<string, string> {
   const { type, isShown } = findServedType(mime)
   return {
@@ -117,27 +118,29 @@ function readField(form: FormData, name: string): string | undefined {
   return typeof value === 'string' && value !== '' ? value.slice(0, 256) : undefined
 }
 
-/** The stored file of a message, for an owner who may read the message. */
+/** Finds the stored file of a message, for an owner who may read the message. */
 async function findStoredFile(
   owner: WebOwner,
-  place: ObjectPlace,
+  location: ObjectLocation,
   deps: WebDeps,
 ): Promise<Pick<StoredObject, 'bucket' | 'path'> | undefined> {
-  const named = parsePath(place.bucket, place.path)
-  const record = named && (await deps.gateway.store.findMessage(`#${named.message}`))
-  if (!named || !record) return undefined
+  const fileName = parsePath(location.bucket, location.path)
+  const record = fileName && (await deps.gateway.store.findMessage(`#${fileName.message}`))
+  if (!fileName || !record) return undefined
   const { local: agent } = parseAddress(record.message.recipient)
   const threadId = `${record.message.received_via}:${record.thread}`
-  const found = await findWebConversation({ owner, agent, threadId }, deps).catch(refuseQuietly)
-  const entries = found ? await deps.transcript.read(found.thread, { max_bytes: maxRead, chat: true }) : []
+  const conversation = await findWebConversation({ owner, agent, threadId }, deps).catch(refuseQuietly)
+  const entries = conversation
+    ? await deps.transcript.read(conversation.thread, { max_bytes: maxRead, chat: true })
+    : []
   const isShown = entries.some(entry => {
     const parts = 'parts' in entry.content ? entry.content.parts : []
-    return parts.some(part => locateStoredFile(entry, part)?.path === place.path)
+    return parts.some(part => locateStoredFile(entry, part)?.path === location.path)
   })
-  return isShown ? { bucket: place.bucket, path: place.path } : undefined
+  return isShown ? { bucket: location.bucket, path: location.path } : undefined
 }
 
-/** Files of other people are not found. */
+/** Returns undefined for a Rejection, so that files of other people are treated as missing. */
 function refuseQuietly(error: unknown): undefined {
   if (error instanceof Rejection) return undefined
   throw error

@@ -1,7 +1,7 @@
-import type { Agent } from '@postern/core'
+// Answers every message with "ok"; an agent of the bench.
+import type { Agent } from '@postern/pipeline'
 import { countTurn } from './count.ts'
 
-/** The shortest answer there is. */
 export const handle: Agent['handle'] = () => {
   countTurn()
   return 'ok'

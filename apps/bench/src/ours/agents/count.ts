@@ -1,6 +1,7 @@
+// Counts the turns of the bench's agents.
 let turns = 0
 
-/** The bench's agents count their turns here, so that the server child can tell how far the gateway has come. */
+/** Counts a turn of a bench agent, so that the server child can tell how far the gateway has come. */
 export function countTurn(): void {
   turns++
 }

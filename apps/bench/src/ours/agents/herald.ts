@@ -1,8 +1,8 @@
-import type { Agent } from '@postern/core'
+// Posts to all followers when any message arrives; an agent of the bench.
+import type { Agent } from '@postern/pipeline'
 import { said } from '../../orders/fanout.ts'
 import { countTurn } from './count.ts'
 
-/** Says nothing to whoever wakes it, and something to all who follow it. */
 export const handle: Agent['handle'] = (_, context) => {
   countTurn()
   context.post(said)

@@ -1,7 +1,7 @@
-import type { Agent } from '@postern/core'
+// An agent for the bench that does nothing until its turn is aborted.
+import type { Agent } from '@postern/pipeline'
 import { countTurn } from './count.ts'
 
-/** Answers when nobody wants it any more. */
 export const handle: Agent['handle'] = (_, { signal }) => {
   countTurn()
   return new Promise(resolve => signal.addEventListener('abort', () => resolve(undefined), { once: true }))

@@ -1,8 +1,8 @@
-import type { Agent } from '@postern/core'
+// Streams its answer in pieces; an agent of the bench.
+import type { Agent } from '@postern/pipeline'
 import { sayPieces } from '../../orders/stream.ts'
 import { countTurn } from './count.ts'
 
-/** Says its answer piece by piece. */
 export const handle: Agent['handle'] = () => {
   countTurn()
   return sayPieces()

@@ -1,8 +1,8 @@
-import type { Agent } from '@postern/core'
+// Answers every message in two sentences; an agent of the bench.
+import type { Agent } from '@postern/pipeline'
 import { said } from '../../orders/fanout.ts'
 import { countTurn } from './count.ts'
 
-/** Answers in two sentences. */
 export const handle: Agent['handle'] = () => {
   countTurn()
   return said

@@ -1,7 +1,7 @@
-import type { Agent } from '@postern/core'
+// Accepts every message and answers nothing; an agent of the bench.
+import type { Agent } from '@postern/pipeline'
 import { countTurn } from './count.ts'
 
-/** Takes every message and says nothing. */
 export const handle: Agent['handle'] = () => {
   countTurn()
   return undefined

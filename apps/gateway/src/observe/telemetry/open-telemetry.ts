@@ -1,31 +1,33 @@
+// Sends spans to a collector, and gives agents and peers the trace context.
 import { hash } from 'node:crypto'
-import type { HrTime } from '@opentelemetry/api'
+import type { Attributes, HrTime } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
-import type { Turn } from '@postern/core'
-import { loadOptional } from '@postern/core'
+import { loadOptional } from '@postern/message'
+import type { Turn } from '@postern/pipeline'
 import type { Config } from '../../config/schema.ts'
-import { softwareVersion } from '../../platform/version.ts'
-import type { MessageStage } from './stage.ts'
+import { softwareVersion } from '../../system/version.ts'
+import type { TracedSpan } from './stage.ts'
 import { turnKey } from './stage.ts'
+import { stepKey } from './turn-step.ts'
 
 export interface Telemetry {
-  /** Sends a stage as a span, if its message is traced. Never throws, never waits. */
-  send(stage: MessageStage): void
-  /** What agents and peers are told of a turn, W3C Trace Context. */
-  traceparentOf(turn: Pick<Turn, 'correlationId' | 'message' | 'token'>): string
-  /** Sends what waits, for two seconds at most. */
+  /** Sends a span if its message is traced. Never throws and never waits. */
+  send(span: TracedSpan): void
+  /** Returns the `traceparent` of a turn or of one of its steps, for agents and peers (W3C Trace Context). */
+  traceparentOf(turn: Pick<Turn, 'correlationId' | 'message' | 'token'>, step?: number): string
+  /** Sends waiting spans, within two seconds at most, and closes the exporter. */
   close(): Promise<void>
 }
 
-/** Spans that wait while the collector is away; what comes beyond is dropped. */
+/** The largest number of spans that wait for the collector. Further ones are dropped. */
 const maxWaiting = 2_048
-/** Bytes of spans are few; a collector that hangs must not hold sockets for long. */
+/** The timeout of a request to the collector, ms. It keeps a hanging request from holding sockets. */
 const exportTimeoutMs = 10_000
 const closeTimeoutMs = 2_000
 
 const libraries = ['api', 'exporter-trace-otlp-http', 'resources', 'sdk-trace'].map(name => `@opentelemetry/${name}`)
 
-/** Undefined without `telemetry.endpoint`: then nothing is loaded. @throws ConfigError when a library is not installed */
+/** Opens the exporter. Returns undefined without `telemetry.endpoint`, and then loads nothing. @throws ConfigError if a library is not installed */
 export async function openTelemetry(config: Config['telemetry']): Promise<Telemetry | undefined> {
   const { endpoint } = config
   if (endpoint === undefined) return undefined
@@ -38,13 +40,13 @@ export async function openTelemetry(config: Config['telemetry']): Promise<Teleme
   const isSampled = (traceId: string) => sdk.isRecorded(sampler, traceId)
   const scope = { name: 'postern', version: softwareVersion }
   return {
-    send(stage) {
-      const traceId = traceIdOf(stage.correlationId)
-      if (isSampled(traceId)) processor.onEnd(describeSpan(stage, traceId, { resource, instrumentationScope: scope }))
+    send(span) {
+      const traceId = traceIdOf(span.correlationId)
+      if (isSampled(traceId)) processor.onEnd(describeSpan(span, traceId, { resource, instrumentationScope: scope }))
     },
-    traceparentOf(turn) {
+    traceparentOf(turn, step) {
       const traceId = traceIdOf(turn.correlationId)
-      const spanId = spanIdOf(turn.correlationId, turnKey(turn))
+      const spanId = spanIdOf(turn.correlationId, step === undefined ? turnKey(turn) : stepKey(turn, step))
       return formatTraceparent({ traceId, spanId, isSampled: isSampled(traceId) })
     },
     async close() {
@@ -59,30 +61,36 @@ const kinds = { internal: 0, server: 1, client: 2 } as const
 const statuses = { unset: 0, error: 2 } as const
 const sampled = 1
 
-const kindOf: Readonly<Partial<Record<MessageStage['name'], number>>> = { receive: kinds.server, deliver: kinds.client }
-
 function describeSpan(
-  { name, via, correlationId, startAt, endAt, describe }: MessageStage,
+  { name, via, correlationId, startAt, endAt, describe }: TracedSpan,
   traceId: string,
   origin: Pick<ReadableSpan, 'resource' | 'instrumentationScope'>,
 ): ReadableSpan {
-  const { key, attributes, fault, caller } = describe()
+  const { key, parent = 'receive', title = name, kind = 'internal', ...details } = describe()
+  const { attributes, conventional, fault } = details
   const contextOf = (of: string) => ({ traceId, spanId: spanIdOf(correlationId, of), traceFlags: sampled })
-  const link = caller === undefined ? undefined : parseTraceparent(caller)
-  const named = Object.entries(attributes).map(([each, value]) => [`postern.${each}`, value])
+  const link = details.caller === undefined ? undefined : parseTraceparent(details.caller)
+  const ownAttributes = Object.entries(attributes).map(([each, value]) => [`postern.${each}`, value])
   return {
-    name: name === 'verify' ? `verify ${attributes.check}` : name,
-    kind: kindOf[name] ?? kinds.internal,
+    name: title,
+    kind: kinds[kind],
     spanContext: () => contextOf(key),
-    ...(key !== 'receive' && { parentSpanContext: contextOf('receive') }),
+    ...(key !== parent && { parentSpanContext: contextOf(parent) }),
     startTime: toHrTime(startAt),
     endTime: toHrTime(endAt),
     duration: toHrTime(Math.max(0, endAt - startAt)),
     status: fault === undefined ? { code: statuses.unset } : { code: statuses.error, message: fault },
-    attributes: { 'postern.channel': via, 'postern.correlation_id': correlationId, ...Object.fromEntries(named) },
-    links: link
-      ? [{ context: { traceId: link.traceId, spanId: link.spanId, traceFlags: link.isSampled ? 1 : 0 } }]
-      : [],
+    attributes: {
+      ...{ 'postern.channel': via, 'postern.correlation_id': correlationId },
+      ...Object.fromEntries(ownAttributes),
+      ...(conventional as Attributes),
+    },
+    links: [
+      ...(link
+        ? [{ context: { traceId: link.traceId, spanId: link.spanId, traceFlags: link.isSampled ? 1 : 0 } }]
+        : []),
+      ...(details.cause === undefined ? [] : [{ context: contextOf(details.cause) }]),
+    ],
     events: [],
     ended: true,
     ...origin,
@@ -95,10 +103,10 @@ function toHrTime(ms: number): HrTime {
   return [seconds, Math.round((ms - seconds * 1000) * 1e6)]
 }
 
-/** W3C Trace Context §3.2.2.3. */
+/** Returns the trace id of a message (W3C Trace Context §3.2.2.3). */
 export const traceIdOf = (correlationId: string) => hash('sha256', `trace ${correlationId}`).slice(0, 32)
 
-/** W3C Trace Context §3.2.2.4. `key`: of a stage, unique in its message. */
+/** Returns the span id of a stage (W3C Trace Context §3.2.2.4). `key`: unique in its message. */
 export const spanIdOf = (correlationId: string, key: string) =>
   hash('sha256', `span ${correlationId} ${key}`).slice(0, 16)
 
@@ -108,14 +116,14 @@ interface TraceParent {
   readonly isSampled: boolean
 }
 
-/** W3C Trace Context §3.2, version 00. */
+/** Formats a `traceparent` (W3C Trace Context §3.2, version 00). */
 export function formatTraceparent({ traceId, spanId, isSampled }: TraceParent): string {
   return `00-${traceId}-${spanId}-${isSampled ? '01' : '00'}`
 }
 
 const traceparent = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})$/
 
-/** Undefined for what is none. */
+/** Parses a `traceparent`. Returns undefined for any other text. */
 export function parseTraceparent(text: string): TraceParent | undefined {
   const [, traceId, spanId, flags] = traceparent.exec(text) ?? []
   if (traceId === undefined || spanId === undefined || flags === undefined) return undefined

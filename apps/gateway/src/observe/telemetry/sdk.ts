@@ -1,3 +1,4 @@
+// Loads the SDK of OpenTelemetry, which only gateways with a collector need.
 import { context, SpanKind } from '@opentelemetry/api'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { resourceFromAttributes } from '@opentelemetry/resources'
@@ -6,19 +7,17 @@ import { BatchSpanProcessor, SamplingDecision } from '@opentelemetry/sdk-trace'
 
 export { TraceIdRatioBasedSampler } from '@opentelemetry/sdk-trace'
 
-/** The only file that needs the SDK at run time. It is loaded where a collector is configured, and nowhere else. */
-
 interface PipelineOptions {
   readonly endpoint: string
   readonly headers: Readonly<Record<string, string>>
   readonly serviceName: string
   readonly version: string
-  /** Spans. */
+  /** The number of spans that may wait. */
   readonly maxWaiting: number
   readonly exportTimeoutMs: number
 }
 
-/** Spans go out in batches, by OTLP/HTTP as JSON. */
+/** Creates an exporter that sends spans in batches, by OTLP/HTTP as JSON. */
 export function createPipeline(options: PipelineOptions) {
   const { endpoint, headers, serviceName, version, maxWaiting, exportTimeoutMs } = options
   const exporter = new OTLPTraceExporter({
@@ -34,7 +33,7 @@ export function createPipeline(options: PipelineOptions) {
   }
 }
 
-/** By the trace alone, so that all gateways choose the same messages. */
+/** Decides by the trace id alone, so that all gateways choose the same messages. */
 export function isRecorded(sampler: Sampler, traceId: string): boolean {
   const { decision } = sampler.shouldSample(context.active(), traceId, 'receive', SpanKind.SERVER, {}, [])
   return decision === SamplingDecision.RECORD_AND_SAMPLED

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { createStageMeter, stageBounds } from './observe-store.ts'
 import type { MessageStage } from './stage.ts'
+import { createStageMeter, stageBounds } from './stage-meter.ts'
 
 const lasting = (ms: number, via = 'a2a'): MessageStage => ({
   ...{ name: 'turn', via, correlationId: 'c', describe: () => ({ key: 'k', attributes: {} }) },

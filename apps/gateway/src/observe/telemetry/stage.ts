@@ -1,34 +1,51 @@
-import type { ChannelName, Turn } from '@postern/core'
+// Types for the stages of a message, and for the spans that a trace shows of them.
+import type { ChannelName } from '@postern/message'
+import type { Turn } from '@postern/pipeline'
 
-/** In the order in which a message passes them; `verify` is each check on the way in, `deliver` each attempt. */
+/** The stages of a message in order. Each check is a `verify`, and each attempt is a `deliver`. */
 type StageName = 'receive' | 'verify' | 'admit' | 'queue' | 'turn' | 'commit' | 'deliver'
 
-/** A stage of a message that is over. Instants are ms since 1970-01-01 UTC, and may have fractions. */
-export interface MessageStage {
-  readonly name: StageName
+/** An ended part of a message’s processing. Instants are ms since 1970-01-01 UTC, and may have fractions. */
+export interface TracedSpan {
+  readonly name: string
   readonly via: ChannelName
-  /** What all stages of one message have in common. */
+  /** The id that all stages of one message share. */
   readonly correlationId: string
   readonly startAt: number
   readonly endAt: number
-  /** Called for traces only: every message has ten stages, and most gateways just count them. */
-  describe(): StageDetails
+  /** Describes the span. Only traces call it, because every message has ten stages, and most gateways only count them. */
+  describe(): SpanDetails
 }
 
-export interface StageDetails {
-  /** Tells it apart from others of the same name and message. */
+/** An ended stage of a message. */
+export interface MessageStage extends TracedSpan {
+  readonly name: StageName
+}
+
+export interface SpanDetails {
+  /** Distinguishes spans of the same name and message. */
   readonly key: string
-  /** For the operator alone. No words of anybody, no address of a person. */
+  /** The key of the parent span; default: that of `receive`. */
+  readonly parent?: string | undefined
+  /** The title of the span. Absent for the name of the stage. */
+  readonly title?: string | undefined
+  /** The kind of span; absent for work within the process. */
+  readonly kind?: 'server' | 'client' | undefined
+  /** Attributes for the operator, without texts or addresses of people. */
   readonly attributes: Readonly<Record<string, string | number | boolean>>
-  /** Why it failed, as a short code; absent when it did not. */
+  /** Attributes with names of the semantic conventions of OpenTelemetry. */
+  readonly conventional?: Readonly<Record<string, string | number | readonly string[]>> | undefined
+  /** The key of the span that caused this one; absent if there is none. */
+  readonly cause?: string | undefined
+  /** The reason of a failure as a short code; absent on success. */
   readonly fault?: string | undefined
-  /** The `traceparent` of the caller, who is proven. */
+  /** The `traceparent` of a proven caller. */
   readonly caller?: string | undefined
 }
 
 export type StageListener = (stage: MessageStage) => void
 
-/** A turn that is taken up again is another stage. */
+/** Returns the key of a turn. A retried turn has another one. */
 export function turnKey({ message, token }: Pick<Turn, 'message' | 'token'>): string {
   return `turn ${message} ${token}`
 }

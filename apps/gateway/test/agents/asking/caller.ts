@@ -1,9 +1,10 @@
-import type { AgentChunk, AgentContext, NormalizedMessage, Part, ToolCallPart } from '@postern/core'
-import { describeApproval, plainTextOf } from '@postern/core'
+import type { NormalizedMessage, Part, ToolCallPart } from '@postern/message'
+import { describeApproval, plainTextOf } from '@postern/message'
+import type { AgentChunk, AgentContext } from '@postern/pipeline'
 
 const call = (name: string): ToolCallPart => ({ kind: 'tool_call', id: `${name}-1`, name, args: {} })
 
-/** A refund that is shown and waits to be allowed, as tools with a policy do. */
+/** Shows a refund and waits for permission, as tools with a policy do. */
 function askToRefund({ requireConsent }: AgentContext, approver: object): AgentChunk {
   const action = {
     action_id: 'refund-action',
@@ -16,7 +17,7 @@ function askToRefund({ requireConsent }: AgentContext, approver: object): AgentC
   return requireConsent({ message: 'Refund?', ...describeApproval(action), ...approver })
 }
 
-/** Calls tools in every way there is, by the first word; and says which results of calls it was given. */
+/** Calls tools in every possible way, chosen by the first word, and reports which results of calls it received. */
 export async function* handle(message: NormalizedMessage, context: AgentContext): AsyncGenerator<AgentChunk> {
   const words = plainTextOf(message.parts)
   if (words.startsWith('pick')) yield call('pick')

@@ -1,7 +1,8 @@
-import type { AgentContext, NormalizedMessage, PartialResponse } from '@postern/core'
-import { plainTextOf } from '@postern/core'
+import type { NormalizedMessage, PartialResponse } from '@postern/message'
+import { plainTextOf } from '@postern/message'
+import type { AgentContext } from '@postern/pipeline'
 
-/** Asks before it does anything, and does what is allowed as it was told: at once, or until it is stopped. */
+/** Asks before it does anything, and then does the permitted action in the requested way: at once, or until it is stopped. */
 export async function handle(message: NormalizedMessage, context: AgentContext): Promise<PartialResponse | string> {
   const { policy_resolution: decided, parts } = message
   if (!decided) {

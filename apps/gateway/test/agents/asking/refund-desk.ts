@@ -1,9 +1,9 @@
 import type { ToolDefinition } from '@postern/agents'
-import { plainTextOf } from '@postern/core'
+import { plainTextOf } from '@postern/message'
 
 export { refund } from './till.ts'
 
-/** What the manager of refunds does before anything is paid: a plan, two who look, and what it comes to. */
+/** The manager's work before a refund: a plan, two agents that look into it, and a conclusion. */
 export const consult: ToolDefinition = {
   description: 'Has an order looked at from all sides',
   parameters: { type: 'object', properties: { order: { type: 'string' } }, required: ['order'] },

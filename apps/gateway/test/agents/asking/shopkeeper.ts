@@ -1,5 +1,6 @@
-import type { AgentChunk, AgentContext, NormalizedMessage, PartialResponse } from '@postern/core'
-import { plainTextOf } from '@postern/core'
+import type { NormalizedMessage, PartialResponse } from '@postern/message'
+import { plainTextOf } from '@postern/message'
+import type { AgentChunk, AgentContext } from '@postern/pipeline'
 
 const requirements: Readonly<Record<string, (context: AgentContext) => PartialResponse>> = {
   consent: context =>
@@ -24,7 +25,7 @@ const requirements: Readonly<Record<string, (context: AgentContext) => PartialRe
   unknown: () => ({ parts: [{ kind: 'policy', policy: { kind: 'dance_first', message: 'Dance.' } }] }),
 }
 
-/** Asks before it acts, by the first word of what it is told; and says how that was decided. */
+/** Asks before it acts, in the way that the first word of the message names, and reports the decision. */
 export function handle(
   message: NormalizedMessage,
   context: AgentContext,
@@ -38,7 +39,7 @@ export function handle(
   return answer ?? `shop heard: ${word}`
 }
 
-/** Says something first, which stays where it was said. */
+/** Streams a text before it asks; the text stays in its place. */
 async function* askMeanwhile(context: AgentContext): AsyncIterable<AgentChunk> {
   yield { status: 'working', parts: [{ kind: 'text', mime: 'text/plain', content: 'Let me see.' }] }
   yield context.requireConsent({ message: 'May I look it up?' })

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Agent, AgentAnswer, AgentChunk, AgentContext, Part } from '@postern/core'
+import type { Part } from '@postern/message'
+import type { Agent, AgentAnswer, AgentChunk, AgentContext } from '@postern/pipeline'
 
-/** The agent that the A2A compatibility kit expects: what it does is written in the beginning of the message's id. */
+/** The agent that the A2A compatibility kit expects. The beginning of the message's id names its behaviour. */
 
 const says = (content: string): Part => ({ kind: 'text', mime: 'text/plain', content })
 const inline = (text: string) => ({ kind: 'inline', data_base64: Buffer.from(text).toString('base64') }) as const
@@ -31,13 +32,13 @@ async function* works(): AsyncIterable<AgentChunk> {
   yield { status: 'completed', parts: [says('done')] }
 }
 
-/** Credentials within the task, by a way of their own (A2A §7.6): the page of the requirement. */
+/** Asks for credentials within the task, through a mechanism of its own (A2A §7.6): the page of the requirement. */
 function asksWho(context: AgentContext): AgentAnswer {
   const auth_challenges = [{ scheme: 'Bearer', realm: 'tck' }]
   return context.requireAuth({ message: 'Say who you are, then go on with this task.', auth_challenges })
 }
 
-/** By the beginning of the id; of several that fit the first counts. */
+/** Scripts by the beginning of the message's id. The first match counts. */
 const scripts: readonly (readonly [prefix: string, script: Script])[] = [
   ['tck-complete-task', completes(says('Hello from TCK'))],
   ['tck-artifact-text', completes(says('Generated text content'))],

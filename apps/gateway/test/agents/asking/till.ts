@@ -1,7 +1,7 @@
 import { appendFileSync } from 'node:fs'
 import type { ToolDefinition } from '@postern/agents'
 
-/** Tools of a shop's till. What they do is written to the file that TILL names, if it names one. */
+/** Tools of a shop's till. Each writes its action to the file that TILL names, if it names one. */
 
 const order = { type: 'object', properties: { order: { type: 'string' } }, required: ['order'] } as const
 
@@ -15,11 +15,12 @@ export const refund: ToolDefinition = {
   description: 'Gives the money back',
   parameters: order,
   preview: ({ order }: { readonly order: string }) => `Give 20.00 back for order ${order}?`,
-  async run({ order }: { readonly order: string }) {
+  async run({ order }: { readonly order: string }, { attach }) {
     record(`begun ${order}`)
     const wait = Number(process.env.TILL_WAIT ?? 0)
     if (wait > 0) await new Promise(resolve => setTimeout(resolve, wait))
     record(`done ${order}`)
+    if (order === 'receipt') attach(Buffer.from('20.00 back'), { name: 'receipt.txt', mime: 'text/plain' })
     return { refunded: order }
   },
 }

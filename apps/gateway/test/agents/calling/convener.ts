@@ -1,7 +1,7 @@
-import type { NormalizedMessage, PartialResponse } from '@postern/core'
-import { plainTextOf } from '@postern/core'
+import type { NormalizedMessage, PartialResponse } from '@postern/message'
+import { plainTextOf } from '@postern/message'
 
-/** Brings in everybody that is named in what it hears; on its own it has little to say. */
+/** Mentions every agent that the message names, and has little to say itself. */
 export function handle({ parts }: NormalizedMessage): PartialResponse {
   const mentions = plainTextOf(parts).match(/@[\w-]+@[\w.-]+\w/g) ?? []
   return { parts: [{ kind: 'text', mime: 'text/markdown', content: 'Let me ask around.' }], mentions }

@@ -1,7 +1,8 @@
-import type { AgentContext, NormalizedMessage } from '@postern/core'
-import { plainTextOf } from '@postern/core'
+import type { NormalizedMessage } from '@postern/message'
+import { plainTextOf } from '@postern/message'
+import type { AgentContext } from '@postern/pipeline'
 
-/** In public a name with its first sign calls the agent that has it. */
+/** In public, a name with its leading `@` would call the agent of that name. */
 const nameOf = (address: string) => address.replace(/^@/, '')
 
 const where = ({
@@ -13,20 +14,20 @@ const where = ({
   `${nameOf(recipient)} heard ${nameOf(sender.address)} by ${via} at hop ${chain?.hop ?? 0} of ${chain?.max_hops ?? 'none'}`
 
 /**
- * Its text is a list of errands: `call:@x@y` asks that agent to do the rest, `mail:@x@y` writes the rest to it. On the final hop it tries
- * to call somebody, and tells what came of it.
+ * Runs the errands that its text lists: `call:@x@y` asks that agent to do the rest, `mail:@x@y` writes the rest to it. On the final hop it tries to
+ * call an agent, and reports the outcome.
  */
 export async function handle(message: NormalizedMessage, context: AgentContext): Promise<string> {
   const here = where(message)
-  const [, errand, address = '', rest = ''] = /(call|mail):(@\S+) *(.*)/.exec(plainTextOf(message.parts)) ?? []
+  const [, errand, address = '', text = ''] = /(call|mail):(@\S+) *(.*)/.exec(plainTextOf(message.parts)) ?? []
   if (errand === 'mail') {
-    context.post(rest || 'Nothing more to do.', { via: 'email', mentions: [address], subject: 'An errand' })
+    context.post(text || 'Nothing more to do.', { via: 'email', mentions: [address], subject: 'An errand' })
     return `${here}, wrote to ${nameOf(address)}`
   }
   const isFinal = message.recipient_capabilities.agent_chain?.is_final === true
   if (errand !== 'call' && !isFinal) return here
   try {
-    const { parts } = await context.call(address || message.sender.address, rest || 'end')
+    const { parts } = await context.call(address || message.sender.address, text || 'end')
     return `${here}\n${plainTextOf(parts)}`
   } catch (error) {
     return `${here}, ${(error as { code?: string }).code}: ${(error as Error).message}`

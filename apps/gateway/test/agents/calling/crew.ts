@@ -1,12 +1,12 @@
 import type { ToolDefinition } from '@postern/agents'
-import { plainTextOf } from '@postern/core'
+import { plainTextOf } from '@postern/message'
 
 interface Task {
   readonly worker: string
   readonly task: string
 }
 
-/** What a model that leads others may call. */
+/** The tool of a model that leads other agents. */
 export const delegate_all: ToolDefinition = {
   description: 'Asks several agents at the same time',
   parameters: { type: 'object', properties: { tasks: { type: 'array' } }, required: ['tasks'] },
@@ -16,7 +16,7 @@ export const delegate_all: ToolDefinition = {
     ),
 }
 
-/** What a model that works alone may call. */
+/** The tool of a model that works alone. */
 export const weigh: ToolDefinition = {
   description: 'Weighs what there is',
   parameters: { type: 'object', properties: { what: { type: 'string' } }, required: ['what'] },

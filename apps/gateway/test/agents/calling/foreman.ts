@@ -1,13 +1,14 @@
-import type { AgentContext, AgentNote, NormalizedMessage, Part } from '@postern/core'
+import type { NormalizedMessage, Part } from '@postern/message'
+import type { AgentContext, AgentNote } from '@postern/pipeline'
 
-/** One thing to do: ask somebody, write something down, tell what it sees of the past, or fail. */
+/** One thing to do: call an agent, record a note, report the history that it sees, or fail. */
 interface Step {
   readonly ask?: string
   readonly say?: string
   readonly broadcast?: boolean
   readonly phase?: number
   readonly previous?: number
-  /** In the conversation of its last call to this one. */
+  /** True if the call belongs to the conversation of its last call to this agent. */
   readonly again?: boolean
   readonly note?: AgentNote
   readonly tell?: 'history'
@@ -16,7 +17,7 @@ interface Step {
 
 type Contexts = Map<string, string | undefined>
 
-/** Does what its text says, a JSON list of steps (a list in it: side by side), and answers with what it heard. Any other text it has done. */
+/** Runs the steps in its text, a JSON list whose inner lists run concurrently, and answers with what it received. Treats any other text as done. */
 export async function handle(message: NormalizedMessage, context: AgentContext): Promise<string> {
   const text = wordsOf(message.parts)
   if (!text.startsWith('[')) return `${message.recipient} has done: ${text}`

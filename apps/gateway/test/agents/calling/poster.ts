@@ -1,7 +1,8 @@
-import type { AgentContext, NormalizedMessage } from '@postern/core'
-import { plainTextOf } from '@postern/core'
+import type { NormalizedMessage } from '@postern/message'
+import { plainTextOf } from '@postern/message'
+import type { AgentContext } from '@postern/pipeline'
 
-/** Answers nobody: begins a new thread each time, with whom it is told ("with @name@host"), else with who spoke. */
+/** Answers nobody. Begins a new thread each time, with the address in the text ("with @name@host"), or else with the sender. */
 export function handle({ parts, sender }: NormalizedMessage, context: AgentContext): undefined {
   const [, other = sender.address] = /with (@[\w-]+@[\w.-]+\w)/.exec(plainTextOf(parts)) ?? []
   context.post(`Ping ${context.responseId}`, { visibility: 'direct', mentions: [other] })

@@ -1,6 +1,7 @@
-import type { AgentContext, NormalizedMessage } from '@postern/core'
+import type { NormalizedMessage } from '@postern/message'
+import type { AgentContext } from '@postern/pipeline'
 
-/** Its text is a list of addresses: calls the first with the rest, and tells who called whom, and how it ended. */
+/** Calls the first address in its text with the rest of the text, and reports who called whom and how the call ended. */
 export async function handle(message: NormalizedMessage, context: AgentContext): Promise<string> {
   const { sender, recipient, parts, recipient_capabilities } = message
   const [next, ...rest] = parts

@@ -1,7 +1,8 @@
-import type { AgentChunk, NormalizedMessage } from '@postern/core'
-import { plainTextOf } from '@postern/core'
+import type { NormalizedMessage } from '@postern/message'
+import { plainTextOf } from '@postern/message'
+import type { AgentChunk } from '@postern/pipeline'
 
-/** As `convener`, piece by piece. */
+/** Answers like `convener`, but as a stream. */
 export async function* handle({ parts }: NormalizedMessage): AsyncGenerator<AgentChunk> {
   yield 'Let me '
   yield 'ask around.'

@@ -1,6 +1,7 @@
-import type { AgentContext, NormalizedMessage, PartialResponse } from '@postern/core'
+import type { NormalizedMessage, PartialResponse } from '@postern/message'
+import type { AgentContext } from '@postern/pipeline'
 
-/** Asks where to; then says it in pieces, with characters that end lines elsewhere than in JSON. */
+/** Asks for a destination, then streams the answer in chunks, with characters that end lines in other formats but not in JSON. */
 export async function* handle({ parts }: NormalizedMessage, { state }: AgentContext): AsyncGenerator<PartialResponse> {
   const text = (content: string) => [{ kind: 'text', mime: 'text/plain', content } as const]
   if ((await state.get()) !== 'asked') {

@@ -1,9 +1,10 @@
-import type { AgentChunk, AgentContext, NormalizedMessage, PartialResponse } from '@postern/core'
-import { plainTextOf } from '@postern/core'
+import type { NormalizedMessage, PartialResponse } from '@postern/message'
+import { plainTextOf } from '@postern/message'
+import type { AgentChunk, AgentContext } from '@postern/pipeline'
 
 const chat_state = { mood: 'curious', open: ['17'] }
 
-/** Hands over more than words: what a chat is to keep with a message, and what it shows of the agent. */
+/** Returns more than text: data that a chat stores with a message, and the state that it shows of the agent. */
 export function handle(
   { parts, policy_resolution: decided }: NormalizedMessage,
   { requireConsent }: AgentContext,

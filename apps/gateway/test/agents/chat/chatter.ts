@@ -1,5 +1,6 @@
-import type { AgentContext, NormalizedMessage, Part } from '@postern/core'
-import { plainTextOf, Unavailable } from '@postern/core'
+import type { NormalizedMessage, Part } from '@postern/message'
+import { plainTextOf, Undeliverable } from '@postern/message'
+import type { AgentContext } from '@postern/pipeline'
 
 type Reply = string | undefined | object
 
@@ -16,7 +17,14 @@ const replies: Readonly<Record<string, (message: NormalizedMessage, context: Age
         say('three hits'),
       ],
     }),
-    /** Both halves of a call in one value, a call with the id of another, and both halves again behind the answer. */
+    html: () => ({ parts: [{ ...say('<h2>Hours</h2><ul><li>Mon: 9-5</li></ul>'), mime: 'text/html' }] }),
+    async *marked() {
+      const words = (content: string): Part => ({ kind: 'text', mime: 'text/html', content })
+      yield { status: 'working', parts: [words('<p>Looking <b>there</b></p>')] }
+      await new Promise(resolve => setTimeout(resolve, 50))
+      yield { status: 'input_required', parts: [words('<p>Which <b>one</b>?</p>')] }
+    },
+    /** Both halves of a call in one value, a call with the id of another one, and both halves again after the answer. */
     halves: () => ({
       parts: [
         { kind: 'tool_call', id: 'half', name: 'search', args: { q: 'it' } },
@@ -44,6 +52,16 @@ const replies: Readonly<Record<string, (message: NormalizedMessage, context: Age
         say('Which of the three?'),
       ],
     }),
+    doubt: (_, { requireConsent }) =>
+      requireConsent({
+        approver: 'operator',
+        title: 'Likely fraud',
+        message: 'Refund 500 to this fraud?',
+        code: 'fraud:likely',
+        data: { note: 'fraud' },
+      }),
+    patience: (_, { requireConsent }) =>
+      requireConsent({ approver: 'operator', message: 'Refund this fraud?', sender_message: 'We look into it.' }),
     consent: (_, { requireConsent }) => requireConsent({ message: 'May I delete it?', title: 'Delete' }),
     async *boom() {
       yield 'half of '
@@ -51,9 +69,9 @@ const replies: Readonly<Record<string, (message: NormalizedMessage, context: Age
     },
     async *fade() {
       yield 'half of '
-      throw new Unavailable('Cannot reach the model: it is gone', { retryAfter: 30 * 86_400 })
+      throw new Undeliverable('Cannot reach the model: it is gone')
     },
-    /** Goes on when the test lets it. */
+    /** Continues when the test allows it. */
     async *linger(_, { signal }) {
       yield 'begun '
       while (process.env.LINGER) await new Promise(resolve => setTimeout(resolve, 5))
@@ -84,7 +102,7 @@ const replies: Readonly<Record<string, (message: NormalizedMessage, context: Age
     }),
   }
 
-/** Does what the first word of a message says, each in its own way of answering. */
+/** Does what the first word of a message names, each word with a different way of answering. */
 export function handle(message: NormalizedMessage, context: AgentContext) {
   const { policy_resolution: decided, parts } = message
   if (decided) return `decided: ${String(decided.outcome)}`

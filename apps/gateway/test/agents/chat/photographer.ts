@@ -1,4 +1,4 @@
-import type { NormalizedMessage, Part } from '@postern/core'
+import type { NormalizedMessage, Part } from '@postern/message'
 
 const picture: Part = {
   kind: 'file',
@@ -8,7 +8,7 @@ const picture: Part = {
 }
 const words: Part = { kind: 'text', mime: 'text/plain', content: 'The roof, from above' }
 
-/** Its tool gives a picture; what the chat's own tool gave it, it says back. */
+/** Calls its own tool, which returns a picture, and repeats the result of the chat's own tool. */
 export async function* handle({ parts }: NormalizedMessage) {
   const [returned] = parts.filter(part => part.kind === 'tool_call')
   if (returned) yield JSON.stringify(returned.result)

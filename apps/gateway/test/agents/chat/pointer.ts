@@ -1,6 +1,6 @@
-import type { NormalizedMessage, NormalizedResponse } from '@postern/core'
+import type { NormalizedMessage, NormalizedResponse } from '@postern/message'
 
-/** Answers with files whose bytes nobody gave the gateway: one that lies elsewhere, and one that lies nowhere. */
+/** Answers with files whose bytes the gateway does not have: one that another host has, and one that does not exist. */
 export function handle(_: NormalizedMessage): Pick<NormalizedResponse, 'parts'> {
   const at = (digit: string) => ({ kind: 'content_addressed', algo: 'sha256', digest: digit.repeat(64) }) as const
   return {

@@ -1,4 +1,4 @@
-/** Says itself what it cost. */
+/** Reports its own costs. */
 export async function* handle() {
   yield { usage: [{ provider: 'own', model: 'house-blend', input_tokens: 8, cached_input_tokens: 6 }] }
   yield 'Spent.'

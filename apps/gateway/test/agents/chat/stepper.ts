@@ -1,14 +1,15 @@
-import type { AgentContext, NormalizedMessage, PartialResponse } from '@postern/core'
-import { plainTextOf, Unavailable } from '@postern/core'
+import type { NormalizedMessage, PartialResponse } from '@postern/message'
+import { plainTextOf, Undeliverable } from '@postern/message'
+import type { AgentContext } from '@postern/pipeline'
 
-/** Goes through the stages its message names, each in its own way of naming them. */
+/** Goes through the stages that its message names, and reports each in a different way. */
 export async function* handle(
   { parts }: NormalizedMessage,
   { stage, signal }: AgentContext,
 ): AsyncGenerator<PartialResponse> {
   for (const name of plainTextOf(parts).split(' ')) {
     if (name === 'fail!') throw new Error('as asked')
-    if (name === 'later!') throw new Unavailable('Cannot reach it', { retryAfter: 30 * 86_400 })
+    if (name === 'later!') throw new Undeliverable('Cannot reach it')
     if (name === 'wait!')
       await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
     else if (name === 'call!')

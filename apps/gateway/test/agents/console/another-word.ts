@@ -1,2 +1,2 @@
-/** Says something else than what was said before. */
+/** Answers with a different text than the agent before it. */
 export const handle = () => 'Another word'

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { NormalizedMessage } from '@postern/core'
-import { plainTextOf } from '@postern/core'
+import type { NormalizedMessage } from '@postern/message'
+import { plainTextOf } from '@postern/message'
 
-/** Answers as soon as there is a file of the name that it was told. */
+/** Answers as soon as the file exists whose path is in the message. */
 export async function handle({ parts }: NormalizedMessage): Promise<string> {
   const path = plainTextOf(parts).trim()
   while (!existsSync(path)) await sleep(20)

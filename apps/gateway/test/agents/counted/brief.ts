@@ -1,7 +1,7 @@
-import type { Agent } from '@postern/core'
+import type { Agent } from '@postern/pipeline'
 import { countTurn } from './turns.ts'
 
-/** The shortest answer there is. */
+/** Gives the shortest possible answer. */
 export const handle: Agent['handle'] = () => {
   countTurn()
   return 'ok'

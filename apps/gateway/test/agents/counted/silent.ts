@@ -1,7 +1,7 @@
-import type { Agent } from '@postern/core'
+import type { Agent } from '@postern/pipeline'
 import { countTurn } from './turns.ts'
 
-/** Takes every message and says nothing. */
+/** Accepts every message and answers nothing. */
 export const handle: Agent['handle'] = () => {
   countTurn()
   return undefined

@@ -1,6 +1,6 @@
 let turns = 0
 
-/** The agents of this folder count their turns here, for whoever watches their process. */
+/** Counts a turn of an agent of this folder, for the test that watches the process. */
 export function countTurn(): void {
   turns += 1
 }

@@ -1,7 +1,7 @@
-import type { NormalizedMessage } from '@postern/core'
-import { plainTextOf } from '@postern/core'
+import type { NormalizedMessage } from '@postern/message'
+import { plainTextOf } from '@postern/message'
 
-/** Fails as an author's mistake does. */
+/** Throws, as an agent with an author's mistake does. */
 export function handle({ parts }: NormalizedMessage): string {
   const [word] = plainTextOf(parts).trim().split(/\s/)
   if (word === 'fine') return 'fine'

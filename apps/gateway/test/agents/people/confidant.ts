@@ -1,16 +1,29 @@
-import type { AgentContext, NormalizedMessage } from '@postern/core'
+import type { NormalizedMessage } from '@postern/message'
+import type { AgentContext } from '@postern/pipeline'
 
-/** Says what it was told before, by which ways, and what it has written down of the person. */
+const waiting: (() => void)[] = []
+
+/** Waits until `count` turns are waiting here, then releases them all. */
+async function untilAllAreHere(count: number): Promise<void> {
+  await new Promise<void>(resolve => {
+    waiting.push(resolve)
+    if (waiting.length === count) for (const goOn of waiting.splice(0)) goOn()
+  })
+}
+
+/** Answers with the earlier messages and their channels, the state that it stores about the person, and the person's linked addresses. */
 export async function handle(message: NormalizedMessage, { person, state }: AgentContext): Promise<string> {
   const said = message.parts.flatMap(part => (part.kind === 'text' ? [part.content] : [])).join(' ')
   const memory = person?.state
   const kept = ((await memory?.get()) as string[] | undefined) ?? []
-  memory?.set([...kept, said])
+  memory?.set((before = []) => [...(before as string[]), said])
+  if (said.includes('at once')) await untilAllAreHere(Number(/\d+/.exec(said)?.[0]))
   state.set(said)
   const past = (message.history ?? []).flatMap(turn =>
     turn.parts.flatMap(part =>
       part.kind === 'text' && turn.role === 'user' ? [`${turn.via ?? '-'}: ${part.content}`] : [],
     ),
   )
-  return JSON.stringify({ past, kept, knows: person?.addresses.map(({ via, address }) => `${via} ${address}`) ?? [] })
+  const linked = person?.addresses.map(({ via, address }) => `${via} ${address}`) ?? []
+  return JSON.stringify({ past, kept, knows: linked.length > 1 ? linked : [] })
 }

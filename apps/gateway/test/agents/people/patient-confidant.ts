@@ -1,10 +1,11 @@
-import type { AgentContext, NormalizedMessage } from '@postern/core'
-import { plainTextOf } from '@postern/core'
+import type { NormalizedMessage } from '@postern/message'
+import { plainTextOf } from '@postern/message'
+import type { AgentContext } from '@postern/pipeline'
 import { handle as confide } from './confidant.ts'
 
 let going: (() => void)[] = []
 
-/** Asked to hold, it does until the word `go` comes in another thread. */
+/** Holds its answer, if the message asks for it, until the word `go` arrives in another thread. */
 export async function handle(message: NormalizedMessage, context: AgentContext): Promise<string> {
   const text = plainTextOf(message.parts)
   if (text === 'hold') await new Promise<void>(resolve => void going.push(resolve))

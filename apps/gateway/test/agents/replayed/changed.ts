@@ -1,2 +1,2 @@
-/** The same agent after a change of its file. */
+/** Answers differently from `plain.ts`, like the same agent after an edit. */
 export const handle = () => 'In other words'

@@ -1,10 +1,11 @@
-import type { AgentContext, NormalizedMessage } from '@postern/core'
+import type { NormalizedMessage } from '@postern/message'
+import type { AgentContext } from '@postern/pipeline'
 
 const member = 'urn:mentionable:auth:slack-workspace-member:v0.1'
 
-/** Says who spoke, by what is proven, and whether that is a member of the one workspace. */
+/** Reports the proven identity of the sender, and whether it belongs to the one workspace. */
 export function handle({ recipient_capabilities: { mention_relay } }: NormalizedMessage, { identity }: AgentContext) {
   const isMember = identity.has({ method: member, subject_prefix: 'slack:T123/' })
-  const known = identity.list().map(({ subject, issuer, proof }) => `${subject} by ${issuer} (${proof.type})`)
-  return [isMember ? 'a member' : 'a stranger', mention_relay.kind, ...known].join('; ')
+  const identities = identity.list().map(({ subject, issuer, proof }) => `${subject} by ${issuer} (${proof.type})`)
+  return [isMember ? 'a member' : 'a stranger', mention_relay.kind, ...identities].join('; ')
 }

@@ -1,7 +1,7 @@
-import type { NormalizedMessage, PartialResponse } from '@postern/core'
-import { plainTextOf } from '@postern/core'
+import type { NormalizedMessage, PartialResponse } from '@postern/message'
+import { plainTextOf } from '@postern/message'
 
-/** Says back what it heard, and wakes whom it is told to: "wake @name@host". */
+/** Repeats the message, and mentions the addresses that it names: "wake @name@host". */
 export function handle({ parts }: NormalizedMessage): PartialResponse {
   const text = plainTextOf(parts)
   const mentions = [...text.matchAll(/wake (@[\w-]+@[\w.-]+\w)/g)].map(([, address = '']) => address)

@@ -1,7 +1,7 @@
 import type { ToolDefinition } from '@postern/agents'
 import { picture } from '../../swarm/picture.ts'
 
-/** Tools that keep things in a swarm's states and storages. */
+/** The state of tools that store items in a swarm's states and storages. */
 
 export type Basket = { readonly items: readonly string[] }
 
@@ -30,8 +30,8 @@ export const sum_up: ToolDefinition = {
 
 export const photo: ToolDefinition = {
   description: 'Shows the basket',
-  run(_, { swarm }) {
-    swarm?.attach(Buffer.from(picture, 'base64'), { name: 'basket.png' })
+  run(_, { attach }) {
+    attach(Buffer.from(picture, 'base64'), { name: 'basket.png' })
     return 'shown'
   },
 }

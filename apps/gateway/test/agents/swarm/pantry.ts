@@ -1,7 +1,7 @@
 import type { ToolDefinition } from '@postern/agents'
-import { Rejection } from '@postern/core'
+import { Rejection } from '@postern/message'
 
-/** Tools that keep as much as they are told to, and say what became of it. */
+/** The result of tools that store as much as the message asks for, and report the outcome. */
 
 interface Kept {
   readonly name: string

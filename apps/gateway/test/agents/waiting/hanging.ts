@@ -1,6 +1,7 @@
-import type { AgentContext, NormalizedMessage } from '@postern/core'
+import type { NormalizedMessage } from '@postern/message'
+import type { AgentContext } from '@postern/pipeline'
 
-/** Never answers; ends only when its time is over. */
+/** Never answers, and ends only when its time is over. */
 export function handle(_message: NormalizedMessage, { signal }: AgentContext): Promise<undefined> {
   return new Promise(resolve => signal.addEventListener('abort', () => resolve(undefined)))
 }

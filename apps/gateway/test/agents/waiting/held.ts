@@ -1,18 +1,20 @@
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { AgentContext, NormalizedMessage } from '@postern/core'
+import type { NormalizedMessage } from '@postern/message'
+import type { AgentContext } from '@postern/pipeline'
 
 const directory = process.env.HELD_DIRECTORY ?? ''
 
 /**
- * Answers what it heard, but not while the file `held` names one of the words it heard; `begun` tells each run. For processes that are
- * killed meanwhile.
+ * Repeats the message, but waits while the file `held` contains one of its words. The file `begun` lists each run, and `ended` each run that was
+ * aborted. The files serve tests that kill the process.
  */
 export async function handle({ parts }: NormalizedMessage, { signal }: AgentContext): Promise<string> {
   const words = parts.map(part => (part.kind === 'text' ? part.content.trim() : part.kind)).join(' + ')
   appendFileSync(join(directory, 'begun'), `${words}\n`)
   const isHeld = () => readHeld().some(word => words.includes(word))
+  signal.addEventListener('abort', () => appendFileSync(join(directory, 'ended'), `${words}\n`))
   while (isHeld()) await pause(10, undefined, { signal })
   return `heard ${words}`
 }

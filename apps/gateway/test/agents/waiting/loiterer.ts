@@ -1,7 +1,8 @@
-import type { AgentContext, NormalizedMessage } from '@postern/core'
-import { plainTextOf } from '@postern/core'
+import type { NormalizedMessage } from '@postern/message'
+import { plainTextOf } from '@postern/message'
+import type { AgentContext } from '@postern/pipeline'
 
-/** Runs until the word `go` comes in another thread, and tells what it was asked. */
+/** Callbacks of the runs that wait until the word `go` arrives in another thread; each run reports its message. */
 let going: (() => void)[] = []
 
 export async function* handle({ parts, merged }: NormalizedMessage, { signal }: AgentContext) {

@@ -1,11 +1,12 @@
-import type { AgentContext, NormalizedMessage } from '@postern/core'
+import type { NormalizedMessage } from '@postern/message'
+import type { AgentContext } from '@postern/pipeline'
 
-/** A message that an agent is at, as the test that waits for it sees it. */
+/** A message that an agent is working on, as the test that waits for it sees it. */
 export interface SlowRun {
   readonly message: NormalizedMessage
   readonly words: string
   readonly context: AgentContext
-  /** Lets the agent answer: what it heard, word for word. */
+  /** Lets the agent answer with the text that it received, unchanged. */
   finish(): void
 }
 
@@ -15,7 +16,7 @@ export interface SlowStore {
 
 const key = Symbol.for('postern.test.slow')
 
-/** Where runs are told of: modules are loaded apart from the tests that watch them. */
+/** Shares the record of runs, because modules are loaded separately from the tests that watch them. */
 export function shareSlowStore(store: SlowStore): void {
   Object.assign(globalThis, { [key]: store })
 }
@@ -24,7 +25,7 @@ export function wordsOf({ parts }: NormalizedMessage): string {
   return parts.map(part => (part.kind === 'text' ? part.content.trim() : part.kind)).join(' + ')
 }
 
-/** Answers when it is told to, and not a moment before, whatever its signal says. */
+/** Answers when the test allows it, and not before, regardless of its signal. */
 export function handle(message: NormalizedMessage, context: AgentContext): Promise<string> {
   const store = (globalThis as Record<symbol, unknown>)[key] as SlowStore
   return new Promise(resolve => {

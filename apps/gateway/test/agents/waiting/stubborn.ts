@@ -1,8 +1,8 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { NormalizedMessage } from '@postern/core'
+import type { NormalizedMessage } from '@postern/message'
 
-/** Answers with what it was told; the first who asks it to `hang` never hears of it, and leaves a mark in the folder named behind. */
+/** Repeats the message. The first one that says `hang` gets no answer, and leaves a mark in the folder that the text names. */
 export async function handle(message: NormalizedMessage): Promise<string> {
   const [part] = message.parts
   const text = part?.kind === 'text' ? part.content : ''

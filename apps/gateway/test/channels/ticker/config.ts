@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 /** The member `ticker` of the configuration. */
 export const tickerConfigSchema = z.strictObject({
-  /** What whoever sends a slip seals it with. */
+  /** The secret that a sender seals a slip with. */
   secret: z.string().min(16, 'must have 16 or more characters').optional(),
 })
 

@@ -1,7 +1,8 @@
-import type { Channel, ChannelContext, Inbound } from '@postern/core'
-import { createSender, plainTextOf, Rejection, receive, Undeliverable } from '@postern/core'
 import type { ChannelModule } from '@postern/http'
 import { readBody, toProblem } from '@postern/http'
+import { plainTextOf, Rejection, Undeliverable } from '@postern/message'
+import type { Channel, ChannelContext, Inbound } from '@postern/pipeline'
+import { createSender, receive } from '@postern/pipeline'
 import { Hono } from 'hono'
 import type { TickerConfig } from './config.ts'
 import { tickerConfigSchema } from './config.ts'
@@ -13,10 +14,10 @@ import { verifySlip } from './verify.ts'
 
 const maxBytes = 64 * 1024
 
-function openTicker(config: TickerConfig, { agents, platform, store, admission }: ChannelContext): Channel<Hono> {
+function openTicker(config: TickerConfig, { agents, system, store, admission }: ChannelContext): Channel<Hono> {
   const inbound: Inbound<SealedSlip, ProvenSlip> = {
     name: tickerDescriptor.name,
-    verify: async slip => verifySlip(slip, config, platform.now()),
+    verify: async slip => verifySlip(slip, config, system.now()),
     normalize: slip => normalizeSlip(slip, agents),
   }
   const sender = createSender({
@@ -29,7 +30,7 @@ function openTicker(config: TickerConfig, { agents, platform, store, admission }
     describe: slip => slip,
     async deliver(slip, { to }) {
       const headers = { 'content-type': 'application/json' }
-      const { status } = await platform.fetch(to, { method: 'POST', headers, body: JSON.stringify(slip) })
+      const { status } = await system.fetch(to, { method: 'POST', headers, body: JSON.stringify(slip) })
       if (status !== 204) throw new Undeliverable(`the peer answered ${status}`)
       return {}
     },
@@ -38,21 +39,20 @@ function openTicker(config: TickerConfig, { agents, platform, store, admission }
     const body = await readBody(context.req.raw, maxBytes)
     const slip = { agent: context.req.param('agent'), body, seal: context.req.header('x-seal') ?? '' }
     const from = (context.env as { readonly clientAddress?: string }).clientAddress ?? ''
-    const [admitted] = await receive(inbound, slip, { admission, store, platform, from })
+    const [admitted] = await receive(inbound, slip, { admission, store, system, from })
     if (!admitted) return toProblem(new Rejection('no_recipient', 'Cannot take slip: there is no such agent'))
     return context.body(null, 202)
   })
   return {
     ...sender,
-    routes,
-    ...(config.secret !== undefined && { isAnnounced: true as const }),
-    renderInvitation: agent => `By ticker: <code>/ticker/${agent}</code>`,
-    links: () => [],
-    publishedKeys: async () => [],
+    endpoint: { routes },
+    ...(config.secret !== undefined && {
+      discovery: { renderInvitation: agent => `By ticker: <code>/ticker/${agent}</code>` },
+    }),
   }
 }
 
-/** A channel that nobody has but this test: slips of paper, sealed. */
+/** A channel that only this test has: sealed slips of paper. */
 export const ticker: ChannelModule<TickerConfig, 'ticker'> = {
   descriptor: tickerDescriptor,
   configSchema: tickerConfigSchema,

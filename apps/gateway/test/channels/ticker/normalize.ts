@@ -1,11 +1,11 @@
-import type { AgentDirectory, Intake } from '@postern/core'
-import { isoTime, mintTransportEvidence } from '@postern/core'
+import { isoTime, mintTransportEvidence } from '@postern/message'
+import type { AgentDirectory, Intake } from '@postern/pipeline'
 import { tickerDescriptor } from './speaker.ts'
 import type { ProvenSlip } from './verify.ts'
 
-/** A slip as the store keeps it and the agent reads it. Pure. */
+/** Converts a slip to the form that the store keeps and the agent reads. Pure. */
 export function normalizeSlip(slip: ProvenSlip, { domain, find }: Pick<AgentDirectory, 'domain' | 'find'>): Intake[] {
-  const { agent, id, from, text, reply, body, provenAt } = slip
+  const { agent, id, from, text, thread, reply, body, provenAt } = slip
   if (!find(agent)) return []
   const recipient = `@${agent}@${domain}`
   const method = 'ticker-seal'
@@ -17,7 +17,7 @@ export function normalizeSlip(slip: ProvenSlip, { domain, find }: Pick<AgentDire
       agent,
       message: {
         id,
-        thread_id: `${from} ${agent}`,
+        thread_source: thread ?? `${from} ${agent}`,
         sender: { address: from, auth_method: method, verified: true, identities: [mintTransportEvidence(evidence)] },
         recipient,
         parts: [{ kind: 'text', mime: 'text/plain', content: text }],

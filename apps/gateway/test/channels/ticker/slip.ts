@@ -3,16 +3,18 @@ import { z } from 'zod'
 /** One message on the wire: `POST /ticker/<agent>`, sealed by the header `x-seal`, HMAC-SHA-256 of the body in hexadecimal. */
 export const slipSchema = z.object({
   id: z.string().min(1).max(200),
-  /** `@name@host` */
+  /** The sender's address, `@name@host`. */
   from: z.string().regex(/^@[a-z]+@[a-z.]+$/),
   text: z.string().max(10_000),
-  /** Where an answer goes. */
+  /** The sender's name for the conversation. Absent for the one conversation with each agent. */
+  thread: z.string().max(200).optional(),
+  /** The address that receives an answer. */
   reply: z.url(),
 })
 
 export type Slip = z.output<typeof slipSchema>
 
-/** What comes by the route. */
+/** A request to the route. */
 export interface SealedSlip {
   readonly agent: string
   readonly body: Uint8Array

@@ -1,8 +1,9 @@
-import type { ChannelDescriptor } from '@postern/core'
+import type { ChannelDescriptor } from '@postern/pipeline'
 
 export const tickerDescriptor = {
   name: 'ticker',
   authMethods: ['ticker-seal'],
   mentionRelay: { kind: 'none' },
+  repeatsForMs: 60_000,
   speaker: { assurance: 'address', identify: (_, { subject }) => subject },
 } as const satisfies ChannelDescriptor

@@ -1,17 +1,17 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { parseJsonText, Rejection } from '@postern/core'
+import { parseJsonText, Rejection } from '@postern/message'
 import type { TickerConfig } from './config.ts'
 import type { SealedSlip, Slip } from './slip.ts'
 import { slipSchema } from './slip.ts'
 
-/** A slip whose seal is good; only `verifySlip` makes one. */
+/** A slip with a valid seal, which only `verifySlip` creates. */
 export interface ProvenSlip extends Slip {
   readonly agent: string
   readonly body: Uint8Array
   readonly provenAt: number
 }
 
-/** @throws Rejection unsigned, signature_invalid, malformed */
+/** Checks the seal of a slip. @throws Rejection unsigned, signature_invalid, malformed */
 export function verifySlip({ agent, body, seal }: SealedSlip, { secret = '' }: TickerConfig, now: number): ProvenSlip {
   if (seal === '') throw new Rejection('unsigned', 'Cannot take slip: it has no seal')
   const expected = createHmac('sha256', secret).update(body).digest('hex')

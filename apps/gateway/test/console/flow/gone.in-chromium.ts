@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { isoTime } from '@postern/core'
+import { isoTime } from '@postern/message'
 import { sketchIntake } from '@postern/testing'
 import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -29,7 +29,7 @@ afterAll(async () => {
 const rows = () => page.locator('.rows li')
 const rowOf = (text: string): Locator => rows().filter({ hasText: text })
 
-/** A message that no agent answers. */
+/** Stores a message that no agent answers. */
 function keep(from: string, content: string): Promise<unknown> {
   count += 1
   const sketch: Parameters<typeof sketchIntake>[1] = {
@@ -43,7 +43,7 @@ function keep(from: string, content: string): Promise<unknown> {
   return gateway.gateway.store.admit(sketchIntake(`kept ${count}`, sketch), `c${count}`)
 }
 
-/** Ada's words leave the store; a message of Bob's tells the screen that something happened. */
+/** Deletes Ada's messages from the store; a message of Bob's then makes the screen reload. */
 async function forgetAda(): Promise<void> {
   await gateway.gateway.store.forgetPerson({ agent: undefined, addresses: [{ via: 'a2a', address: ada }] })
   await keep(bob, 'bob looks in')

@@ -1,4 +1,4 @@
-import { isoTime } from '@postern/core'
+import { isoTime } from '@postern/message'
 import { sketchIntake } from '@postern/testing'
 import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -21,7 +21,7 @@ const rows = () => page.locator('.rows li')
 const rowOf = (text: string): Locator => rows().filter({ hasText: text })
 const lookFurther = () => page.getByRole('button', { name: 'Look further' })
 
-/** Messages that no agent answers, a second apart. */
+/** Stores messages that no agent answers, one second apart. */
 async function keep(...texts: readonly string[]): Promise<void> {
   const admitting = texts.map(content => {
     count += 1
@@ -47,7 +47,7 @@ test('a search finds what only an early message says, behind pages without a mat
   expect(await lookFurther().count()).toBe(0)
 })
 
-test('with a match in sight, the screen looks for older ones by itself', async () => {
+test('the screen looks for older matches by itself once it shows one', async () => {
   await keep('a second heron')
   await opened.show('flow?text=heron&sender=ada')
   await rowOf('a second heron').waitFor()
@@ -67,7 +67,7 @@ test('after many pages without a match, the screen says how far it looked, and t
   await expect.poll(() => lookFurther().count()).toBe(0)
 })
 
-test('what the operator found far back stays when a message comes', async () => {
+test('matches from far back stay on the screen when a new message arrives', async () => {
   await keep('a third heron')
   await rowOf('a third heron').waitFor()
   expect(await rows().count()).toBe(3)

@@ -18,13 +18,17 @@ let pages: ServedPages
 beforeAll(async () => {
   browser = await openChromium()
   const own = 'http://127.0.0.1:8787'
-  pages = await servePages(example, page => page.replaceAll(own, operator.swarm.gateway.url()))
+  // The default agent of this gateway is a swarm.
+  pages = await servePages(example, page =>
+    page.replace('/api/v1/agent"', '/api/v1/agents/echo"').replaceAll(own, operator.swarm.gateway.url()),
+  )
   operator = await openOperatorGateway({
     origins: [pages.origin],
     agents: shop => ({
       echo: { use: 'builtin:echo' },
       asking: { ...shop, tool_policies: { refund: { policy: 'preview', remember: 'conversation' } } },
       store: shopkeeper,
+      clock: { use: '../agents/chat/clock.ts' },
     }),
   })
 })
@@ -41,14 +45,14 @@ interface ChatPage {
   say(text: string): Promise<void>
 }
 
-/** The example's page, with the chat at another place of the gateway and somebody's token. */
-async function openChatPage(place = '/api/v1/agents/echo', token = annsToken): Promise<ChatPage> {
+/** Opens the example's page, with the chat at another path of the gateway and this token. */
+async function openChatPage(path = '/api/v1/agents/echo', token = annsToken): Promise<ChatPage> {
   const page = await (await browser.newContext()).newPage()
   const faults = watchFaults(page)
   page.on('dialog', dialog => void dialog.accept(token))
   await page.goto(`${pages.origin}/`)
   const chat = page.locator('postern-chat')
-  const endpoint = operator.swarm.gateway.url() + place
+  const endpoint = operator.swarm.gateway.url() + path
   await chat.evaluate((element, url) => element.setAttribute('endpoint', url), endpoint)
   return {
     page,
@@ -107,7 +111,7 @@ test('a tool call waits for the person with its arguments; declined it never run
   await box.getByRole('button', { name: 'Allow' }).click()
   await expect.poll(async () => (await wordsOf(chat)).at(-1)).toContain('refunded')
   expect(operator.takeRings()).toEqual(['begun 17', 'done 17'])
-  // It counts for the conversation: nobody is asked once more.
+  // The decision holds for the conversation, so nobody is asked again.
   await say('And once more, please')
   await expect.poll(() => operator.takeRings()).toEqual(['begun 17', 'done 17'])
   expect(await box.count()).toBe(0)
@@ -132,6 +136,18 @@ test('an operator allows a call with other arguments in the same element', async
   await page.context().close()
 })
 
+test('words of an attempt that broke off go away, and a failure stands there once', async () => {
+  const { page, chat, say } = await openChatPage('/api/v1/agents/clock')
+  await say('again')
+  await expect.poll(() => wordsOf(chat)).toEqual(['again', 'All of', 'It is noon.'])
+  await say('fail')
+  await expect
+    .poll(async () => (await wordsOf(chat)).slice(3))
+    .toEqual(['fail', 'Look', expect.stringMatching(/^Sorry/)])
+  expect(await chat.locator('.note.bad').count()).toBe(0)
+  await page.context().close()
+})
+
 test('a decision on another page has its link, and the run goes on after it', async () => {
   const { page, chat, say } = await openChatPage('/api/v1/agents/store')
   await say('pay')
@@ -141,7 +157,7 @@ test('a decision on another page has its link, and the run goes on after it', as
   expect(await link.getAttribute('href')).toMatch(/^https:\/\/agents\.test\/actions\/[\w-]{43}$/)
   expect(await link.getAttribute('rel')).toContain('noopener')
   await box.getByRole('button', { name: 'I have decided' }).click()
-  // Nobody has paid: it is asked again.
+  // Nobody has paid, so the question comes again.
   await expect.poll(() => box.getByText('A cake is not for nothing.').count()).toBe(1)
   await page.context().close()
 })

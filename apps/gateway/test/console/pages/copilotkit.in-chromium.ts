@@ -13,7 +13,7 @@ import { openChromium } from '../console-gateway.ts'
 import type { ServedPages } from './serve-pages.ts'
 import { servePages } from './serve-pages.ts'
 
-// The page of the example as a user builds it: with the packages that it names, but for the gateway, which is this one.
+// The page of the example as a user builds it: with the packages that it names, but with this gateway.
 
 const example = fileURLToPath(new URL('../../../../../examples/copilotkit', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'postern-copilotkit-'))

@@ -8,9 +8,16 @@ import { serveForeignSite } from './serve-pages.ts'
 
 const attack = `<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>"'javascript:window.hacked=1`
 
-/** All that an agent, or somebody in its place, may answer a chat with. */
+/** All events that an agent, or an attacker in its place, may send to a chat. */
 const events: readonly object[] = [
   { type: 'RUN_STARTED', threadId: attack, runId: attack },
+  {
+    type: 'MESSAGES_SNAPSHOT',
+    messages: [
+      { id: 'm', role: 'assistant', content: attack },
+      { id: 'n', role: attack, content: attack },
+    ],
+  },
   { type: '__proto__' },
   { type: 'constructor' },
   { type: 'TEXT_MESSAGE_START', messageId: attack, role: 'assistant' },
@@ -23,13 +30,6 @@ const events: readonly object[] = [
   { type: 'TOOL_CALL_ARGS', toolCallId: 'c', delta: attack },
   { type: 'TOOL_CALL_RESULT', toolCallId: 'c', content: attack },
   { type: 'CUSTOM', name: 'working', value: { html: attack } },
-  {
-    type: 'MESSAGES_SNAPSHOT',
-    messages: [
-      { id: 'm', role: 'assistant', content: attack },
-      { id: 'n', role: attack, content: attack },
-    ],
-  },
   {
     type: 'RUN_FINISHED',
     outcome: {
@@ -117,7 +117,7 @@ test('the page shows the answer of an agent as words: nothing runs, and links le
   await settle()
   await chat.getByText('<img src=x').first().waitFor()
   expect(await chat.locator('img, script, iframe').count()).toBe(0)
-  const links = await chat.locator('a').evaluateAll(found => found.map(each => (each as HTMLAnchorElement).protocol))
+  const links = await chat.locator('a').evaluateAll(links => links.map(each => (each as HTMLAnchorElement).protocol))
   expect(links.length).toBeGreaterThan(0)
   expect(links.every(protocol => /^https?:$/.test(protocol))).toBe(true)
   const handlers = await chat.evaluate(element =>

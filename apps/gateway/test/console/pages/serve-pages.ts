@@ -9,7 +9,7 @@ export interface ServedPages {
   close(): void
 }
 
-/** A site of somebody else's, on a host of its own: `localhost` is another one than 127.0.0.1. */
+/** Serves a foreign site on a host of its own: browsers treat `localhost` and 127.0.0.1 as different hosts. */
 export async function serveForeignSite(answer: RequestListener): Promise<ServedPages> {
   const server = createServer(answer)
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
@@ -25,7 +25,7 @@ export async function serveForeignSite(answer: RequestListener): Promise<ServedP
 
 const types: Readonly<Record<string, string>> = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css' }
 
-/** The files of a folder; `change` has the last word on the pages among them. */
+/** Serves the files of a folder; `change` edits each page before it is sent. */
 export function servePages(folder: string, change: (page: string) => string = page => page): Promise<ServedPages> {
   return serveForeignSite((request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://localhost')

@@ -16,7 +16,7 @@ const types: Readonly<Record<string, string>> = {
   '.json': 'application/json',
 }
 
-/** Paths of the built pages from the root of the site: `guides/tools.html`. */
+/** Returns the paths of the built pages from the root of the site, such as `guides/tools.html`. */
 export function listBuiltPages(): readonly string[] {
   return globSync('**/*.html', { cwd: dist })
     .map(path => path.replaceAll('\\', '/'))
@@ -32,7 +32,7 @@ export function listBuiltFiles(): ReadonlySet<string> {
   return new Set(globSync('**/*.*', { cwd: dist }).map(path => path.replaceAll('\\', '/')))
 }
 
-/** Serves the site as any web server does that knows nothing of it. */
+/** Serves the site like any web server without special settings. */
 export async function serveBuiltSite(): Promise<{ readonly url: string; close(): void }> {
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://x')

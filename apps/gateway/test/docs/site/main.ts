@@ -1,3 +1,5 @@
+// `npm run test:docs`: builds the site of the documentation, and looks at it in Debian's Chromium. `-- --pictures <folder>` keeps what it saw.
+import '@postern/testing/end-children'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -7,8 +9,6 @@ import { fileURLToPath } from 'node:url'
 import { findChromium } from '../../peers/browser/find-chromium.ts'
 import { CannotRun } from '../../peers/debian.ts'
 
-// `npm run test:docs`: builds the site of the documentation, and looks at it in Debian's Chromium. `-- --pictures <folder>` keeps what it saw.
-
 const root = fileURLToPath(new URL('../../../../..', import.meta.url))
 const [first, folder, ...rest] = process.argv.slice(2)
 const arePictures = first === '--pictures'
@@ -16,11 +16,10 @@ const parameters = arePictures ? rest : process.argv.slice(2)
 
 const directory = mkdtempSync(join(tmpdir(), 'postern-docs-'))
 try {
-  await run('npm', ['run', '-s', 'docs'])
   const env = { TEST_CHROMIUM: await findChromium(directory), TEST_PICTURES: (arePictures && folder) || directory }
   await run(
     process.execPath,
-    [join(root, 'node_modules/vitest/vitest.mjs'), 'run', '-c', 'vitest.docs.config.ts', ...parameters],
+    [join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--project', 'docs', ...parameters],
     env,
   )
 } catch (error) {
@@ -30,7 +29,7 @@ try {
   rmSync(directory, { recursive: true, force: true })
 }
 
-/** Ends this program with the status of the other one, if that failed. */
+/** Exits with the status of the other program, if that failed. */
 async function run(command: string, args: readonly string[], env: Record<string, string> = {}): Promise<void> {
   if (process.exitCode) return
   const child = spawn(command, args, { stdio: 'inherit', cwd: root, env: { ...process.env, ...env } })

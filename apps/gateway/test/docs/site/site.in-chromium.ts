@@ -10,7 +10,7 @@ import { listBuiltFiles, listBuiltPages, readBuiltFile, serveBuiltSite } from '.
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const pictures = process.env.TEST_PICTURES ?? join(tmpdir(), 'postern-pictures')
 
-/** One of each kind: the home page, a tutorial, a guide, an explanation, tables. */
+/** One page of each kind: the home page, a tutorial, a guide, an explanation and tables. */
 const seen = [
   'index.html',
   'start/tutorial.html',
@@ -31,7 +31,7 @@ afterAll(async () => {
   site.close()
 })
 
-/** A page, the addresses outside of the site that it asked for, and the errors of its scripts. */
+/** Opens a page. Records the addresses outside of the site that it requests, and the errors of its scripts. */
 async function openPage(options: BrowserContextOptions = {}) {
   const context = await browser.newContext({
     viewport: { width: 1280, height: 800 },
@@ -50,7 +50,7 @@ async function openPage(options: BrowserContextOptions = {}) {
   })
   const show = async (path: string) => {
     await page.goto(`${site.url}/${path}`, { waitUntil: 'load' })
-    // The scripts of the page have run.
+    // The scripts of the page have run at this point.
     await page.locator('.VPSidebarItem .caret[aria-hidden]').first().waitFor({ state: 'attached' })
     await page.evaluate(() => document.fonts.ready)
   }
@@ -65,7 +65,7 @@ describe.each(themes)('in %s', colorScheme => {
     'five pages at %i px ask no other host, have no serious fault by axe, and fit the width',
     async width => {
       const { context, page, faults, show } = await openPage({ colorScheme, viewport: { width, height: 800 } })
-      const found: unknown[] = []
+      const violations: unknown[] = []
       for (const path of seen) {
         await show(path)
         const name = path.replace(/\.html$/, '').replaceAll('/', '-')
@@ -73,10 +73,10 @@ describe.each(themes)('in %s', colorScheme => {
         expect(await page.evaluate(() => document.documentElement.classList.contains('dark'))).toBe(
           colorScheme === 'dark',
         )
-        found.push(...(await findViolations(page)).map(violation => [path, violation]))
-        found.push(...(await findWide(page)).map(box => [path, box]))
+        violations.push(...(await findViolations(page)).map(violation => [path, violation]))
+        violations.push(...(await findWide(page)).map(box => [path, box]))
       }
-      expect(found).toEqual([])
+      expect(violations).toEqual([])
       expect(faults).toEqual([])
       await context.close()
     },
@@ -163,7 +163,7 @@ interface AxeResult {
   }[]
 }
 
-/** What axe calls serious or critical. */
+/** Returns the violations that axe calls serious or critical. */
 async function findViolations(page: Page): Promise<readonly string[]> {
   await page.evaluate(axe)
   return page.evaluate(async () => {
@@ -176,7 +176,7 @@ async function findViolations(page: Page): Promise<readonly string[]> {
   })
 }
 
-/** What is wider than the window, by itself or by what it holds. */
+/** Returns the elements that are wider than the window, by themselves or by their content. */
 function findWide(page: Page): Promise<readonly string[]> {
   return page.evaluate(() => {
     const { scrollWidth, clientWidth } = document.documentElement

@@ -1,11 +1,13 @@
 import { generateKeyPairSync } from 'node:crypto'
+import type { FailedStart, WaitingForget } from '@postern/operator'
 import { openDoctorBench, serveHttp } from '../setup/bench.ts'
 import type { Cases } from '../setup/case.ts'
 import { examine } from '../setup/case.ts'
+import { describeOpened } from '../setup/opened.ts'
 
 const closed = 'http://127.0.0.1:1'
 
-/** An agent that depends on a server which answers so, or on none. */
+/** Examines an agent that depends on a server which answers with this status, or on none. */
 async function examineAgent(id: string, describe: (origin: string) => object, status?: number) {
   const port = status === undefined ? undefined : await serveHttp((_, answer) => answer.writeHead(status).end())
   const agent = describe(port === undefined ? closed : `http://127.0.0.1:${port}`)
@@ -32,7 +34,7 @@ const endpointCases = (id: string, describe: (origin: string) => object) => ({
 const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 const jwk = { ...publicKey.export({ format: 'jwk' }), kid: 'one', alg: 'ES256' }
 
-/** The connector card of an issuer whose evidence counts (Mentionable). */
+/** Examines the connector card of an issuer whose evidence counts (Mentionable). */
 async function examineIssuer(keys: readonly object[]) {
   const card = { spec_version: '0.1', issuer: 'slack.test', keys }
   const port = await serveHttp((_, answer) =>
@@ -53,7 +55,33 @@ async function examineKeySet(keys: readonly object[]) {
   return examine('agents.token_issuers', openDoctorBench({ loopback: { 'login.test': port }, settings }))
 }
 
+async function examineStarts(listFailedStarts?: () => readonly FailedStart[]) {
+  const gateway = await describeOpened(listFailedStarts && { listFailedStarts })
+  return examine('agents.start', openDoctorBench({ deps: { gateway, isRunning: true } }))
+}
+
+async function examineForgets(waiting: readonly WaitingForget[]) {
+  const gateway = await describeOpened({ listWaitingForgets: async () => waiting })
+  return examine('agents.forget', openDoctorBench({ deps: { gateway } }))
+}
+
+const waitingForget: WaitingForget = { agent: 'desk', failures: 2, error: 'no disk', againAt: 0 }
+const begunForget: WaitingForget = { agent: 'desk', failures: 0, againAt: 0 }
+
+const failedStart: FailedStart = { agent: 'desk', error: new Error('no file'), failures: 2, againAt: 0 }
+
 export const agentCases: Cases = {
+  'agents.start': {
+    fails: { examine: () => examineStarts(() => [failedStart]), says: 'start() of "desk" has failed 2 times: no file' },
+    holds: { examine: () => examineStarts(), says: 'no agent has failed to start' },
+  },
+  'agents.forget': {
+    fails: {
+      examine: () => examineForgets([waitingForget, begunForget, waitingForget]),
+      says: '"desk" has not forgotten 2 people yet: no disk',
+    },
+    holds: { examine: () => examineForgets([begunForget]), says: 'no agent has failed to forget; 1 calls wait' },
+  },
   'agents.webhooks': endpointCases('agents.webhooks', webhook),
   'agents.models': endpointCases('agents.models', model),
   'agents.remotes': endpointCases('agents.remotes', remote),

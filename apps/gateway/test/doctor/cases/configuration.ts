@@ -9,7 +9,7 @@ import type { Cases } from '../setup/case.ts'
 import { examine } from '../setup/case.ts'
 import { describeOpened } from '../setup/opened.ts'
 
-/** As the command does with a file of this text. */
+/** Examines a file with this text like the command. */
 export async function examineFile(text: string, id: string) {
   const folder = mkdtempSync(join(tmpdir(), 'postern-config-'))
   const path = join(folder, 'postern.config.json')
@@ -17,7 +17,8 @@ export async function examineFile(text: string, id: string) {
   const readFile = () => readConfigFile({ path, environment: {}, workingDir: folder })
   const fault = await readFile()
     .then(openOperatorClient)
-    .then(client => client.close())
+    // The data opens with the first request.
+    .then(client => client.get('/healthz').finally(() => client.close()))
     .catch((error: unknown) => error)
   const group = id.split('.')[0] as 'configuration' | 'gateway'
   const { findings } = await examineUnopenedGateway({ fault, groups: [group], readFile })
@@ -58,7 +59,7 @@ export const configurationCases: Cases = {
       examine: () => examine('configuration.safe', openDoctorBench({ loopback: { 'x.test': 1 } })),
       says: 'network.loopback: is for development only',
     },
-    holds: { examine: () => examine('configuration.safe', openDoctorBench()), says: 'no unsafe switch is on' },
+    holds: { examine: () => examine('configuration.safe', openDoctorBench()), says: 'no unsafe setting is on' },
   },
   'configuration.file_permissions': {
     fails: { examine: () => examineModes(0o666), says: 'others on this machine may change the configuration' },

@@ -3,7 +3,7 @@ import type { Cases } from '../setup/case.ts'
 import { examine } from '../setup/case.ts'
 import { askPublic, pageOrigin } from '../setup/public-gateway.ts'
 
-/** Behind a proxy that does not pass on some path, and behind one that does. */
+/** Builds the cases behind a proxy that does not pass some paths on, and behind one that does. */
 const hiding = (id: string, hides: RegExp, words: { readonly fails: string | RegExp; readonly holds: string }) => ({
   fails: { examine: () => askPublic(id, { hides }), says: words.fails },
   holds: { examine: () => askPublic(id), says: words.holds },
@@ -28,11 +28,14 @@ export const discoveryCases: Cases = {
     holds: 'as peers expect',
   }),
   'discovery.host_meta': hiding('discovery.host_meta', /host-meta/, {
-    fails: 'cannot be had: 404',
+    fails: 'cannot fetch host-meta: 404',
     holds: 'where WebFinger is',
   }),
   'discovery.nodeinfo': hiding('discovery.nodeinfo', /nodeinfo\/2/, { fails: 'it answers 404', holds: 'runs here' }),
-  'discovery.jwks': hiding('discovery.jwks', /jwks/, { fails: 'cannot be had: it answers 404', holds: 'has our key' }),
+  'discovery.jwks': hiding('discovery.jwks', /jwks/, {
+    fails: 'cannot fetch the key set: it answers 404',
+    holds: 'has our key',
+  }),
   'discovery.handle_host': hiding('discovery.handle_host', /\/webfinger/, {
     fails: 'answers 404 for acct:echo',
     holds: 'knows',
@@ -48,16 +51,16 @@ export const channelCases: Cases = {
   'channels.inbox': {
     fails: {
       examine: () => askPublic('channels.inbox', { changeHeaders: without('digest') }),
-      says: 'a call of our own is not taken: it answers 401',
+      says: 'the gateway refuses its own test call: it answers 401',
     },
-    holds: { examine: () => askPublic('channels.inbox'), says: 'the same with a forged proof was refused' },
+    holds: { examine: () => askPublic('channels.inbox'), says: 'refused the same call with a forged proof' },
   },
   'channels.calls': {
     fails: {
       examine: () => askPublic('channels.calls', { changeHeaders: without('authorization') }),
       says: 'it does not let us in (401)',
     },
-    holds: { examine: () => askPublic('channels.calls'), says: 'the same with a forged proof was refused' },
+    holds: { examine: () => askPublic('channels.calls'), says: 'refused the same call with a forged proof' },
   },
   'channels.chat_origins': {
     fails: {

@@ -1,3 +1,5 @@
+import { describeChannelSettings } from '../../../src/compose/doctor-deps.ts'
+import type { Config } from '../../../src/config/schema.ts'
 import { openTestGateway } from '../../setup/gateway.ts'
 import { openDoctorBench, serveHttp } from '../setup/bench.ts'
 import type { Cases } from '../setup/case.ts'
@@ -9,13 +11,13 @@ async function examineClosedStore() {
   const test = await openTestGateway()
   const gateway = describeGateway(test.gateway(), 1)
   await test.close()
-  return examine('gateway.writes', openDoctorBench({ deps: { gateway } }))
+  return examine('gateway.writes', openDoctorBench({ deps: { gateway, isRunning: true } }))
 }
 
 const examineRunning = async (id: string, changes: Parameters<typeof describeOpened>[0] = {}, settings = {}) =>
   examine(id, openDoctorBench({ settings, deps: { gateway: await describeOpened(changes), isRunning: true } }))
 
-/** Something else at the port of the gateway, which lets everybody in. */
+/** Examines a port of the gateway at which another program answers every request. */
 async function examineStranger() {
   const port = await serveHttp((_, answer) => answer.end('{}'))
   return examineRunning('gateway.operator_api', {
@@ -23,7 +25,26 @@ async function examineStranger() {
   })
 }
 
+/** Examines a configuration with these agents beside a gateway whose only agent is `echo`. */
+const examineExpected = async (agents: readonly string[]) =>
+  examine('gateway.configuration', {
+    ...openDoctorBench({ deps: { gateway: await describeOpened(), isRunning: true } }),
+    expected: { origin: 'https://agents.test', agents },
+  })
+
+const { findProxyFault: findUnknownProxy } = describeChannelSettings({
+  ...{ config: {} as Config, slices: [], store: { findSetupDifference: async () => undefined } },
+  unknownProxies: { list: () => ['10.0.0.9'] },
+})
+
 export const gatewayCases: Cases = {
+  'gateway.configuration': {
+    fails: {
+      examine: () => examineExpected(['echo', 'help']),
+      says: 'the gateway runs with the agents echo, and the file has echo, help',
+    },
+    holds: { examine: () => examineExpected(['echo']), says: 'with the origin and the agents of the file' },
+  },
   'gateway.opens': {
     fails: {
       examine: () => examineFile('{ "agents": { "one": { "name": "One", "use": "./missing.ts" } } }', 'gateway.opens'),
@@ -45,7 +66,7 @@ export const gatewayCases: Cases = {
   },
   'gateway.proxies': {
     fails: {
-      examine: () => examineRunning('gateway.proxies', { listUnknownProxies: () => ['10.0.0.9'] }),
+      examine: () => examineRunning('gateway.proxies', { findProxyFault: findUnknownProxy }),
       says: 'forwarded requests come from 10.0.0.9, which is not trusted',
     },
     holds: { examine: () => examineRunning('gateway.proxies'), says: 'are told apart' },

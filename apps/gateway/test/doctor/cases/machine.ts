@@ -1,15 +1,17 @@
 import { createSocket } from 'node:dgram'
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { MachineFacts } from '@postern/operator'
+import { readMachineFacts } from '@postern/operator'
 import { onTestFinished } from 'vitest'
-import { realMachine } from '../../../src/doctor/machine-facts.ts'
+import { minimumNode } from '../../../bin/launch.mjs'
 import { openDoctorBench, serveHttp } from '../setup/bench.ts'
 import type { Cases } from '../setup/case.ts'
 import { examine } from '../setup/case.ts'
 
 const gib = 1024 ** 3
-const withFacts = (facts: Partial<typeof realMachine>) =>
-  openDoctorBench({ deps: { facts: { ...realMachine, ...facts } } })
+const withFacts = (facts: Partial<MachineFacts>) =>
+  openDoctorBench({ deps: { facts: { ...readMachineFacts(minimumNode), ...facts } } })
 const disk = { freeBytes: 20 * gib, totalBytes: 40 * gib, freeFiles: 1_000_000, totalFiles: 2_000_000 }
 const memory = { totalBytes: 2 * gib, availableBytes: gib, heapBytes: gib }
 
@@ -22,7 +24,7 @@ function examineFolder(mode: number, fileMode: number) {
   return examine('machine.permissions', deps)
 }
 
-/** Three sites whose clocks are so many ms ahead of ours. */
+/** Examines three sites whose clocks are ahead of ours by these times, in ms. */
 async function examineSites(aheadMs: readonly number[]) {
   const ports = await Promise.all(
     aheadMs.map(ahead =>
@@ -34,7 +36,7 @@ async function examineSites(aheadMs: readonly number[]) {
   return examine('machine.clock', openDoctorBench({ loopback, settings: {} }))
 }
 
-/** A time server that answers as NTP does (RFC 4330). */
+/** Examines a time server that answers as NTP does (RFC 4330). */
 async function examineTimeServer(aheadMs: number) {
   const server = createSocket('udp4')
   server.on('message', (_, peer) => {
@@ -56,7 +58,7 @@ export const machineCases: Cases = {
     fails: {
       examine: () =>
         examine('machine.memory', withFacts({ readMemory: () => ({ ...memory, availableBytes: 40 * 1024 ** 2 }) })),
-      says: '40 MiB of 2.0 GiB of memory are free: the gateway may be ended',
+      says: '40 MiB of 2.0 GiB of memory are free: the system may end the gateway',
     },
     holds: { examine: () => examine('machine.memory', withFacts({ readMemory: () => memory })), says: '1.0 GiB of' },
   },

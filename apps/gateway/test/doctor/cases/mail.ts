@@ -19,13 +19,13 @@ export async function examineSmarthost(id: string, plan: Parameters<typeof serve
   return examine(id, openDoctorBench({ ports, settings: { email }, outside: { authorities } }))
 }
 
-/** Zones of the domain, with mail that comes by a listener. */
-export async function examineZone(id: string, zone: Readonly<Record<string, object>>, more: BenchOptions = {}) {
+/** Examines zones of the domain, with mail that arrives at a listener. */
+export async function examineZone(id: string, zone: Readonly<Record<string, object>>, benchOptions: BenchOptions = {}) {
   const { dns } = (await openShared()).simulation
   const before = Object.keys(zone).map(name => [name, dns.find(name)] as const)
   for (const [name, records] of Object.entries(zone)) dns.set(name, records)
-  const settings = { email: { listen: { port: 2525, protocol: 'lmtp' } }, ...more.settings }
-  const deps = openDoctorBench({ dns: dns.address, outside: { authorities }, ...more, settings })
+  const settings = { email: { listen: { port: 2525, protocol: 'lmtp' } }, ...benchOptions.settings }
+  const deps = openDoctorBench({ dns: dns.address, outside: { authorities }, ...benchOptions, settings })
   try {
     return await examine(id, deps)
   } finally {
@@ -48,7 +48,7 @@ async function examineListener(plan: Parameters<typeof serveMail>[0]) {
   return examine('mail.listener', openDoctorBench({ ports, settings, deps: { isRunning: true } }))
 }
 
-/** A `postconf` that prints these settings stands first in the path. */
+/** Examines a machine where a `postconf` that prints these settings is first in the path. */
 async function examinePostfix(id: string, lines: readonly string[], listen: object = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'postern-postconf-'))
   const program = join(folder, 'postconf')
@@ -65,17 +65,17 @@ async function examinePostfix(id: string, lines: readonly string[], listen: obje
 const examineSecret = (secret: string) =>
   examine('mail.secret', openDoctorBench({ settings: { email: { intake: { secret } } } }))
 
-/** The DKIM records of the gateway, as they are or spoilt. */
+/** Examines the gateway's DKIM records, unchanged or spoilt. */
 async function examineDkim(spoil: (value: string) => string) {
   const test = await openShared()
   const gateway = describeGateway(test.gateway(), Number(new URL(test.url()).port))
-  const published = (await Promise.all(gateway.channels.map(channel => channel.publishedKeys()))).flat()
+  const published = (await Promise.all(gateway.channels.map(channel => channel.keys?.list() ?? []))).flat()
   const keys = published.filter(({ dns }) => dns?.name.includes('._domainkey.'))
   const zone = Object.fromEntries(keys.map(({ dns }) => [dns?.name ?? '', { TXT: [spoil(dns?.value ?? '')] }]))
   return examineZone('mail.dkim', zone, { deps: { gateway } })
 }
 
-/** The policy of MTA-STS that a web server serves. */
+/** Examines the MTA-STS policy that a web server serves. */
 async function examinePolicy(lines: readonly string[]) {
   const port = await serveHttp((_, answer) => answer.end(lines.join('\r\n')))
   const zone = { [ownHost]: mx, [`_mta-sts.${ownHost}`]: { TXT: ['v=STSv1; id=1;'] } }
@@ -86,7 +86,7 @@ const policy = ['version: STSv1', 'mode: enforce', 'max_age: 604800']
 const reverse = '5.113.0.203.in-addr.arpa'
 const addressed = { [ownHost]: mx, [mxHost]: { A: ['203.0.113.5'] } }
 
-/** A gateway that is no dev gateway, whose smarthost brings mail back, or refuses it. */
+/** Examines a gateway in production whose smarthost returns its mail, or refuses it. */
 async function examineLoop(returns: boolean) {
   const test = await openTestGateway(() => ({ dev: false }))
   onTestFinished(() => test.close())
@@ -110,17 +110,36 @@ async function examineLoop(returns: boolean) {
 
 async function awaitProbe<Value>(find: () => Value | undefined): Promise<Value> {
   for (;;) {
-    const found = find()
-    if (found) return found
+    const value = find()
+    if (value) return value
     await new Promise(resolve => setTimeout(resolve, 20))
   }
 }
 
+/** Examines a gateway to which this many people of one domain wrote through a mailbox that forwards their mail. */
+async function examineForwarded(people: number) {
+  const test = await openTestGateway()
+  onTestFinished(() => test.close())
+  for (let index = 0; index < people; index += 1) {
+    const from = `p${index}@alice.test`
+    const { octets } = await test.simulation.mail.compose({ from, to: 'info@corp.test', text: `Hello ${index}` })
+    const query = new URLSearchParams({ from, to: 'echo@agents.test', ip: '127.0.0.1' })
+    const headers = { authorization: `Bearer ${testIntakeSecret}`, 'content-type': 'message/rfc822' }
+    await fetch(`${test.url()}/email/inbound?${query}`, { method: 'POST', headers, body: new Uint8Array(octets) })
+  }
+  const gateway = describeGateway(test.gateway(), Number(new URL(test.url()).port))
+  return examine('mail.forwarded', openDoctorBench({ deps: { gateway } }))
+}
+
 export const mailCases: Cases = {
+  'mail.forwarded': {
+    fails: { examine: () => examineForwarded(3), says: '3 proven people wrote mail in the last 7 days' },
+    holds: { examine: () => examineForwarded(2), says: 'no mailbox seems to forward' },
+  },
   'mail.smarthost': {
     fails: {
       examine: () => examineSmarthost('mail.smarthost', { banner: '554 no service' }),
-      says: 'is no mail server that we can use: it says 554 no service',
+      says: 'the gateway cannot use the smarthost mx.agents.test:587: it says 554 no service',
     },
     holds: { examine: () => examineSmarthost('mail.smarthost', {}), says: 'takes 26214400 bytes' },
   },
@@ -129,7 +148,7 @@ export const mailCases: Cases = {
       examine: () => examineSmarthost('mail.smarthost_tls', { extensions: ['SIZE 1'] }, { user: 'me', password: 'x' }),
       says: 'offers no STARTTLS: mail and password can be read on the way',
     },
-    holds: { examine: () => examineSmarthost('mail.smarthost_tls', {}), says: 'with a certificate that holds' },
+    holds: { examine: () => examineSmarthost('mail.smarthost_tls', {}), says: 'with a valid certificate' },
   },
   'mail.listener': {
     fails: { examine: () => examineListener({ banner: '421 later' }), says: 'it says 421 later' },
@@ -138,9 +157,9 @@ export const mailCases: Cases = {
   'mail.relay': {
     fails: {
       examine: () => examineMailHost('mail.relay', { rcpt: '250 2.1.5 gladly' }),
-      says: 'mx.agents.test:25 takes mail to others from anybody: it is an open relay',
+      says: 'mx.agents.test:25 relays mail for anybody: it is an open relay',
     },
-    holds: { examine: () => examineMailHost('mail.relay', {}), says: 'sends nothing for strangers (550)' },
+    holds: { examine: () => examineMailHost('mail.relay', {}), says: 'relays no mail for strangers (550)' },
   },
   'mail.secret': {
     fails: { examine: () => examineSecret('short'), says: 'the secret of the intake is so short' },
@@ -185,21 +204,21 @@ export const mailCases: Cases = {
   'mail.mx_host': {
     fails: {
       examine: () => examineMailHost('mail.mx_host', { certificate: makeCertificate('other.test') }),
-      says: 'its certificate does not hold',
+      says: 'its certificate is not valid',
     },
-    holds: { examine: () => examineMailHost('mail.mx_host', {}), says: 'with a certificate that holds' },
+    holds: { examine: () => examineMailHost('mail.mx_host', {}), says: 'with a valid certificate' },
   },
   'mail.spf': {
     fails: {
       examine: () => examineZone('mail.spf', { [ownHost]: { ...mx, TXT: ['v=spf1 +all'] } }),
-      says: 'lets everybody',
+      says: 'allows every host',
     },
     holds: { examine: () => examineZone('mail.spf', { [ownHost]: { ...mx, TXT: ['v=spf1 mx -all'] } }), says: 'SPF: ' },
   },
   'mail.dkim': {
     fails: {
       examine: () => examineDkim(value => value.replace('p=', 'p=AAAA')),
-      says: 'not published as it should be: postern._domainkey.agents.test',
+      says: 'missing or different in DNS: postern._domainkey.agents.test',
     },
     holds: { examine: () => examineDkim(value => value), says: 'DKIM: postern._domainkey.agents.test' },
   },
@@ -223,7 +242,7 @@ export const mailCases: Cases = {
   'mail.tls_reports': {
     fails: {
       examine: () => examineZone('mail.tls_reports', { [`_mta-sts.${ownHost}`]: { TXT: ['v=STSv1; id=1;'] } }),
-      says: 'nobody is told',
+      says: 'cannot report failed deliveries',
     },
     holds: {
       examine: () =>
@@ -241,7 +260,7 @@ export const mailCases: Cases = {
     },
   },
   'mail.loop': {
-    fails: { examine: () => examineLoop(false), says: 'a mail to ourselves was not taken' },
-    holds: { examine: () => examineLoop(true), says: 'came back and was believed (email-dmarc)' },
+    fails: { examine: () => examineLoop(false), says: 'did not take a test mail' },
+    holds: { examine: () => examineLoop(true), says: 'came back as proven (email-dmarc)' },
   },
 }

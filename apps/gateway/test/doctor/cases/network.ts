@@ -6,7 +6,7 @@ import { askPublic, openPublic } from '../setup/public-gateway.ts'
 
 const publicAddress = '203.0.113.5'
 
-/** Our host with these records. */
+/** Examines our host with these records. */
 async function examineRecords(id: string, records: object, ports: Readonly<Record<string, number>> = {}) {
   const { dns } = (await openPublic()).test.simulation
   const before = dns.find(ownHost)
@@ -63,7 +63,7 @@ export const networkCases: Cases = {
   'network.client_address': {
     fails: {
       examine: () => askPublic('network.client_address', { changeHeaders: headers => headers }),
-      says: 'believes what clients say their address is',
+      says: 'clients can choose their own address',
     },
     holds: { examine: () => askPublic('network.client_address'), says: 'takes 203.0.113.7 for the client' },
   },
@@ -80,7 +80,7 @@ export const networkCases: Cases = {
     holds: { examine: () => askPublic('network.body_size'), says: 'bodies of 1.5 MB' },
   },
   'network.streaming': {
-    fails: { examine: () => askPublic('network.streaming', { isBuffering: true }), says: 'keeps streams back' },
+    fails: { examine: () => askPublic('network.streaming', { isBuffering: true }), says: 'buffers streams' },
     holds: { examine: () => askPublic('network.streaming'), says: 'as they come' },
   },
 }

@@ -4,19 +4,18 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
+import { gunzipSync } from 'node:zlib'
+import { writeBackupTime } from '@postern/operator'
+import { about, judgeServerTransport, judgeServerVersion } from '@postern/operator/doctor'
 import { openPostgresStore } from '@postern/store/postgres'
-import { listSlices } from '../../../src/config/channel-slices.ts'
-import { about } from '../../../src/doctor/check.ts'
-import { judgeServerTransport, judgeServerVersion } from '../../../src/doctor/checks/store.ts'
 import { createLog } from '../../../src/observe/log.ts'
-import { writeBackupTime } from '../../../src/platform/backup-time.ts'
 import { openDoctorBench, serve, serveHttp } from '../setup/bench.ts'
 import type { Cases } from '../setup/case.ts'
 import { examine } from '../setup/case.ts'
-import { describeOpened } from '../setup/opened.ts'
+import { describeConfigured } from '../setup/opened.ts'
 import { findServer } from '../setup/postgres.ts'
 
-/** A database with some pages, all sound or not. */
+/** Examines a database with several pages, sound or damaged. */
 async function examineDatabase(isDamaged: boolean) {
   const deps = openDoctorBench()
   const path = join(deps.directory, 'postern.db')
@@ -28,7 +27,7 @@ async function examineDatabase(isDamaged: boolean) {
   return examine('store.database', deps)
 }
 
-/** An S3 service that keeps objects, or refuses them. */
+/** Examines an S3 service that stores objects, or refuses them. */
 async function examineBucket(putStatus: number) {
   const objects = new Map<string, Buffer>()
   const statusOf: Readonly<Record<string, (url: string) => number>> = {
@@ -47,7 +46,7 @@ async function examineBucket(putStatus: number) {
   const deps = openDoctorBench({
     settings: { web: { enabled: true, storage }, network: { allow_private: [endpoint] } },
   })
-  return examine('store.files', { ...deps, gateway: await describeOpened({ slices: listSlices(deps.config) }) })
+  return examine('store.files', { ...deps, gateway: await describeConfigured(deps.config) })
 }
 
 function examineBackup(daysAgo: number) {
@@ -56,11 +55,11 @@ function examineBackup(daysAgo: number) {
   return examine('store.backup', deps)
 }
 
-/** A PostgreSQL that is there. */
+/** Examines a PostgreSQL server that runs. */
 const examineServer = async (id: string, url?: string, now = Date.now) =>
   examine(id, openDoctorBench({ settings: { store: url ?? (await findServer()).url }, deps: { now } }))
 
-/** The server behind a line on which each piece takes 30 ms. */
+/** Examines the server through a proxy that delays each chunk by 30 ms. */
 async function examineSlowLine() {
   const { url, port } = await findServer()
   const slow = await serve(
@@ -79,7 +78,7 @@ async function examineSlowLine() {
   return examineServer('store.server_latency', url.replace(`:${port}/`, `:${slow}/`))
 }
 
-/** An ingress at a database at which another gateway works, or none. */
+/** Examines an ingress gateway on a database where another gateway works, or none. */
 async function examineWorkers(schema: string, holder?: string) {
   const url = `${(await findServer()).url}?schema=${schema}`
   const log = createLog({ level: 'silent', readable: false })
@@ -92,7 +91,7 @@ async function examineWorkers(schema: string, holder?: string) {
 }
 
 const standing = {
-  place: 'db.test',
+  location: 'db.test',
   schema: 'postern',
   skewMs: 0,
   roundTripMs: 1,
@@ -101,14 +100,39 @@ const standing = {
   isExposed: true,
 }
 
+/** Examines an installation with this origin; the shared gateway has its own origin. */
+async function examineSetup(origin: string) {
+  const deps = openDoctorBench({ settings: { origin } })
+  return examine('store.setup', { ...deps, gateway: await describeConfigured(deps.config) })
+}
+
+/** Examines a database file of this release, or of the first one. */
+function examineSchema(isOld: boolean) {
+  const deps = openDoctorBench()
+  const fixture = new URL('../../../../../fixtures/schema/1/postern.db.gz', import.meta.url)
+  if (isOld) writeFileSync(join(deps.directory, 'postern.db'), gunzipSync(readFileSync(fixture)))
+  return examine('store.schema', deps)
+}
+
 export const storeCases: Cases = {
+  'store.schema': {
+    fails: { examine: async () => examineSchema(true), says: 'its tables have number 1, and a start of this release' },
+    holds: { examine: async () => examineSchema(false), says: 'a start changes no table' },
+  },
+  'store.setup': {
+    fails: {
+      examine: () => examineSetup('https://moved.test'),
+      says: 'holds the data of the origin https://agents.test, and this gateway has the origin https://moved.test',
+    },
+    holds: { examine: () => examineSetup('https://agents.test'), says: 'is that of this gateway' },
+  },
   'store.database': {
     fails: { examine: () => examineDatabase(true), says: 'is damaged' },
     holds: { examine: () => examineDatabase(false), says: 'its pages are sound' },
   },
   'store.files': {
     fails: { examine: () => examineBucket(403), says: 'their store answered 403' },
-    holds: { examine: () => examineBucket(200), says: 'can be put there, read and deleted' },
+    holds: { examine: () => examineBucket(200), says: 'can be written, read and deleted' },
   },
   'store.backup': {
     fails: { examine: async () => examineBackup(9), says: 'the last backup is 9 days old' },
@@ -116,11 +140,14 @@ export const storeCases: Cases = {
   },
 }
 
-/** Those that need a PostgreSQL on this machine. */
+/** The cases that need a PostgreSQL on this machine. */
 export const serverCases: Cases = {
   'store.server_version': {
-    // No server that old can be had.
-    fails: { examine: async () => [about('PostgreSQL', judgeServerVersion(standing))], says: 'PostgreSQL 12 gets no' },
+    // No server that old is available.
+    fails: {
+      examine: async () => [about('PostgreSQL', judgeServerVersion(standing))],
+      says: 'PostgreSQL 12 no longer gets',
+    },
     holds: { examine: () => examineServer('store.server_version'), says: 'PostgreSQL ' },
   },
   'store.server_rights': {
@@ -152,7 +179,7 @@ export const serverCases: Cases = {
   },
   'store.server_transport': {
     // Every server of this machine is near.
-    fails: { examine: async () => [about('PostgreSQL', judgeServerTransport(standing))], says: 'over the network' },
-    holds: { examine: () => examineServer('store.server_transport'), says: 'nobody on the way' },
+    fails: { examine: async () => [about('PostgreSQL', judgeServerTransport(standing))], says: 'is not encrypted' },
+    holds: { examine: () => examineServer('store.server_transport'), says: 'nobody on the network' },
   },
 }

@@ -8,7 +8,7 @@ const own = makeCertificate(ownHost)
 
 interface TlsPlan {
   readonly certificate?: { readonly key: string; readonly cert: string }
-  /** Older versions of TLS, too. */
+  /** True if the server also accepts obsolete versions of TLS. */
   readonly isOld?: boolean
   readonly now?: () => number
 }
@@ -25,9 +25,9 @@ export const tlsCases: Cases = {
   'tls.chain': {
     fails: {
       examine: () => examineTls('tls.chain', { certificate: makeCertificate(ownHost) }),
-      says: /peers do not believe the certificate of agents\.test: it is self-signed/,
+      says: /peers do not trust the certificate of agents\.test: it is self-signed/,
     },
-    holds: { examine: () => examineTls('tls.chain'), says: 'its chain is whole' },
+    holds: { examine: () => examineTls('tls.chain'), says: 'its chain is complete' },
   },
   'tls.expiry': {
     fails: {

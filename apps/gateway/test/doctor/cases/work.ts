@@ -5,7 +5,7 @@ import type { Cases } from '../setup/case.ts'
 import { examine } from '../setup/case.ts'
 import { describeGateway, describeOpened } from '../setup/opened.ts'
 
-/** A gateway whose answer by mail was refused so, after which something is as it is waited for. */
+/** Opens a gateway whose answer by mail was refused with this code, and waits until the expected state is reached. */
 async function openRefused(code: number) {
   const test = await openTestGateway()
   onTestFinished(() => test.close())
@@ -27,20 +27,20 @@ const examineAfter = async (id: string, code: number, laterMs = 0) =>
 const examineIdle = async (id: string) =>
   examine(id, openDoctorBench({ deps: { gateway: await describeOpened(), isRunning: true } }))
 
-/** A gateway that has just found out that a host does not answer. */
+/** Examines a gateway that has just found that a host does not answer. */
 async function examineSilentHost() {
   const test = await openTestGateway(() => ({ delivery: { retry_after: 0.05 } }))
   onTestFinished(() => test.close())
   const { fediverse } = test.simulation
   const sent = fediverse.disturb('mastodon.test', { path: /inbox/, answer: { status: 503 } })
   await fediverse.deliver({ to: '@echo@agents.test', text: 'hello' })
-  const found = await eventually(async () => {
+  const report = await eventually(async () => {
     const { findings } = await test.ask<{ findings: { id: string; verdict: string }[] }>('/doctor?only=work')
     const own = findings.filter(({ id }) => id === 'work.hosts')
     return own.some(({ verdict }) => verdict === 'warning') && own
   })
   sent()
-  return found as unknown as Awaited<ReturnType<typeof examine>>
+  return report as unknown as Awaited<ReturnType<typeof examine>>
 }
 
 export const workCases: Cases = {
@@ -51,16 +51,16 @@ export const workCases: Cases = {
   'work.overdue': {
     fails: {
       examine: () => examineAfter('work.overdue', 450, 3_600_000),
-      says: /waits for \d+ s, and nobody has taken/,
+      says: /waits for \d+ s, and no worker has taken/,
     },
-    holds: { examine: () => examineIdle('work.overdue'), says: 'is taken up as it comes' },
+    holds: { examine: () => examineIdle('work.overdue'), says: 'workers take work as it comes' },
   },
   'work.hosts': {
-    fails: { examine: examineSilentHost, says: 'nothing is sent to' },
+    fails: { examine: examineSilentHost, says: 'sends nothing to' },
     holds: { examine: () => examineIdle('work.hosts'), says: 'answers' },
   },
   'work.suppressions': {
-    fails: { examine: () => examineAfter('work.suppressions', 550), says: 'nothing is sent to 1 address' },
+    fails: { examine: () => examineAfter('work.suppressions', 550), says: 'sends nothing to 1 address' },
     holds: { examine: () => examineIdle('work.suppressions'), says: 'no address is suppressed' },
   },
 }

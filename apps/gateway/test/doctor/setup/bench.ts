@@ -4,18 +4,21 @@ import { createServer } from 'node:http'
 import type { AddressInfo, Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { DoctorDeps, Outside } from '@postern/operator'
+import { readMachineFacts } from '@postern/operator'
 import { silentLog } from '@postern/testing'
 import { onTestFinished } from 'vitest'
+import { minimumNode } from '../../../bin/launch.mjs'
+import { describeInstallation } from '../../../src/compose/doctor-deps.ts'
+import { openOutside } from '../../../src/compose/outside.ts'
 import { parseConfig } from '../../../src/config/read-config.ts'
-import type { DoctorDeps, Outside } from '../../../src/doctor/deps.ts'
-import { realMachine } from '../../../src/doctor/machine-facts.ts'
-import { openOutside } from '../../../src/doctor/outside.ts'
-import { createPlatform } from '../../../src/platform/platform.ts'
+import type { Config } from '../../../src/config/schema.ts'
+import { createSystem } from '../../../src/system/system.ts'
 
 export const ownHost = 'agents.test'
 const origin = `https://${ownHost}`
 
-/** Of a public installation, before a test changes something. */
+/** The settings of a public installation, before a test changes them. */
 const settings = {
   origin,
   operator_token: 'Jr5tYq0vWc7bK2mX9sLd4hNf',
@@ -24,33 +27,35 @@ const settings = {
 
 interface BenchOptions {
   readonly settings?: Readonly<Record<string, unknown>>
-  /** Ports of this machine for `host:port`; all others are closed. */
+  /** Ports of this machine for each `host:port`; all others are closed. */
   readonly ports?: Readonly<Record<string, number>>
   /** Ports of this machine for hosts that are fetched from. */
   readonly loopback?: Readonly<Record<string, number>>
-  /** A name server, `127.0.0.1:5353`. */
+  /** The address of a name server, such as `127.0.0.1:5353`. */
   readonly dns?: string
   readonly outside?: Partial<Outside>
-  readonly deps?: Partial<DoctorDeps>
+  readonly deps?: Partial<Omit<DoctorDeps, 'config'>>
 }
 
-/** What a check of a public installation is given, with everything outside on this machine. */
-export function openDoctorBench(options: BenchOptions = {}): DoctorDeps {
+/** Opens the surroundings of a check of a public installation, with everything outside on this machine. */
+export function openDoctorBench(options: BenchOptions = {}): DoctorDeps & { readonly config: Config } {
   const { ports = {}, loopback = {}, dns } = options
   const network = { loopback, ...(dns !== undefined && { dns: [dns] }) }
   const config = parseConfig({ ...settings, network, ...options.settings })
-  const platform = createPlatform(config, { log: silentLog, slices: [] })
-  onTestFinished(() => platform.close())
+  const system = createSystem(config, { log: silentLog, slices: [] })
+  onTestFinished(() => system.close())
+  const outside: Outside = {
+    ...openOutside(system, config),
+    locate: (name, port) => ({ host: '127.0.0.1', port: ports[`${name}:${port}`] ?? 1 }),
+    ...options.outside,
+  }
   return {
+    ...describeInstallation(config, { outside, now: options.deps?.now ?? Date.now }),
     config,
     directory: mkdtempSync(join(tmpdir(), 'postern-doctor-')),
     configPath: undefined,
-    facts: realMachine,
-    outside: {
-      ...openOutside(platform, config),
-      locate: (name, port) => ({ host: '127.0.0.1', port: ports[`${name}:${port}`] ?? 1 }),
-      ...options.outside,
-    },
+    facts: readMachineFacts(minimumNode),
+    outside,
     now: Date.now,
     configFaults: [],
     openFaults: [],
@@ -60,7 +65,7 @@ export function openDoctorBench(options: BenchOptions = {}): DoctorDeps {
   }
 }
 
-/** A server on a free port until the test ends; its port. */
+/** Runs a server on a free port until the test ends, and returns the port. */
 export async function serve(server: Server): Promise<number> {
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => new Promise<void>(resolve => void server.close(() => resolve())))

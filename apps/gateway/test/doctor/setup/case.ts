@@ -1,33 +1,31 @@
+import type { CheckOutcome, DoctorDeps } from '@postern/operator'
+import { findMissingNeed, installationChecks, machineChecks } from '@postern/operator/doctor'
 import { expect } from 'vitest'
-import { findMissingNeed } from '../../../src/doctor/check.ts'
-import { installationChecks, machineChecks } from '../../../src/doctor/checks.ts'
-import type { DoctorDeps } from '../../../src/doctor/deps.ts'
-import type { CheckOutcome } from '../../../src/doctor/report.ts'
 
-/** One installation for a check: what is examined, and a word of what is said about it. */
+/** One installation for a check: the examination, and a text of the expected finding. */
 interface Scenario {
   examine(): Promise<readonly CheckOutcome[]>
   readonly says: string | RegExp
 }
 
-/** For each check one installation where it is content, and one where it is not. */
+/** One installation for each check where it holds, and one where it fails. */
 export type Cases = Readonly<Record<string, { readonly fails: Scenario; readonly holds: Scenario }>>
 
 export const allChecks = [...machineChecks, ...installationChecks]
 
-/** Runs one check as it is, with all that it needs. */
+/** Runs one check unchanged, with everything that it needs. */
 export async function examine(id: string, deps: DoctorDeps): Promise<readonly CheckOutcome[]> {
   const check = allChecks.find(each => each.id === id)
   if (!check) throw new Error(`there is no check ${id}`)
   expect(await findMissingNeed(check, deps)).toBeUndefined()
-  const found = await check.run(deps)
-  return 'verdict' in found ? [found] : found
+  const outcomes = await check.run(deps)
+  return 'verdict' in outcomes ? [outcomes] : outcomes
 }
 
 export function expectFault(outcomes: readonly CheckOutcome[], says: string | RegExp): void {
   const faults = outcomes.filter(({ verdict }) => verdict === 'failure' || verdict === 'warning')
-  const found = faults.find(({ message }) => (typeof says === 'string' ? message.includes(says) : says.test(message)))
-  expect(found ?? outcomes).toMatchObject({ fix: expect.stringMatching(/\S/) })
+  const outcome = faults.find(({ message }) => (typeof says === 'string' ? message.includes(says) : says.test(message)))
+  expect(outcome ?? outcomes).toMatchObject({ fix: expect.stringMatching(/\S/) })
 }
 
 export function expectContent(outcomes: readonly CheckOutcome[], says: string | RegExp): void {

@@ -5,21 +5,21 @@ import { makeCertificate } from '@postern/http/test-certificate'
 import { serve } from './bench.ts'
 
 interface MailServerPlan {
-  /** What it says to EHLO behind its name. */
+  /** The extensions that its answer to EHLO lists after its name. */
   readonly extensions?: readonly string[]
-  /** Its answer to RCPT. */
+  /** The answer to RCPT. Absent for a refusal to relay. */
   readonly rcpt?: string
-  /** Default: it greets. */
+  /** The first line that the server sends. Absent for an ordinary greeting. */
   readonly banner?: string
   readonly certificate?: ReturnType<typeof makeCertificate>
-  /** TLS from the first byte. */
+  /** True if the connection uses TLS from the first byte. */
   readonly isSecure?: boolean
 }
 
 export const mxHost = 'mx.agents.test'
 export const mailCertificate = makeCertificate(mxHost)
 
-/** A mail server that answers as it is told; its port. */
+/** Starts a mail server with scripted answers, and returns its port. */
 export function serveMail(plan: MailServerPlan = {}): Promise<number> {
   const { banner = `220 ${mxHost} ESMTP`, extensions = ['SIZE 26214400', 'STARTTLS'] } = plan
   const greeting = [mxHost, ...extensions]

@@ -1,14 +1,16 @@
+import type { OpenedGateway } from '@postern/operator'
+import { createSelfVisits } from '@postern/operator'
+import { describeChannelSettings } from '../../../src/compose/doctor-deps.ts'
+import { createResolveSystem } from '../../../src/compose/resolve-system.ts'
 import { listSlices } from '../../../src/config/channel-slices.ts'
-import type { OpenedGateway } from '../../../src/doctor/deps.ts'
-import { createSelfVisits } from '../../../src/doctor/network/visits.ts'
+import type { Config } from '../../../src/config/schema.ts'
 import type { Gateway } from '../../../src/gateway.ts'
-import { createResolvePlatform } from '../../../src/resolve/own-platform.ts'
 import type { TestGateway } from '../../setup/gateway.ts'
 import { openTestGateway, operatorToken } from '../../setup/gateway.ts'
 
 let shared: Promise<TestGateway> | undefined
 
-/** One gateway of a test file that runs; `closeShared` ends it. */
+/** Opens the one running gateway of a test file; `closeShared` ends it. */
 export function openShared(): Promise<TestGateway> {
   shared ??= openTestGateway()
   return shared
@@ -19,23 +21,36 @@ export async function closeShared(): Promise<void> {
   shared = undefined
 }
 
-/** A gateway that runs, as checks see it, with what a test changes. */
+/** Describes a running gateway as checks see it, with the changes of a test. */
 export async function describeOpened(changes: Partial<OpenedGateway> = {}): Promise<OpenedGateway> {
   const test = await openShared()
   return { ...describeGateway(test.gateway(), Number(new URL(test.url()).port)), ...changes }
 }
 
+/** Describes a running gateway of an installation with another configuration. */
+export async function describeConfigured(config: Config): Promise<OpenedGateway> {
+  const store = (await openShared()).gateway().store.forOperators
+  return describeOpened(
+    describeChannelSettings({ config, slices: listSlices(config), store, unknownProxies: { list: () => [] } }),
+  )
+}
+
 export function describeGateway(gateway: Gateway, port: number): OpenedGateway {
-  const { store, channels, agents, platform, app } = gateway
+  const { store, channels, agents, system, app } = gateway
   const listening = [{ description: `http://127.0.0.1:${port}`, port, close: async () => undefined }]
-  const config = { dev: true, origin: 'https://agents.test' } as Parameters<typeof createResolvePlatform>[0]['config']
+  const config = { dev: true, origin: 'https://agents.test' } as Config
   return {
     store: store as unknown as OpenedGateway['store'],
     ...{ channels, agents, listening, operatorToken },
-    slices: listSlices({}),
-    listUnknownProxies: () => [],
+    ...describeChannelSettings({
+      ...{ config, slices: listSlices({}), store: store.forOperators },
+      unknownProxies: { list: () => [] },
+    }),
     listLeftAlone: () => [],
+    listFailedStarts: () => gateway.starts().listFailed(),
+    listWaitingForgets: async () => [],
     visits: createSelfVisits(),
-    openResolvePlatform: () => createResolvePlatform({ config, platform, channels, app }),
+    rehearsals: { withPass: fetch => fetch },
+    openResolveSystem: () => createResolveSystem({ config, system, channels, app }),
   }
 }

@@ -6,7 +6,7 @@ import { createCluster, findPostgres } from '@postern/testing/postgres-cluster'
 interface TestServer {
   readonly url: string
   readonly port: number
-  /** Of a user who may make nothing. */
+  /** The address for a user without the right to create anything. */
   readonly readerUrl: string
 }
 
@@ -15,7 +15,7 @@ export const hasPostgres = programs !== undefined
 
 let cluster: Promise<Cluster> | undefined
 
-/** One server for the tests of a file. */
+/** Finds or starts the one server for the tests of a file. */
 export async function findServer(): Promise<TestServer> {
   cluster ??= startCluster()
   const { url, port } = await cluster

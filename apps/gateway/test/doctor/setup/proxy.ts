@@ -2,27 +2,27 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** How a proxy in front of the gateway is configured, well or badly. */
+/** The configuration of a proxy in front of the gateway, good or bad. */
 export interface ProxyHabits {
-  /** What it makes of the fields of a request; default: it adds the client to `X-Forwarded-For`. */
+  /** Changes the header fields of a request. Absent for a proxy that adds the client to `X-Forwarded-For`. */
   changeHeaders?(headers: IncomingHttpHeaders): IncomingHttpHeaders
-  /** Paths that it answers itself, with 404. */
+  /** Matches the paths that the proxy itself answers, with 404. */
   readonly hides?: RegExp
-  /** What it answers itself, by path. */
+  /** Answers a path itself, or returns undefined to pass the request on. */
   answer?(url: string): { readonly status: number; readonly body?: string } | undefined
-  /** Larger bodies are refused with 413. */
+  /** The largest body in bytes; the proxy refuses larger ones with 413. */
   readonly maxBodyBytes?: number
-  /** It keeps answers until they end. */
+  /** True if the proxy buffers answers until they end. */
   readonly isBuffering?: boolean
-  /** Fields that it sets in each answer; undefined removes one. */
+  /** Header fields that it sets in each answer; undefined removes one. */
   readonly answerHeaders?: Readonly<Record<string, string | undefined>>
 }
 
 export interface TestProxy {
   readonly port: number
-  /** Where it passes requests on to. */
+  /** Sets the address that it passes requests on to. */
   aim(url: string): void
-  /** How it does so from now on. */
+  /** Sets its habits for all later requests. */
   behave(habits: ProxyHabits): void
   close(): Promise<void>
 }
@@ -32,7 +32,7 @@ const forward = (headers: IncomingHttpHeaders) => ({
   'x-forwarded-for': [headers['x-forwarded-for'], '203.0.113.7'].filter(Boolean).join(', '),
 })
 
-/** The reverse proxy that ends TLS, without the TLS. */
+/** Opens a reverse proxy that would end TLS, but without the TLS. */
 export async function openProxy(): Promise<TestProxy> {
   let target = ''
   let habits: ProxyHabits = {}
@@ -71,10 +71,10 @@ async function pass(incoming: IncomingMessage, outgoing: ServerResponse, { targe
     asked.end(body)
   })
   const answered = { ...answer.headers, ...habits.answerHeaders }
-  const known = Object.entries(answered).filter(([, value]) => value !== undefined)
-  const whole = habits.isBuffering ? await readAll(answer) : undefined
-  outgoing.writeHead(answer.statusCode ?? 502, Object.fromEntries(known) as IncomingHttpHeaders)
-  if (whole) outgoing.end(whole)
+  const presentHeaders = Object.entries(answered).filter(([, value]) => value !== undefined)
+  const bufferedBody = habits.isBuffering ? await readAll(answer) : undefined
+  outgoing.writeHead(answer.statusCode ?? 502, Object.fromEntries(presentHeaders) as IncomingHttpHeaders)
+  if (bufferedBody) outgoing.end(bufferedBody)
   else answer.pipe(outgoing)
 }
 

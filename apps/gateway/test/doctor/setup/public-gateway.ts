@@ -1,4 +1,4 @@
-import type { CheckOutcome, DoctorReport } from '../../../src/doctor/report.ts'
+import type { CheckOutcome, DoctorReport } from '@postern/operator'
 import type { TestGateway } from '../../setup/gateway.ts'
 import { openTestGateway } from '../../setup/gateway.ts'
 import type { ProxyHabits, TestProxy } from './proxy.ts'
@@ -6,7 +6,7 @@ import { openProxy } from './proxy.ts'
 
 export const pageOrigin = 'https://shop.example'
 
-/** A gateway that is no dev gateway, behind a proxy that peers reach it by. */
+/** A gateway in production, behind a proxy that peers reach it through. */
 interface PublicGateway {
   readonly test: TestGateway
   readonly proxy: TestProxy
@@ -37,7 +37,7 @@ export async function closePublic(): Promise<void> {
   opened = undefined
 }
 
-/** What the operator's API says of one check, behind a proxy of these habits. */
+/** Asks the operator's API for the outcome of one check, behind a proxy with these habits. */
 export async function askPublic(id: string, habits: ProxyHabits = {}): Promise<readonly CheckOutcome[]> {
   const { test, proxy } = await openPublic()
   proxy.behave(habits)

@@ -1,26 +1,26 @@
 export type CredentialName = 'none' | 'operator' | 'chat' | 'a2a' | 'intake' | 'postmark' | 'signed'
 
-/** Whatever is sent, without its credential: that is made when it goes. */
+/** A case without its credential, which is made when the case is sent. */
 export type FuzzCase = HttpCase | MailCase | GrpcCase
 
 export interface HttpCase {
   readonly kind: 'http'
-  /** `POST /inbox` */
+  /** The name of the endpoint, such as `POST /inbox`. */
   readonly endpoint: string
   readonly credential: CredentialName
   readonly method: string
-  /** Path and query as they stand on the first line. */
+  /** The path and query exactly as on the first line. */
   readonly target: string
   readonly headers: readonly (readonly [name: string, value: string])[]
   readonly body: Buffer
-  /** Nothing follows: the request may be shorter than it says. */
+  /** True if nothing follows, so that the request may be shorter than its declared length. */
   readonly isCut: boolean
 }
 
 export interface MailCase {
   readonly kind: 'mail'
   readonly endpoint: 'SMTP'
-  /** All that the client says after the greeting. */
+  /** Everything that the client sends after the greeting. */
   readonly body: Buffer
 }
 
@@ -33,7 +33,7 @@ export interface GrpcCase {
   readonly body: Buffer
 }
 
-/** As a line of JSON that `--repeat` reads. */
+/** Writes a case as a line of JSON that `--repeat` reads. */
 export function writeCase(fuzzCase: FuzzCase): string {
   return JSON.stringify({ ...fuzzCase, body: fuzzCase.body.toString('base64') })
 }

@@ -1,4 +1,4 @@
-import type { TargetPlaces } from '../target/open.ts'
+import type { TargetAddresses } from '../target/open.ts'
 import type { GrpcSeed, HttpSeed, Seeds } from './seeds.ts'
 
 export type Endpoint = HttpEndpoint | GrpcEndpoint | MailEndpoint
@@ -6,7 +6,7 @@ export type Endpoint = HttpEndpoint | GrpcEndpoint | MailEndpoint
 export interface MailEndpoint {
   readonly kind: 'mail'
   readonly name: 'SMTP'
-  /** How its clients greet. */
+  /** The command with which its clients greet it. */
   readonly greeting: 'EHLO' | 'LHLO'
 }
 
@@ -14,7 +14,7 @@ export interface HttpEndpoint {
   readonly kind: 'http'
   readonly name: string
   readonly method: string
-  /** As the router has it. */
+  /** The path in the router's notation. */
   readonly path: string
   readonly seeds: readonly HttpSeed[]
 }
@@ -25,10 +25,10 @@ export interface GrpcEndpoint {
   readonly seeds: readonly GrpcSeed[]
 }
 
-/** Every route of the server itself, so that a new one is attacked from its first day, and its other doors. */
-export function listEndpoints({ routes, smtp, isLmtp, grpc }: TargetPlaces, seeds: Seeds): readonly Endpoint[] {
-  const named = new Map(routes.map(route => [`${route.method} ${route.path}`, route]))
-  const http = [...named].map(
+/** Lists every route of the server itself, so that a new one is attacked from its first day, and its other entry points. */
+export function listEndpoints({ routes, smtp, isLmtp, grpc }: TargetAddresses, seeds: Seeds): readonly Endpoint[] {
+  const routesByName = new Map(routes.map(route => [`${route.method} ${route.path}`, route]))
+  const http = [...routesByName].map(
     ([name, { method, path }]): HttpEndpoint => ({
       kind: 'http',
       name,

@@ -1,4 +1,4 @@
-/** Ids that the server told: requests that name them reach further. */
+/** Collects ids that the server returned, because requests that name them reach further. */
 interface KnownIds {
   readonly list: readonly string[]
   learn(text: string): void

@@ -4,11 +4,11 @@ import { mutateJson } from '../mutate/json.ts'
 import { fillPath, mutateTarget } from '../mutate/target.ts'
 import type { Random } from '../values/random.ts'
 import type { CredentialName, HttpCase } from './case.ts'
+import type { CaseContext } from './context.ts'
 import type { HttpEndpoint } from './endpoints.ts'
-import type { CasePlace } from './place.ts'
 import type { HttpSeed } from './seeds.ts'
 
-/** Which credential opens what: most of the code lies behind it. */
+/** The credential that opens each path, because most of the code runs only after authentication. */
 const usual: readonly (readonly [start: RegExp, name: CredentialName])[] = [
   [/^\/operator\/api/, 'operator'],
   [/^\/api\/v1\/operator/, 'operator'],
@@ -27,23 +27,23 @@ const bare: readonly HttpSeed[] = [
   { method: 'POST', path: '', headers: { 'content-type': 'application/x-www-form-urlencoded' }, text: 'a=b&c=%64' },
 ]
 
-export function makeHttpCase(endpoint: HttpEndpoint, random: Random, place: CasePlace): HttpCase {
-  const seed = pickSeed(endpoint, random, place)
+export function makeHttpCase(endpoint: HttpEndpoint, random: Random, context: CaseContext): HttpCase {
+  const seed = pickSeed(endpoint, random, context)
   const method = pickMethod(endpoint, seed, random)
-  const path = seed.path || fillPath(endpoint.path, random, place.ids)
-  const target = random.chance(0.4) ? mutateTarget(path, random, place.ids) : path
-  const body = method === 'GET' && random.chance(0.95) ? Buffer.alloc(0) : makeBody(seed, random, place)
-  const known = usual.find(([start]) => start.test(path))?.[1] ?? 'none'
-  const credential = random.chance(0.85) ? known : random.pick(all)
+  const path = seed.path || fillPath(endpoint.path, random, context.ids)
+  const target = random.chance(0.4) ? mutateTarget(path, random, context.ids) : path
+  const body = method === 'GET' && random.chance(0.95) ? Buffer.alloc(0) : makeBody(seed, random, context)
+  const usualCredential = usual.find(([start]) => start.test(path))?.[1] ?? 'none'
+  const credential = random.chance(0.85) ? usualCredential : random.pick(all)
   const type = seed.json === undefined ? undefined : 'application/json'
   const headers = { host: 'agents.test', ...(type && { 'content-type': type }), ...seed.headers }
   const changed = changeHeaders(headers, body.length, random)
   return { kind: 'http', endpoint: endpoint.name, credential, method, target, body, ...changed }
 }
 
-function pickSeed({ method, seeds }: HttpEndpoint, random: Random, { seeds: every }: CasePlace): HttpSeed {
+function pickSeed({ method, seeds }: HttpEndpoint, random: Random, { seeds: every }: CaseContext): HttpSeed {
   if (seeds.length > 0 && random.chance(0.9)) return random.pick(seeds)
-  // A body of somebody else's.
+  // The body belongs to another endpoint.
   if (random.chance(0.3)) return { ...random.pick(every.http), path: '' }
   return method === 'GET' ? { method, path: '' } : random.pick(bare)
 }
@@ -54,10 +54,10 @@ function pickMethod(endpoint: HttpEndpoint, seed: HttpSeed, random: Random): str
   return endpoint.method === 'ALL' ? seed.method : endpoint.method
 }
 
-/** Honest ones, too: what follows an honest request is worth an attack of its own. */
-function makeBody(seed: HttpSeed, random: Random, place: CasePlace): Buffer {
+/** Makes a body, sometimes an honest one, because the code after an honest request deserves attacks of its own. */
+function makeBody(seed: HttpSeed, random: Random, context: CaseContext): Buffer {
   if (seed.json === undefined) return change(Buffer.from(seed.text ?? ''), random)
-  const renewed = renew(seed.json, random, place)
+  const renewed = renew(seed.json, random, context)
   if (random.chance(0.12)) return Buffer.from(JSON.stringify(renewed))
   const text = Buffer.from(mutateJson(renewed, random))
   return random.chance(0.15) ? mutateBytes(text, random) : text
@@ -65,9 +65,9 @@ function makeBody(seed: HttpSeed, random: Random, place: CasePlace): Buffer {
 
 const change = (bytes: Buffer, random: Random) => (random.chance(0.85) ? mutateBytes(bytes, random) : bytes)
 
-/** `{new}` becomes an id that nobody has seen, `{known}` one that the server told, `{mail}` a mail, `{now}` the time. */
-function renew(json: unknown, random: Random, { ids, seeds, now }: CasePlace): unknown {
-  const known = () => (ids.length > 0 ? random.pick(ids) : 'x')
+/** Fills in placeholders: `{new}` becomes an unused id, `{known}` one that the server returned, `{mail}` a mail, `{now}` the time. */
+function renew(json: unknown, random: Random, { ids, seeds, now }: CaseContext): unknown {
+  const existingId = () => (ids.length > 0 ? random.pick(ids) : 'x')
   const mail = () => (random.chance(0.8) ? mutateBytes(random.pick(seeds.mails), random) : random.pick(seeds.mails))
   return JSON.parse(JSON.stringify(json), (_, value) => {
     if (typeof value !== 'string') return value
@@ -75,7 +75,7 @@ function renew(json: unknown, random: Random, { ids, seeds, now }: CasePlace): u
     if (value === '{mail64}') return mail().toString('base64')
     return value
       .replaceAll('{new}', () => `n${random.int(2 ** 31)}`)
-      .replaceAll('{known}', known)
+      .replaceAll('{known}', existingId)
       .replaceAll('{now}', () => new Date(now).toISOString())
   })
 }

@@ -25,7 +25,7 @@ const commands: readonly string[] = [
   '',
 ]
 
-/** A session of SMTP or LMTP with one mail, said in one go. */
+/** Makes an SMTP or LMTP session with one mail, sent in one go. */
 export function makeMailCase({ greeting }: MailEndpoint, random: Random, mails: readonly Buffer[]): MailCase {
   const mail = random.pick(mails)
   const body = random.chance(0.9) ? mutateBytes(mail, random) : mail
@@ -46,7 +46,7 @@ export function makeMailCase({ greeting }: MailEndpoint, random: Random, mails: 
   return { kind: 'mail', endpoint: 'SMTP', body: random.chance(0.15) ? mutateBytes(said, random) : said }
 }
 
-/** RFC 5321 §4.5.2 */
+/** Doubles a dot at the beginning of a line (RFC 5321 §4.5.2). */
 function stuff(mail: Buffer): Buffer {
   return Buffer.from(mail.toString('latin1').replace(/^\./gm, '..'), 'latin1')
 }

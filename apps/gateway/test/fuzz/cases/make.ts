@@ -2,21 +2,21 @@ import { mutateBytes } from '../mutate/bytes.ts'
 import { makeOddText } from '../values/odd-values.ts'
 import type { Random } from '../values/random.ts'
 import type { CredentialName, FuzzCase } from './case.ts'
+import type { CaseContext } from './context.ts'
 import type { Endpoint, GrpcEndpoint } from './endpoints.ts'
 import { makeHttpCase } from './make-http.ts'
 import { makeMailCase } from './make-mail.ts'
-import type { CasePlace } from './place.ts'
 import type { WireField } from './seeds.ts'
 import { writeMessage } from './write-message.ts'
 
-/** One request at this endpoint, more or less odd. */
-export function makeCase(endpoint: Endpoint, random: Random, place: CasePlace): FuzzCase {
-  if (endpoint.kind === 'mail') return makeMailCase(endpoint, random, place.seeds.mails)
-  if (endpoint.kind === 'grpc') return makeGrpcCase(endpoint, random, place)
-  return makeHttpCase(endpoint, random, place)
+/** Makes one request at this endpoint, more or less odd. */
+export function makeCase(endpoint: Endpoint, random: Random, context: CaseContext): FuzzCase {
+  if (endpoint.kind === 'mail') return makeMailCase(endpoint, random, context.seeds.mails)
+  if (endpoint.kind === 'grpc') return makeGrpcCase(endpoint, random, context)
+  return makeHttpCase(endpoint, random, context)
 }
 
-function makeGrpcCase({ name, seeds }: GrpcEndpoint, random: Random, { ids }: CasePlace): FuzzCase {
+function makeGrpcCase({ name, seeds }: GrpcEndpoint, random: Random, { ids }: CaseContext): FuzzCase {
   const fields = random.pick(seeds).fields.map(field => changeField(field, random, ids))
   const message = writeMessage(fields)
   const bytes = random.chance(0.4) ? mutateBytes(message, random) : message

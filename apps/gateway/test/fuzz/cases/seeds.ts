@@ -4,18 +4,18 @@ import { fileURLToPath } from 'node:url'
 
 const fixtures = fileURLToPath(new URL('../../../../../fixtures/', import.meta.url))
 
-/** An honest request; what is not said is left out of it. */
+/** A valid HTTP request that the fuzzer starts from. Absent members are left out of the request. */
 export interface HttpSeed {
   readonly method: string
   readonly path: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Sent as JSON. */
+  /** The body, sent as JSON. */
   readonly json?: unknown
-  /** Sent as it is. */
+  /** The body, sent unchanged. */
   readonly text?: string
 }
 
-/** A protobuf message: fields of one text, number, or message each. */
+/** A field of a protobuf message: its number, and a text, a number, or the fields of a nested message. */
 export type WireField = readonly [field: number, value: string | number | readonly WireField[]]
 
 export interface GrpcSeed {
@@ -29,7 +29,7 @@ export interface Seeds {
   readonly mails: readonly Buffer[]
 }
 
-/** Our own small seeds, and what else lies in `fixtures/` that some endpoint takes. */
+/** Reads our own small seeds, and those fixtures of other tests that an endpoint accepts. */
 export function readSeeds(): Seeds {
   const own = listFiles('fuzz/http', '.json').flatMap(path => readJson(path) as HttpSeed[])
   return {

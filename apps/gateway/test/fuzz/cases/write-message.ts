@@ -1,6 +1,6 @@
 import type { WireField } from './seeds.ts'
 
-/** A message of protobuf: numbers as varints, texts and messages behind their length. */
+/** Encodes a protobuf message: numbers as varints, texts and messages after their length. */
 export function writeMessage(fields: readonly WireField[]): Buffer {
   return Buffer.concat(fields.map(writeField))
 }
@@ -13,7 +13,7 @@ function writeField([number, value]: WireField): Buffer {
 
 function writeVarint(value: number): Buffer {
   const bytes: number[] = []
-  let rest = value
-  for (; rest >= 128; rest = Math.floor(rest / 128)) bytes.push((rest % 128) + 128)
-  return Buffer.from([...bytes, rest])
+  let remaining = value
+  for (; remaining >= 128; remaining = Math.floor(remaining / 128)) bytes.push((remaining % 128) + 128)
+  return Buffer.from([...bytes, remaining])
 }

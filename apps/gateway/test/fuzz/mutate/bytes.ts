@@ -67,7 +67,7 @@ const changes: readonly Change[] = [
     Buffer.from(bytes.toString('latin1').replaceAll('\r\n', random.pick(['\n', '\r', '\n\r'])), 'latin1'),
 ]
 
-/** The bytes after one to four changes. */
+/** Returns the bytes after one to four changes. */
 export function mutateBytes(bytes: Buffer, random: Random): Buffer {
   let changed = bytes
   for (let left = 1 + random.int(4); left > 0; left -= 1) changed = random.pick(changes)(changed, random)

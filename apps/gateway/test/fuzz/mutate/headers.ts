@@ -74,13 +74,13 @@ const fields: readonly Field[] = [
 
 type Changed = Pick<HttpCase, 'headers' | 'isCut'>
 
-/** The header of the request, with its length; sometimes with fields that nobody asked for. */
+/** Makes the header of the request, with its length, and sometimes with fields that nobody asked for. */
 export function changeHeaders(own: Readonly<Record<string, string>>, length: number, random: Random): Changed {
   const kept = Object.entries(own).filter(() => !random.chance(0.02))
   const typed = random.chance(0.08) ? replace(kept, ['content-type', random.pick(types)]) : kept
-  const more = Array.from({ length: random.chance(0.2) ? 1 + random.int(3) : 0 }, () => makeField(random))
+  const furtherFields = Array.from({ length: random.chance(0.2) ? 1 + random.int(3) : 0 }, () => makeField(random))
   const { framing, isCut } = makeFraming(length, random)
-  return { headers: [...typed, ...more, ...framing], isCut }
+  return { headers: [...typed, ...furtherFields, ...framing], isCut }
 }
 
 function replace(list: readonly Field[], [name, value]: Field): readonly Field[] {
@@ -93,7 +93,7 @@ function makeField(random: Random): Field {
   return [name, makeOddText(random).slice(0, 8_000)]
 }
 
-/** How long the body is said to be; rarely a lie. */
+/** Makes the fields about the length of the body, which are rarely false. */
 function makeFraming(length: number, random: Random): { readonly framing: readonly Field[]; readonly isCut: boolean } {
   if (random.chance(0.97)) return { framing: length > 0 ? [['content-length', String(length)]] : [], isCut: false }
   const lies: readonly Field[] = [

@@ -8,11 +8,11 @@ interface Spot {
   readonly key: string
 }
 
-/** Places for text that no value of JavaScript gives, such as a member twice. */
+/** Placeholders for text that no JavaScript value produces, such as a repeated member. */
 interface Holes {
-  /** Stands in the tree for this notation, as a value. */
+  /** Returns a value that stands for this notation in the tree. */
   value(notation: string): string
-  /** Stands in an object for this member, as a name. */
+  /** Returns a name that stands for this member in an object. */
   member(notation: string): string
   fill(text: string): string
 }
@@ -64,7 +64,7 @@ const changes: readonly Change[] = [
   },
 ]
 
-/** `"id"` as `"\u0069\u0064"`. */
+/** Escapes every character of a name, such as `"id"` as `"\u0069\u0064"`. */
 function escapeAll(name: string): string {
   return `"${[...name].map(char => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')}"`
 }
@@ -75,14 +75,14 @@ function listSpots(parent: unknown): readonly Spot[] {
   return Object.keys(container).flatMap(key => [{ parent: container, key }, ...listSpots(container[key])])
 }
 
-/** The value's notation after one to three changes of its shape. */
+/** Returns the notation of the value after one to three changes of its shape. */
 export function mutateJson(value: unknown, random: Random): string {
   const root = { root: structuredClone(value) }
   const holes = createHoles()
   for (let left = 1 + random.int(3); left > 0; left -= 1) {
     const spots = listSpots(root)
     if (spots.length === 0) break
-    // The whole is one place of many.
+    // The whole value is one place among many.
     random.pick(changes)(random.pick(spots), random, holes, spots)
   }
   return holes.fill(JSON.stringify(root.root) ?? '')

@@ -1,7 +1,7 @@
 import { makeOddText } from '../values/odd-values.ts'
 import type { Random } from '../values/random.ts'
 
-/** Paths are written out here so that odd ones are sent as they are. */
+/** Parts of a path, written out here so that odd ones are sent unchanged. */
 const pieces: readonly string[] = [
   '%',
   '%00',
@@ -31,7 +31,7 @@ const pieces: readonly string[] = [
 
 const names = ['echo', 'help', 'chat', 'nobody', 'ECHO', '__proto__', 'constructor', 'agents']
 
-/** The router's path with something for each parameter. */
+/** Fills in each parameter of the router's path. */
 export function fillPath(path: string, random: Random, ids: readonly string[]): string {
   return path
     .replaceAll('*', () => fill(random, ids))
@@ -47,7 +47,7 @@ function fill(random: Random, ids: readonly string[]): string {
   return encodeURIComponent(makeOddText(random).toWellFormed()).slice(0, 4_000)
 }
 
-/** With a piece that does not belong there, or an odd value in the query. */
+/** Inserts a part that does not belong there, or adds an odd value to the query. */
 export function mutateTarget(target: string, random: Random, ids: readonly string[]): string {
   const at = 1 + random.int(target.length)
   if (random.chance(0.5)) return target.slice(0, at) + random.pick(pieces) + target.slice(at)

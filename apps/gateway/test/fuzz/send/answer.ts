@@ -1,9 +1,9 @@
-/** What came back: how the far side took it, and what it said. */
+/** Describes the server's answer: its status and its text. */
 export interface FuzzAnswer {
-  /** HTTP's status, gRPC's code, or none where the connection was closed. */
+  /** The status of HTTP or the code of gRPC; undefined if the connection was closed. */
   readonly status: number | undefined
-  /** Text of the answer, or its beginning. */
+  /** The text of the answer, or its beginning. */
   readonly text: string
-  /** What is wrong with it, if anything. */
+  /** The fault of the answer; absent if it has none. */
   readonly fault?: string | undefined
 }

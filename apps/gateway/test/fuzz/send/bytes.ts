@@ -3,11 +3,11 @@ import { connect } from 'node:net'
 interface ByteExchange {
   readonly port: number
   readonly bytes: Buffer
-  /** Wait for a first line before anything is said. */
+  /** True if the client waits for a first line before it sends anything. */
   readonly waitsForGreeting?: boolean
-  /** Nothing follows what is said: at once, or after a while in which an honest exchange ends by itself. */
+  /** True if the client ends its side at once; `later`: after a while in which an honest exchange ends by itself. */
   readonly ends: boolean | 'later'
-  /** True once enough has been read. */
+  /** Returns true once enough has been read. */
   isEnough(read: Buffer): boolean
   readonly signal: AbortSignal
 }
@@ -15,7 +15,7 @@ interface ByteExchange {
 const laterMs = 2_000
 const mostBytes = 256 * 1024
 
-/** Says the bytes on a connection of its own; what was answered until it was enough or the far side closed. */
+/** Sends the bytes on a connection of its own. Returns the answer until it was enough or the server closed the connection. */
 export function sendBytes({ port, bytes, waitsForGreeting, ends, isEnough, signal }: ByteExchange): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
@@ -37,7 +37,7 @@ export function sendBytes({ port, bytes, waitsForGreeting, ends, isEnough, signa
       read.push(chunk)
       if (size > mostBytes || isEnough(Buffer.concat(read))) finish()
     })
-    // Whoever is refused before everything was read may be cut off.
+    // The server may reset a connection that it refused before it read everything.
     socket.on('error', finish)
     socket.on('end', finish)
     socket.on('close', finish)

@@ -2,10 +2,10 @@ import { connect } from 'node:http2'
 import type { GrpcCase } from '../cases/case.ts'
 import type { FuzzAnswer } from './answer.ts'
 
-/** Codes by which a server of gRPC tells of its own bugs: UNKNOWN and INTERNAL. */
+/** Codes by which a gRPC server reports its own bugs: UNKNOWN and INTERNAL. */
 const bugs: ReadonlySet<number> = new Set([2, 13])
 
-/** One call on a connection of its own, its bytes as they are. */
+/** Makes one call on a connection of its own, with its bytes unchanged. */
 export function sendGrpc(
   port: number,
   { endpoint, headers, body }: GrpcCase,

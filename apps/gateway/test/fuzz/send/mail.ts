@@ -2,7 +2,7 @@ import type { MailCase } from '../cases/case.ts'
 import type { FuzzAnswer } from './answer.ts'
 import { sendBytes } from './bytes.ts'
 
-/** A session as one client has it that does not listen until the end. */
+/** Sends a session like a client that reads nothing until the end. */
 export async function sendMail(port: number, { body }: MailCase, signal: AbortSignal): Promise<FuzzAnswer> {
   const isEnough = () => false
   const read = await sendBytes({ port, bytes: body, waitsForGreeting: true, ends: 'later', isEnough, signal })

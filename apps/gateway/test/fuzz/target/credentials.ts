@@ -2,7 +2,7 @@ import type { Simulation } from '@postern/simulation'
 import type { CredentialName, HttpCase } from '../cases/case.ts'
 import { providerPassword } from './describe-providers.ts'
 
-/** The header fields that prove who sends this. */
+/** A function that returns the header fields that authenticate a request. */
 export type Credentials = (
   name: CredentialName,
   request?: Pick<HttpCase, 'method' | 'target' | 'body'>,
@@ -31,7 +31,7 @@ export function createCredentials(simulation: Simulation, secrets: KnownSecrets)
   }
 }
 
-/** What cannot be signed goes unsigned. */
+/** Signs a request. A request that cannot be signed gets no header fields. */
 async function sign(
   { fediverse }: Simulation,
   { method, target, body }: Pick<HttpCase, 'method' | 'target' | 'body'>,

@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto'
 
 export const providerPassword = 'password-of-the-fuzz-run'
 
-/** Every provider of mail is open, so that its endpoint is there. */
+/** Configures every mail provider, so that its endpoint exists. */
 export function describeProviders(): object {
   const { publicKey: rsa } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const { publicKey: curve } = generateKeyPairSync('ec', { namedCurve: 'P-256' })

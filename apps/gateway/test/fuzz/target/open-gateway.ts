@@ -21,7 +21,7 @@ interface GatewayTarget {
   close(): Promise<void>
 }
 
-/** A whole gateway in its own process, and the simulation around it in this one. */
+/** Opens a whole gateway in its own process, and the simulation around it in this one. */
 export async function openGatewayTarget(protocol: 'smtp' | 'lmtp'): Promise<GatewayTarget> {
   const simulation = await openSimulation()
   const directory = mkdtempSync(join(tmpdir(), 'postern-fuzz-'))

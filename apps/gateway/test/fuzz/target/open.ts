@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 
-/** What a server tells once it listens. */
-export interface TargetPlaces {
+/** The addresses that a server reports once it listens. */
+export interface TargetAddresses {
   readonly http: number
   readonly smtp?: number | undefined
   readonly isLmtp?: boolean | undefined
@@ -15,16 +15,16 @@ export interface TargetPlaces {
 
 interface TargetRoute {
   readonly method: string
-  /** As the router has it: `/agents/:agent/inbox`. */
+  /** The path in the router's notation, such as `/agents/:agent/inbox`. */
   readonly path: string
 }
 
 /** A server in a process of its own. */
-export interface FuzzTarget extends TargetPlaces {
-  /** Tells of its end and of every line that names a bug. */
+export interface FuzzTarget extends TargetAddresses {
+  /** Calls `tell` when the server ends, and for every log line that names a bug. */
   onTrouble(tell: (text: string) => void): void
   hasEnded(): boolean
-  /** Processor time of its main thread, ms; undefined where the system does not tell. */
+  /** Returns the processor time of its main thread, ms; undefined where the system does not report it. */
   mainThreadMs(): number | undefined
   stop(): Promise<void>
 }
@@ -32,7 +32,7 @@ export interface FuzzTarget extends TargetPlaces {
 /** The number of pino's level `error`. */
 const errorLevel = 50
 
-/** Starts the script and waits until it says by IPC where it listens. @throws Error when it ends before */
+/** Starts the script and waits until it reports by IPC where it listens. @throws Error when it ends before that */
 export async function openTarget(script: string, words: readonly string[]): Promise<FuzzTarget> {
   const child = spawn(process.execPath, [script, ...words], { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
   const tellers: ((text: string) => void)[] = []
@@ -46,10 +46,10 @@ export async function openTarget(script: string, words: readonly string[]): Prom
   child.once('exit', (code, signal) => {
     if (!isStopping) tell(`the process ended: ${signal ?? code}`)
   })
-  const places = await Promise.race([once(child, 'message'), once(child, 'exit').then(() => undefined)])
-  if (!places) throw new Error(`the server did not start:\n${told.join('\n')}`)
+  const addresses = await Promise.race([once(child, 'message'), once(child, 'exit').then(() => undefined)])
+  if (!addresses) throw new Error(`the server did not start:\n${told.join('\n')}`)
   return {
-    ...(places[0] as TargetPlaces),
+    ...(addresses[0] as TargetAddresses),
     onTrouble: each => void tellers.push(each),
     hasEnded: () => hasEnded(child),
     mainThreadMs: () => readThreadMs(child.pid),
@@ -63,7 +63,7 @@ export async function openTarget(script: string, words: readonly string[]): Prom
   }
 }
 
-/** `utime` and `stime` of Linux (proc(5)), in hundredths of a second. The main thread has the number of its process. */
+/** Returns `utime` and `stime` of Linux (proc(5)), which are in hundredths of a second. The main thread has the number of its process. */
 function readThreadMs(pid: number | undefined): number | undefined {
   try {
     const fields = readFileSync(`/proc/${pid}/task/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
@@ -86,7 +86,7 @@ function readLines({ stdout, stderr }: ChildProcess, tell: (text: string) => voi
   })
 }
 
-/** A line of the log about a bug, with the place it comes from. */
+/** Returns a line of the log about a bug, with the file and line that it comes from. */
 function readBug(line: string): string | undefined {
   if (!line.startsWith('{')) return undefined
   const { level, msg, err } = JSON.parse(line) as { level?: number; msg?: string; err?: { stack?: string } }

@@ -1,10 +1,10 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { TargetPlaces } from './open.ts'
+import type { TargetAddresses } from './open.ts'
 
-// A small server with one fault, which the first word names: what the fuzz run has to find.
+// A small server with one fault, which the first argument names and the fuzz run has to find.
 
-/** To ask for the time is itself work, most of it the system's. */
+/** Asking for the time is work itself, mostly the system's. */
 const usedMicroseconds = () => {
   const { user, system } = process.cpuUsage()
   return user + system
@@ -14,7 +14,7 @@ const faults: Readonly<Record<string, () => number>> = {
   none: () => 200,
   error: () => 500,
   stall() {
-    // Processor time, so that it is as long on a busy machine.
+    // The loop measures processor time, so that it is as long on a busy machine.
     const begun = usedMicroseconds()
     while (usedMicroseconds() - begun < 4_000_000);
     return 200
@@ -36,9 +36,9 @@ const server = createServer((request, response) => {
   response.statusCode = isHit ? fault() : 200
   response.end('{}')
 }).listen(0, '127.0.0.1', () => {
-  const places: TargetPlaces = {
+  const addresses: TargetAddresses = {
     http: (server.address() as AddressInfo).port,
     routes: [{ method: 'POST', path: '/faulty' }],
   }
-  process.send?.(places)
+  process.send?.(addresses)
 })

@@ -1,6 +1,6 @@
 import type { Random } from './random.ts'
 
-/** Texts that a program may misread, as JavaScript has them. */
+/** Texts that a program may misread, in JavaScript notation. */
 const oddTexts: readonly string[] = [
   '',
   ' ',
@@ -58,7 +58,7 @@ const oddTexts: readonly string[] = [
   'x'.repeat(100_000),
 ]
 
-/** Values as JSON writes them; a few are none. */
+/** Values in JSON notation; a few are invalid. */
 const oddJson: readonly string[] = [
   'null',
   'true',
@@ -99,6 +99,6 @@ const oddJson: readonly string[] = [
 
 export const makeOddText = (random: Random): string => random.pick(oddTexts)
 
-/** An odd value in the notation of JSON. */
+/** Makes an odd value in JSON notation. */
 export const makeOddJson = (random: Random): string =>
   random.chance(0.5) ? random.pick(oddJson) : JSON.stringify(makeOddText(random))

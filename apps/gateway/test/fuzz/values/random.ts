@@ -1,15 +1,15 @@
-/** Chance that can be had again: the same seed gives the same run. */
+/** Provides repeatable random choices: the same seed gives the same run. */
 export interface Random {
-  /** 0 to `below` - 1. */
+  /** Returns an integer from 0 to `below` - 1. */
   int(below: number): number
-  /** True this often, 0 to 1. */
+  /** Returns true with this probability, 0 to 1. */
   chance(share: number): boolean
   pick<Item>(items: readonly Item[]): Item
 }
 
-/** mulberry32, of a number and of a place in the run. */
-export function createRandom(seed: number, place = 0): Random {
-  let state = (Math.imul(seed, 0x9e3779b1) ^ Math.imul(place + 1, 0x85ebca6b)) >>> 0
+/** Creates a mulberry32 generator from a seed and an index in the run. */
+export function createRandom(seed: number, index = 0): Random {
+  let state = (Math.imul(seed, 0x9e3779b1) ^ Math.imul(index + 1, 0x85ebca6b)) >>> 0
   function next(): number {
     state = (state + 0x6d2b79f5) >>> 0
     let mixed = Math.imul(state ^ (state >>> 15), state | 1)

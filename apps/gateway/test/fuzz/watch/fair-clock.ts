@@ -2,11 +2,11 @@ import { once } from 'node:events'
 import { createServer, get } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** Time that counts: it stands still while this machine does not even serve us. */
+/** A clock that stands still while this machine is too busy to serve even this process. */
 export interface FairClock {
-  /** ms */
+  /** Returns the fair time, ms. */
   now(): number
-  /** Rejects after so much fair time. */
+  /** Rejects after this much fair time, ms. */
   expire(ms: number, signal: AbortSignal): Promise<never>
   close(): void
 }
@@ -15,7 +15,7 @@ const everyMs = 100
 /** A server that does nothing answers later than this only on a busy machine, ms. */
 const promptMs = 300
 
-/** Asks a server in this process, again and again, and counts the time in which it was answered promptly. */
+/** Polls a server in this process, and counts the time in which it answered promptly. */
 export async function openFairClock(): Promise<FairClock> {
   const server = createServer((_, response) => response.end('ok')).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -49,7 +49,7 @@ export async function openFairClock(): Promise<FairClock> {
   }
 }
 
-/** How long `GET /healthz` takes there, ms. */
+/** Returns the time that `GET /healthz` takes at this port, ms. */
 export function timeAnswer(port: number): Promise<number> {
   const begun = performance.now()
   return new Promise((resolve, reject) => {

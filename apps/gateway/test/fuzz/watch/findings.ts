@@ -2,7 +2,7 @@ import type { FuzzCase } from '../cases/case.ts'
 
 export interface FuzzFinding {
   readonly text: string
-  /** The one that did it, or all that may have. */
+  /** The case that caused the fault, or all that may have. */
   readonly suspects: readonly FuzzCase[]
 }
 
@@ -10,13 +10,13 @@ interface FuzzFindings {
   readonly list: readonly FuzzFinding[]
   begin(fuzzCase: FuzzCase): void
   end(fuzzCase: FuzzCase): void
-  /** Without a case, whatever is on its way is suspect, and what came right before it. */
+  /** Adds a fault. Without a case, everything in flight is suspect, and so is what was sent right before it. */
   add(text: string, fuzzCase?: FuzzCase): void
 }
 
 const remembered = 6
 
-/** Each fault once, however often it comes. */
+/** Creates a list that has each fault once, however often it occurs. */
 export function createFuzzFindings(): FuzzFindings {
   const list: FuzzFinding[] = []
   const seen = new Set<string>()

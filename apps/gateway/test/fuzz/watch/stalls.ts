@@ -3,14 +3,14 @@ import type { FairClock } from './fair-clock.ts'
 import { sleep, timeAnswer } from './fair-clock.ts'
 
 const everyMs = 100
-/** A main thread that works for so long, ms, without an answer in between has stalled. */
+/** A main thread that works for this long without an answer has stalled, ms. */
 const stallMs = 1_500
-/** A thread that waits may wait for its turn on a busy machine: it stalls after so much fair time, ms. */
+/** A thread that waits may wait for its turn on a busy machine. It has stalled after this much fair time, ms. */
 const waitingMs = 15_000
 
 type Watched = Pick<FuzzTarget, 'http' | 'mainThreadMs'>
 
-/** Asks `/healthz` from outside, ten times a second; tells once of each time of silence. Ends with the signal. */
+/** Polls `/healthz` from outside, ten times a second, and reports each period of silence once. Ends with the signal. */
 export async function watchStalls(
   { http, mainThreadMs }: Watched,
   clock: FairClock,
@@ -29,7 +29,7 @@ export async function watchStalls(
   }
 }
 
-/** Resolves when it has stalled, or is over. */
+/** Resolves once the server has stalled or the watch is over. */
 async function isStalling(
   clock: FairClock,
   mainThreadMs: Watched['mainThreadMs'],

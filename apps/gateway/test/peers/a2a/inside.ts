@@ -12,12 +12,12 @@ import { a2aSteps } from './steps.ts'
 
 const [python = 'python3', directory = '.'] = process.argv.slice(2)
 
-/** The official Python server and client, and our gateway between them. `PEERS_LOGS=1` shows all logs in any case. */
+/** Runs the official Python server and client with our gateway between them. `PEERS_LOGS=1` shows all logs even on success. */
 async function runExam(): Promise<boolean> {
   const network = await openPrivateNetwork(directory)
   const front = await openTlsFront(network, { [ourHost]: ports.gateway, [pythonHost]: ports.python })
   const weather = await startWeather()
-  const gateway = await startOurGateway(directory, { caPath: network.certPath, more: describeGateway() })
+  const gateway = await startOurGateway(directory, { caPath: network.certPath, overrides: describeGateway() })
   const failures = await runSteps(a2aSteps, { gateway, call: createCall(python, network.certPath) })
   weather.stop()
   await gateway.stop()

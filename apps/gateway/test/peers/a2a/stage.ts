@@ -5,7 +5,7 @@ import { runCommand } from '../run-command.ts'
 
 export interface A2aStage {
   readonly gateway: OurGateway
-  /** Calls one of our agents with the Python client, by `binding`, with one text after the other. */
+  /** Calls one of our agents with the Python client, by `binding`, and sends it one text after the other. */
   call(agent: string, way: CallWay, ...texts: readonly string[]): Promise<PythonConversation>
 }
 
@@ -14,9 +14,9 @@ export interface CallWay {
   readonly way: 'streams' | 'waits'
 }
 
-/** What `call_agent.py` prints. */
+/** The conversation that `call_agent.py` prints. */
 interface PythonConversation {
-  /** The agent's, by its card, whose signature was verified. */
+  /** The agent's name according to its card, whose signature was verified. */
   readonly name: string
   readonly said: readonly {
     readonly state: string

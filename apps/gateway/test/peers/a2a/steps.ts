@@ -9,7 +9,7 @@ const ways: readonly CallWay[] = (['JSONRPC', 'HTTP+JSON'] as const).flatMap(bin
 
 const nameWay = ({ binding, way }: CallWay) => `${binding}, ${way === 'waits' ? 'in one answer' : 'by a stream'}`
 
-/** The Python client with agents of ours, and ours with an agent of the Python server. */
+/** The steps of the Python client with our agents, and of our agents with an agent of the Python server. */
 export const a2aSteps: readonly ExamStep<A2aStage>[] = [
   ...ways.map(way => ({
     name: `the Python client is asked back by our agent, and answers (${nameWay(way)})`,
@@ -47,7 +47,7 @@ function askTwice(agent: string) {
   return async ({ call }: A2aStage) => {
     const { said } = await call(agent, byStream, 'How will it be?', 'Rome again', 'on Sunday')
     deepStrictEqual(
-      said.map(({ message }) => message),
+      said.map(({ message, artifacts }) => message || artifacts.join('')),
       ['Which city?', 'Which day?', 'Sunny (on Sunday)'],
     )
   }

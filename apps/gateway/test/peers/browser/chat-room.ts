@@ -10,13 +10,13 @@ const example = new URL('../../../../connector-example/', import.meta.url)
 const pathOf = (name: string) => fileURLToPath(new URL(name, example))
 
 export interface ChatRoom {
-  /** Where a browser finds it: behind our TLS terminator no stream would pass. */
+  /** The address for a browser. It bypasses our TLS terminator, which would not pass streams on. */
   readonly url: string
   log(): string
   stop(): Promise<void>
 }
 
-/** What the example's own configuration says a gateway has to trust. */
+/** Reads the settings by which a gateway trusts the example, from the example's own configuration. */
 export function readTrust(): Readonly<Record<'identity' | 'a2a', unknown>> {
   const { identity, a2a } = JSON.parse(readFileSync(pathOf('gateway.config.json'), 'utf8')) as Record<string, unknown>
   return { identity, a2a }
@@ -24,11 +24,11 @@ export function readTrust(): Readonly<Record<'identity' | 'a2a', unknown>> {
 
 export const clerk = { name: 'Clerk', description: 'Asks before it acts', use: pathOf('agents/clerk.ts') }
 
-/** The example connector, started as its README says. */
+/** Starts the example connector as its README describes, and waits until it listens. */
 export async function startChatRoom(directory: string): Promise<ChatRoom> {
   const flags = ['--dev', '--loopback', `${ourHost}=${ports.gateway}`, '--agents-domain', ourHost, '--credentials']
-  const place = ['--port', String(ports.chat), '--keys', join(directory, 'chat', 'keys.json')]
-  const child = spawn(process.execPath, [pathOf('bin/chat-room.mjs'), ...flags, ...place])
+  const ownFlags = ['--port', String(ports.chat), '--keys', join(directory, 'chat', 'keys.json')]
+  const child = spawn(process.execPath, [pathOf('bin/chat-room.mjs'), ...flags, ...ownFlags])
   let log = ''
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk: Buffer) => {

@@ -1,6 +1,6 @@
 import { CannotRun, findMissingTools, hasCommand, isDebianRoot, openPackageLists } from '../debian.ts'
 
-/** Where the browser is; on Debian root gets its package, which starts nothing by itself. @throws CannotRun */
+/** Returns the path of the browser. On Debian, root fetches its package, which starts nothing by itself. @throws CannotRun */
 export async function findChromium(directory: string): Promise<string> {
   const missing = await findMissingTools()
   const needed = [...missing, ...((await hasCommand('chromium')) ? [] : ['chromium'])]

@@ -16,20 +16,20 @@ import { browserSteps } from './steps.ts'
 const [chromium = '/usr/bin/chromium', directory = '.'] = process.argv.slice(2)
 const smtpPort = 2525
 
-/** A real browser before our gateway, with TLS between them. `PEERS_LOGS=1` shows our log in any case. */
+/** Runs a real browser in front of our gateway, with TLS between them. `PEERS_LOGS=1` shows our log even on success. */
 async function runBrowserExam(): Promise<boolean> {
   const network = await openPrivateNetwork(directory)
   const front = await openTlsFront(network, { [ourHost]: ports.gateway, [chatAppHost]: ports.chat })
   const simulation = await openSimulation()
-  const place = join(directory, 'gateway')
-  mkdirSync(place)
-  const more = {
+  const folder = join(directory, 'gateway')
+  mkdirSync(folder)
+  const overrides = {
     ...readTrust(),
     agents: { shop: shopkeeper, clerk, echo: { use: 'builtin:echo' } },
     network: { dns: simulation.network.dns, allow_private: [chatAppOrigin] },
     email: { listen: { port: smtpPort, protocol: 'smtp' }, submit: simulation.mail.submit },
   }
-  const gateway = await startOurGateway(place, { caPath: network.certPath, more })
+  const gateway = await startOurGateway(folder, { caPath: network.certPath, overrides })
   simulation.connectGateway({ origin: ourOrigin, port: ports.gateway, smtpPort })
   const browsers = {
     plain: await openBrowser(chromium, { directory, javaScriptEnabled: false }),
@@ -52,7 +52,7 @@ async function runBrowserExam(): Promise<boolean> {
   return failures === 0
 }
 
-/** A browser that runs scripts, of one person. */
+/** Opens a browser of one person, which runs scripts. */
 function openOwn(name: string): Promise<BrowserContext> {
   return openBrowser(chromium, { directory: join(directory, name), javaScriptEnabled: true })
 }

@@ -13,7 +13,7 @@ const flags = [
   '--disable-sync',
 ]
 
-/** A browser that nobody has used. The private network's authority is none of those it knows. */
+/** Opens a fresh browser, and makes it accept the private network's authority, which it does not know. */
 export function openBrowser(
   executablePath: string,
   { directory, javaScriptEnabled }: { readonly directory: string; readonly javaScriptEnabled: boolean },

@@ -5,16 +5,16 @@ import type { ChatRoom } from './chat-room.ts'
 
 interface RoomStage {
   readonly room: ChatRoom
-  /** Of Ann, of Bob, and of Cy, who has no script. */
+  /** The browsers of Ann, of Bob, and of Cy, whose browser runs no script. */
   readonly browsers: { readonly ann: BrowserContext; readonly bob: BrowserContext; readonly cy: BrowserContext }
-  /** What the pages complained of, and what they asked for. */
+  /** The errors of the pages; `requested` has the origins that the pages asked. */
   readonly problems: string[]
   readonly requested: Set<string>
-  /** Set by the first step. */
+  /** The pages of Ann and Bob, set by the first step. */
   pages?: { readonly ann: Page; readonly bob: Page } | undefined
 }
 
-/** People who share a room in browsers of their own, and an agent with them. */
+/** The steps of people who share a room in browsers of their own, together with an agent. */
 export const roomSteps: readonly ExamStep<RoomStage>[] = [
   { name: 'two people come into one room', run: comeIn },
   { name: 'one asks an agent, and the other sees question and answer as they come', run: ask },
@@ -122,7 +122,7 @@ async function useNoScript(stage: RoomStage): Promise<void> {
   await entryWith(page, 'Not agreed.').waitFor()
 }
 
-/** As a person does who has to ask for what is new. */
+/** Presses the link to new messages until the wanted element appears, because a page without script does not change by itself. */
 async function lookUntil(page: Page, wanted: Locator): Promise<void> {
   for (let look = 0; look < 50; look += 1) {
     await page.getByRole('link', { name: 'Look what is new' }).click()

@@ -9,13 +9,13 @@ import type { ExamStep } from '../run-steps.ts'
 interface BrowserStage {
   readonly simulation: Simulation
   readonly gateway: OurGateway
-  /** One that runs scripts, and one that does not. */
+  /** The browsers: `scripted` runs scripts, and `plain` does not. */
   readonly browsers: { readonly plain: BrowserContext; readonly scripted: BrowserContext }
-  /** Set by the first step: the link in the mail. */
+  /** The link in the mail, set by the first step. */
   link: string
 }
 
-/** What a person does who is asked for consent by mail, in a browser that runs no scripts. */
+/** The steps of a person who is asked for consent by mail, in a browser that runs no scripts. */
 export const browserSteps: readonly ExamStep<BrowserStage>[] = [
   { name: 'a mail asks for consent, with a link', run: askByMail },
   { name: 'the link is opened twice, and decides nothing', run: look },

@@ -5,24 +5,24 @@ import { ourHost, ports } from '../names.ts'
 
 interface ProxyRequest {
   readonly method?: string
-  /** Sent as it is written. */
+  /** The path, sent exactly as written. */
   readonly path: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | Uint8Array
-  /** Address that the client has. */
+  /** The address that the client has. */
   readonly from?: string
-  /** Straight to the gateway, past the proxy. */
+  /** True if the request goes straight to the gateway, past the proxy. */
   readonly isInside?: boolean
 }
 
 interface ProxyAnswer {
   readonly status: number
   readonly text: string
-  /** Milliseconds from the first piece of the body to its end. */
+  /** The time from the first chunk of the body to its end, ms. */
   readonly spreadMs: number
 }
 
-/** One request by a connection of its own. Nobody here checks the proxy's certificate. */
+/** Makes one request on a connection of its own. It does not check the proxy's certificate. */
 export async function ask({
   method = 'GET',
   path,
@@ -32,11 +32,11 @@ export async function ask({
   isInside,
 }: ProxyRequest): Promise<ProxyAnswer> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
-  const place = { host: '127.0.0.1', agent: false as const, ...(from && { localAddress: from }) }
+  const connection = { host: '127.0.0.1', agent: false as const, ...(from && { localAddress: from }) }
   const what = { method, path, headers: { host: ourHost, ...headers } }
   const outgoing = isInside
-    ? requestPlain({ ...place, ...what, port: ports.gateway }, resolve)
-    : requestTls({ ...place, ...what, port: 443, servername: ourHost, rejectUnauthorized: false }, resolve)
+    ? requestPlain({ ...connection, ...what, port: ports.gateway }, resolve)
+    : requestTls({ ...connection, ...what, port: 443, servername: ourHost, rejectUnauthorized: false }, resolve)
   outgoing.on('error', reject).end(body)
   const answer = await promise
   let text = ''

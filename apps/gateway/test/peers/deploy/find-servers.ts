@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { CannotRun, downloadPackages, isDebianRoot, unpackPackages } from '../debian.ts'
 import { tryCommand } from '../run-command.ts'
 
-/** Unpacks Caddy and nginx from Debian's packages into a tree below `directory`; nothing is installed. @throws CannotRun */
+/** Unpacks Caddy and nginx from Debian's packages into a tree below `directory`, without installing them. @throws CannotRun */
 export async function findServers(directory: string): Promise<string> {
   if (!(await isDebianRoot())) throw new CannotRun('only root on Debian can fetch and run Caddy and nginx')
   const { archives } = await downloadPackages(directory, [['caddy'], ['nginx-light']])

@@ -8,16 +8,16 @@ import { intakeSecret, proxyCallerKey, proxySteps } from './steps.ts'
 
 const [tree = '', directory = '.'] = process.argv.slice(2)
 
-/** The same steps with each proxy of deploy/, and one gateway behind them. `PEERS_LOGS=1` shows all logs in any case. */
+/** Runs the same steps through each proxy of deploy/, with one gateway behind them. `PEERS_LOGS=1` prints the logs even on success. */
 async function runExam(): Promise<boolean> {
   const network = await openPrivateNetwork(directory)
   const { dns, close } = await openSimulation()
-  const more = {
+  const overrides = {
     network: { dns: [dns.address] },
     a2a: { auth: { api_keys: [{ name: 'caller', sha256: hash('sha256', proxyCallerKey) }] } },
     email: { intake: { secret: intakeSecret } },
   }
-  const gateway = await startOurGateway(directory, { caPath: network.certPath, more })
+  const gateway = await startOurGateway(directory, { caPath: network.certPath, overrides })
   let failures = 0
   for (const start of [startCaddy, startNginx]) {
     const proxy = await start({ tree, directory, network })

@@ -8,15 +8,15 @@ import { ourHost, ports } from '../names.ts'
 import type { PrivateNetwork } from '../private-network.ts'
 import { ask } from './client.ts'
 
-/** A server that ends TLS before our gateway, by a file of deploy/. */
+/** A server that ends TLS in front of our gateway, configured by a file of deploy/. */
 export interface Proxy {
   readonly name: string
   log(): string
   stop(): Promise<void>
 }
 
-interface ProxyPlace {
-  /** Where the programs are unpacked. */
+interface ProxyFolders {
+  /** The folder that the programs are unpacked into. */
   readonly tree: string
   readonly directory: string
   readonly network: PrivateNetwork
@@ -24,37 +24,37 @@ interface ProxyPlace {
 
 const deployed = (path: string) => fileURLToPath(new URL(`../../../../../deploy/${path}`, import.meta.url))
 
-/** With an authority of its own instead of one of the internet; everything else is as it is deployed. */
-export function startCaddy({ tree, directory }: ProxyPlace): Promise<Proxy> {
-  const place = join(directory, 'caddy')
-  mkdirSync(place)
-  const path = join(place, 'Caddyfile')
+/** Starts Caddy with an authority of its own instead of one of the Internet; everything else is as deployed. */
+export function startCaddy({ tree, directory }: ProxyFolders): Promise<Proxy> {
+  const folder = join(directory, 'caddy')
+  mkdirSync(folder)
+  const path = join(folder, 'Caddyfile')
   writeFileSync(path, `{\n\tlocal_certs\n\tskip_install_trust\n\tadmin off\n}\nimport ${deployed('caddy/Caddyfile')}\n`)
   const env = { POSTERN_DOMAIN: ourHost, POSTERN_UPSTREAM: `127.0.0.1:${ports.gateway}` }
-  const places = { HOME: place, XDG_DATA_HOME: place, XDG_CONFIG_HOME: place }
+  const homes = { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder }
   const command = [join(tree, 'usr/bin/caddy'), 'run', '--config', path, '--adapter', 'caddyfile']
-  return startProxy('Caddy', command, { ...env, ...places })
+  return startProxy('Caddy', command, { ...env, ...homes })
 }
 
-/** With the certificate of this network and our name; everything else is as it is deployed. */
-export function startNginx({ tree, directory, network }: ProxyPlace): Promise<Proxy> {
-  const place = join(directory, 'nginx')
-  mkdirSync(place)
+/** Starts nginx with the certificate of this network and our name; everything else is as deployed. */
+export function startNginx({ tree, directory, network }: ProxyFolders): Promise<Proxy> {
+  const folder = join(directory, 'nginx')
+  mkdirSync(folder)
   const server = readFileSync(deployed('nginx/postern.conf'), 'utf8')
     .replaceAll(/(?<=ssl_certificate )\S+(?=;)/g, network.certPath)
     .replaceAll(/(?<=ssl_certificate_key )\S+(?=;)/g, network.keyPath)
     .replaceAll('agents.example', ourHost)
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-    name => `${name}_temp_path ${place}/${name};`,
+    name => `${name}_temp_path ${folder}/${name};`,
   )
   const http = ['access_log off;', ...temporary, server].join('\n')
-  const main = ['daemon off;', 'user root;', `pid ${place}/pid;`, 'error_log stderr notice;', 'events {}']
-  const path = join(place, 'nginx.conf')
+  const main = ['daemon off;', 'user root;', `pid ${folder}/pid;`, 'error_log stderr notice;', 'events {}']
+  const path = join(folder, 'nginx.conf')
   writeFileSync(path, `${main.join('\n')}\nhttp {\n${http}\n}\n`)
-  return startProxy('nginx', [join(tree, 'usr/sbin/nginx'), '-c', path, '-p', place], {})
+  return startProxy('nginx', [join(tree, 'usr/sbin/nginx'), '-c', path, '-p', folder], {})
 }
 
-/** With a certificate: Caddy makes its own after it has begun to listen. */
+/** Resolves to true once the proxy answers over TLS, because Caddy makes its certificate after it has begun to listen. */
 async function isServing(): Promise<boolean> {
   const answer = await ask({ path: '/healthz' }).catch(() => undefined)
   return answer?.status === 200

@@ -9,7 +9,7 @@ interface ProxyStage {
 
 export const proxyCallerKey = 'key-of-the-caller-by-a-proxy'
 
-/** What a proxy before the gateway has to do, whatever its name. */
+/** The steps that every proxy in front of the gateway has to pass. */
 export const proxySteps: readonly ExamStep<ProxyStage>[] = [
   { name: 'the whole host is passed on: WebFinger, agent cards, actors', run: passOn },
   { name: 'metrics and the operator are kept in, however their paths are written', run: keepIn },
@@ -20,9 +20,9 @@ export const proxySteps: readonly ExamStep<ProxyStage>[] = [
 ]
 
 async function passOn(): Promise<void> {
-  const found = await ask({ path: '/.well-known/webfinger?resource=acct:echo@agents.test' })
+  const answer = await ask({ path: '/.well-known/webfinger?resource=acct:echo@agents.test' })
   deepStrictEqual(
-    [found.status, (JSON.parse(found.text) as { subject: string }).subject],
+    [answer.status, (JSON.parse(answer.text) as { subject: string }).subject],
     [200, 'acct:echo@agents.test'],
   )
   const card = await ask({ path: '/agents/echo/.well-known/agent-card.json' })
@@ -44,7 +44,7 @@ const spellings: readonly ((path: string) => string)[] = [
   path => `/agents/..%2f${path.slice(1)}`,
 ]
 
-/** What the gateway itself says there, to whoever reaches it. */
+/** Checks that the gateway itself answers at these paths, and that the proxy passes on none of their spellings. */
 async function keepIn(): Promise<void> {
   const direct = await Promise.all(insidePaths.slice(0, 2).map(path => ask({ path, isInside: true })))
   deepStrictEqual(
@@ -72,7 +72,7 @@ async function knowClient({ gateway }: ProxyStage): Promise<void> {
   deepStrictEqual([await countFrom(client), await countFrom('203.0.113.9')], [before + 1, 0])
 }
 
-/** The agent thinks for three seconds; that it began is told at once. */
+/** Checks that a stream is passed on at once: the agent works for three seconds, and its start must be reported before. */
 async function stream(): Promise<void> {
   const { status, text, spreadMs } = await ask({
     method: 'POST',
@@ -86,11 +86,13 @@ async function stream(): Promise<void> {
 }
 
 async function passLarge(): Promise<void> {
+  // A sender without a proof may have 64 MiB stored, and each proxy passes this mail on.
+  const sender = `a${Date.now()}@people.test`
   const { status } = await ask({
     method: 'POST',
-    path: '/email/inbound?from=a@people.test&to=echo@agents.test',
+    path: `/email/inbound?from=${sender}&to=echo@agents.test`,
     headers: { 'content-type': 'message/rfc822', authorization: `Bearer ${intakeSecret}` },
-    body: `From: a@people.test\r\nTo: echo@agents.test\r\nMessage-ID: <${Date.now()}@people.test>\r\n\r\n${'x'.repeat(76).concat('\r\n').repeat(270_000)}`,
+    body: `From: ${sender}\r\nTo: echo@agents.test\r\nMessage-ID: <${Date.now()}@people.test>\r\n\r\n${'x'.repeat(76).concat('\r\n').repeat(270_000)}`,
   })
   deepStrictEqual(status, 200)
 }

@@ -1,13 +1,13 @@
-/** A signed mail of the corpus, as `packages/email/test/dkim/write-corpus.ts` writes it. */
+/** Explains differences between DKIM verifiers over a corpus of signed mails that `packages/email/test/dkim/write-corpus.ts` writes. */
 export interface CorpusMail {
   readonly file: string
-  /** Key records by name. */
+  /** The key records by name. */
   readonly records: Readonly<Record<string, string>>
-  /** Of each signature, the top one first. */
+  /** The tags of each signature, the top one first. */
   readonly tags: readonly Readonly<Record<string, string>>[]
-  /** Octets of the canonical body. */
+  /** The length of the canonical body in octets, for each canonicalization. */
   readonly bodyLengths: { readonly simple: number; readonly relaxed: number }
-  /** Whether ours finds the computation good: expired, weak and malformed signatures are not. */
+  /** True for each signature that our verifier computes as good, except for expired, weak and malformed ones. */
   readonly isGood: readonly boolean[]
 }
 
@@ -19,11 +19,11 @@ interface Found {
   readonly text: string
 }
 
-/** A reason for which the other verifier may say otherwise. */
+/** A reason why the other verifier may give another verdict. */
 export interface Difference {
   readonly reason: string
-  readonly isCase: (found: Found) => boolean
-  /** What the other verifier says then. */
+  readonly isCase: (signed: Found) => boolean
+  /** The verdict of the other verifier in this case. */
   readonly says: boolean
 }
 
@@ -56,13 +56,13 @@ export const dkimpyDifferences: readonly Difference[] = [
 export const openDkimDifferences: readonly Difference[] = [
   {
     reason: 'in its test mode OpenDKIM takes the blanks behind the name of a field for one, which "simple" does not',
-    isCase: found =>
-      formOf(found, 0) === 'simple' && /^[^\s:]+:(?! \S)/m.test(found.text.slice(0, found.text.indexOf('\r\n\r\n'))),
+    isCase: signed =>
+      formOf(signed, 0) === 'simple' && /^[^\s:]+:(?! \S)/m.test(signed.text.slice(0, signed.text.indexOf('\r\n\r\n'))),
     says: false,
   },
   {
     reason: 'RFC 6376 §3.5: signers must not write an l= beyond the body; OpenDKIM refuses what they must not write',
-    isCase: found => Number(found.tags.l) > found.mail.bodyLengths[formOf(found, 1)],
+    isCase: signed => Number(signed.tags.l) > signed.mail.bodyLengths[formOf(signed, 1)],
     says: false,
   },
   {

@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describePrograms } from '../mail/find-mail-programs.ts'
-import { runCommand } from '../run-command.ts'
+import { readOutput, runCommand } from '../run-command.ts'
 import { printLine } from '../run-steps.ts'
 import type { CorpusMail, Difference } from './differences.ts'
 import { dkimpyDifferences, openDkimDifferences } from './differences.ts'
 import { judgeByOpenDkim } from './open-dkim.ts'
 
-// Our DKIM verifier beside dkimpy's and OpenDKIM's, over the vectors of the RFCs, mail that others signed, and random
-// mail that was damaged at random.
+// These lines compare our DKIM verifier with dkimpy's and OpenDKIM's, over the vectors of the RFCs, mail that others signed, and random mail with
+// random damage.
 
 const [, , tree = '.', directory = '.'] = process.argv
 const writeScript = fileURLToPath(new URL('../../../../../packages/email/test/dkim/write-corpus.ts', import.meta.url))
@@ -25,10 +25,10 @@ async function judgeByDkimpy(): Promise<readonly (readonly boolean[])[]> {
   const { libraries, python } = describePrograms(tree)
   const library = [`LD_LIBRARY_PATH=${libraries}`, `PYTHONPATH=${python.path}`]
   const corpus = join(directory, 'corpus/corpus.json')
-  return JSON.parse(await runCommand('env', [...library, python.program, '-W', 'ignore', judgeScript, corpus]))
+  return JSON.parse(await readOutput('env', [...library, python.program, '-W', 'ignore', judgeScript, corpus]))
 }
 
-/** The number of differences that no rule explains. */
+/** Compares the verdicts. Returns the number of differences that no rule explains. */
 function compare(
   who: string,
   corpus: readonly CorpusMail[],
@@ -41,12 +41,12 @@ function compare(
     for (const [at, isGood] of mail.isGood.entries()) {
       const says = theirs[index]?.[at] ?? false
       const tags = mail.tags[at] ?? {}
-      const found = { mail, tags, text, record: Object.values(mail.records)[0] ?? '' }
+      const signed = { mail, tags, text, record: Object.values(mail.records)[0] ?? '' }
       if (says === isGood) same += 1
-      else if (differences.some(difference => difference.says === says && difference.isCase(found))) explained += 1
+      else if (differences.some(difference => difference.says === says && difference.isCase(signed))) explained += 1
       else {
         unexplained += 1
-        printLine(`${who} says ${says}, ours ${isGood}: ${JSON.stringify(tags)} ${found.record}\n${text}`)
+        printLine(`${who} says ${says}, ours ${isGood}: ${JSON.stringify(tags)} ${signed.record}\n${text}`)
       }
     }
   }
@@ -62,5 +62,5 @@ for (const mail of corpus) byOpenDkim.push(await judgeByOpenDkim(tree, directory
 const unexplained =
   compare('dkimpy', corpus, await judgeByDkimpy(), dkimpyDifferences) +
   compare('OpenDKIM', corpus, byOpenDkim, openDkimDifferences)
-// A corpus of bad mail only would say little.
+// A corpus with only bad mail would prove little.
 process.exitCode = unexplained === 0 && good.length > 50 ? 0 : 1

@@ -4,14 +4,14 @@ import { describePrograms } from '../mail/find-mail-programs.ts'
 import { tryCommand } from '../run-command.ts'
 import type { CorpusMail } from './differences.ts'
 
-/** It ends so when it accepts a mail without having judged it (EX_SOFTWARE). */
+/** The exit code when it accepts a mail without having judged it (EX_SOFTWARE). */
 const unjudged = 70
 
-/** What OpenDKIM's filter says of each signature of a mail, in its test mode. */
+/** Returns the verdict of OpenDKIM's filter, in its test mode, on each signature of a mail. */
 export async function judgeByOpenDkim(tree: string, directory: string, mail: CorpusMail): Promise<readonly boolean[]> {
-  const place = join(directory, 'opendkim')
-  mkdirSync(place, { recursive: true })
-  const [keys, config] = [join(place, 'keys'), join(place, 'conf')]
+  const folder = join(directory, 'opendkim')
+  mkdirSync(folder, { recursive: true })
+  const [keys, config] = [join(folder, 'keys'), join(folder, 'conf')]
   const records = Object.entries(mail.records).map(([name, record]) => `${name} ${record}\n`)
   writeFileSync(keys, records.join(''))
   writeFileSync(config, `Mode v\nSyslog no\nMinimumKeyBits 1024\nTestPublicKeys ${keys}\n`)
@@ -19,6 +19,6 @@ export async function judgeByOpenDkim(tree: string, directory: string, mail: Cor
   const command = [library, join(tree, 'usr/sbin/opendkim'), '-x', config, '-vv', '-t', mail.file]
   const { status, text } = await tryCommand('env', command)
   if (status !== 0 && status !== unjudged) throw new Error(`${command.join(' ')} ended with ${status}: ${text.trim()}`)
-  const found = Array.from(text.matchAll(/\bdkim=(\w+)/g), ([, result]) => result === 'pass')
-  return mail.isGood.map((_, at) => found[at] ?? false)
+  const passes = Array.from(text.matchAll(/\bdkim=(\w+)/g), ([, result]) => result === 'pass')
+  return mail.isGood.map((_, at) => passes[at] ?? false)
 }

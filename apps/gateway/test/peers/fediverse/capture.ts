@@ -4,7 +4,7 @@ import type { CapturedRequest } from '../captured.ts'
 import { ourHost, snacHost } from '../names.ts'
 import { snacActors, snacFixtures } from './snac-fixtures.ts'
 
-/** Keeps what snac posted to us, in order, and the documents by which it can be verified. */
+/** Stores the requests that snac posted to us, in order, and the documents that verify them. */
 export function captureFixtures(seenPath: string): void {
   const seen = JSON.parse(readFileSync(seenPath, 'utf8')) as readonly CapturedRequest[]
   rmSync(snacFixtures, { recursive: true, force: true })
@@ -27,8 +27,8 @@ export function captureFixtures(seenPath: string): void {
 }
 
 function findAnswer(seen: readonly CapturedRequest[], isIt: (target: string) => boolean): unknown {
-  const found = seen.find(({ host, target, answer }) => host === snacHost && isIt(target) && answer.status === 200)
-  return found?.answer
+  const request = seen.find(({ host, target, answer }) => host === snacHost && isIt(target) && answer.status === 200)
+  return request?.answer
 }
 
 function writeJson(name: string, value: unknown): void {

@@ -5,7 +5,7 @@ import type { SnacDocument } from './snac.ts'
 import type { SnacStage, SnacStep } from './stage.ts'
 import { echoAddress, findAnswers, findAnswerTo, findMessage, publish, publishAnswered, replyTo } from './stage.ts'
 
-/** alice speaks, and the agent answers. */
+/** The steps in which alice writes and the agent answers. */
 export const conversationSteps: readonly SnacStep[] = [
   { name: 'alice mentions the agent and has its answer in her timeline', run: mention },
   { name: 'alice answers the answer: one thread, one history', run: goOn },
@@ -38,12 +38,12 @@ async function goOn(stage: SnacStage): Promise<void> {
   )
 }
 
-/** And is shown to alice, whose server signs its look, and to nobody else. */
+/** Checks a private mention: the answer is shown to alice, whose server signs its request, and to nobody else. */
 async function mentionInPrivate(stage: SnacStage): Promise<void> {
   const { answer } = await publishAnswered(stage, 'note_mention', `${echoAddress} between us`)
   deepStrictEqual([answer.to, answer.cc].flat(), [stage.snac.actor])
   match(await stage.snac.run('request', 'alice', answer.id), /between us/)
-  deepStrictEqual(await stage.gateway.lookAsStranger(answer.id), 404)
+  deepStrictEqual(await stage.gateway.fetchAsStranger(answer.id), 404)
 }
 
 async function joinLate(stage: SnacStage): Promise<void> {
@@ -53,16 +53,16 @@ async function joinLate(stage: SnacStage): Promise<void> {
   await findAnswerTo(stage, third)
   const { message } = await findMessage(stage, third)
   match(JSON.stringify(message.history), /which bread is the best\?.*rye, says my neighbour/)
-  for (const { id } of [first, second]) checkSignedLook(stage, id)
+  for (const { id } of [first, second]) checkSignedFetch(stage, id)
 }
 
-/** snac does not ask for it, but others do, and it must not mind. */
-function checkSignedLook({ seen }: SnacStage, id: string): void {
+/** Checks a signed fetch: snac does not make one, but others do, and it must be accepted. */
+function checkSignedFetch({ seen }: SnacStage, id: string): void {
   const { pathname } = new URL(id)
-  const look = seen.find(({ host, method, target }) => host === snacHost && method === 'GET' && target === pathname)
-  const signature = look?.headers.find(([name]) => name.toLowerCase() === 'signature')?.[1]
+  const request = seen.find(({ host, method, target }) => host === snacHost && method === 'GET' && target === pathname)
+  const signature = request?.headers.find(([name]) => name.toLowerCase() === 'signature')?.[1]
   ok(signature?.includes(`keyId="${ourOrigin}/actor#main-key"`), `the look at ${id} is signed by the instance actor`)
-  deepStrictEqual(look?.answer.status, 200)
+  deepStrictEqual(request?.answer.status, 200)
 }
 
 async function askForMuch(stage: SnacStage): Promise<void> {
@@ -78,7 +78,7 @@ async function askForMuch(stage: SnacStage): Promise<void> {
   deepStrictEqual([...new Set(text.match(/alpha:|beta:|gamma:|delta:/g))], ['alpha:', 'beta:', 'gamma:', 'delta:'])
 }
 
-/** What the agent wrote below a post, each piece below the one before it. */
+/** Returns the posts of the agent below a post, each one a reply to the one before it. */
 function walkDown(stage: SnacStage, { id }: SnacDocument): readonly SnacDocument[] {
   const next = findAnswers(stage).find(({ inReplyTo }) => inReplyTo === id)
   return next ? [next, ...walkDown(stage, next)] : []

@@ -5,8 +5,9 @@ import { CannotRun, findMissingTools, hasCommand, isDebianRoot, openPackageLists
 import { runCommand, tryCommand } from '../run-command.ts'
 
 /**
- * The program `snac`, installed or unpacked from Debian's own package into `directory`. The package is not installed: that
- * would start a server on this machine. @throws CannotRun
+ * Finds the program `snac`, installed or unpacked from Debian's own package into `directory`. The package is not installed, because that would start
+ * a server on this machine.
+ * @throws CannotRun
  */
 export async function findSnac(directory: string): Promise<string> {
   const isDebian = await isDebianRoot()
@@ -20,7 +21,7 @@ export async function findSnac(directory: string): Promise<string> {
 }
 
 async function unpackSnac(directory: string, apt: Apt): Promise<string> {
-  // The sandbox user of apt cannot write here.
+  // The sandbox user of apt cannot write to this directory.
   await apt(['-o', 'APT::Sandbox::User=root', 'download', 'snac2'])
   const archive = readdirSync(directory).find(name => /^snac2_.*\.deb$/.test(name))
   if (!archive) throw new CannotRun('the package snac2 was not there after its download')

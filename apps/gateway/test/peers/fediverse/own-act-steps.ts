@@ -4,7 +4,7 @@ import type { SnacDocument } from './snac.ts'
 import type { SnacStage, SnacStep } from './stage.ts'
 import { findAnswers, findMessage, ownPosts } from './stage.ts'
 
-/** The agent does something without being asked. */
+/** The steps in which the agent acts without being asked. */
 export const ownActSteps: readonly SnacStep[] = [
   { name: 'a post of the agent’s own is in its follower’s timeline', run: post },
   { name: 'the agent edits it, and snac shows the new words', run: reword },
@@ -39,18 +39,18 @@ async function admire(stage: SnacStage): Promise<void> {
 
 async function stopAdmiring(stage: SnacStage): Promise<void> {
   await doBoth(stage, ['unlike', 'unboost'])
-  // snac hears of a boost taken back and goes on showing it: it says so in its log, and means it.
+  // snac logs that the boost was undone, but continues to show it, and this is intended.
   await waitUntil('snac counts the boost alone', () => hasReactions(stage, ['boost']) || undefined)
   const unboosted = `Unboost for ${firstMention(stage).id}`
   await waitUntil('snac has heard of both', () => stage.snac.log().includes(unboosted) || undefined)
 }
 
-/** The one post of the agent that answers nothing. */
+/** Finds the agent's only post that is not a reply. */
 function findOwnPost(stage: SnacStage): SnacDocument | undefined {
   return findAnswers(stage).find(({ inReplyTo }) => !inReplyTo)
 }
 
-/** The name by which the operator knows it. */
+/** Returns the id by which operator commands name that post. */
 function nameOwnPost(stage: SnacStage): string {
   return findOwnPost(stage)?.id.split('/').at(-1) ?? ''
 }
@@ -61,8 +61,8 @@ async function doBoth(stage: SnacStage, acts: readonly string[]): Promise<void> 
 }
 
 function hasReactions(stage: SnacStage, wanted: readonly string[]): boolean {
-  const found = stage.snac.reactionsOf(firstMention(stage).id, stage.gateway.actor)
-  return JSON.stringify(found) === JSON.stringify(wanted)
+  const reactions = stage.snac.reactionsOf(firstMention(stage).id, stage.gateway.actor)
+  return JSON.stringify(reactions) === JSON.stringify(wanted)
 }
 
 function firstMention(stage: SnacStage): SnacDocument {

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { performActions } from '@postern/core'
+import { performActions } from '@postern/pipeline'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { parseConfig } from '../../../src/config/read-config.ts'
 import type { Gateway } from '../../../src/gateway.ts'
@@ -15,7 +15,7 @@ import type { CapturedRequest } from '../captured.ts'
 import { ourOrigin, snacHost } from '../names.ts'
 import { snacActors, snacFixtures } from './snac-fixtures.ts'
 
-// What a real snac2 sent, at the very time it sent it.
+// These tests replay the requests that a real snac2 sent, with the clock set to the time when it sent them.
 
 type Captured = Omit<CapturedRequest, 'answer'>
 
@@ -37,7 +37,7 @@ let port = 0
 const posted: PostedToSnac[] = []
 let arrived = () => {}
 
-/** A snac that only shows what the real one showed, and takes what comes. */
+/** This snac only serves the documents that the real one served, and accepts every delivery. */
 const snac = createServer(async (incoming, outgoing) => {
   if (incoming.method === 'POST') {
     posted.push(JSON.parse(await text(incoming)))
@@ -80,7 +80,7 @@ afterEach(async () => {
   vi.useRealTimers()
 })
 
-/** The clock stands where the request was sent, `laterMs` on. */
+/** Sets the clock to the time of the request plus `laterMs`, and replays the request. */
 async function replay(name: string, { laterMs = 0, change = (body: string) => body } = {}) {
   const { receivedAt, method, target, headers, body } = readFixture<Captured>(name)
   vi.setSystemTime(Date.parse(receivedAt) + laterMs)
@@ -108,16 +108,16 @@ test('the gateway takes everything that it sent, in the order of arrival', async
 const readActivity = (name: string) =>
   JSON.parse(readFixture<Captured>(name).body) as { id: string; type: string; object: unknown }
 
-/** The one that it likes and boosts: here the agent has said something else under the same name. */
+/** Creates the post that the request likes and boosts; here the agent has written another text under the same name. */
 async function postBefore(): Promise<void> {
   const liked = names.map(readActivity).find(({ type }) => type === 'Like')?.object
   const id = String(liked).split('/').at(-1)
   const parts = [{ kind: 'text' as const, mime: 'text/plain' as const, content: 'hello' }]
-  const { store, platform, channels } = gateway
+  const { store, system, channels } = gateway
   await performActions(
     [{ act: 'post', id, parts }],
     { agent: 'echo', address: '@echo@agents.test' },
-    { store, platform, channels },
+    { store, system, channels },
   )
 }
 
@@ -132,7 +132,7 @@ test('the gateway recognizes each kind of activity that it knows', async () => {
   }
   expect(Object.fromEntries(readings)).toEqual({
     Follow: new Set(['follow']),
-    // What alice says to nobody here comes too: snac sends public notes to every server it knows.
+    // Posts of alice that address nobody here arrive too, because snac sends public notes to every server it knows.
     Create: new Set(['message', undefined]),
     Like: new Set(['reaction']),
     Announce: new Set(['reaction']),
@@ -168,7 +168,7 @@ test('a mention is a message of the confirmed sender, and gets an answer', async
   const record = await gateway.store.findMessage(id)
   expect(record?.message).toMatchObject({
     id,
-    thread_id: object.context,
+    thread_source: object.context,
     recipient: '@echo@agents.test',
     parts: [{ kind: 'text', content: 'hello from another house' }],
     sender: { address: '@alice@snac.test', verified: true, key_id: 'https://snac.test/alice#main-key' },

@@ -3,7 +3,7 @@ import { waitUntil } from '../eventually.ts'
 import type { SnacStage, SnacStep } from './stage.ts'
 import { echoAddress, findAnswers, letSnacWork, publish, publishAnswered } from './stage.ts'
 
-/** snac keeps an actor for 36 hours and does not look again when a signature does not fit. */
+/** The steps of key rotation. snac caches an actor for 36 hours, and does not fetch it again when a signature does not verify. */
 export const rotationSteps: readonly SnacStep[] = [
   { name: 'new keys: snac is told by a signature it still believes, and goes on showing the agent', run: rotate },
 ]
@@ -31,7 +31,7 @@ async function revoke(stage: SnacStage): Promise<void> {
     () => /RSA verify error|cannot get pubkey/.test(snac.log()) || undefined,
   )
   snac.letActorGrowOld(gateway.actor)
-  // Now it looks, but too late for the message that made it look.
+  // snac fetches the actor now, but too late for the message that caused the fetch.
   const alsoLost = await publish(stage, 'note', `${echoAddress} and now?`)
   await letSnacWork()
   await publishAnswered(stage, 'note', `${echoAddress} and now, for the third time?`)

@@ -11,25 +11,25 @@ export type SnacDocument = Readonly<Record<string, unknown>> & { readonly id: st
 /** A snac server with one user, alice. */
 export interface Snac {
   readonly actor: string
-  /** One of snac's commands, on its own data and, where it wants one, as alice. */
+  /** Runs one of snac's commands on its own data and, if the command needs a user, as alice. */
   run(command: string, ...parameters: readonly string[]): Promise<string>
-  /** What the buttons of alice's web page do: like, delete, edit. */
+  /** Submits a form of alice's web page: like, delete or edit. */
   press(form: 'action' | 'note', fields: Readonly<Record<string, string>>): Promise<void>
-  /** Everything it knows: its own posts and what peers have sent. */
+  /** Returns everything that it stores: its own posts and those that peers have sent. */
   documents(): readonly SnacDocument[]
-  /** What alice is shown. */
+  /** Returns the posts in alice's timeline. */
   timeline(): readonly SnacDocument[]
-  /** Which of `like` and `boost` it counts as this actor's. */
+  /** Returns the reactions among `like` and `boost` that snac counts for this actor. */
   reactionsOf(object: string, actor: string): readonly string[]
-  /** The key it holds of an actor. */
+  /** Returns the key of an actor that it has stored. */
   keyOf(actor: string): unknown
-  /** Makes its copy of an actor as old as snac lets one become. */
+  /** Makes its copy of an actor old enough to be fetched again. */
   letActorGrowOld(actor: string): void
-  /** The follow relation, as far as the other side has confirmed it. */
+  /** Returns true if the other side has confirmed that alice follows the actor. */
   isFollowing(actor: string): boolean
-  /** Writes into its books that `actor` follows alice: our agents follow nobody, and snac tells only followers of a Delete. */
+  /** Records that `actor` follows alice: our agents follow nobody, and snac sends a Delete only to followers. */
   enterFollower(actor: string): void
-  /** What it wrote to its log. */
+  /** Returns all that snac wrote to its log. */
   log(): string
   close(): void
 }
@@ -51,7 +51,7 @@ export async function openSnac(program: string, directory: string): Promise<Snac
     run: (command, ...parameters) => runCommand(program, [command, directory, ...parameters]),
     async press(form, fields) {
       const address = `http://127.0.0.1:${ports.snac}/alice/admin/${form}`
-      // With a charset behind it snac does not know the type.
+      // snac does not recognize the type if a charset follows it.
       const headers = { authorization: `Basic ${credentials}`, 'content-type': 'application/x-www-form-urlencoded' }
       const body = new URLSearchParams(fields).toString()
       const { status } = await fetch(address, { method: 'POST', headers, body, redirect: 'manual' })
@@ -72,7 +72,7 @@ export async function openSnac(program: string, directory: string): Promise<Snac
   }
 }
 
-/** As snac's own `follower_add` does: an index of MD5 names, and a link to what is known of the actor. */
+/** Enters a follower like snac's own `follower_add`: an MD5 name in the index, and a link to the stored actor. */
 function enterFollower(directory: string, actor: string): void {
   const name = nameOf(actor)
   const user = join(directory, 'user/alice')
@@ -88,7 +88,7 @@ function pathOf(directory: string, id: string, ending = '.json'): string {
   return join(directory, 'object', name.slice(0, 2), `${name}${ending}`)
 }
 
-/** Beside an object lie lists of those who like and boost it; who has taken it back is struck out. */
+/** Next to an object there are lists of those who like and boost it; an actor who has undone it is struck out. */
 function readReactions(directory: string, object: string, actor: string): readonly string[] {
   const isIn = (ending: string) => {
     const path = pathOf(directory, object, ending)
@@ -97,7 +97,7 @@ function readReactions(directory: string, object: string, actor: string): readon
   return [...(isIn('_l.idx') ? ['like'] : []), ...(isIn('_a.idx') ? ['boost'] : [])]
 }
 
-/** A file that is being written just now is read the next time. */
+/** A file that is being written at the moment is read the next time. */
 function readDocuments(directory: string): readonly SnacDocument[] {
   return listFiles(directory).flatMap(file => {
     try {

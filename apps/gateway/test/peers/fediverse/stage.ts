@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { MessageRecord } from '@postern/core'
+import type { MessageRecord } from '@postern/pipeline'
 import type { CapturedRequest } from '../captured.ts'
 import { waitUntil } from '../eventually.ts'
 import { ourHost } from '../names.ts'
@@ -7,7 +7,7 @@ import type { OurGateway } from '../our-gateway.ts'
 import type { ExamStep as NamedStep } from '../run-steps.ts'
 import type { Snac, SnacDocument } from './snac.ts'
 
-/** Both servers, and what went between them. */
+/** Both servers, and the requests between them. */
 export interface SnacStage {
   readonly snac: Snac
   readonly gateway: OurGateway
@@ -23,7 +23,7 @@ interface AnsweredPost {
   readonly answer: SnacDocument
 }
 
-/** alice writes with one of snac's commands, and is answered. */
+/** Has alice write with one of snac's commands, and waits for the answer. */
 export async function publishAnswered(stage: SnacStage, command: string, text: string): Promise<AnsweredPost> {
   const post = await publish(stage, command, text)
   return { post, answer: await findAnswerTo(stage, post) }
@@ -33,7 +33,7 @@ export function publish(stage: SnacStage, command: string, text: string): Promis
   return findNewPost(stage, () => stage.snac.run(command, 'alice', text))
 }
 
-/** alice writes below a post. */
+/** Has alice reply to a post. */
 export function replyTo(stage: SnacStage, { id }: SnacDocument, content: string): Promise<SnacDocument> {
   return findNewPost(stage, () => stage.snac.press('note', { content, in_reply_to: id }))
 }
@@ -44,12 +44,12 @@ async function findNewPost(stage: SnacStage, write: () => Promise<unknown>): Pro
   return waitUntil('snac has the post', () => ownPosts(stage).find(({ id }) => !before.includes(id)))
 }
 
-/** alice's, oldest first. */
+/** Returns alice's own posts, oldest first. */
 export function ownPosts({ snac }: SnacStage): readonly SnacDocument[] {
   return inOrder(snac.documents().filter(({ type, attributedTo }) => type === 'Note' && attributedTo === snac.actor))
 }
 
-/** The agent's in alice's timeline, oldest first. */
+/** Returns the agent's posts in alice's timeline, oldest first. */
 export function findAnswers({ snac, gateway }: SnacStage): readonly SnacDocument[] {
   return inOrder(snac.timeline().filter(({ attributedTo }) => attributedTo === gateway.actor))
 }
@@ -79,7 +79,7 @@ export async function countKind({ gateway }: SnacStage, kind: string): Promise<n
   return (await gateway.messages()).filter(({ message }) => message.kind === kind).length
 }
 
-/** snac looks at its queue every three seconds: what has not happened after this does not happen. */
+/** Waits for snac, which polls its queue every three seconds: an event that has not happened by then will not happen. */
 export function letSnacWork(): Promise<void> {
   return delay(7_000)
 }

@@ -7,7 +7,7 @@ import { rotationSteps, rotationWithoutFollowers } from './rotation-steps.ts'
 import type { SnacStage, SnacStep } from './stage.ts'
 import { countKind, echoAddress, findAnswers, lookUp, ownPosts, publish } from './stage.ts'
 
-/** What two servers that have never met do to each other, in this order. */
+/** The steps of two servers that have never met, in this order. */
 export const steps: readonly SnacStep[] = [
   { name: 'snac finds the agent by its address', run: findAgent },
   { name: 'alice follows the agent, which accepts', run: follow },
@@ -15,14 +15,14 @@ export const steps: readonly SnacStep[] = [
   ...ownActSteps,
   { name: 'alice likes and boosts the answer', run: react },
   { name: 'alice takes both back', run: takeBack },
-  { name: 'what snac says in its own tongue is taken, and nobody is told', run: ping },
+  { name: 'an activity that snac invented is taken, and no agent is told', run: ping },
   { name: 'alice edits her post', run: edit },
   { name: 'alice deletes her post', run: remove },
   ...rotationSteps,
   { name: 'alice moves to bob, and the agent is told', run: move },
   { name: 'alice takes her follow back', run: unfollow },
   ...rotationWithoutFollowers,
-  { name: 'nothing that snac sent was refused', run: checkRefusals },
+  { name: 'only the Ping, which has nothing for an agent, is listed for the operator', run: checkRefusals },
   { name: 'snac blocks us: the answer is given up, not repeated', run: block },
 ]
 
@@ -95,10 +95,11 @@ async function move({ snac, gateway }: SnacStage): Promise<void> {
 }
 
 async function checkRefusals({ gateway }: SnacStage): Promise<void> {
-  deepStrictEqual(await gateway.refusals(), [])
+  const refusals = (await gateway.refusals()).map(({ code, reason }) => ({ code, reason }))
+  deepStrictEqual(refusals, [{ code: 'unsupported', reason: 'Cannot give activity to an agent: its type is "Ping"' }])
 }
 
-/** What it sends to those it blocks is lost, too: so the block comes while the agent is still thinking. */
+/** Blocks our host while the agent is still working. snac sends nothing to a blocked host, so the question comes first. */
 async function block(stage: SnacStage): Promise<void> {
   const post = await publish(stage, 'note', `@patient@${ourHost} can you hear me?`)
   await waitUntil('the message is there', () => lookUp(stage, post))

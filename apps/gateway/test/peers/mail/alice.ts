@@ -9,27 +9,27 @@ import { describePrograms } from './find-mail-programs.ts'
 import { alice, mailPorts, peopleHost, stagePath, users } from './names.ts'
 
 export interface DirectMessage {
-  /** alice's address, unless alice writes in the name of somebody else. */
+  /** The sender's address; absent for alice's own. */
   readonly from?: string | undefined
   readonly to: string
   readonly subject: string
   readonly text: string
-  /** Somebody on the way signs it. */
+  /** True if another program on the way signs the mail. */
   readonly isUnsigned?: true
-  /** What it answers. */
+  /** The mail that this one answers; absent if it answers none. */
   readonly answers?: ReadMail | undefined
 }
 
 export interface Received extends ReadMail {
-  /** As it lies in the mailbox. */
+  /** The mail as stored in the mailbox. */
   readonly octets: string
 }
 
-/** Who writes with swaks, by way of the mail server, and reads what lies in her Maildir. */
+/** A person who sends with swaks through the mail server, and reads her Maildir. */
 export interface Alice {
-  /** Returns the Message-ID of the mail. */
+  /** Sends a mail. Returns its Message-ID. */
   write(letter: DirectMessage): Promise<string>
-  /** The mail that answers the one with this Message-ID. */
+  /** Waits for the mail that answers the one with this Message-ID. */
   findAnswer(id: string): Promise<Received>
   mailbox(): readonly Received[]
 }
@@ -52,7 +52,7 @@ export function openAlice(tree: string, dkimpy: Dkimpy): Alice {
 }
 
 function compose({ from = alice, to, subject, text, answers }: DirectMessage, id: string): string {
-  const references = answers && [...answers.references, answers.messageId].map(known => `<${known}>`).join(' ')
+  const references = answers && [...answers.references, answers.messageId].map(id => `<${id}>`).join(' ')
   return [
     `From: ${from}`,
     `To: ${to}`,

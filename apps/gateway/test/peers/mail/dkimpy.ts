@@ -6,19 +6,19 @@ import { runCommand } from '../run-command.ts'
 import { describePrograms } from './find-mail-programs.ts'
 import { peopleHost, stagePath } from './names.ts'
 
-/** The other implementation of DKIM: signs alice's mail and judges ours. */
+/** Another implementation of DKIM, which signs alice's mail and judges ours. */
 export interface Dkimpy {
-  /** What people.test publishes. */
+  /** The key record that people.test publishes. */
   readonly record: { readonly name: string; readonly value: string }
   sign(mail: string): Promise<string>
-  /** One line for each signature of the mail: `agents.test ed25519-sha256 True`. */
+  /** Returns one line for each signature of the mail: `agents.test ed25519-sha256 True`. */
   judge(mail: string): Promise<readonly string[]>
 }
 
 const selector = 'people'
 const judgeScript = fileURLToPath(new URL('./judge-signatures.py', import.meta.url))
 
-/** Its keys come from the DNS server at `dnsAddress`. */
+/** Opens dkimpy, which looks up keys at the DNS server at `dnsAddress`. */
 export function openDkimpy(tree: string, dnsAddress: string): Dkimpy {
   const { libraries, python } = describePrograms(tree)
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 })

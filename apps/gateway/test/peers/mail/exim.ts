@@ -6,14 +6,14 @@ import type { MailServer } from './mail-server.ts'
 import { startMailServer } from './mail-server.ts'
 import { mailHost, mailPorts, peopleHost, stagePath, users } from './names.ts'
 
-const place = join(stagePath, 'exim')
+const folder = join(stagePath, 'exim')
 
-/** One user does all of it: Exim believes a configuration that is not its own only without root's rights. */
+/** One user does everything: Exim accepts a configuration that is not its own only without root's rights. */
 const describeExim = (program: string) => `
 exim_path = ${program}
 primary_hostname = ${mailHost}
-spool_directory = ${place}
-log_file_path = ${place}/%slog
+spool_directory = ${folder}
+log_file_path = ${folder}/%slog
 deliver_drop_privilege
 keep_environment = LD_LIBRARY_PATH
 disable_ipv6
@@ -69,18 +69,18 @@ begin retry
 
 export function startExim(tree: string): Promise<MailServer> {
   const { uid, gid } = users['Debian-exim']
-  const path = join(place, 'exim.conf')
+  const path = join(folder, 'exim.conf')
   const program = join(tree, 'usr/sbin/exim4')
-  mkdirSync(place, { recursive: true })
-  chownSync(place, uid, gid)
+  mkdirSync(folder, { recursive: true })
+  chownSync(folder, uid, gid)
   chownSync(users.alice.home, uid, gid)
   writeFileSync(path, describeExim(program))
-  // A program that changes its user by itself is not let find unpacked libraries.
+  // A program that changes its user by itself may not load unpacked libraries.
   chmodSync(program, 0o755)
   return startMailServer({
     name: 'Exim',
     command: [program, '-C', path, '-bdf', '-q10s'],
     env: { LD_LIBRARY_PATH: describePrograms(tree).libraries },
-    logPath: join(place, 'mainlog'),
+    logPath: join(folder, 'mainlog'),
   })
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { CannotRun, downloadPackages, isDebianRoot, unpackPackages } from '../debian.ts'
 import { tryCommand } from '../run-command.ts'
 
-/** Those that shut each other out when they are installed are asked for apart: here they are only unpacked. */
+/** Packages that conflict when installed are in separate groups, because here they are only unpacked. */
 const packages = [
   ['postfix'],
   ['exim4-daemon-light'],
@@ -13,13 +13,14 @@ const packages = [
 ] as const
 
 /**
- * Unpacks Postfix, Exim, OpenSMTPD, swaks, dkimpy and OpenDKIM from Debian's own packages, with what they need and this machine has not, into a
- * tree below `directory`. Nothing is installed: that would start servers on this machine. @throws CannotRun
+ * Unpacks Postfix, Exim, OpenSMTPD, swaks, dkimpy and OpenDKIM from Debian's own packages, with the dependencies that this machine lacks, into a tree
+ * below `directory`. Installs nothing, because that would start servers on this machine.
+ * @throws CannotRun
  */
 export async function findMailPrograms(directory: string): Promise<string> {
   if (!(await isDebianRoot())) throw new CannotRun('only root on Debian can fetch and run the mail servers')
   const { apt, archives } = await downloadPackages(directory, packages)
-  // Those that are installed already have been left out.
+  // Packages that are already installed were left out.
   await apt(['download', ...packages.flat()])
   const tree = join(directory, 'tree')
   await unpackPackages(tree, [archives, directory])
@@ -27,13 +28,13 @@ export async function findMailPrograms(directory: string): Promise<string> {
   return tree
 }
 
-/** Each begins to run only when it finds all it needs. @throws CannotRun */
+/** Checks that each program starts, which it does only if it finds everything it needs. @throws CannotRun */
 async function checkPrograms(tree: string): Promise<void> {
   const { python, perl, libraries } = describePrograms(tree)
   const env = [`LD_LIBRARY_PATH=${libraries}`, `PERL5LIB=${perl}`, `PYTHONPATH=${python.path}`]
   const checks = [
     [join(tree, 'usr/sbin/postconf'), '-d', 'mail_version'],
-    // Without their users they do not say their versions.
+    // Without their users, these programs do not print their versions.
     ['sh', '-c', `! ldd ${join(tree, 'usr/sbin/exim4')} ${join(tree, 'usr/sbin/smtpd')} | grep 'not found'`],
     ['perl', join(tree, 'usr/bin/swaks'), '--version'],
     [python.program, '-c', 'import dkim, dns.resolver, nacl.signing'],
@@ -45,7 +46,7 @@ async function checkPrograms(tree: string): Promise<void> {
   }
 }
 
-/** Where unpacked programs find what belongs to them. */
+/** Returns the paths at which unpacked programs find their libraries and modules. */
 export function describePrograms(tree: string) {
   const below = (...folders: readonly string[]) => folders.map(folder => join(tree, folder))
   const machine = (folder: string) =>

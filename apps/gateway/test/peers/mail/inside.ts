@@ -19,7 +19,7 @@ import { filterSteps, mailSteps } from './steps.ts'
 const [, directory = '.'] = process.argv.slice(2)
 const tree = join(stagePath, 'tree')
 
-/** The same steps with each server, and a gateway that knows nothing yet. `PEERS_LOGS=1` shows all logs in any case. */
+/** Runs the same steps with each server, and a new gateway each time. `PEERS_LOGS=1` shows all logs even on success. */
 async function runMailExam(): Promise<boolean> {
   await openMailNetwork(directory)
   const { dns, close } = await openSimulation()
@@ -34,9 +34,9 @@ async function runMailExam(): Promise<boolean> {
 
 async function runWith(server: MailServer, dns: SimDns): Promise<number> {
   printLine(`by way of ${server.name}:`)
-  const place = join(stagePath, `gateway-${server.name.replaceAll(' ', '-')}`)
-  mkdirSync(place)
-  const gateway = await startOurGateway(place, { more: describeMail(dns.address, server) })
+  const folder = join(stagePath, `gateway-${server.name.replaceAll(' ', '-')}`)
+  mkdirSync(folder)
+  const gateway = await startOurGateway(folder, { overrides: describeMail(dns.address, server) })
   const dkimpy = openDkimpy(tree, dns.address)
   const keys = await gateway.keys()
   const opendkim = openOpenDkim(tree, keys)
@@ -58,11 +58,12 @@ async function runWith(server: MailServer, dns: SimDns): Promise<number> {
 }
 
 function describeMail(dnsAddress: string, { socketPath }: MailServer) {
-  const place = socketPath === undefined ? { port: mailPorts.ours, trusted_peers: ['127.0.0.1'] } : { path: socketPath }
+  const address =
+    socketPath === undefined ? { port: mailPorts.ours, trusted_peers: ['127.0.0.1'] } : { path: socketPath }
   return {
     network: { dns: [dnsAddress] },
     email: {
-      listen: { ...place, protocol: 'lmtp' },
+      listen: { ...address, protocol: 'lmtp' },
       submit: { host: '127.0.0.1', port: mailPorts.server },
     },
   }

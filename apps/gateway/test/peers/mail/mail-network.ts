@@ -5,8 +5,8 @@ import { runCommand } from '../run-command.ts'
 import { mailHost, peopleHost, postdrop, stagePath, users } from './names.ts'
 
 /**
- * Makes a network of its own out of the fresh namespace this process runs in: loopback, names, and users of its own. No file
- * of the machine is changed and nothing can leave it.
+ * Creates a network in the fresh namespace of this process, with loopback, names and users of its own. It changes no file of the machine, and nothing
+ * can leave it.
  */
 export async function openMailNetwork(directory: string): Promise<void> {
   const own = Object.entries(users)
@@ -29,7 +29,7 @@ export async function openMailNetwork(directory: string): Promise<void> {
   }
 }
 
-/** The machine's users and groups, but for those that have our names. */
+/** Returns the machine's users or groups, except for those that have our names. */
 function keepOthers(path: string): string {
   const isOurs = (line: string) => Object.hasOwn(users, line.split(':')[0] ?? '') || line.startsWith('postdrop:')
   return readFileSync(path, 'utf8')

@@ -4,12 +4,12 @@ import { existsSync, readFileSync } from 'node:fs'
 import { canConnect, waitUntil } from '../eventually.ts'
 import { mailPorts } from './names.ts'
 
-/** A mail server for people.test that hands the agents' mail to us and takes what we send. */
+/** A mail server for people.test that passes the agents' mail to us and accepts the mail that we send. */
 export interface MailServer {
   readonly name: string
-  /** TXT records of those who sign what goes through it. */
+  /** TXT records of the programs that sign the mail that passes through it. */
   readonly records?: readonly { readonly name: string; readonly value: string }[]
-  /** Where it hands mail to us, if not by TCP. */
+  /** The path of the socket by which it passes mail to us; absent for TCP. */
   readonly socketPath?: string
   log(): string
   stop(): Promise<void>
@@ -22,7 +22,7 @@ interface ServerPlan {
   readonly logPath: string
 }
 
-/** Starts it in a process group of its own, all of which ends with it. @throws Error when it does not listen */
+/** Starts a server in a process group of its own, all of which ends with it. @throws Error when it does not listen */
 export async function startMailServer({ name, command, env, logPath }: ServerPlan): Promise<MailServer> {
   const [program, ...parameters] = command
   const child = spawn(program, parameters, { env: { ...process.env, ...env }, detached: true })

@@ -1,20 +1,21 @@
-/** The names of the private network of mail; all of them are this machine. */
+// Names, ports and users of the private network for mail, in which every name leads to this machine.
+/** The domain of the people. */
 export const peopleHost = 'people.test'
-/** Of a domain without a DMARC policy: nobody signs the reports that a mail server writes. */
+/** The host of the mail server. Its domain has no DMARC policy, because nobody signs the reports that a mail server writes. */
 export const mailHost = 'mx.post.test'
 export const alice = `alice@${peopleHost}`
-/** Her mail OpenDKIM signs on its way. */
+/** A mailbox whose outgoing mail OpenDKIM signs. */
 export const bea = `bea@${peopleHost}`
 /** Mail to this address is accepted, and then cannot be delivered. */
 export const gone = `gone@${peopleHost}`
 
-/** Where the mail server listens, and where we do. The network is private: nobody else can have them. */
+/** The ports of the mail server, of our gateway and of OpenDKIM. The network is private, so nothing else can occupy them. */
 export const mailPorts = { server: 25, ours: 2525, filter: 8891 } as const
 
-/** Where everything lies within the private namespace: everybody may enter, whatever lies above it outside. */
+/** The folder of all files in the private namespace. Every user may enter it, whatever its parents outside permit. */
 export const stagePath = '/mnt'
 
-/** Users of the private namespace: whom the servers run as, and whose mailbox it is. */
+/** Users of the private namespace: those that the servers run as, and the owners of the mailboxes. */
 export const users = {
   postfix: { uid: 64_001, gid: 64_001, home: '/nonexistent' },
   'Debian-exim': { uid: 64_002, gid: 64_002, home: '/nonexistent' },
@@ -25,5 +26,5 @@ export const users = {
   gone: { uid: 64_005, gid: 64_005, home: `${stagePath}/home/gone` },
 } as const
 
-/** The group of Postfix's that nobody else may be in. */
+/** The id of Postfix's group `postdrop`, which nobody else may be in. */
 export const postdrop = 64_004

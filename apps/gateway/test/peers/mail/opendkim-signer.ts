@@ -7,23 +7,23 @@ import { canConnect, waitUntil } from '../eventually.ts'
 import { describePrograms } from './find-mail-programs.ts'
 import { bea, mailPorts, peopleHost, stagePath } from './names.ts'
 
-/** OpenDKIM as mail servers use it: a filter that signs what goes through them. */
+/** OpenDKIM as mail servers use it: a filter that signs the mail that passes through them. */
 interface OpenDkimSigner {
-  /** What people.test publishes. */
+  /** The key record that people.test publishes. */
   readonly record: { readonly name: string; readonly value: string }
   stop(): Promise<void>
 }
 
 const selector = 'filter'
-const place = join(stagePath, 'opendkim')
+const folder = join(stagePath, 'opendkim')
 const [keyPath, keysPath, signersPath, configPath] = ['key.pem', 'keys', 'signers', 'conf'].map(name =>
-  join(place, name),
+  join(folder, name),
 ) as [string, string, string, string]
 
-/** Signs for bea alone: what alice writes is signed before it comes to a server. */
+/** Starts a signer for bea alone, because alice's mail is signed before it reaches a server. */
 export async function startOpenDkimSigner(tree: string): Promise<OpenDkimSigner> {
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 })
-  mkdirSync(place, { recursive: true })
+  mkdirSync(folder, { recursive: true })
   writeFileSync(keyPath, privateKey.export({ type: 'pkcs1', format: 'pem' }), { mode: 0o600 })
   writeFileSync(keysPath, `${selector} ${peopleHost}:${selector}:${keyPath}\n`)
   writeFileSync(signersPath, `${bea} ${selector}\n`)

@@ -1,13 +1,13 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { PublishedKey } from '@postern/core'
+import type { PublishedKey } from '@postern/pipeline'
 import { runCommand } from '../run-command.ts'
 import { describePrograms } from './find-mail-programs.ts'
 import { stagePath } from './names.ts'
 
-/** A third implementation of DKIM: OpenDKIM's filter, which mail servers ask, in its test mode. */
+/** A third implementation of DKIM: OpenDKIM's filter, which mail servers use, in its test mode. */
 export interface OpenDkim {
-  /** One line for each signature of the mail: `agents.test ed25519-sha256 True`. */
+  /** Returns one line for each signature of the mail: `agents.test ed25519-sha256 True`. */
   judge(mail: string): Promise<readonly string[]>
 }
 
@@ -15,7 +15,7 @@ const configPath = join(stagePath, 'opendkim.conf')
 const keysPath = join(stagePath, 'opendkim.keys')
 const mailPath = join(stagePath, 'opendkim.eml')
 
-/** Its resolver knows only the DNS of the world; it is handed the published records as they are. */
+/** Opens the filter. Its resolver knows only the public DNS, so it gets the published records directly. */
 export function openOpenDkim(tree: string, keys: readonly PublishedKey[]): OpenDkim {
   const records = keys.flatMap(({ dns }) => (dns ? [`${dns.name} ${dns.value}\n`] : []))
   writeFileSync(keysPath, records.join(''))
@@ -30,10 +30,10 @@ export function openOpenDkim(tree: string, keys: readonly PublishedKey[]): OpenD
   }
 }
 
-/** Of the Authentication-Results field (RFC 8601) it would put on top. */
+/** Reads the results in the Authentication-Results field (RFC 8601) that OpenDKIM would put on top. */
 function readResults(text: string): readonly string[] {
-  const found = text.matchAll(/\bdkim=(\w+)[^;]*?\bheader\.d=(\S+)[^;]*?\bheader\.a=(\S+)/g)
-  return Array.from(found, ([, result, domain, algorithm]) => {
+  const results = text.matchAll(/\bdkim=(\w+)[^;]*?\bheader\.d=(\S+)[^;]*?\bheader\.a=(\S+)/g)
+  return Array.from(results, ([, result, domain, algorithm]) => {
     return `${domain} ${algorithm} ${result === 'pass' ? 'True' : 'False'}`
   }).toSorted()
 }

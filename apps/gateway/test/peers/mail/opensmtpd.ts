@@ -7,7 +7,7 @@ import type { MailServer } from './mail-server.ts'
 import { startMailServer } from './mail-server.ts'
 import { gone, mailHost, mailPorts, peopleHost, stagePath, users } from './names.ts'
 
-const place = join(stagePath, 'opensmtpd')
+const folder = join(stagePath, 'opensmtpd')
 
 const configuration = `
 listen on 127.0.0.1 port ${mailPorts.server} hostname ${mailHost}
@@ -19,12 +19,12 @@ match from any for domain "${peopleHost}" action "people"
 match from any for domain "${ourHost}" action "agents"
 `
 
-/** Places that are built into it, each of them covered by a folder of the stage: only this namespace sees that. */
+/** Paths that are built into OpenSMTPD. A folder of the stage covers each of them, in this namespace only. */
 const covered = { spool: '/var/spool', lib: '/var/lib', run: '/run' } as const
 
 export async function startOpenSmtpd(tree: string): Promise<MailServer> {
-  const path = join(place, 'smtpd.conf')
-  for (const [name, target] of Object.entries(covered)) await cover(target, join(place, name))
+  const path = join(folder, 'smtpd.conf')
+  for (const [name, target] of Object.entries(covered)) await cover(target, join(folder, name))
   await runCommand('mount', ['--bind', join(tree, 'usr/libexec'), '/usr/libexec'])
   makeFolders()
   writeFileSync(path, configuration)
@@ -33,7 +33,7 @@ export async function startOpenSmtpd(tree: string): Promise<MailServer> {
     name: 'OpenSMTPD',
     command: [join(tree, 'usr/sbin/smtpd'), '-d', '-f', path],
     env: { LD_LIBRARY_PATH: describePrograms(tree).libraries },
-    logPath: join(place, 'log'),
+    logPath: join(folder, 'log'),
   })
 }
 
@@ -42,11 +42,11 @@ async function cover(target: string, by: string): Promise<void> {
   await runCommand('mount', ['--bind', by, target])
 }
 
-/** What the package makes when it is installed; a server before this one may have lent itself alice's folder. */
+/** Creates the folders that the package creates on installation; an earlier server may have assigned alice's folder to its own user. */
 function makeFolders(): void {
   const { alice, opensmtpq } = users
-  mkdirSync(join(place, 'lib/opensmtpd/empty'), { recursive: true })
-  const spool = join(place, 'spool/smtpd')
+  mkdirSync(join(folder, 'lib/opensmtpd/empty'), { recursive: true })
+  const spool = join(folder, 'spool/smtpd')
   mkdirSync(spool, { recursive: true })
   chmodSync(spool, 0o711)
   for (const [name, uid, mode] of [

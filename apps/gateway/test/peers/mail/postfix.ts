@@ -9,11 +9,11 @@ import { startOpenDkimSigner } from './opendkim-signer.ts'
 
 const deployed = new URL('../../../../../deploy/postfix/main.cf', import.meta.url)
 
-/** Set up as docs/explanation/mail/receiving.md says, and to run from `tree`. */
+/** Starts Postfix, set up as docs/explanation/mail/receiving.md says, from `tree`. */
 export const startPostfix = (tree: string): Promise<MailServer> =>
   runPostfix(tree, { name: 'Postfix', settings: { virtual_transport: `lmtp:inet:127.0.0.1:${mailPorts.ours}` } })
 
-/** Set up as deploy/postfix is, with the names of this network: mail goes to our socket in the file system. */
+/** Starts Postfix, set up as deploy/postfix is, with the names of this network. Mail goes to our socket in the file system. */
 export function startDeployedPostfix(tree: string): Promise<MailServer> {
   const folder = join(stagePath, 'lmtp')
   makeFolder(folder, 0o2750, 0, users.postfix.gid)
@@ -34,18 +34,18 @@ interface PostfixPlan {
 }
 
 async function runPostfix(tree: string, { name, settings, socketPath }: PostfixPlan): Promise<MailServer> {
-  const place = join(stagePath, name.replaceAll(' ', '-'))
+  const folder = join(stagePath, name.replaceAll(' ', '-'))
   const { libraries } = describePrograms(tree)
-  makeFolders(place)
-  const logPath = join(place, 'log')
-  writeFileSync(join(place, 'main.cf'), describeMain(tree, libraries, { place, settings }))
-  // EX_NOUSER of sysexits.h.
+  makeFolders(folder)
+  const logPath = join(folder, 'log')
+  writeFileSync(join(folder, 'main.cf'), describeMain(tree, libraries, { folder, settings }))
+  // The exit code is EX_NOUSER of sysexits.h.
   writeFileSync(join(users.gone.home, '.forward'), '"|exit 67"\n')
-  writeFileSync(join(place, 'master.cf'), services.map(describeService).join('\n'))
+  writeFileSync(join(folder, 'master.cf'), services.map(describeService).join('\n'))
   const filter = await startOpenDkimSigner(tree)
   const server = await startMailServer({
     name,
-    command: [join(tree, 'usr/lib/postfix/sbin/master'), '-c', place],
+    command: [join(tree, 'usr/lib/postfix/sbin/master'), '-c', folder],
     env: { LD_LIBRARY_PATH: libraries },
     logPath,
   })
@@ -60,12 +60,12 @@ async function runPostfix(tree: string, { name, settings, socketPath }: PostfixP
   }
 }
 
-interface PostfixPlace {
-  readonly place: string
+interface PostfixSetup {
+  readonly folder: string
   readonly settings: Readonly<Record<string, string>>
 }
 
-function describeMain(tree: string, libraries: string, { place, settings }: PostfixPlace): string {
+function describeMain(tree: string, libraries: string, { folder, settings }: PostfixSetup): string {
   const all = {
     compatibility_level: '3.6',
     lmtp_send_xforward_command: 'yes',
@@ -73,13 +73,13 @@ function describeMain(tree: string, libraries: string, { place, settings }: Post
     smtpd_forbid_bare_newline: 'normalize',
     smtpd_forbid_bare_newline_exclusions: '',
     ...settings,
-    queue_directory: join(place, 'queue'),
-    data_directory: join(place, 'data'),
+    queue_directory: join(folder, 'queue'),
+    data_directory: join(folder, 'data'),
     daemon_directory: join(tree, 'usr/lib/postfix/sbin'),
     command_directory: join(tree, 'usr/sbin'),
     shlib_directory: join(tree, 'usr/lib/postfix'),
     import_environment: `LD_LIBRARY_PATH=${libraries} MAIL_CONFIG TZ`,
-    maillog_file: join(place, 'log'),
+    maillog_file: join(folder, 'log'),
     maillog_file_prefixes: stagePath,
     myhostname: mailHost,
     mydestination: peopleHost,
@@ -119,13 +119,13 @@ const services: readonly Service[] = [
   ['postlog', 'unix', 'n', 'postlogd'],
 ]
 
-/** What Postfix insists on: how many of a service may run, 0 for any number. */
+/** The process limits that Postfix insists on: the number of processes of a service, 0 for any number. */
 const processLimits: Readonly<Record<string, string>> = {
   ...{ pickup: '1', qmgr: '1', anvil: '1', scache: '1', postlogd: '1' },
   ...{ cleanup: '0', bounce: '0' },
 }
 
-/** `local` writes as the user it writes for; the others run as Postfix. The log is a socket for datagrams. */
+/** Describes a service. `local` writes as the user it writes for; the others run as Postfix. The log is a datagram socket. */
 function describeService([name, type, isPrivate, command = name]: Service): string {
   const unprivileged = name === 'local' || name === 'proxymap' ? 'n' : '-'
   const wakeUp = { pickup: '60', qmgr: '300' }[name] ?? '-'
@@ -134,9 +134,9 @@ function describeService([name, type, isPrivate, command = name]: Service): stri
   return [name, kind, isPrivate, unprivileged, 'n', wakeUp, processes, command].join(' ')
 }
 
-/** What `postfix check` would make: it knows only a Postfix that is installed. */
-function makeFolders(place: string): void {
-  const queue = join(place, 'queue')
+/** Creates the folders that `postfix check` creates for an installed Postfix; ours is only unpacked. */
+function makeFolders(folder: string): void {
+  const queue = join(folder, 'queue')
   const { uid, gid } = users.postfix
   const ownFolders = ['active', 'bounce', 'corrupt', 'defer', 'deferred', 'flush', 'hold', 'incoming', 'private']
   mkdirSync(join(queue, 'pid'), { recursive: true })

@@ -1,5 +1,5 @@
 import { deepStrictEqual, match } from 'node:assert/strict'
-import type { MessageRecord } from '@postern/core'
+import type { MessageRecord } from '@postern/pipeline'
 import { waitUntil } from '../eventually.ts'
 import { ourHost } from '../names.ts'
 import type { OurGateway } from '../our-gateway.ts'
@@ -16,7 +16,7 @@ interface MailStage {
   readonly opendkim: OpenDkim
 }
 
-/** What alice and the agent write to each other by way of a mail server, in this order. */
+/** The steps of alice and the agent, who write to each other through a mail server, in this order. */
 export const mailSteps: readonly ExamStep<MailStage>[] = [
   { name: 'a mail by swaks comes to the agent, who knows that alice wrote it', run: ask },
   { name: 'the answer lies in her mailbox: in the thread, and marked as automatic', run: readAnswer },
@@ -27,7 +27,7 @@ export const mailSteps: readonly ExamStep<MailStage>[] = [
   { name: 'an answer that the server took and could not deliver: its report ends the delivery', run: sendToGone },
 ]
 
-/** Where OpenDKIM signs what goes through the server. */
+/** The step for a server whose mail OpenDKIM signs on its way. */
 export const filterSteps: readonly ExamStep<MailStage>[] = [
   { name: 'a mail that OpenDKIM signs on its way comes to the agent, who knows whose it is', run: askUnsigned },
 ]
@@ -47,7 +47,7 @@ async function ask(stage: MailStage): Promise<void> {
 
 async function askUnsigned(stage: MailStage): Promise<void> {
   await stage.alice.write({ from: bea, to: echo, subject, text: 'And this?', isUnsigned: true })
-  // Left to itself OpenDKIM does not sign Message-ID, so the mail is known by its digest.
+  // By default, OpenDKIM does not sign Message-ID, so the mail is identified by its digest.
   const { message, flags } = await waitUntil('the message is there', async () =>
     (await stage.gateway.messages()).find(({ message: { sender } }) => sender.address === `@${bea}`),
   )
@@ -63,7 +63,7 @@ async function readAnswer(stage: MailStage): Promise<void> {
   deepStrictEqual(header('subject'), [`Re: ${subject}`])
   deepStrictEqual(header('auto-submitted'), ['auto-replied'])
   match(answer.text ?? '', /Does this arrive\?/)
-  // The server has written down the envelope sender: bounces come to the delivery they are about.
+  // The server has recorded the envelope sender, so that bounces reach the delivery that they report on.
   match(header('return-path')?.[0] ?? '', /^<echo\+b\.[^@]+@agents\.test>$/)
 }
 
@@ -96,7 +96,7 @@ async function writeToNobody({ alice }: MailStage): Promise<void> {
 
 const isReportOn = (id: string) => (mail: Received) => mail.octets.includes(id) && /^Action: failed/im.test(mail.octets)
 
-/** alice's two mails to the agent, and the one to nobody. */
+/** Checks the records of alice's two mails to the agent, and of the one to the missing user. */
 async function checkAll({ gateway }: MailStage): Promise<void> {
   const records = await gateway.messages()
   deepStrictEqual(
@@ -109,7 +109,7 @@ async function checkAll({ gateway }: MailStage): Promise<void> {
   )
 }
 
-/** The bounce comes to the address of the delivery; nothing more is mailed to who is not there. */
+/** Checks that the bounce reaches the address of the delivery, and that the missing user gets no more mail. */
 async function sendToGone(stage: MailStage): Promise<void> {
   const id = await stage.alice.write({ from: gone, to: echo, subject, text: 'Answer me if you can.' })
   const { deliveries } = await waitUntil('the delivery has ended', async () => {

@@ -1,5 +1,8 @@
-import type { LookupStore, Platform } from '@postern/core'
+// Caches the verified cards of agents elsewhere for a few minutes.
 import { createExpiringMap, createSingleFlight } from '@postern/limits'
+import type { System } from '@postern/message'
+import { KeyNotMade } from '@postern/message'
+import type { LookupStore } from '@postern/pipeline'
 import type { A2aConfig } from '../../config.ts'
 import type { AgentInterface } from '../exchange/bindings.ts'
 import { openCallDeadline, refuseAgent } from '../exchange/fetch-document.ts'
@@ -16,48 +19,48 @@ interface VerifiedAgent {
 
 interface CardCacheDeps {
   readonly config: Pick<A2aConfig, 'client'>
-  readonly platform: Pick<Platform, 'fetch' | 'now' | 'sleep'>
+  readonly system: Pick<System, 'fetch' | 'now' | 'sleep'>
   readonly store: Pick<LookupStore, 'secret' | 'hasSecret'>
 }
 
-/** ms for WebFinger, two cards and a key set together. */
-const lookMs = 30_000
+/** The time limit for WebFinger, two cards and a key set together, ms. */
+const fetchMs = 30_000
 const kept = { ms: 5 * 60_000, entries: 1_000 } as const
 
 /**
- * Finds the agent at an address. Valid cards are cached for a few minutes, and never an invalid one (A2A §8.6, A2A-C06). The function
- * throws Rejection `malformed`, Unavailable and Undeliverable.
+ * Creates the function that finds the agent at an address. Valid cards are cached for a few minutes, and invalid ones never (A2A §8.6, A2A-C06).
+ * The function throws Rejection `malformed`, Unavailable and Undeliverable.
  */
-export function createCardCache({ config, platform, store }: CardCacheDeps) {
+export function createCardCache({ config, system, store }: CardCacheDeps) {
   const { allowed_origins, unsigned_hosts } = config.client
   const allowed = new Set(allowed_origins)
   const isAllowedOrigin = (origin: string) => allowed.has(origin)
   const holdSigned = createSignedHosts(store, unsigned_hosts)
-  const known = createExpiringMap<VerifiedAgent>(kept.entries, () => platform.now())
+  const agents = createExpiringMap<VerifiedAgent>(kept.entries, () => system.now())
   /** A caller that gives up does not stop the lookup for the others. */
   const share = createSingleFlight<VerifiedAgent>()
 
   async function resolve(address: string): Promise<VerifiedAgent> {
-    const { signal, clear } = openCallDeadline(lookMs, undefined, platform)
+    const { signal, clear } = openCallDeadline(fetchMs, undefined, system)
     try {
-      const found = await findCard(address, platform, signal)
-      const signedBy = await verifyCard(found, { platform, isAllowedOrigin }, signal)
-      const to = readInterface(found, isAllowedOrigin)
-      await holdSigned(new URL(found.url).host, signedBy !== undefined)
-      return { to, card: found.url, signedBy }
+      const card = await findCard(address, system, signal)
+      const signedBy = await verifyCard(card, { system, isAllowedOrigin }, signal)
+      const to = readInterface(card, isAllowedOrigin)
+      await holdSigned(new URL(card.url).host, signedBy !== undefined)
+      return { to, card: card.url, signedBy }
     } finally {
       clear()
     }
   }
 
   return async (address: string, signal: AbortSignal): Promise<VerifiedAgent> => {
-    const before = known.get(address)
+    const before = agents.get(address)
     if (before) return before
     const agent = await waitFor(
       share(address, () => resolve(address)),
       signal,
     )
-    known.set(address, agent, kept.ms)
+    agents.set(address, agent, kept.ms)
     return agent
   }
 }
@@ -72,17 +75,26 @@ function waitFor<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Valu
 }
 
 /**
- * Remembers permanently that a host signs its cards, and refuses an unsigned card later. A host that signed once must go on: otherwise an attacker could just remove the signature. The store keeps one entry for each host. With
- * `a2a.client.unsigned_hosts` a person agrees that a host no longer signs.
+ * Creates the check of unsigned cards. It records permanently that a host signs its cards, and later rejects an unsigned card of that host.
+ * Otherwise an attacker could just remove the signature. The store has one entry for each host. With `a2a.client.unsigned_hosts`, a person
+ * confirms that a host no longer signs.
  */
 function createSignedHosts(store: CardCacheDeps['store'], unsignedHosts: readonly string[]) {
   const agreed = new Set(unsignedHosts)
   const nameOf = (host: string) => `a2a:signs-cards:${host}`
-  /** @throws Undeliverable */
+  /**
+   * Checks a card of the host, and records that the host signs if it is signed.
+   * @throws Undeliverable if the host has signed before and this card is unsigned
+   */
   return async (host: string, isSigned: boolean): Promise<void> => {
-    if (isSigned) await store.secret(nameOf(host), async () => 'signed')
+    if (isSigned) await store.secret(nameOf(host), async () => 'signed').catch(passIfRead)
     else if (!agreed.has(host) && (await store.hasSecret(nameOf(host)))) {
       throw refuseAgent('its card was signed before and is not now; a2a.client.unsigned_hosts would allow it')
     }
   }
+}
+
+/** Ignores the error of a store that is open for reading only, which can record nothing. */
+function passIfRead(error: unknown): void {
+  if (!(error instanceof KeyNotMade)) throw error
 }

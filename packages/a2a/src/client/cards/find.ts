@@ -1,9 +1,10 @@
-import type { Address, Platform } from '@postern/core'
-import { isJsonObject, parseAddress, parseUrl } from '@postern/core'
+// Finds the card of an agent by its address or URL.
+import type { Address, System } from '@postern/message'
+import { isJsonObject, parseAddress, parseUrl } from '@postern/message'
 import type { AgentInterface, Binding } from '../exchange/bindings.ts'
 import { fetchDocument, refuseAgent } from '../exchange/fetch-document.ts'
 
-/** Where the card of an agent is, before it is read. */
+/** The card of an agent as it was fetched, with its address. Its signatures are not verified yet. */
 export interface FoundCard {
   readonly url: string
   readonly document: Readonly<Record<string, unknown>>
@@ -11,50 +12,53 @@ export interface FoundCard {
 
 const cardRels: readonly unknown[] = [
   'https://mentionable.dev/ns/rel/agent-card',
-  // Nodes from before the move to /ns/ still use these.
+  // Older nodes still use these names, from before the move to /ns/.
   'https://mentionable.dev/agent-card',
 ]
 const json = 'application/json'
 const mostLinks = 64
 
-type CardPlatform = Pick<Platform, 'fetch' | 'now'>
+type CardSystem = Pick<System, 'fetch' | 'now'>
 
 /**
- * The A2A card of `@name@domain` (WebFinger, then the Mentionable card, then the A2A card that it names), or of a URL.
- * @throws Rejection `malformed` for an address that is none; Unavailable, Undeliverable
+ * Finds the A2A card of `@name@domain` (WebFinger, then the Mentionable card, then the A2A card that it names), or of a URL.
+ * @throws Rejection `malformed` for an invalid address; Unavailable, Undeliverable
  */
-export async function findCard(address: string, platform: CardPlatform, signal?: AbortSignal): Promise<FoundCard> {
-  if (/^https?:\/\//i.test(address)) return fetchCard(address, platform, signal)
+export async function findCard(address: string, system: CardSystem, signal?: AbortSignal): Promise<FoundCard> {
+  if (/^https?:\/\//i.test(address)) return fetchCard(address, system, signal)
   const asked = parseAddress(address)
-  const found = await fetchCard(await findCardUrl(asked, platform, signal), platform, signal)
-  if (!isJsonObject(found.document.a2a)) return found
-  return followMentionable(found, asked, platform, signal)
+  const card = await fetchCard(await findCardUrl(asked, system, signal), system, signal)
+  if (!isJsonObject(card.document.a2a)) return card
+  return followMentionable(card, asked, system, signal)
 }
 
-async function fetchCard(url: string, platform: CardPlatform, signal: AbortSignal | undefined): Promise<FoundCard> {
-  return { url, document: await fetchDocument(url, platform, { what: 'its card', accept: json, signal }) }
+async function fetchCard(url: string, system: CardSystem, signal: AbortSignal | undefined): Promise<FoundCard> {
+  return { url, document: await fetchDocument(url, system, { what: 'its card', accept: json, signal }) }
 }
 
-/** RFC 7033. Follows one redirect at most. The answer's subject must be the requested name (Mentionable, WebFinger). */
-async function findCardUrl({ local, domain }: Address, platform: CardPlatform, signal?: AbortSignal): Promise<string> {
+/**
+ * Finds the address of a card by WebFinger (RFC 7033). It follows at most one redirect. The answer's subject must be the requested name
+ * (Mentionable, WebFinger).
+ */
+async function findCardUrl({ local, domain }: Address, system: CardSystem, signal?: AbortSignal): Promise<string> {
   const subject = `acct:${local}@${domain}`
   const url = `https://${domain}/.well-known/webfinger?resource=${encodeURIComponent(subject)}`
   const accept = 'application/jrd+json, application/json'
-  const jrd = await fetchDocument(url, platform, { what: 'WebFinger', accept, signal, redirects: 1 })
+  const jrd = await fetchDocument(url, system, { what: 'WebFinger', accept, signal, redirects: 1 })
   if (typeof jrd.subject !== 'string' || jrd.subject.toLowerCase() !== subject) {
     throw refuseAgent('WebFinger speaks of somebody else')
   }
   const links = Array.isArray(jrd.links) ? jrd.links.slice(0, mostLinks).filter(isJsonObject) : []
-  const found = cardRels.flatMap(rel => links.filter(link => link.rel === rel)).find(({ href }) => isHttps(href))
-  if (!found) throw refuseAgent('WebFinger names no agent card')
-  return String(found.href)
+  const link = cardRels.flatMap(rel => links.filter(link => link.rel === rel)).find(({ href }) => isHttps(href))
+  if (!link) throw refuseAgent('WebFinger names no agent card')
+  return String(link.href)
 }
 
-/** The Mentionable card, which names its owner. An A2A card beside it must have the same origin. */
+/** Follows a Mentionable card, which names its owner. An A2A card beside it must have the same origin. */
 async function followMentionable(
   { url, document }: FoundCard,
   { local, domain }: Address,
-  platform: CardPlatform,
+  system: CardSystem,
   signal: AbortSignal | undefined,
 ): Promise<FoundCard> {
   if (typeof document.address !== 'string' || document.address.toLowerCase() !== `@${local}@${domain}`) {
@@ -63,13 +67,13 @@ async function followMentionable(
   const { card_url: cardUrl, endpoint, transport, auth } = document.a2a as Readonly<Record<string, unknown>>
   if (isHttps(cardUrl)) {
     if (new URL(cardUrl).origin !== new URL(url).origin) throw refuseAgent('its A2A card is on another origin')
-    return fetchCard(cardUrl, platform, signal)
+    return fetchCard(cardUrl, system, signal)
   }
   if (!isHttps(endpoint) || transport !== 'https+jsonrpc') throw refuseAgent('its card names no A2A interface of ours')
   return { url, document: toPlainCard(document, { endpoint, auth }) }
 }
 
-/** A Mentionable card without an A2A card contains what a call needs. */
+/** Converts a Mentionable card without an A2A card, which contains everything that a call needs. */
 function toPlainCard(
   { name }: Readonly<Record<string, unknown>>,
   { endpoint, auth }: { readonly endpoint: string; readonly auth: unknown },
@@ -95,8 +99,8 @@ interface Offer {
 }
 
 /**
- * The first interface of the card that we speak, in the card's order (A2A §8.3.1); 0.3 if it offers no 1.0. @throws Undeliverable when
- * there is none, or when it has an origin that the card may not name
+ * Returns the first interface of the card that we support, in the card's order (A2A §8.3.1). If it offers no 1.0, it is one of 0.3.
+ * @throws Undeliverable if there is none, or if it has an origin that the card may not name
  */
 export function readInterface(
   { url, document }: FoundCard,
@@ -118,24 +122,51 @@ export function readInterface(
     tenant: typeof tenant === 'string' && tenant !== '' ? tenant.slice(0, 256) : undefined,
     canStream: isJsonObject(capabilities) && capabilities.streaming === true,
     needsCredential: [securityRequirements, security].some(list => Array.isArray(list) && list.length > 0),
+    tokenUrl: findTokenUrl(document),
+    inputModes: listTexts(document.defaultInputModes).map(mode => mode.toLowerCase()),
   }
+}
+
+/** Finds the token endpoint of the first scheme with client credentials, in the form of 1.0 or 0.3. */
+function findTokenUrl({ securitySchemes }: Readonly<Record<string, unknown>>): string | undefined {
+  const schemes = isJsonObject(securitySchemes) ? Object.values(securitySchemes) : []
+  const urls = schemes.slice(0, mostSchemes).map(scheme => {
+    const body = isJsonObject(scheme) ? (scheme.oauth2SecurityScheme ?? scheme) : undefined
+    const flows = isJsonObject(body) ? body.flows : undefined
+    const flow = isJsonObject(flows) ? flows.clientCredentials : undefined
+    return isJsonObject(flow) ? flow.tokenUrl : undefined
+  })
+  return urls.find(url => typeof url === 'string')
+}
+
+const mostSchemes = 32
+const mostModes = 200
+
+function listTexts(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.slice(0, mostModes).filter(item => typeof item === 'string') : []
 }
 
 function listOffers(card: Readonly<Record<string, unknown>>): readonly Offer[] {
   const { supportedInterfaces } = card
   if (!Array.isArray(supportedInterfaces)) return listLegacyOffers(card)
-  const named = supportedInterfaces.slice(0, mostInterfaces).filter(isJsonObject)
-  return named.flatMap(({ url, tenant, protocolBinding, protocolVersion }): Offer[] => {
-    const binding = nameBinding(protocolBinding, protocolVersion)
-    return binding ? [{ url, tenant, binding }] : []
-  })
+  const interfaces = supportedInterfaces.slice(0, mostInterfaces).filter(isJsonObject)
+  const read = (assumed: string | undefined) =>
+    interfaces.flatMap(({ url, tenant, protocolBinding, protocolVersion }): Offer[] => {
+      const binding = nameBinding(protocolBinding, protocolVersion || assumed)
+      return binding ? [{ url, tenant, binding }] : []
+    })
+  const offers = read(undefined)
+  if (offers.length > 0) return offers
+  // Like a2a-python, we use an interface without a version last, and as one of 1.0. Members of 0.3 beside the interfaces do not change that.
+  const unversioned = read('1.0')
+  return unversioned.length > 0 ? unversioned : listLegacyOffers(card)
 }
 
-/** A card of 0.3 (its §5.5): the main address first, then the additional ones. */
+/** Lists the interfaces of a card of 0.3 (its §5.5): the main address first, then the additional ones. */
 function listLegacyOffers(card: Readonly<Record<string, unknown>>): readonly Offer[] {
   const { url, preferredTransport = 'JSONRPC', additionalInterfaces: all, protocolVersion = '0.3' } = card
-  const others = Array.isArray(all) ? all.slice(0, mostInterfaces).filter(isJsonObject) : []
-  return [{ url, transport: preferredTransport }, ...others].flatMap((offer): Offer[] => {
+  const furtherInterfaces = Array.isArray(all) ? all.slice(0, mostInterfaces).filter(isJsonObject) : []
+  return [{ url, transport: preferredTransport }, ...furtherInterfaces].flatMap((offer): Offer[] => {
     const binding = offer.url === undefined ? undefined : nameBinding(offer.transport, protocolVersion)
     return binding === 'JSONRPC 0.3' ? [{ url: offer.url, binding }] : []
   })

@@ -1,27 +1,29 @@
-import type { Platform } from '@postern/core'
-import { isJsonObject, parseIfJson, parseUrl } from '@postern/core'
+// Verifies the signatures of agent cards.
 import type { JWK } from '@postern/http/tokens'
 import { loadJose } from '@postern/http/tokens'
+import type { System } from '@postern/message'
+import { isJsonObject, parseIfJson, parseUrl } from '@postern/message'
 import { toSignedBytes } from '../../cards/signed-cards.ts'
 import { fetchDocument, refuseAgent } from '../exchange/fetch-document.ts'
 import type { FoundCard } from './find.ts'
 
-/** Signature algorithms of cards (A2A §8.4.2). */
+/** The accepted signature algorithms of cards (A2A §8.4.2). */
 const algorithms: ReadonlySet<unknown> = new Set(['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519', 'PS256', 'RS256'])
 const keySetPath = '/.well-known/jwks.json'
 const mostSignatures = 8
 const mostKeys = 64
 
 interface CardTrust {
-  readonly platform: Pick<Platform, 'fetch' | 'now'>
-  /** Whether keys at another origin than the card's are trusted. */
+  readonly system: Pick<System, 'fetch' | 'now'>
+  /** Returns true if keys at this origin are trusted although the card has another origin. */
   isAllowedOrigin(origin: string): boolean
 }
 
 /**
- * Verifies the signatures of a card (A2A §8.4.3). One valid signature is enough, because others serve rotation. Keys come from the card's
- * origin or from one that the operator allows, whatever the signature names. @returns the id of the key; undefined when the card is
- * unsigned @throws Undeliverable when no signature is valid; Unavailable when no key can be fetched
+ * Verifies the signatures of a card (A2A §8.4.3). One valid signature is enough, because others serve rotation. Keys come from the card's origin
+ * or from one that the operator allows, regardless of the address that the signature names.
+ * @returns the id of the key; undefined if the card is unsigned
+ * @throws Undeliverable if no signature is valid; Unavailable if no key can be fetched
  */
 export async function verifyCard(card: FoundCard, trust: CardTrust, signal?: AbortSignal): Promise<string | undefined> {
   const { signatures } = card.document
@@ -34,19 +36,19 @@ export async function verifyCard(card: FoundCard, trust: CardTrust, signal?: Abo
   const keysOf = createKeySource(trust, signal)
   for (const head of heads) {
     const keys = head && (await keysOf(chooseKeySet(head.jku, card.url, trust)))
-    if (keys && (await holds(head, card.document, keys, trust.platform.now()))) return head.kid
+    if (keys && (await holds(head, card.document, keys, trust.system.now()))) return head.kid
   }
   throw refuseAgent('no signature of its card holds')
 }
 
-/** Undefined for a signature that cannot be valid: no `kid`, another algorithm, or a critical header. */
+/** Parses the header of a signature. Returns undefined if the signature cannot be valid: no `kid`, another algorithm, or a critical header. */
 function readSignature(value: unknown) {
   if (!isJsonObject(value) || typeof value.protected !== 'string' || typeof value.signature !== 'string')
     return undefined
   const { alg, kid, jku, crit } = decodeHeader(value.protected)
   if (!algorithms.has(alg) || typeof kid !== 'string' || kid === '' || crit !== undefined) return undefined
-  const named = typeof jku === 'string' ? jku : undefined
-  return { protected: value.protected, signature: value.signature, alg: String(alg), kid, jku: named }
+  const jkuUrl = typeof jku === 'string' ? jku : undefined
+  return { protected: value.protected, signature: value.signature, alg: String(alg), kid, jku: jkuUrl }
 }
 
 function decodeHeader(text: string): Readonly<Record<string, unknown>> {
@@ -54,7 +56,7 @@ function decodeHeader(text: string): Readonly<Record<string, unknown>> {
   return isJsonObject(header) ? header : {}
 }
 
-/** `jku` only selects among trusted places. */
+/** Chooses the key set. `jku` only selects among trusted key sets. */
 function chooseKeySet(jku: string | undefined, cardUrl: string, { isAllowedOrigin }: CardTrust): string {
   const own = new URL(cardUrl).origin
   if (jku === undefined) return own + keySetPath
@@ -65,19 +67,19 @@ function chooseKeySet(jku: string | undefined, cardUrl: string, { isAllowedOrigi
   return jku
 }
 
-/** Each key set is fetched once for a card. */
-function createKeySource({ platform }: CardTrust, signal: AbortSignal | undefined) {
+/** Creates the source of keys, which fetches each key set once for a card. */
+function createKeySource({ system }: CardTrust, signal: AbortSignal | undefined) {
   const sets = new Map<string, Promise<readonly JWK[]>>()
   const fetchKeys = async (url: string): Promise<readonly JWK[]> => {
     const request = { what: 'its key set', accept: 'application/jwk-set+json, application/json', signal }
-    const { keys } = await fetchDocument(url, platform, request)
+    const { keys } = await fetchDocument(url, system, request)
     if (!Array.isArray(keys)) throw refuseAgent('its key set holds no keys')
     return keys.slice(0, mostKeys).filter(key => isJsonObject(key) && key.kty !== 'oct') as readonly JWK[]
   }
   return (url: string) => {
-    const known = sets.get(url) ?? fetchKeys(url)
-    sets.set(url, known)
-    return known
+    const keySet = sets.get(url) ?? fetchKeys(url)
+    sets.set(url, keySet)
+    return keySet
   }
 }
 
@@ -90,7 +92,7 @@ async function holds(
   const { importJWK, flattenedVerify } = await loadJose()
   const jwk = keys.find(key => key.kid === kid && isUsable(key, alg, now))
   if (!jwk) return false
-  for (const payload of listReadings(card).map(toSignedBytes)) {
+  for (const payload of listPayloads(card)) {
     const jws = { protected: head, signature, payload: Buffer.from(payload).toString('base64url') }
     const verified = await importJWK(jwk, alg)
       .then(key => flattenedVerify(jws, key, { algorithms: [alg] }))
@@ -100,7 +102,16 @@ async function holds(
   return false
 }
 
-/** A key may state its expiry (`exp`, seconds) and its use (RFC 7517 §4). */
+/** Lists the texts that a signature may be made over. A card with a lone surrogate has no canonical form, so no signature can be valid. */
+function listPayloads(card: object): readonly Uint8Array[] {
+  try {
+    return listReadings(card).map(toSignedBytes)
+  } catch {
+    return []
+  }
+}
+
+/** Returns true if a key is usable. It may state its expiry (`exp`, seconds) and its use (RFC 7517 §4). */
 function isUsable(key: JWK, wanted: string, now: number): boolean {
   const { use, alg, exp, nbf }: JWK & { readonly exp?: unknown; readonly nbf?: unknown } = key
   if (use !== undefined && use !== 'sig') return false
@@ -127,15 +138,15 @@ const ownMembers: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Forms of the card that its signer may have signed, all derived from this card. Some signers drop members at their default. A server with
- * members of 0.3 may have signed only those of 1.0; then only these are used.
+ * Lists the forms of the card that its signer may have signed, all derived from this card. Some signers drop members at their default. A server
+ * with members of 0.3 may have signed only those of 1.0, and then only these are used.
  */
 function listReadings(card: object): readonly object[] {
   const entries = Object.entries(card).filter(([name]) => name !== 'signatures')
   const own = entries.filter(([name]) => ownMembers.has(name))
   const isMixed = own.length < entries.length && Object.hasOwn(card, 'supportedInterfaces')
   const wholes = isMixed ? [card, Object.fromEntries(own)] : [card]
-  return wholes.flatMap(whole => [whole, ...droppings.map(drop => drop(whole))])
+  return wholes.flatMap(card => [card, ...droppings.map(drop => drop(card))])
 }
 
 type Dropping = (value: object) => object
@@ -148,12 +159,12 @@ const isEmpty = (value: unknown) =>
 const isDefault = (value: unknown) => value === false || value === 0 || isEmpty(value)
 
 /**
- * Protobuf drops members at their default. Some signers also drop them inside lists, maps and the `params` of extensions. a2a-python drops
- * everything empty, and keeps `false` and 0 if they are set.
+ * The ways in which signers drop members. Protobuf drops members at their default. Some signers also drop them inside lists, maps and the
+ * `params` of extensions. a2a-python drops everything empty, and keeps `false` and 0 if they are set.
  */
 const droppings: readonly Dropping[] = [dropMessageDefaults, dropDefaults, value => dropEverywhere(value, isEmpty)]
 
-/** The card without members at their default, wherever they are (A2A §8.4.1). */
+/** Returns the card without members at their default, wherever they are (A2A §8.4.1). */
 export function dropDefaults(value: object): object {
   return dropEverywhere(value, isDefault)
 }
@@ -167,7 +178,7 @@ function dropEverywhere(value: object, isDropped: (member: unknown) => boolean):
   return Object.fromEntries(kept.filter(([, member]) => !isDropped(member)))
 }
 
-/** Members of a card that are maps, or the Struct of an extension. Their own members are no fields of a message. */
+/** The members of a card that are maps, or the Struct of an extension. Their own members are not fields of a message. */
 const maps: ReadonlySet<string> = new Set(['securitySchemes', 'schemes', 'scopes'])
 const struct = 'params'
 

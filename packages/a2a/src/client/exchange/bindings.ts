@@ -1,4 +1,5 @@
-import { isJsonObject } from '@postern/core'
+// Writes requests and reads results in the bindings and versions that other agents support.
+import { isJsonObject } from '@postern/message'
 import type { WireMessage } from '../../format/wire.ts'
 import { readLegacyMessage, readLegacyPart } from '../../legacy/read-params.ts'
 import { writeLegacyMessage } from '../../legacy/write-results.ts'
@@ -6,15 +7,19 @@ import { ErrorAnswer, refuseAgent, refuseAnswer } from './fetch-document.ts'
 
 export type Binding = 'JSONRPC' | 'HTTP+JSON' | 'JSONRPC 0.3'
 
-/** The members of a card that a call needs. Other text of the card is a stranger's and is not used. */
+/** The members of a card that a call needs. Other text of the card comes from a stranger and is not used. */
 export interface AgentInterface {
   readonly url: string
   readonly binding: Binding
-  /** Echoed in every request. It says nothing about us (A2A §8.3). */
+  /** The tenant that every request repeats. It says nothing about us (A2A §8.3). */
   readonly tenant: string | undefined
   readonly canStream: boolean
-  /** Whether callers must authenticate. */
+  /** True if callers must authenticate. */
   readonly needsCredential: boolean
+  /** The token endpoint for client credentials (A2A §4.5.4). Absent if the card names none. */
+  readonly tokenUrl?: string | undefined
+  /** The media types that the agent accepts, in lower case. Empty if the card names none. */
+  readonly inputModes: readonly string[]
 }
 
 interface WireRequest {
@@ -25,10 +30,10 @@ interface WireRequest {
 
 /** One binding to an agent (A2A §9, §11). */
 interface WireBinding {
-  /** `A2A-Version` of its requests. */
+  /** The value of `A2A-Version` in its requests. */
   readonly version: string
   describe(operation: ClientOperation, params: Readonly<Record<string, unknown>>, to: AgentInterface): WireRequest
-  /** The result of an answer or of one event of a stream. @throws Undeliverable when it is an error or invalid */
+  /** Reads the result in a response or in one event of a stream. @throws Undeliverable if it is an error or invalid */
   readResult(document: Readonly<Record<string, unknown>>, operation: ClientOperation): unknown
 }
 
@@ -43,7 +48,7 @@ const methods: Readonly<Record<ClientOperation, string>> = {
   CancelTask: 'tasks/cancel',
 }
 
-/** A2A 0.3 over JSON-RPC, which many agents still speak. Its interface is that of 1.0. */
+/** The binding for A2A 0.3 over JSON-RPC, which many agents still use. Its interface is that of 1.0. */
 const legacyBinding: WireBinding = {
   version: '0.3',
   describe: (operation, params, { url }) => ({
@@ -75,13 +80,13 @@ const readers: Readonly<Record<string, (value: Member) => Member>> = {
   'artifact-update': ({ artifact, ...update }) => ({ artifactUpdate: { ...update, artifact: readArtifact(artifact) } }),
 }
 
-/** Leaves unknown names empty, so that the validator of 1.0 refuses them. */
+/** Reads an event of 0.3. Unknown names become empty, so that the validator of 1.0 rejects them. */
 function readLegacyEvent(result: unknown): Member {
   if (!isJsonObject(result) || typeof result.kind !== 'string') return {}
   return Object.hasOwn(readers, result.kind) ? (readers[result.kind]?.(result) ?? {}) : {}
 }
 
-/** `input-required` → `TASK_STATE_INPUT_REQUIRED`. */
+/** Converts the state of a status: `input-required` → `TASK_STATE_INPUT_REQUIRED`. */
 function readStatus(status: unknown): unknown {
   if (!isJsonObject(status)) return status
   const { state, message, ...rest } = status
@@ -94,7 +99,7 @@ function readArtifact(artifact: unknown): unknown {
   return { ...artifact, parts: artifact.parts.map(readLegacyPart) }
 }
 
-/** The result of the one call in a request (JSON-RPC 2.0 §5). @throws Undeliverable when it is an error or missing */
+/** Returns the result of the one call in a request (JSON-RPC 2.0 §5). @throws Undeliverable if it is an error or missing */
 function readRpcResult({ jsonrpc, id, result, error }: Readonly<Record<string, unknown>>): unknown {
   if (jsonrpc !== '2.0') throw refuseAnswer('it is not JSON-RPC')
   if (isJsonObject(error)) throw refuseErrorCode(error.code)
@@ -102,7 +107,7 @@ function readRpcResult({ jsonrpc, id, result, error }: Readonly<Record<string, u
   return result
 }
 
-/** Only the code. Other text of a stranger's error is not used. */
+/** Creates an error with the code alone. The other text of the error comes from a stranger and is not used. */
 function refuseErrorCode(code: unknown): ErrorAnswer {
   return new ErrorAnswer(code, `error ${Number.isSafeInteger(code) ? code : 'without code'}`)
 }

@@ -1,57 +1,75 @@
-import type { FetchRequest, Platform } from '@postern/core'
-import { Undeliverable } from '@postern/core'
-import { parseMediaType } from '@postern/http'
+// Sends one operation to an agent elsewhere and reads its result or its stream.
+import type { AnsweredStatus } from '@postern/http'
+import { nameStatus, parseMediaType } from '@postern/http'
+import type { FetchRequest, System } from '@postern/message'
+import { Undeliverable } from '@postern/message'
 import type { AgentInterface, ClientOperation } from './bindings.ts'
 import { wireBindings } from './bindings.ts'
-import type { AnswerHead } from './fetch-document.ts'
-import { checkAvailable, ErrorAnswer, readPeerObject, refuseAgent, refuseAnswer } from './fetch-document.ts'
+import {
+  checkAvailable,
+  ErrorAnswer,
+  readPeerObject,
+  refuseAgent,
+  refuseAnswer,
+  UnreadableAnswer,
+} from './fetch-document.ts'
 
-/** Returns the headers that authenticate the call; none if the card asks for none. */
+/** Returns the headers that authenticate the call, or none if the card requires none. */
 export type CredentialSource = () => Promise<Readonly<Record<string, string>>>
 
 export interface ExchangeDeps {
   readonly to: AgentInterface
   readonly credentials: CredentialSource
-  readonly platform: Pick<Platform, 'fetch' | 'openStream' | 'now'>
-  /** Of the turn that calls. */
+  readonly system: Pick<System, 'fetch' | 'openStream' | 'now'>
+  /** The trace context of the calling turn. */
   readonly traceparent?: string | undefined
   readonly signal: AbortSignal
   readonly maxBytes: number
-  /** Longest time for one unary exchange, ms. */
+  /** The longest time of one unary exchange, ms. */
   readonly timeoutMs: number
 }
 
 type Params = Readonly<Record<string, unknown>>
 
-/** One operation, one result. @throws Unavailable, Undeliverable */
+/** Runs one operation and returns its one result. @throws Unavailable, Undeliverable */
 export async function exchangeUnary(operation: ClientOperation, params: Params, line: ExchangeDeps): Promise<unknown> {
-  const { platform, signal, maxBytes, timeoutMs } = line
+  const { system, signal, maxBytes, timeoutMs } = line
   const { url, request } = await describeRequest(operation, params, line, acceptJson)
-  const answer = await platform.fetch(url, { ...request, redirects: 0, signal, maxBytes, timeoutMs })
-  checkStatus(answer, platform.now())
+  const answer = await system.fetch(url, { ...request, redirects: 0, signal, maxBytes, timeoutMs })
+  checkStatus(answer, url, system.now())
   return wireBindings[line.to.binding].readResult(readPeerObject(answer.body, 'its answer'), operation)
 }
 
-/** One operation, and each result as it comes. It also reads a whole document in place of a stream. @throws Unavailable, Undeliverable */
+/**
+ * Runs one operation and yields each result as it arrives. It also accepts a whole document in place of a stream.
+ * @throws Unavailable, Undeliverable
+ */
 export async function* exchangeStream(
   operation: ClientOperation,
   params: Params,
   line: ExchangeDeps,
 ): AsyncGenerator<unknown, void, undefined> {
-  const { platform, signal, maxBytes } = line
+  const { system, signal, maxBytes } = line
   const { readResult } = wireBindings[line.to.binding]
   const { url, request } = await describeRequest(operation, params, line, acceptStream)
-  const { openStream } = platform
+  const { openStream } = system
   if (!openStream) throw refuseAgent('there is no way to stream')
   const answer = await openStream(url, { ...request, signal, maxBytes })
   if (parseMediaType(answer.headers.get('content-type'))?.type === 'text/event-stream' && answer.status === 200) {
-    for await (const data of readSseEvents(answer.body))
-      yield readResult(readPeerObject(Buffer.from(data), 'an event'), operation)
+    for await (const data of readSseEvents(answer.body)) yield readResult(readEventObject(data), operation)
     return
   }
   const body = await readWhole(answer.body)
-  checkStatus(answer, platform.now())
+  checkStatus(answer, url, system.now())
   yield readResult(readPeerObject(body, 'its answer'), operation)
+}
+
+function readEventObject(data: string): Readonly<Record<string, unknown>> {
+  try {
+    return readPeerObject(Buffer.from(data), 'an event')
+  } catch (cause) {
+    throw new UnreadableAnswer('an event is not JSON as it should be', cause)
+  }
 }
 
 const acceptJson = 'application/json, application/a2a+json'
@@ -76,16 +94,17 @@ async function describeRequest(
   return { url, request }
 }
 
-/** Does not follow challenges: only our configuration decides which token goes where (RFC 8707 §3). */
-function checkStatus(answer: AnswerHead, now: number): void {
+/** Checks the status of a response. It ignores challenges, because only our configuration decides which token is sent where (RFC 8707 §3). */
+function checkStatus(answer: AnsweredStatus, url: string, now: number): void {
   const { status } = answer
   if (status === 200) return
-  checkAvailable(answer, 'it answered', now)
+  checkAvailable(answer, { told: 'it answered', url }, now)
   if (status === 401 || status === 403) throw new CallerRefused(`Cannot call agent: it does not let us in (${status})`)
-  throw status >= 300 && status < 400 ? refuseAnswer('it leads elsewhere') : new ErrorAnswer(status, String(status))
+  const told = nameStatus(url, answer)
+  throw status >= 300 && status < 400 ? refuseAnswer(`it is ${told}`) : new ErrorAnswer(status, told)
 }
 
-/** The agent asks for a credential, or for another one. */
+/** The fault of an agent that requires a credential or another one. */
 export class CallerRefused extends Undeliverable {}
 
 async function readWhole(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
@@ -97,8 +116,8 @@ async function readWhole(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
 const maxEvent = 4 * 1024 * 1024
 
 /**
- * The data of each event of an event stream (WHATWG HTML §9.2.6), without comments and other fields. @throws Undeliverable when one event
- * is too large or the stream is not UTF-8
+ * Yields the data of each event of an event stream (WHATWG HTML §9.2.6), without comments and other fields.
+ * @throws Undeliverable if one event is too large or the stream is not UTF-8
  */
 async function* readSseEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, undefined> {
   let data: string[] = []
@@ -123,7 +142,7 @@ function readData(line: string): string | undefined {
   return line.startsWith('data:') ? line.slice(line.startsWith('data: ') ? 6 : 5) : undefined
 }
 
-/** Lines end with CR LF, LF or CR; a CR at the end of a piece may be half of a CR LF. */
+/** Yields the lines of a stream. They end with CR LF, LF or CR. A CR at the end of a chunk may be half of a CR LF. */
 async function* readLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, undefined> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
   let rest: string[] = []

@@ -1,12 +1,14 @@
-import type { FetchAnswer, FetchRequest, Platform } from '@postern/core'
-import { isJsonObject, Unavailable, Undeliverable } from '@postern/core'
-import { parseBoundedJson, parseRetryAfter } from '@postern/http'
+// Fetches JSON documents of strangers and names the faults of their answers.
+import type { AnsweredStatus } from '@postern/http'
+import { nameStatus, parseBoundedJson, parseRetryAfter } from '@postern/http'
+import type { FetchRequest, System } from '@postern/message'
+import { isJsonObject, Unavailable, Undeliverable } from '@postern/message'
 
 interface DocumentRequest {
   readonly what: string
   readonly accept: string
   readonly signal: AbortSignal | undefined
-  /** Number of redirects; default none. */
+  /** The most redirects. Default: none. */
   readonly redirects?: FetchRequest['redirects']
 }
 
@@ -16,28 +18,31 @@ const maxDepth = 32
 /** Fetches a JSON object of a stranger, with a size limit and without redirects by default. @throws Unavailable, Undeliverable */
 export async function fetchDocument(
   url: string,
-  { fetch, now }: Pick<Platform, 'fetch' | 'now'>,
+  { fetch, now }: Pick<System, 'fetch' | 'now'>,
   { what, accept, signal, redirects = 0 }: DocumentRequest,
 ): Promise<Readonly<Record<string, unknown>>> {
-  // Servers that also speak 0.3 have two cards at one address. They give the old one to clients that name no version.
+  // Servers that also support 0.3 have two cards at one address. Clients that name no version get the old one.
   const headers = { accept, 'a2a-version': '1.0' }
   const answer = await fetch(url, { ...bounds, redirects, headers, ...(signal && { signal }) })
   const { status, body } = answer
-  checkAvailable(answer, `${what} was answered`, now())
-  if (status !== 200) throw refuseAgent(`${what} was answered with ${status}`)
+  checkAvailable(answer, { told: `${what} was answered`, url: answer.url }, now())
+  if (status !== 200) throw refuseAgent(`${what} was answered with ${nameStatus(answer.url, answer)}`)
   return readPeerObject(body, what)
 }
 
-export type AnswerHead = Pick<FetchAnswer, 'status' | 'headers'>
-
-/** @throws Unavailable for an answer that may be another one later */
-export function checkAvailable({ status, headers }: AnswerHead, told: string, now: number): void {
+/** Checks the status of a response. @throws Unavailable if a retry may get another status */
+export function checkAvailable(
+  answer: AnsweredStatus,
+  { told, url }: { readonly told: string; readonly url: string },
+  now: number,
+): void {
+  const { status, headers } = answer
   if (status !== 429 && status < 500) return
   const retryAfter = parseRetryAfter(headers.get('retry-after'), now)
-  throw new Unavailable(`Cannot call agent: ${told} with ${status}`, { retryAfter })
+  throw new Unavailable(`Cannot call agent: ${told} with ${nameStatus(url, answer)}`, { retryAfter, status })
 }
 
-/** @throws Undeliverable */
+/** Parses a JSON object from a peer. `what` names it in the error. @throws Undeliverable */
 export function readPeerObject(bytes: Uint8Array, what: string): Readonly<Record<string, unknown>> {
   const document = readJson(bytes, what)
   if (!isJsonObject(document)) throw refuseAgent(`${what} is not an object`)
@@ -52,31 +57,38 @@ function readJson(bytes: Uint8Array, what: string): unknown {
   }
 }
 
-/** Why the gateway does not call an agent: its card or its answer is invalid. */
+/** Returns the error for an agent that the gateway does not call, because its card or its answer is invalid. */
 export function refuseAgent(problem: string, cause?: unknown): Undeliverable {
   return new Undeliverable(`Cannot call agent: ${problem}`, { cause })
 }
 
-/** The answer breaks the protocol: A2A's InvalidAgentResponse (-32006). */
+/** Returns the error for an answer that breaks the protocol: A2A's InvalidAgentResponse (-32006). */
 export function refuseAnswer(problem: string, cause?: unknown): Undeliverable {
   return refuseAgent(`its answer is not valid (${problem})`, cause)
 }
 
-/** The agent answered with an error, so it did not accept the call. `code` is that of JSON-RPC or the HTTP status. */
-export class ErrorAnswer extends Undeliverable {
-  readonly code: unknown
+/** The fault of an answer, or an event of one, in an unknown form. The task itself may be valid. */
+export class UnreadableAnswer extends Undeliverable {
+  constructor(problem: string, cause?: unknown) {
+    super(`Cannot call agent: its answer is not valid (${problem})`, { cause })
+  }
+}
 
-  constructor(code: unknown, told: string) {
+/** The fault of an agent that answered with an error, so it did not accept the call. `reason` is the code of JSON-RPC or the HTTP status. */
+export class ErrorAnswer extends Undeliverable {
+  readonly reason: unknown
+
+  constructor(reason: unknown, told: string) {
     super(`Cannot call agent: it answered with ${told}`)
-    this.code = code
+    this.reason = reason
   }
 }
 
 /**
- * One deadline for a whole call: `signal` aborts when the time is over, or with the caller's reason; `clear` releases the timer.
- * `AbortSignal.timeout` would keep the call in memory until then, even after it ends.
+ * Creates the deadline of a whole call. `signal` aborts when the time is up, or with the caller's reason. `clear` releases the timer.
+ * `AbortSignal.timeout` would keep the call in memory until then, even after the call ends.
  */
-export function openCallDeadline(ms: number, caller: AbortSignal | undefined, { sleep }: Pick<Platform, 'sleep'>) {
+export function openCallDeadline(ms: number, caller: AbortSignal | undefined, { sleep }: Pick<System, 'sleep'>) {
   const over = new AbortController()
   const done = new AbortController()
   void sleep(ms, done.signal).then(() => {

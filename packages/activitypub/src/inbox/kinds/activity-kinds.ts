@@ -1,3 +1,4 @@
+// Maps the activity types that an inbox handles to their handlers.
 import { create } from '../../normalize.ts'
 import type { ActivityKind } from '../activity-kind.ts'
 import { block } from './block.ts'
@@ -10,7 +11,7 @@ import { undo } from './undo.ts'
 import { update } from './update.ts'
 
 /**
- * The activities that a server can send to an agent. Every other type is accepted and has no effect. Agents follow
+ * The types of activities that have an effect when a server sends them to an agent. Every other type is accepted and has no effect. Agents follow
  * nobody, so an `Accept` or `Reject` answers nothing, and foreign collections may change at will.
  */
 export const activityKinds: ReadonlyMap<string, ActivityKind> = new Map([

@@ -1,9 +1,11 @@
-import { findAgentName, idOf } from '../../format/document.ts'
+// Handles `Block`, by which a peer blocks an agent.
+import { idOf } from '../../format/json-object.ts'
+import { findAgentName } from '../../format/own-iris.ts'
 import { keepForAgents, targetActor, tellEvent } from '../../normalize.ts'
 import type { ActivityKind } from '../activity-kind.ts'
 import { endRelation } from './follow.ts'
 
-/** A peer blocks an agent. The operator sees it; the agent sends nothing to that peer and does not learn of it. */
+/** The operator sees a block. The agent sends nothing more to that peer, and does not learn of it. */
 export const block: ActivityKind = {
   async find({ activity }, { agents }) {
     const agent = findAgentName(idOf(activity.json.object) ?? '', agents)

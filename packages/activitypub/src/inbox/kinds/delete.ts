@@ -1,17 +1,19 @@
-import type { KnownMessage } from '@postern/core'
-import { idOf, isOnOrigin } from '../../format/document.ts'
+// Handles `Delete`, by which a peer withdraws a post or its whole actor.
+import type { KnownMessage } from '@postern/pipeline'
+import { isOnOrigin } from '../../format/iri.ts'
+import { idOf } from '../../format/json-object.ts'
 import { inThreadOf, targetActor, tellEvent, toIntake } from '../../normalize.ts'
 import type { ActivityKind, ResolvedActivity } from '../activity-kind.ts'
 
-/** A peer withdraws a post, or its whole actor. It cannot delete what is on another host than its own. */
+/** Handles a deletion. A peer cannot delete objects on another host than its own. */
 export const deletion: ActivityKind = {
   async find({ activity, actor }, { store }) {
     const object = idOf(activity.json.object)
     if (!object || !isOnOrigin(object, activity.actor.origin)) return undefined
     if (object === actor.id) return {}
-    return { known: await store.findAuthored('activitypub', { author: actor.id, object }) }
+    return { earlierMessages: await store.findAuthored('activitypub', { author: actor.id, object }) }
   },
-  read: resolved => firstOfEach(resolved.known).map(known => tellDeletion(resolved, known)),
+  read: resolved => firstOfEach(resolved.earlierMessages).map(message => tellDeletion(resolved, message)),
   withdraw({ named: { activity, actor } }) {
     const object = idOf(activity.json.object)
     if (!object) return []
@@ -21,20 +23,20 @@ export const deletion: ActivityKind = {
   },
 }
 
-function tellDeletion(resolved: ResolvedActivity, known: KnownMessage) {
+function tellDeletion(resolved: ResolvedActivity, message: KnownMessage) {
   return toIntake(resolved, {
-    agent: known.agent,
+    agent: message.agent,
     kind: 'delete',
     parts: tellEvent('Deleted the post'),
-    in_reply_to: known.object,
-    ...inThreadOf(known, known.object),
+    in_reply_to: message.object,
+    ...inThreadOf(message, message.object),
     object: resolved.named.activity.id,
     target: targetActor(resolved),
   })
 }
 
-/** Each agent that received the post gets one message about its deletion. */
-function firstOfEach(known: readonly KnownMessage[]): readonly KnownMessage[] {
-  const given = known.filter(({ isKept }) => !isKept)
+/** Returns one stored message for each agent that received the post, so that each agent is told of the deletion once. */
+function firstOfEach(messages: readonly KnownMessage[]): readonly KnownMessage[] {
+  const given = messages.filter(({ isKept }) => !isKept)
   return [...new Map(given.toReversed().map(message => [message.agent, message])).values()]
 }

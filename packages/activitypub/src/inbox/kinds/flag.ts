@@ -1,10 +1,13 @@
-import type { Part } from '@postern/core'
-import { findAgentName, findWebAddress, idsOf, parsePostIri, textOf } from '../../format/document.ts'
+// Handles `Flag`, by which another server reports an agent or its posts.
+import type { Part } from '@postern/message'
+import { findWebAddress } from '../../format/iri.ts'
+import { idsOf, textOf } from '../../format/json-object.ts'
+import { findAgentName, parsePostIri } from '../../format/own-iris.ts'
 import { readPostText } from '../../html/note-reading.ts'
 import { keepForAgents, tellEvent } from '../../normalize.ts'
 import type { ActivityKind, ResolvedActivity } from '../activity-kind.ts'
 
-/** A complaint of another server about an agent or its posts: for the operator, never for the agent. */
+/** Reports are for the operator, never for the agent. */
 export const flag: ActivityKind = {
   async find({ activity }, { agents }) {
     const accused = idsOf(activity.json.object).flatMap(

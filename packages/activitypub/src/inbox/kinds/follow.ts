@@ -1,14 +1,17 @@
-import type { Intake, Json, PlannedDelivery, RelationEffect } from '@postern/core'
+// Handles `Follow`, and accepts, holds or rejects the request by the configured policy.
+import type { Json } from '@postern/message'
+import type { Intake, PlannedDelivery, RelationEffect } from '@postern/pipeline'
 import type { FollowAnswer } from '../../actors/follow-requests.ts'
 import { composeFollowAnswer } from '../../actors/follow-requests.ts'
 import type { ActivityPubConfig } from '../../config.ts'
-import { asObject, findAgentName, idOf } from '../../format/document.ts'
+import { asObject, idOf } from '../../format/json-object.ts'
+import { findAgentName } from '../../format/own-iris.ts'
 import { draftAct, targetActor, tellEvent, toIntake } from '../../normalize.ts'
 import type { ActivityKind, ResolvedActivity } from '../activity-kind.ts'
 
 type Outcome = Pick<Intake, 'disposition' | 'effects' | 'deliveries' | 'flags'>
 
-/** A peer asks for everything that an agent posts to all. A peer that blocks the agent has to lift the block first. */
+/** Handles a request to receive everything that an agent posts publicly. A peer that blocks the agent has to lift the block first. */
 export const follow: ActivityKind = {
   async find({ activity, actor }, { agents, store, foreignInboxes }) {
     const agent = findAgentName(idOf(activity.json.object) ?? '', agents)
@@ -36,8 +39,8 @@ export const follow: ActivityKind = {
 }
 
 /**
- * The outcome of a request to follow, by policy. A follower that asks again is accepted again: its server has
- * forgotten.
+ * The outcome of a request to follow, by policy. A follower that asks again is accepted again, because its server must have lost the earlier
+ * acceptance.
  */
 const outcomes: Readonly<
   Record<ActivityPubConfig['follows'], (resolved: ResolvedActivity, agent: string, inbox: string) => Outcome>

@@ -1,15 +1,16 @@
-import type { RelationEffect } from '@postern/core'
-import { Undeliverable } from '@postern/core'
-import { idOf, parseIri } from '../../format/document.ts'
+// Handles `Move`, by which an actor continues under another account.
+import { Undeliverable } from '@postern/message'
+import type { RelationEffect } from '@postern/pipeline'
+import { parseIri } from '../../format/iri.ts'
+import { idOf } from '../../format/json-object.ts'
 import { keepForAgents, tellEvent } from '../../normalize.ts'
 import type { RemoteActor } from '../../peers/actor-document.ts'
-import { unless } from '../../peers/look-ups.ts'
+import { ignoreFaults } from '../../peers/peer-faults.ts'
 import type { ActivityKind, Lookups } from '../activity-kind.ts'
 
 /**
- * An actor moves to another account that claims this one (`alsoKnownAs`). The operator sees it, and a block of an agent
- * moves along. A `Move` concerns the actor's followers, not those it follows: the new account follows an agent by its
- * own `Follow`.
+ * Handles the move of an actor to another account that claims this one (`alsoKnownAs`). The operator sees the move, and a block of an agent moves
+ * along. A `Move` concerns the actor's followers, not those it follows: the new account follows an agent by its own `Follow`.
  */
 export const move: ActivityKind = {
   async find({ activity, actor }, lookups) {
@@ -39,17 +40,17 @@ function takeBlockAlong(
 async function findRelated(peer: string, { agents, store }: Lookups) {
   const names = agents.list().map(({ name }) => name)
   const related = async (relation: 'follower' | 'blocked_by') => {
-    const found = await Promise.all(
+    const relations = await Promise.all(
       names.map(agent => store.findRelation({ via: 'activitypub', agent, relation, peer })),
     )
-    return names.filter((_, at) => found[at] !== undefined)
+    return names.filter((_, at) => relations[at] !== undefined)
   }
   const blockedAgents = await related('blocked_by')
   return { agents: [...new Set([...(await related('follower')), ...blockedAgents])], blockedAgents }
 }
 
 /**
- * The new account, if its own document claims the old one. It is fetched anew, because the claim may be recent.
+ * Finds the new account, if its own document claims the old one. The document is fetched again, because the claim may be recent.
  * @throws Rejection, Unavailable
  */
 async function findTarget(
@@ -59,9 +60,9 @@ async function findTarget(
 ): Promise<RemoteActor | undefined> {
   if (text === undefined) return undefined
   const iri = parseIri(text, 'the new account')
-  // The sender is not to blame when the new account's host does not show the account or is blocked.
-  const known = await unless([Undeliverable], () => actors.find(iri))
-  if (!known || known.aliases.has(old)) return known
-  const fresh = await unless([Undeliverable], () => actors.refresh(iri))
+  // The sender is not at fault if the new account's host does not show the account or is blocked.
+  const actor = await ignoreFaults([Undeliverable], () => actors.find(iri))
+  if (!actor || actor.aliases.has(old)) return actor
+  const fresh = await ignoreFaults([Undeliverable], () => actors.refresh(iri))
   return fresh?.aliases.has(old) ? fresh : undefined
 }

@@ -1,14 +1,12 @@
-import type { JsonObject } from '../../format/document.ts'
-import { idOf, textOf } from '../../format/document.ts'
+// Handles reactions to an agent's post: `Like`, `EmojiReact` and `Announce`.
+import type { JsonObject } from '../../format/json-object.ts'
+import { idOf, textOf } from '../../format/json-object.ts'
 import { cleanName } from '../../html/note-reading.ts'
 import { inThreadOf, targetActor, tellEvent, toIntake } from '../../normalize.ts'
 import type { ActivityKind, ResolvedActivity } from '../activity-kind.ts'
 import { findOwnPost } from '../activity-kind.ts'
 
-/**
- * A reaction to a post of this gateway, which the activity names by id. Whatever else it embeds of the post is never
- * read.
- */
+/** Creates the handler of a reaction to a post of this gateway, which the activity names by its id. An embedded copy of the post is never read. */
 function reactionTo(describe: (json: JsonObject) => string): ActivityKind {
   return {
     async find({ activity, actor }, lookups) {
@@ -36,7 +34,7 @@ function tellReaction(resolved: ResolvedActivity, sentence: string) {
   ]
 }
 
-/** Misskey and its kin put an emoji into a `Like`. */
+/** Handles a `Like`. Misskey and its forks put an emoji into it. */
 export const like = reactionTo(json => {
   const emoji = readEmoji(json)
   return emoji ? `Reacted to the post with ${emoji}` : 'Liked the post'

@@ -1,14 +1,15 @@
-import type { Intake, KnownMessage, RelationEffect, RelationKind } from '@postern/core'
-import { asObject, findAgentName, idOf, isOnOrigin, onlyOf, readReplyTarget, typeOf } from '../../format/document.ts'
+// Handles `Undo`, by which an actor reverses an earlier activity such as a follow, a like or a block.
+import type { Intake, KnownMessage, RelationEffect, RelationKind } from '@postern/pipeline'
+import { isOnOrigin } from '../../format/iri.ts'
+import { asObject, idOf, onlyOf, typeOf } from '../../format/json-object.ts'
+import { findAgentName } from '../../format/own-iris.ts'
+import { readReplyTarget } from '../../format/targets.ts'
 import { draftAct, inThreadOf, targetActor, tellEvent, toIntake } from '../../normalize.ts'
 import type { ProvenActivity } from '../../proofs/proven-activity.ts'
 import type { ActivityKind, Findings, Lookups, ResolvedActivity } from '../activity-kind.ts'
 import { endRelation } from './follow.ts'
 
-/**
- * An actor reverses an earlier activity toward an agent, embedded or by its id. Only remembered activities can be
- * undone.
- */
+/** Handles the reversal of an earlier activity toward an agent, which is embedded or named by its id. Only stored activities can be undone. */
 export const undo: ActivityKind = {
   async find(proven, lookups) {
     const undone = readUndone(proven)
@@ -16,20 +17,20 @@ export const undo: ActivityKind = {
     return (await findById(undone.id, proven, lookups)) ?? (await findByRelation(undone, proven, lookups))
   },
   read(resolved) {
-    const { agents, known, undone } = resolved
+    const { agents, earlierMessages, undone } = resolved
     const tell = undone && intakeDrafts.get(undone)
     if (!tell) return []
     return agents.map(agent =>
       tell(
         resolved,
         agent,
-        known.find(message => message.agent === agent),
+        earlierMessages.find(message => message.agent === agent),
       ),
     )
   },
 }
 
-/** An actor can undo only its own activities (CVE-2025-30741). `type`: only where it is embedded. */
+/** Reads the activity to undo, which must be by the same actor (CVE-2025-30741). `type` is known only if the activity is embedded. */
 function readUndone({ activity, actor }: ProvenActivity) {
   const embedded = asObject(activity.json.object)
   const id = idOf(activity.json.object)
@@ -43,12 +44,14 @@ async function findById(
   { actor }: ProvenActivity,
   { store }: Lookups,
 ): Promise<Findings | undefined> {
-  const known = id ? await store.findAuthored('activitypub', { author: actor.id, object: id }) : []
-  const undone = known[0] && readReplyTarget(known[0].target).event
-  return undone ? { known, undone, agents: [...new Set(known.map(({ agent }) => agent))] } : undefined
+  const messages = id ? await store.findAuthored('activitypub', { author: actor.id, object: id }) : []
+  const undone = messages[0] && readReplyTarget(messages[0].target).event
+  return undone
+    ? { earlierMessages: messages, undone, agents: [...new Set(messages.map(({ agent }) => agent))] }
+    : undefined
 }
 
-/** Some servers forget the id of an activity but still describe it. */
+/** Finds the earlier activity by the relation that it created, because some servers forget its id but still describe it. */
 async function findByRelation(
   { type, object }: NonNullable<ReturnType<typeof readUndone>>,
   { actor }: ProvenActivity,
@@ -57,10 +60,10 @@ async function findByRelation(
   const agent = findAgentName(object ?? '', agents)
   if (!type || !agent) return undefined
   const key = { via: 'activitypub', agent, peer: actor.id } as const
-  const found = await Promise.all(
+  const relations = await Promise.all(
     (relationsBy.get(type) ?? []).map(relation => store.findRelation({ ...key, relation })),
   )
-  return found.some(Boolean) ? { agents: [agent], undone: type } : undefined
+  return relations.some(Boolean) ? { agents: [agent], undone: type } : undefined
 }
 
 const relationsBy: ReadonlyMap<string, readonly RelationKind[]> = new Map([
@@ -111,7 +114,7 @@ function tellTakenBack(resolved: ResolvedActivity, agent: string, earlier: Known
   })
 }
 
-/** Some servers give the same id to what is done again (Misskey's follows). */
+/** Allows the id of the undone activity to be used again, because some servers repeat an activity under the same id (Misskey's follows). */
 function reopen(earlier: KnownMessage | undefined): readonly RelationEffect[] {
   return earlier ? [{ kind: 'reopen', author: earlier.author, object: earlier.object }] : []
 }

@@ -1,14 +1,17 @@
-import type { Json, Relation } from '@postern/core'
-import { asObject, idOf, isReadablePost, textOf } from '../../format/document.ts'
+// Handles `Update`, by which a peer edits a post or changes its actor.
+import type { Json } from '@postern/message'
+import type { Relation } from '@postern/pipeline'
+import { isReadablePost } from '../../format/check-post.ts'
+import { asObject, idOf, textOf } from '../../format/json-object.ts'
 import { findAddressed, keepForAgents, readPost, tellEvent } from '../../normalize.ts'
 import type { RemoteActor } from '../../peers/actor-document.ts'
-import { asPeersFault } from '../../peers/known-peers.ts'
+import { asPeersFault } from '../../peers/signer.ts'
 import type { ProvenActivity } from '../../proofs/proven-activity.ts'
 import type { ActivityKind, Findings, Lookups, Readdressed, ResolvedActivity } from '../activity-kind.ts'
 
 /**
- * A changed actor, or a changed post. Agents that received the post get an edit. Agents that it addresses only now get
- * a message (the author corrected a mention). The origin check has already passed: its own author, on its own host.
+ * Handles a changed actor or a changed post. Agents that received the post get an edit. Agents that only the new version addresses get a message,
+ * because the author corrected a mention. The origin check has passed before: the change is by the author, on the author's own host.
  */
 export const update: ActivityKind = {
   async find(proven, lookups) {
@@ -18,9 +21,9 @@ export const update: ActivityKind = {
     const object = idOf(activity.json.object)
     if (object === actor.id) return findReaddressed(proven, lookups)
     if (!post || !object || !isReadablePost(post)) return undefined
-    const known = await store.findAuthored('activitypub', { author: actor.id, object })
-    const told = known.map(({ agent }) => agent)
-    return { known, agents: [...new Set([...told, ...findAddressed(activity.json, post, agents)])] }
+    const messages = await store.findAuthored('activitypub', { author: actor.id, object })
+    const told = messages.map(({ agent }) => agent)
+    return { earlierMessages: messages, agents: [...new Set([...told, ...findAddressed(activity.json, post, agents)])] }
   },
   read: resolved =>
     resolved.readdressed
@@ -29,14 +32,14 @@ export const update: ActivityKind = {
           readPost(
             resolved,
             agent,
-            resolved.known.findLast(told => told.agent === agent),
+            resolved.earlierMessages.findLast(told => told.agent === agent),
           ),
         ),
 }
 
 /**
- * An actor announces a change. Only its inboxes matter here: a server may have moved them since the followers began to
- * follow. The current ones come from the actor's own document, not from the activity.
+ * Finds the new inboxes of an actor that announces a change. Only its inboxes matter here, because a server may have moved them since the actor
+ * began to follow. The current ones come from the actor's own document, not from the activity.
  * @throws Rejection `rate_limited`, Unavailable
  */
 async function findReaddressed(
@@ -69,7 +72,7 @@ function addressTo({ inbox = '', sharedInbox }: RemoteActor, target: Json): Json
   return { ...kept, inbox, ...(sharedInbox && { sharedInbox }) }
 }
 
-/** The operator sees it; the agent has nothing to do with it. */
+/** Tells the operator about new inboxes. The agent has nothing to do with them. */
 function tellReaddressed(resolved: ResolvedActivity, readdressed: readonly Readdressed[]) {
   return keepForAgents(resolved, agent => ({
     kind: 'message',

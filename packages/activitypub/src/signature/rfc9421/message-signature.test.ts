@@ -1,5 +1,5 @@
 import { createPublicKey } from 'node:crypto'
-import { Rejection } from '@postern/core'
+import { Rejection } from '@postern/message'
 import { describe, expect, test } from 'vitest'
 import { readFixture } from '../../../test/fixtures.ts'
 import { readRequestProof } from '../../verify.ts'

@@ -1,3 +1,4 @@
+// Reads and verifies HTTP message signatures (RFC 9421).
 import type { KeyObject } from 'node:crypto'
 import { hash, verify } from 'node:crypto'
 import type { RequestProof, SignatureParameters, SignedRequest } from '../request-proof.ts'
@@ -22,7 +23,7 @@ interface MessageSignature extends SignatureParameters {
   readonly parameters: string
 }
 
-/** @throws Rejection `signature_invalid` */
+/** Reads the signature of a request. @throws Rejection `signature_invalid` */
 export function readMessageProof(request: SignedRequest): RequestProof {
   const signature = parseMessageSignature(request.headers)
   checkMessageCoverage(signature, request)
@@ -43,7 +44,7 @@ export function readMessageProof(request: SignedRequest): RequestProof {
 
 const maxCovered = 32
 
-/** The type of each parameter (RFC 9421 §2.3); others are unknown. */
+/** The type of each known parameter (RFC 9421 §2.3). All others are unknown. */
 const parameterKinds: ReadonlyMap<string, 'string' | 'number'> = new Map([
   ['created', 'number'],
   ['expires', 'number'],
@@ -53,7 +54,7 @@ const parameterKinds: ReadonlyMap<string, 'string' | 'number'> = new Map([
   ['tag', 'string'],
 ])
 
-/** Type of key → its algorithm here, and how node:crypto calls it. The key decides; `alg` may only say the same. */
+/** The algorithm and its digest in node:crypto for each type of key. The key decides, and `alg` may only agree. */
 const algorithms: ReadonlyMap<string | undefined, { readonly name: string; readonly digest: string | null }> = new Map([
   ['rsa', { name: 'rsa-v1_5-sha256', digest: 'sha256' }],
   ['ed25519', { name: 'ed25519', digest: null }],
@@ -64,8 +65,8 @@ const acceptedNames: ReadonlySet<string | undefined> = new Set([
 ])
 
 /**
- * Reads `Signature-Input` and `Signature`. Exactly one signature: of several, two readers might believe different ones.
- * @throws Rejection `signature_invalid`: syntax, a parameter we do not know, or one that is missing
+ * Reads `Signature-Input` and `Signature`. It accepts exactly one signature, because with several, two readers might trust different ones.
+ * @throws Rejection `signature_invalid` for invalid syntax, or an unknown or missing parameter
  */
 export function parseMessageSignature(headers: Headers): MessageSignature {
   const inputs = parseInnerLists(headers.get('signature-input') ?? '', 'Signature-Input')
@@ -117,7 +118,7 @@ function readString(parameters: Parameters, name: string): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-/** A time that no clock shows cannot be read. */
+/** Reads a parameter in seconds since the epoch. A value that no clock can show is rejected. */
 function readSeconds(parameters: Parameters, name: string): number | undefined {
   const value = parameters.get(name)
   if (value === undefined) return undefined
@@ -128,7 +129,7 @@ function readSeconds(parameters: Parameters, name: string): number | undefined {
 }
 
 /**
- * Method, whole target and content must be covered, so that nothing of the request can be swapped.
+ * Checks that the method, the whole target and the content are covered, so that no part of the request can be replaced.
  * @throws Rejection `signature_invalid`
  */
 export function checkMessageCoverage({ covered }: MessageSignature, request: SignedRequest): void {
@@ -140,7 +141,7 @@ export function checkMessageCoverage({ covered }: MessageSignature, request: Sig
   throw invalidSignature(`it does not cover ${parts.includes(missing) ? '@target-uri' : missing}`)
 }
 
-/** Whether `key` made this signature over this request. @throws Rejection when a covered component is missing */
+/** Returns true if `key` made this signature over this request. @throws Rejection when a covered component is missing */
 export function isMessageSignedBy(key: KeyObject, signature: MessageSignature, request: SignedRequest): boolean {
   const algorithm = algorithms.get(key.asymmetricKeyType)
   if (!algorithm || (signature.algorithm ?? algorithm.name) !== algorithm.name) return false
@@ -149,19 +150,19 @@ export function isMessageSignedBy(key: KeyObject, signature: MessageSignature, r
 }
 
 interface SignatureInput {
-  /** Component names in signing order. */
+  /** The names of the components, in signing order. */
   readonly covered: readonly string[]
   /** The value of `@signature-params`: the list of components and the parameters of the signature. */
   readonly parameters: string
 }
 
-/** The text a signature is made over (RFC 9421 §2.5). @throws Rejection `signature_invalid` */
+/** Builds the text that is signed (RFC 9421 §2.5). @throws Rejection `signature_invalid` */
 export function buildSignatureBase({ covered, parameters }: SignatureInput, request: SignedRequest): string {
   const lines = covered.map(name => `"${name}": ${componentOf(name, request)}`)
   return [...lines, `"@signature-params": ${parameters}`].join('\n')
 }
 
-/** Derived components (RFC 9421 §2.2) that a request here can have. */
+/** The derived components (RFC 9421 §2.2) that a request here can have. */
 const derived: ReadonlyMap<string, (request: SignedRequest) => string> = new Map([
   ['@method', ({ method }) => method],
   ['@target-uri', ({ origin, target }) => origin + target],
@@ -173,7 +174,7 @@ const derived: ReadonlyMap<string, (request: SignedRequest) => string> = new Map
   ['host', request => hostOf(request)],
 ])
 
-/** Without a query, `@query` is a lone question mark (RFC 9421 §2.2.7). */
+/** Splits a target into its path and query. Without a query, `@query` is a single question mark (RFC 9421 §2.2.7). */
 function splitTarget(target: string): { readonly path: string; readonly query: string } {
   const at = target.indexOf('?')
   return at < 0 ? { path: target, query: '?' } : { path: target.slice(0, at), query: target.slice(at) }
@@ -186,21 +187,23 @@ function componentOf(name: string, request: SignedRequest): string {
 }
 
 /**
- * Checks every digest of the `Content-Digest` header whose algorithm we know, and that there is one (RFC 9530 §2).
+ * Checks every digest of the `Content-Digest` header with a known algorithm. There must be at least one (RFC 9530 §2).
  * @throws Rejection `signature_invalid`
  */
 export function checkContentDigest(header: string | null, body: Uint8Array): void {
-  const known = [...parseByteSequences(header ?? '', 'Content-Digest')].flatMap(([name, value]) => {
+  const digestsOfBody = [...parseByteSequences(header ?? '', 'Content-Digest')].flatMap(([name, value]) => {
     const algorithm = digestAlgorithms.get(name)
     return algorithm ? [{ algorithm, value }] : []
   })
-  if (known.length === 0) throw invalidDigest('there is no sha-256 or sha-512 digest of the content')
-  if (!known.every(({ algorithm, value }) => isDigestOf(body, algorithm, Buffer.from(value).toString('base64')))) {
+  if (digestsOfBody.length === 0) throw invalidDigest('there is no sha-256 or sha-512 digest of the content')
+  if (
+    !digestsOfBody.every(({ algorithm, value }) => isDigestOf(body, algorithm, Buffer.from(value).toString('base64')))
+  ) {
     throw invalidDigest('the digest is not that of the content')
   }
 }
 
-/** The `Content-Digest` header of a body we send. */
+/** Formats the `Content-Digest` header of a body we send. */
 export function formatContentDigest(body: Uint8Array): string {
   return `sha-256=:${hash('sha256', body, 'base64')}:`
 }

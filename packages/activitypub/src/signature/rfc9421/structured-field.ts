@@ -1,6 +1,7 @@
-import { Rejection } from '@postern/core'
+// Parses and formats the structured fields that carry HTTP signatures (RFC 8941).
+import { Rejection } from '@postern/message'
 
-/** The types of a parameter here. Tokens, decimals and the rest of RFC 8941 have no meaning in a signature. */
+/** The types of a parameter. Tokens, decimals and the other types of RFC 8941 have no meaning in a signature. */
 type ParameterValue = string | number | true
 
 export type Parameters = ReadonlyMap<string, ParameterValue>
@@ -19,20 +20,20 @@ export interface InnerList {
 const maxFieldLength = 8_192
 
 /**
- * A dictionary whose members are inner lists of strings (RFC 8941 §3.2), such as `Signature-Input`. Stricter than the
- * RFC: it refuses repeated members, because two readers may pick different ones. Linear.
- * @throws Rejection `signature_invalid`; `what` names the field
+ * Parses a dictionary whose members are inner lists of strings (RFC 8941 §3.2), such as `Signature-Input`. It is stricter than the RFC: it
+ * rejects repeated members, because two readers may use different ones. It takes linear time. `what` names the field.
+ * @throws Rejection `signature_invalid`
  */
 export function parseInnerLists(text: string, what: string): ReadonlyMap<string, InnerList> {
   return parseDictionary(text, what, takeInnerList)
 }
 
-/** A dictionary of byte sequences, like `Signature` and `Content-Digest`. @throws Rejection `signature_invalid` */
+/** Parses a dictionary of byte sequences, such as `Signature` and `Content-Digest`. @throws Rejection `signature_invalid` */
 export function parseByteSequences(text: string, what: string): ReadonlyMap<string, Uint8Array> {
   return parseDictionary(text, what, ({ take }) => Buffer.from(take(patterns.bytes)[1] ?? '', 'base64'))
 }
 
-/** The one way to write it (RFC 8941 §4.1.1.1). */
+/** Formats an inner list in its canonical form (RFC 8941 §4.1.1.1). */
 export function formatInnerList({ items, parameters }: InnerList): string {
   const written = items.map(item => formatString(item.value) + formatParameters(item.parameters))
   return `(${written.join(' ')})${formatParameters(parameters)}`
@@ -56,19 +57,19 @@ type Cursor = ReturnType<typeof openCursor>
 
 function openCursor(text: string, what: string) {
   let at = 0
-  /** Undefined when something else follows. */
+  /** Matches a pattern at the present position. Returns undefined if the text there does not match. */
   function find(pattern: RegExp): RegExpExecArray | undefined {
     pattern.lastIndex = at
-    const found = pattern.exec(text) ?? undefined
-    if (found) at = pattern.lastIndex
-    return found
+    const match = pattern.exec(text) ?? undefined
+    if (match) at = pattern.lastIndex
+    return match
   }
   return {
     get isAtEnd() {
       return at === text.length
     },
     find,
-    /** @throws Rejection */
+    /** Matches a pattern at the present position. @throws Rejection if the text there does not match */
     take: (pattern: RegExp) => find(pattern) ?? refuseField(what, 'it does not have the form of its kind'),
   }
 }

@@ -1,4 +1,5 @@
-import { parseDuration } from '@postern/core'
+// Declares the configuration of a swarm: members, policies, and shared states and storages.
+import { parseDuration } from '@postern/message'
 import { answerChecks, defaultAnswerChecks } from '@postern/swarm'
 import type { RecordQuota } from '@postern/transcript'
 import { z } from 'zod'
@@ -13,22 +14,22 @@ import { modelShape } from '../../openai/config.ts'
 const name = z.string().regex(/^[a-z0-9_-]{1,64}$/, 'must be 1 to 64 of a-z, 0-9, "_", "-"')
 
 const aboutShape = {
-  /** What the others know of it: when to hand over to it. */
+  /** Purpose of the member, by which the others decide to hand over to it. */
   description: z.string().max(1_000).optional(),
 }
 
-/** Where words come from. */
+/** The model that writes the answers. */
 const modelSchema = z.strictObject({
   ...modelShape,
-  /** Whether it sees pictures. */
+  /** Shows pictures to the model. */
   images: z.boolean().default(false),
 })
 
 const modelMemberSchema = z.strictObject({
   ...aboutShape,
-  /** The prompt of its model, after the swarm's prompt. */
+  /** The prompt of the member's model, after the swarm's prompt. */
   prompt: z.string().max(200_000).default(''),
-  /** Its model; default: the swarm's own. */
+  /** The member's model; default: the swarm's own. */
   model: modelSchema.optional(),
   /** Path of a module whose exports its model may call. */
   tools: z.string().regex(modulePathPattern, 'must be a path such as "./tools.ts"').optional(),
@@ -36,13 +37,13 @@ const modelMemberSchema = z.strictObject({
   ...toolPolicyShape,
   /** Members it may hand over to. */
   navigates_to: z.array(name).default([]),
-  /** Whether it may hand back to the member that had the conversation before. */
+  /** Lets the member hand back to the one that had the conversation before. */
   navigates_back: z.boolean().default(false),
-  /** How many messages of the past its model gets. */
+  /** Messages of the past that its model gets. */
   keep: z.int().min(0).max(1_000).default(15),
-  /** How many calls of one answer run. */
+  /** Calls of one answer that run. */
   max_tool_calls: z.int().min(1).max(32).default(1),
-  /** What happens to an answer that nobody should see: `flush` begins anew, `recomplete` asks again. */
+  /** Treatment of an answer that nobody should see: `flush` begins anew, `recomplete` asks again. */
   rescue: z.enum(['flush', 'recomplete']).default('flush'),
 })
 
@@ -52,7 +53,7 @@ const operatorMemberSchema = z.strictObject({
   ...aboutShape,
   /** A human answers. */
   operator: z.literal(true),
-  /** How long the gateway waits for its answer. */
+  /** Time for which the gateway waits for its answer. */
   timeout,
   /** A mailbox that gets the question, too. */
   mail: z.email().optional(),
@@ -62,46 +63,46 @@ const remoteMemberSchema = z.strictObject({
   ...aboutShape,
   /** An agent elsewhere answers: `@name@domain`, or the URL of its A2A card. */
   address: z.string().refine(text => isAddress(text) || URL.canParse(text), 'must be "@name@domain" or a URL'),
-  /** How long the gateway waits for its answer. */
+  /** Time for which the gateway waits for its answer. */
   timeout,
 })
 
 const patterns = z.array(z.string().refine(isPattern, 'must be a regular expression')).default([])
 
-/** What must not be said. A banned person is refused in all their conversations. */
+/** Patterns of text that must not be said. A banned person is refused in all their conversations. */
 const policySchema = z.strictObject({
   /** The gateway refuses messages that match one of these. */
   refuse_input: patterns,
   /** The gateway does not send answers that match one of these. */
   refuse_output: patterns,
-  /** What the sender reads instead. */
+  /** Text that the sender reads instead. */
   message: z.string().min(1).max(2_000),
-  /** Whether the gateway refuses the sender from then on, in all conversations. */
+  /** Lets the gateway refuse the sender from then on, in all conversations. */
   bans: z.boolean().default(false),
 })
 
 const dataName = z.string().regex(/^[a-zA-Z][a-zA-Z0-9_-]{0,63}$/, 'must be 1 to 64 letters, digits, "_", "-"')
 
 const keptShape = {
-  /** Whether all conversations share one. */
+  /** Shares the value or list among all conversations. */
   shared: z.boolean().default(false),
-  /** How long a shared one stays when nobody writes it. */
+  /** Days for which a shared value or list stays when nobody writes it. */
   keep_days: z.number().positive().max(36_500).default(365),
 }
 const stateSchema = z.strictObject({
   /** Value of a state that nobody has set. */
   default: z.json().default({}),
   ...keptShape,
-  /** Of what is shared: whether a value goes with the message in whose turn it was set. */
+  /** Removes a shared value together with the message whose turn set it. */
   forgets: z.boolean().default(false),
 })
 const storageSchema = z.strictObject({
   ...keptShape,
-  /** Of what is shared: whether an item goes with the message whose turn wrote it. */
+  /** Removes a shared item together with the message whose turn wrote it. */
   forgets: z.boolean().default(true),
 })
 
-/** What tools of members keep beside the conversation, by name. */
+/** The data that tools of members store apart from the conversation, by name. */
 const dataShape = {
   /** Values that tools of members keep, by name. */
   states: z.record(dataName, stateSchema).default({}),
@@ -109,7 +110,7 @@ const dataShape = {
   storages: z.record(dataName, storageSchema).default({}),
   /** Path of a module whose exports compute values from states. */
   computes: z.string().regex(modulePathPattern, 'must be a path such as "./computes.ts"').optional(),
-  /** How much all of these may be. */
+  /** Limits of all these data. */
   data_limits: z
     .strictObject({
       /** Bytes of one conversation, as JSON. */
@@ -138,13 +139,13 @@ export const swarmAgentSchema = commonAgentSchema
     default_agent: name,
     /** Model of all members that name none. */
     model: modelSchema.optional(),
-    /** What stands before each member's own prompt. */
+    /** Text before each member's own prompt. */
     prompt: z.string().max(200_000).default(''),
     /** The members by their names; each is a model, a human or an agent elsewhere. */
     members: z.record(name, z.union([modelMemberSchema, operatorMemberSchema, remoteMemberSchema])),
     /** Filters of messages and answers, by name. */
     policies: z.record(name, policySchema).default({}),
-    /** What an answer of a model may not look like. */
+    /** Checks that an answer of a model must pass. */
     rescue_checks: z.array(z.enum(answerChecks)).default([...defaultAnswerChecks]),
     ...dataShape,
   })
@@ -152,7 +153,7 @@ export const swarmAgentSchema = commonAgentSchema
     for (const { path, message } of findFaults(config)) context.addIssue({ code: 'custom', path: [...path], message })
   })
 
-/** What all conversations of a swarm may share; undefined of other agents. */
+/** Reads the quota of the data that all conversations of a swarm share; undefined for other agents. */
 export function readSharedQuota(config: unknown): RecordQuota | undefined {
   const { data } = swarmAgentSchema.safeParse(config)
   return data && { records: data.data_limits.shared_records, bytes: data.data_limits.shared_bytes }

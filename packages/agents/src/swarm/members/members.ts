@@ -1,6 +1,8 @@
-import { parseDuration } from '@postern/core'
+// Builds the specification of a swarm for one turn from its configured members.
+
+import { parseDuration } from '@postern/message'
+import type { HumanOperators } from '@postern/pipeline'
 import type { AgentSpec, ComputeSpec, SwarmPolicy, SwarmSpec, TurnState } from '@postern/swarm'
-import type { HumanOperators } from '../../kind/agent-kind.ts'
 import type { Toolbox } from '../../tools/tools.ts'
 import type {
   ModelMember,
@@ -15,7 +17,7 @@ import { createMemberModel } from './model.ts'
 import type { ToolTurn } from './tools.ts'
 import { createHandBack, createHandOver, createMemberTool } from './tools.ts'
 
-/** What a member keeps as long as the process lives. */
+/** The parts of a member that last as long as the process. */
 export interface OpenedMember {
   readonly model?: MemberModel | undefined
   readonly tools: Toolbox['tools']
@@ -32,7 +34,7 @@ export interface SpecDeps {
 
 export type SpecTurn = ModelTurn & ToolTurn & { readonly kept: TurnState }
 
-/** The swarm as one turn runs it. */
+/** Builds the specification of the swarm for one turn. */
 export function buildSwarmSpec(deps: SpecDeps, turn: SpecTurn): SwarmSpec {
   const { name, config } = deps
   return {
@@ -74,7 +76,7 @@ function describeModelMember(member: string, settings: ModelMember, deps: SpecDe
     prompt: settings.prompt,
     model: createMemberModel(model, turn),
     tools: [
-      ...[...tools.values()].map(tool => createMemberTool(tool, settings.tool_policies, turn)),
+      ...[...tools.values()].map(tool => createMemberTool(tool, turn)),
       ...listHandOvers(settings, deps, turn).map(to => createHandOver(to, members[to]?.description, turn)),
       ...(settings.navigates_back ? [createHandBack(turn)] : []),
     ],
@@ -84,7 +86,7 @@ function describeModelMember(member: string, settings: ModelMember, deps: SpecDe
   }
 }
 
-/** On the final hop of a chain no remote agent may be asked. The present member concludes. */
+/** Lists the members that this member may hand over to. On the final hop of a chain no remote agent may be asked, so the present member concludes. */
 function listHandOvers({ navigates_to }: ModelMember, { config }: SpecDeps, { heard }: SpecTurn): readonly string[] {
   const isFinal = heard.message.recipient_capabilities.agent_chain?.is_final === true
   const isElsewhere = (to: string) => 'address' in (config.members[to] ?? {})
@@ -102,7 +104,7 @@ function askHuman(member: string, { mail }: OperatorMember, { name, operators }:
   }
 }
 
-/** One thread here is one context there (W-24). The chain's limit counts as for every call of an agent. */
+/** Asks a remote agent. Each local thread is one context there (W-24). The chain's limit applies as to every call of an agent. */
 function askElsewhere(member: string, { address }: RemoteMember, { context, kept }: SpecTurn): Ask {
   return async ({ message }) => {
     const { contextId, taskId, parts, status } = await context.call(address, message, {
@@ -125,7 +127,7 @@ function createPolicy(policyName: string, policy: SwarmPolicyConfig): SwarmPolic
   }
 }
 
-/** Whether a text contains nothing that a policy forbids. */
+/** Creates a check that returns true for a text without forbidden patterns. */
 export function createWordCheck(patterns: readonly string[]): (text: string) => boolean {
   const read = patterns.map(pattern => new RegExp(pattern, 'iu'))
   return text => !read.some(pattern => pattern.test(text))

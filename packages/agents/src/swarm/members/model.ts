@@ -1,16 +1,20 @@
-import type { AgentChunk, AgentContext, Json, NormalizedMessage } from '@postern/core'
-import { isJsonObject, parseIfJson } from '@postern/core'
+// Answers for one member of a swarm with its model.
+import type { Json, NormalizedMessage } from '@postern/message'
+import { isJsonObject, parseIfJson } from '@postern/message'
+import type { AgentChunk, AgentContext } from '@postern/pipeline'
 import type { ModelAnswer, SwarmModel, ToolDescription } from '@postern/swarm'
 import type { SwarmMessage, SwarmRole, SwarmToolCall } from '@postern/transcript'
 import { describeCallEnd } from '../../approval/decided-call.ts'
 import { openCompletion } from '../../completion/completion.ts'
-import { readReceivedText } from '../../kind/running-agents.ts'
+import { readReceivedText } from '../../kind/received-text.ts'
 import type { OpenedModel } from '../../openai/model-endpoint.ts'
-import { clipText, dataBlockRules, guardWords } from '../../prompt/data-block.ts'
-import type { ChatMessage, ImagePiece } from '../../prompt/messages.ts'
+import type { Delimiter } from '../../prompt/data-block.ts'
+import { clipText, explainDataBlocks } from '../../prompt/data-block.ts'
+import type { ChatMessage, SeenImage } from '../../prompt/messages.ts'
 import { formatReceivedMessage } from '../../prompt/prompt.ts'
+import { recordModelRequest } from '../../rounds/model-request.ts'
 import type { Round } from '../../rounds/round.ts'
-import { bookUsage, nameRefusal, readRound } from '../../rounds/round.ts'
+import { nameRefusal, readRound, recordRound } from '../../rounds/round.ts'
 
 /** A model, and whether it sees pictures. */
 export interface MemberModel extends OpenedModel {
@@ -19,22 +23,24 @@ export interface MemberModel extends OpenedModel {
 
 export interface ModelTurn {
   readonly context: Pick<AgentContext, 'signal' | 'responseId'>
-  readonly heard: Pick<Heard, 'message' | 'flags'>
-  /** The pictures of the message; read once. */
-  readImages(): Promise<readonly ImagePiece[]>
-  /** For all model requests in the turn, ms since the epoch. */
+  readonly heard: Pick<Heard, 'message' | 'flags' | 'delimiter'>
+  /** Reads the pictures of the message, once per turn. */
+  readImages(): Promise<readonly SeenImage[]>
+  /** True if the swarm checks for tool markup and asks again. */
+  readonly checksMarkup: boolean
+  /** Deadline of all model requests in the turn, ms since the epoch. */
   readonly endsAt: number
-  /** Names a call. Its id is unique in the whole conversation, whatever the model's numbering. */
+  /** Creates the id of a call. It is unique in the whole conversation, regardless of the model's own numbering. */
   nameCall(): string
   /** Records a refusal as the answer and returns its text. */
   refuse(words: string): string
-  /** Arguments that were no JSON object. */
+  /** The faults of arguments that were no JSON object, keyed by the id of the call. */
   readonly faults: Map<string, string>
-  /** Notifies listeners. The store keeps it with the answer. */
+  /** Sends a piece of the answer to observers. The store records it with the answer. */
   tell(chunk: AgentChunk): void
 }
 
-/** The model of one member in one turn. Its text is sent in pieces, and the swarm decides which of them the user gets. */
+/** Creates the model of one member in one turn. Its text is sent in pieces, and the swarm decides which of them the user gets. */
 export function createMemberModel({ endpoint, settings, seesImages }: MemberModel, turn: ModelTurn): SwarmModel {
   const { context, heard, endsAt } = turn
 
@@ -45,9 +51,11 @@ export function createMemberModel({ endpoint, settings, seesImages }: MemberMode
   ): Promise<Round> {
     const functions = tools.map(description => ({ type: 'function', function: description }))
     const body = { ...settings, messages, ...(functions.length > 0 && { tools: functions, tool_choice: 'auto' }) }
-    const time = { signal: context.signal, timeoutMs: Math.max(1, endsAt - endpoint.platform.now()) }
-    const round = await readWhole(readRound(openCompletion(body, endpoint, time)), hear)
-    for (const spent of bookUsage(round, endpoint)) turn.tell(spent)
+    const time = { signal: context.signal, timeoutMs: Math.max(1, endsAt - endpoint.system.now()) }
+    const options = { habit: endpoint.habit, delimiter: heard.delimiter, passesToolCalls: turn.checksMarkup }
+    const pieces = readRound(openCompletion(body, endpoint, time), options)
+    const round = await readWhole(recordModelRequest(pieces, endpoint, context), hear)
+    for (const kept of recordRound(round, endpoint)) turn.tell(kept)
     if (round.finish === 'length' && round.calls.length > 0)
       throw new Error('The model was cut off while it called a tool')
     return round
@@ -102,18 +110,19 @@ const maxWords = 100_000
 interface Heard {
   readonly message: NormalizedMessage
   readonly flags: readonly string[]
-  /** For a model that sees them. */
-  readonly images?: readonly ImagePiece[] | undefined
+  readonly delimiter: Delimiter
+  /** The pictures of the message, for a model that sees them. */
+  readonly images?: readonly SeenImage[] | undefined
 }
 
 /**
- * The chat completion messages for a member's model: one system message, then the conversation, each call with its result if there is one,
- * which may come much later. The message to answer names its writer once, as for every model. Pure.
+ * Converts rows of the swarm to chat completion messages for a member's model: one system message, then the conversation, each call with
+ * its result if there is one, which may come much later. The message to answer names its writer once, as for every model. Pure.
  */
 function toChatMessages(rows: readonly SwarmMessage[], heard: Heard): readonly ChatMessage[] {
   const words = readReceivedText(heard.message)
   const last = rows.findLastIndex(row => row.role === 'user' && row.mode === 'user')
-  // A rescue has cut off the message itself. Its replacement ends with the same text.
+  // A rescue has removed the message itself. Its replacement ends with the same text.
   const standIn = last < 0 ? rows.findLastIndex(row => row.role === 'user' && row.content.endsWith(words)) : -1
   const calls = new Map(rows.flatMap(({ tool_calls = [] }) => tool_calls.map(call => [call.id, call])))
   const ends = new Map(rows.map((row, index) => [row.role === 'tool' ? row.tool_call_id : undefined, index]))
@@ -125,7 +134,7 @@ function toChatMessages(rows: readonly SwarmMessage[], heard: Heard): readonly C
     user(row, index) {
       if (index === last) return [writeReceived(heard)]
       if (index === standIn) return [writeReceived(heard, row.content.slice(0, row.content.length - words.length))]
-      return isRepeated(row, index) ? [] : [{ role: 'user', content: guardWords(clipText(row.content, maxWords)) }]
+      return isRepeated(row, index) ? [] : [{ role: 'user', content: clipText(row.content, maxWords) }]
     },
     assistant: ({ content }) => (content === '' ? [] : [{ role: 'assistant', content }]),
     tool({ tool_call_id: id = '', content }, index) {
@@ -134,10 +143,10 @@ function toChatMessages(rows: readonly SwarmMessage[], heard: Heard): readonly C
     },
   }
   const said = rows.flatMap((row, index) => writers[row.role]?.(row, index) ?? [])
-  return [writeSystem(rows, [dataBlockRules]), ...joinNeighbours(said)]
+  return [writeSystem(rows, [explainDataBlocks(heard.delimiter)]), ...joinNeighbours(said)]
 }
 
-/** Text from outside of the conversation, for a model that must know nothing of it. Pure. */
+/** Converts text from outside of the conversation, for a model that must know nothing of the conversation. Pure. */
 function toPlainMessages(rows: readonly SwarmMessage[]): readonly ChatMessage[] {
   const said = rows.filter(({ role }) => role === 'user')
   return [writeSystem(rows), ...said.map(({ content }): ChatMessage => ({ role: 'user', content }))]
@@ -148,12 +157,12 @@ function writeSystem(rows: readonly SwarmMessage[], rules: readonly string[] = [
   return { role: 'system', content: [...words, ...rules].filter(Boolean).join('\n\n') }
 }
 
-function writeReceived({ message, flags, images = [] }: Heard, before = ''): ChatMessage {
-  const text = [guardWords(before.trim()), formatReceivedMessage(message, flags)].filter(Boolean).join('\n\n')
+function writeReceived({ message, images = [], ...told }: Heard, before = ''): ChatMessage {
+  const text = [before.trim(), formatReceivedMessage(message, told)].filter(Boolean).join('\n\n')
   return { role: 'user', content: images.length > 0 ? [{ type: 'text', text }, ...images] : text }
 }
 
-/** Templates of many models want user and assistant in turn, beginning with a user. */
+/** The templates of many models require alternating messages of user and assistant, beginning with a user. */
 function joinNeighbours(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   const joined: ChatMessage[] = []
   for (const message of messages) {
@@ -166,7 +175,7 @@ function joinNeighbours(messages: readonly ChatMessage[]): readonly ChatMessage[
     : joined
 }
 
-/** Two messages of one speaker as one; `undefined` for others, and for calls. */
+/** Joins two messages of one speaker; `undefined` if the speakers differ or a message has calls. */
 function joinTwo(first: ChatMessage | undefined, second: ChatMessage): ChatMessage | undefined {
   if (first?.role === 'user' && second.role === 'user') {
     const pieces = [first.content, second.content]

@@ -1,33 +1,36 @@
-import type { AgentChunk, ToolCallPart } from '@postern/core'
+// Runs the tools of a swarm's member: module tools, approvals and hand-overs.
+import type { ToolCallPart } from '@postern/message'
+import type { AgentChunk } from '@postern/pipeline'
 import type { SwarmTool, SwarmToolContext } from '@postern/swarm'
 import { createNavigateBackTool, createNavigateTool } from '@postern/swarm'
 import type { JsonMap } from '@postern/transcript'
 import { findDecidedEnd } from '../../approval/decided-call.ts'
 import type { Approvals } from '../../approval/port.ts'
 import { describeCall, readPreview } from '../../approval/port.ts'
-import type { ToolRule, ToolRules } from '../../config/approval.ts'
 import { runTool } from '../../rounds/run-call.ts'
-import type { Tool, ToolContext, ToolOutcome } from '../../tools/tools.ts'
-import { formatToolResult } from '../../tools/tools.ts'
+import { recordToolRun } from '../../tools/tool-run.ts'
+import type { FoundRule, RuledTool, ToolOutcome, ToolTurnContext } from '../../tools/tools.ts'
+import { formatToolResult, withoutFiles } from '../../tools/tools.ts'
 
-/** What tools of members need of the turn. */
+/** The interface of the turn for tools of members. */
 export interface ToolTurn {
-  readonly context: ToolContext
+  readonly context: ToolTurnContext
   readonly approvals: Approvals
   readonly faults: ReadonlyMap<string, string>
-  /** Notifies listeners. The store keeps it with the answer. */
+  /** Sends a piece of the answer to observers. The store records it with the answer. */
   tell(chunk: AgentChunk): void
-  /** The active member has changed. */
+  /** Adds the files of a call to the answer. */
+  tellFiles(outcome: ToolOutcome): void
+  /** Shows that the active member has changed. */
   showState(): void
-  /** The turn ends with a question and nothing else. */
+  /** Ends the turn with a question and without further text. */
   endWaiting(): void
-  /** The replacement for this text if a policy forbids it. */
+  /** Finds the replacement for this text; undefined if no policy forbids the text. */
   findRefusal(words: string): Promise<string | undefined>
 }
 
-/** A tool of a module, as a member calls it. */
-export function createMemberTool(tool: Tool, rules: ToolRules, turn: ToolTurn): SwarmTool {
-  const rule = rules[tool.name]
+/** Creates a tool of a module in the form in which a member calls it. */
+export function createMemberTool(tool: RuledTool, turn: ToolTurn): SwarmTool {
   return {
     name: tool.name,
     description: tool.description,
@@ -36,46 +39,55 @@ export function createMemberTool(tool: Tool, rules: ToolRules, turn: ToolTurn): 
       const fault = turn.faults.get(call.toolId) ?? tool.findFault(call.params)
       const part = describePart(tool.name, call)
       const context = createMemberContext(turn.context, call.agentName)
-      let end = () => runTool(tool, call.params, context)
+      const rule = tool.findRule(call.params)
+      let end = (within: ToolTurnContext) => runTool(tool, call.params, within)
       if (fault === undefined && rule?.policy === 'preview') {
         const decided = await findDecidedEnd(tool, { ...part, rule }, { approvals: turn.approvals, context })
         if (!decided) return askFirst(tool, call, rule, turn)
         end = decided
       }
       turn.tell({ trace: [part] })
-      const outcome: ToolOutcome = fault === undefined ? await end() : { error: { message: fault } }
-      turn.tell({ trace: [{ ...part, ...outcome }] })
+      const refuse = async (message: string): Promise<ToolOutcome> => ({ error: { message } })
+      const outcome = await recordToolRun(part, turn.context, within =>
+        fault === undefined ? end(createMemberContext(within, call.agentName)) : refuse(fault),
+      )
+      turn.tell({ trace: [{ ...part, ...withoutFiles(outcome) }] })
+      turn.tellFiles(outcome)
       await call.commitToolOutput(formatToolResult(outcome))
     },
   }
 }
 
-async function askFirst(tool: Tool, call: SwarmToolContext, rule: ToolRule, turn: ToolTurn) {
+async function askFirst(tool: RuledTool, call: SwarmToolContext, rule: FoundRule, turn: ToolTurn) {
   const part = describePart(tool.name, call)
   const preview = await readPreview(tool, call.params, createMemberContext(turn.context, call.agentName))
   const refusal = await findQuestionRefusal(part, preview, { rule, turn })
   if (refusal !== undefined) return refuseToAsk(part, call, { refusal, turn })
-  const requirement = await turn.approvals.ask({ ...part, preview, rule, schema: tool.parameters }, turn.context)
+  const { rules, parameters: schema } = tool
+  const requirement = await turn.approvals.ask({ ...part, preview, rule, rules, schema }, turn.context)
   await call.commitStopTools()
   turn.tell(rule.approve === 'operator' ? { trace: [part] } : part)
   turn.tell(requirement)
   turn.endWaiting()
-  // Only for this turn; the store keeps the call without an end.
+  // This output is only for the current turn. The store records the call without an end.
   await call.commitToolOutput('It waits to be allowed.')
   call.emit('It waits to be allowed.')
 }
 
-/** The person in the conversation reads the question and the call. An operator's question is not shown to a person. */
+/**
+ * Finds the policy's objection to a question, which the person reads together with the call. An operator's question is not shown to the
+ * person.
+ */
 async function findQuestionRefusal(
   { name, args }: ToolCallPart,
   preview: unknown,
-  { rule, turn }: { readonly rule: ToolRule; readonly turn: ToolTurn },
+  { rule, turn }: { readonly rule: FoundRule; readonly turn: ToolTurn },
 ): Promise<string | undefined> {
   if (rule.approve === 'operator') return undefined
   return turn.findRefusal(`${describeCall(name, args, preview).summary}\n${JSON.stringify(args)}`)
 }
 
-/** No question is asked, and nothing waits. */
+/** Refuses to ask the question, so that no call waits. */
 async function refuseToAsk(
   part: ToolCallPart,
   call: SwarmToolContext,
@@ -92,18 +104,18 @@ function describePart(name: string, { toolId, params, agentName }: SwarmToolCont
   return { kind: 'tool_call', id: toolId, name, args: params, agent: agentName }
 }
 
-/** Hands over to another member. */
+/** Creates the tool that hands over to another member. */
 export function createHandOver(to: string, description: string | undefined, turn: ToolTurn): SwarmTool {
   const about = `Hands the conversation over to ${to}${description ? `: ${description}` : ''}`
   return showHandOver(createNavigateTool({ to, description: about }), turn)
 }
 
-/** Hands back to the previous member. */
+/** Creates the tool that hands back to the previous member. */
 export function createHandBack(turn: ToolTurn): SwarmTool {
   return showHandOver(createNavigateBackTool(), turn)
 }
 
-/** Adds its call to the trace, and names the next speaker. */
+/** Wraps a hand-over so that the trace shows its call and names the next speaker. */
 function showHandOver(tool: SwarmTool, turn: ToolTurn): SwarmTool {
   const show = async (hasChanged: Promise<boolean>) => {
     if (await hasChanged) turn.showState()
@@ -127,8 +139,8 @@ function showHandOver(tool: SwarmTool, turn: ToolTurn): SwarmTool {
   }
 }
 
-/** A tool's actions belong to its member: questions and notes have its name. */
-export function createMemberContext(context: ToolContext, member: string): ToolContext {
+/** Creates the context of a tool for its member, so that questions and notes have the member's name. */
+export function createMemberContext(context: ToolTurnContext, member: string): ToolTurnContext {
   return {
     ...context,
     call: (address, content, options) => context.call(address, content, { agentKey: member, ...options }),

@@ -1,6 +1,7 @@
+// Sends requests to the operator API, and turns its problem documents into errors.
 import { session } from './session-state.js'
 
-/** What the gateway refused: `message` says what, why and what to do. */
+/** A refusal by the gateway. Its `message` says what was refused, why, and how to fix it. */
 export class ApiError extends Error {
   /** @param {string} message @param {number} status 0 when nothing answered */
   constructor(message, status) {
@@ -18,7 +19,7 @@ export class ApiError extends Error {
  */
 
 /**
- * One request to the gateway; its JSON. A session that has ended leads to the sign-in.
+ * Sends one request to the gateway and returns its JSON. If the session has ended, the sign-in is shown.
  * @param {string} path
  * @param {CallOptions} [options]
  * @returns {Promise<any>}
@@ -31,7 +32,7 @@ export async function api(path, options = {}) {
 }
 
 /**
- * As `api`, for what is no JSON.
+ * Sends one request like `api`, for an answer that is not JSON.
  * @param {string} path
  * @param {CallOptions} [options]
  * @returns {Promise<Response>}
@@ -60,7 +61,7 @@ async function readProblem(answer) {
 }
 
 /**
- * Path with a query; members that are undefined or empty are left out.
+ * Appends a query to a path, without members that are undefined or empty.
  * @param {string} path
  * @param {Record<string, string | number | undefined>} query
  */

@@ -1,3 +1,4 @@
+// Keeps the newest messages and refusals in one list, which grows at both ends.
 import { batch, signal } from '../../vendor/signals.js'
 import { api, withQuery } from './api.js'
 import { sayOutcome } from './outcome.js'
@@ -7,7 +8,7 @@ import { sayOutcome } from './outcome.js'
  * @typedef {object} FeedRow
  * @property {string} key
  * @property {'message' | 'refusal'} kind
- * @property {number} number of the message, or the place of the refusal
+ * @property {number} number of the message, or of the refusal
  * @property {string} at ISO 8601
  * @property {string} channel
  * @property {string} sender
@@ -27,9 +28,9 @@ import { sayOutcome } from './outcome.js'
 /** @typedef {{ path: string, filters: readonly string[], read: (item: any) => FeedRow }} Source */
 
 const pageSize = 200
-/** Of older rows, and the most that the gateway gives. */
+/** The number of rows on a page of older ones, which is the gateway's limit. */
 const olderSize = 500
-/** So many pages without a row that fits are looked through before somebody is asked whether to go on. */
+/** The number of pages without a matching row after which the search waits for a click. */
 const mostEmpty = 5
 
 /** @type {readonly Source[]} */
@@ -74,7 +75,7 @@ function readMessage(item) {
 function withOutcome(row, outcome) {
   if (!outcome) return row
   const { sentence, took_ms, deliveries } = outcome
-  // The row has the time already.
+  // The row itself shows the time.
   const why = sentence.replace(/ at \d\d:\d\d:\d\d UTC/, '')
   const { what, tone } = sayOutcome({ state: row.state, why, deliveries })
   return { ...row, what, tone, ms: took_ms, deliveries }
@@ -83,9 +84,9 @@ function withOutcome(row, outcome) {
 /** @param {any} item @returns {FeedRow} */
 function readRefusal(item) {
   return {
-    key: `r${item.place}`,
+    key: `r${item.number}`,
     kind: 'refusal',
-    number: item.place,
+    number: item.number,
     at: item.at,
     channel: item.via,
     sender: item.claimed_sender ?? item.from,
@@ -103,7 +104,7 @@ function readRefusal(item) {
   }
 }
 
-/** `1h`, `30m`, `7d` as the instant so long ago; anything else as it is. @param {string} text */
+/** Converts `1h`, `30m` or `7d` into an instant that long ago, and returns any other text unchanged. @param {string} text */
 export function readInstant(text) {
   const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? []
   if (count === undefined || unit === undefined) return text
@@ -126,14 +127,16 @@ export function readInstant(text) {
  */
 
 /**
- * Puts the newest page before what is loaded; how many of its rows are new. What the page covers and does not hold is gone: forgotten, or the
- * filter fits it no more.
- * @param {Track} track @param {Page} page @param {boolean} isFirst
+ * Puts the newest page before the loaded rows. Returns the number of new rows. A row in the range of the page that the page does not contain was
+ * deleted, or no longer matches the filter.
+ * @param {Track} track
+ * @param {Page} page
+ * @param {boolean} isFirst
  */
 function mergePage(track, page, isFirst) {
   const { next, floor } = page
   const known = track.items
-  // With a gap, more came than one page holds: what lies between is loaded by scrolling.
+  // If more rows arrived than one page holds, scrolling loads those in between.
   const isKept = next !== null && next <= track.top
   const fresh = page.rows.map(row => ({ ...row, isFresh: known.get(row.key)?.isFresh ?? !isFirst }))
   const older = isKept ? [...known.values()].filter(({ number }) => number < next) : []
@@ -143,18 +146,18 @@ function mergePage(track, page, isFirst) {
   return isFirst ? 0 : page.rows.filter(({ key }) => !known.has(key)).length
 }
 
-/** Puts an older page behind what is loaded. @param {Track} track @param {Page} page */
+/** Appends an older page to the loaded rows. @param {Track} track @param {Page} page */
 function appendPage(track, { rows, next, floor }) {
   for (const row of rows) if (!track.items.has(row.key)) track.items.set(row.key, row)
   Object.assign(track, { next, floor: earliest(floor, track.floor) })
 }
 
-/** Clocks of gateways differ: what is loaded is shown, also where what is behind it claims to be newer. @param {string[]} instants */
+/** The clocks of gateways differ, so loaded rows are shown even if older ones claim to be newer. @param {string[]} instants */
 function earliest(...instants) {
   return instants.reduce((one, other) => (one < other ? one : other))
 }
 
-/** What is loaded least far back: it holds the others back. @param {readonly Track[]} tracks */
+/** Finds the source that is loaded least far back. Older rows of the other sources are not shown yet. @param {readonly Track[]} tracks */
 function findShortest(tracks) {
   const open = tracks.filter(({ next }) => next !== null)
   return open.reduce((one, other) => (one && one.floor >= other.floor ? one : other), open[0])
@@ -167,8 +170,8 @@ async function findNewest(source, query) {
 }
 
 /**
- * Messages and refusals as one list, newest first. A row of one source is shown only once the other source is loaded as far back, so that no
- * older row ever comes between.
+ * Keeps messages and refusals as one list, newest first. A row of one source is shown only once the other source is loaded as far back, so that no
+ * older row is inserted later.
  * @param {Record<string, string>} first
  */
 export function createFeed(first) {
@@ -182,7 +185,7 @@ export function createFeed(first) {
   let isLoading = false
   let isAskedAgain = false
   let isMoreAsked = false
-  /** The last look at older pages found no row. */
+  /** True if the last request for older pages found no row. */
   let isStuck = false
   /** @type {Track[]} */
   let tracks = []
@@ -199,7 +202,7 @@ export function createFeed(first) {
     if (page.next === null) return found
     const last = rows.at(-1)?.at
     if (last !== undefined && rows.length === limit) return { ...found, floor: last }
-    // It ended at a place where no row fits: the neighbours of its ends say how far it looked.
+    // The page ends where no row matches: the neighbours of its ends show how far it searched.
     const [newest, older] = await Promise.all([
       after === null ? findNewest(source, { until: query.until }) : undefined,
       findNewest(source, { after: page.next }),
@@ -208,7 +211,7 @@ export function createFeed(first) {
     return older ? { ...found, top, floor: earliest(older.at, last ?? older.at) } : { ...found, top, next: null }
   }
 
-  /** What all sources are loaded down to. */
+  /** Shows the rows down to which all sources are loaded. */
   const publish = () => {
     const floor = findShortest(tracks)?.floor ?? ''
     const all = tracks.flatMap(({ items }) => [...items.values()]).filter(({ at }) => at >= floor)
@@ -219,7 +222,7 @@ export function createFeed(first) {
     })
   }
 
-  /** What became of messages, asked for many at once. @param {readonly FeedRow[]} page @returns {Promise<readonly FeedRow[]>} */
+  /** Fetches the outcomes of messages, in one request for all. @param {readonly FeedRow[]} page @returns {Promise<readonly FeedRow[]>} */
   const explain = async page => {
     const numbers = page.filter(({ kind }) => kind === 'message').map(({ number }) => number)
     if (numbers.length === 0) return page
@@ -245,7 +248,7 @@ export function createFeed(first) {
     askAgain()
   }
 
-  /** What was asked for while something was loading. */
+  /** Loads what was requested during the last load. */
   const askAgain = () => {
     const next = isMoreAsked && !isAskedAgain ? more : isAskedAgain ? refresh : undefined
     if (next === refresh) isAskedAgain = false
@@ -253,7 +256,7 @@ export function createFeed(first) {
     void next?.()
   }
 
-  /** The newest page again: new rows, and what became of the others. */
+  /** Loads the newest page again, with new rows and the state of the others. */
   const refresh = () =>
     load(async () => {
       const own = round
@@ -270,7 +273,7 @@ export function createFeed(first) {
       if (isFirst && rows.value.length === 0) await lookBack()
     })
 
-  /** Older pages, until one brings a row or too many brought none. */
+  /** Loads older pages until one has a matching row, or too many had none. */
   const lookBack = async () => {
     const own = round
     const before = rows.value.length
@@ -286,7 +289,7 @@ export function createFeed(first) {
     publish()
   }
 
-  /** Older rows. */
+  /** Loads older rows. */
   const more = () => {
     if (tracks.every(({ next }) => next === null)) return
     if (isLoading) {
@@ -304,7 +307,7 @@ export function createFeed(first) {
     /** The instant down to which no older row was found, where older ones may be; '' where none can be, or scrolling finds them. */
     lookedTo,
     refresh,
-    /** Begins anew. @param {Record<string, string>} next */
+    /** Starts over with other filters. @param {Record<string, string>} next */
     open(next) {
       round += 1
       filters = next

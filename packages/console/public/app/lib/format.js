@@ -1,15 +1,15 @@
-/** Time of day of an instant, to the second. @param {string | number} at */
+/** Formats the time of day of an instant, to the second. @param {string | number} at */
 export function clock(at) {
   return new Date(at).toLocaleTimeString('en-GB')
 }
 
-/** With milliseconds. @param {string | number} at */
+/** Formats the time of day of an instant, to the millisecond. @param {string | number} at */
 export function preciseClock(at) {
   const date = new Date(at)
   return `${date.toLocaleTimeString('en-GB')}.${String(date.getMilliseconds()).padStart(3, '0')}`
 }
 
-/** Day and time; the day only when it is not today. @param {string | number} at @param {number} [now] */
+/** Formats the time of an instant, with its day if that is not today. @param {string | number} at @param {number} [now] */
 export function moment(at, now = Date.now()) {
   const date = new Date(at)
   const isToday = date.toDateString() === new Date(now).toDateString()
@@ -18,7 +18,7 @@ export function moment(at, now = Date.now()) {
     : `${date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })} ${clock(at).slice(0, 5)}`
 }
 
-/** A length of time: `4 ms`, `1.65 s`, `3 min`. @param {number} ms */
+/** Formats a length of time: `4 ms`, `1.65 s`, `3 min`. @param {number} ms */
 export function span(ms) {
   if (ms < 1) return ms === 0 ? '0 ms' : '<1 ms'
   if (ms < 1_000) return `${Math.round(ms)} ms`
@@ -27,7 +27,7 @@ export function span(ms) {
   return longSpan(ms)
 }
 
-/** In whole units: `38 s`, `3 min`, `6 d`. @param {number} ms */
+/** Formats a length of time in whole units: `38 s`, `3 min`, `6 d`. @param {number} ms */
 export function longSpan(ms) {
   const seconds = Math.max(0, Math.round(ms / 1_000))
   if (seconds < 60) return `${seconds} s`
@@ -48,7 +48,7 @@ export function counted(count, one, many = `${one}s`) {
   return `${count.toLocaleString('en')} ${count === 1 ? one : many}`
 }
 
-/** One line of what others wrote. @param {string} text @param {number} [most] */
+/** Puts a foreign text on one line. @param {string} text @param {number} [most] */
 export function oneLine(text, most = 300) {
   return text
     .slice(0, most * 2)
@@ -57,7 +57,7 @@ export function oneLine(text, most = 300) {
     .slice(0, most)
 }
 
-/** Bytes of base64 or base64url. @param {string} text */
+/** Decodes base64 or base64url into bytes. @param {string} text */
 export function decodeBase64(text) {
   const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'))
   return Uint8Array.from(binary, character => character.charCodeAt(0))

@@ -1,14 +1,15 @@
+// Binds keyboard shortcuts to a screen while it is shown.
 import { useEffect } from '../../vendor/hooks.js'
 
 /** @typedef {Record<string, (event: KeyboardEvent) => void>} KeyMap */
 
-/** Whether the key belongs to a field that somebody types in. @param {KeyboardEvent} event */
+/** Returns true if the key belongs to a field in which somebody types. @param {KeyboardEvent} event */
 function isTyping({ target }) {
   return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
 }
 
 /**
- * Keys of a screen, by `KeyboardEvent.key`. A field keeps its keys, but for Escape, which leaves it.
+ * Binds the keys of a screen, by `KeyboardEvent.key`. A field gets its own keys, except Escape, which leaves it.
  * @param {KeyMap} keys
  */
 export function useKeys(keys) {
@@ -31,7 +32,7 @@ function findAct(event, keys) {
   if (event.defaultPrevented || isChord) return undefined
   const { target, key } = event
   if (isTyping(event)) return key === 'Escape' && target instanceof HTMLElement ? () => target.blur() : undefined
-  // A button takes the space bar and the enter key itself, and so does a link with enter.
+  // A button handles the space bar and the enter key itself, and a link handles enter.
   if (/^(Enter| )$/.test(key) && target instanceof Element && target.closest('button, summary, a[href]')) {
     if (key === 'Enter' || target.closest('button, summary')) return undefined
   }

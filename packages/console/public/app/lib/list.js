@@ -1,6 +1,7 @@
+// Reads lists of the operator API, page by page.
 import { api, withQuery } from './api.js'
 
-/** The rows of a list. @param {any} answer @param {string} name @returns {readonly any[] | undefined} */
+/** Returns the rows of a list. @param {any} answer @param {string} name @returns {readonly any[] | undefined} */
 export function rowsOf(answer, name) {
   return answer === undefined ? undefined : (answer.items ?? answer[name] ?? [])
 }
@@ -8,7 +9,7 @@ export function rowsOf(answer, name) {
 const pageSize = 500
 
 /**
- * Every row of a list, page by page.
+ * Reads every row of a list, page by page.
  * @param {string} path @param {Record<string, string>} query @param {AbortSignal} [signal]
  * @returns {AsyncGenerator<any>}
  */
@@ -23,7 +24,7 @@ export async function* readAll(path, query, signal = new AbortController().signa
 }
 
 /**
- * The relations of every agent: of one agent the gateway reads no others.
+ * Reads the relations of every agent, with one request for each, because the gateway lists those of one agent only.
  * @param {string} path @param {Record<string, string>} query @param {AbortSignal} signal
  */
 export async function readRelations(path, query, signal) {

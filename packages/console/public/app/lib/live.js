@@ -1,9 +1,10 @@
+// Follows the event stream of the gateway, and informs screens which of their topics have changed.
 import { signal } from '../../vendor/signals.js'
 
-/** Whether what happens is seen as it happens. */
+/** The state of the event stream. Only while it is `live`, the screens show changes at once. */
 export const connection = signal(/** @type {'connecting' | 'live' | 'lost'} */ ('connecting'))
 
-/** What the stream tells of. */
+/** The topics of the stream's events. */
 const topics = ['message', 'refusal', 'turn', 'delivery', 'requirement']
 
 /** @type {Set<{ topics: readonly string[], tell: () => void }>} */
@@ -15,18 +16,18 @@ const changed = new Set()
 let isWaiting = false
 let isWanted = false
 
-/** Many events within this time are one change, ms. */
+/** The time in which events are gathered into one change, ms. */
 const gatherMs = 150
-/** Time until the next try after a stream that was none, ms. */
+/** The time until a retry after an answer that was not a stream, ms. */
 const retryMs = 3_000
 
-/** Follows the gateway until `unfollow`. */
+/** Follows the gateway until `unfollow` is called. */
 export function follow() {
   isWanted = true
   if (source) return
   source = new EventSource('/operator/api/events')
   source.addEventListener('open', () => {
-    // What happened while nobody listened is told by no event that is certain to come.
+    // No event is certain to report changes from the time without a stream.
     if (connection.value === 'lost') for (const topic of topics) note(topic)
     connection.value = 'live'
   })
@@ -35,7 +36,7 @@ export function follow() {
     if (source?.readyState === EventSource.CLOSED) followLater()
   })
   for (const topic of topics) source.addEventListener(topic, () => note(topic))
-  // Events are missing: everything is read anew.
+  // The stream has lost events, so everything is loaded again.
   source.addEventListener('reload', () => topics.forEach(note))
 }
 
@@ -45,7 +46,7 @@ export function unfollow() {
   source = undefined
 }
 
-/** A browser gives up after an answer that is no stream. Until there is one, everything is looked at again and again. */
+/** Retries later, because a browser gives up after an answer that is not a stream. Until then every topic counts as changed at each try. */
 function followLater() {
   unfollow()
   isWanted = true

@@ -1,10 +1,11 @@
+// Loads data of the gateway for a screen, and reloads it when its topics change.
 import { useEffect } from '../../vendor/hooks.js'
 import { useSignal } from '../../vendor/signals.js'
 import { api } from './api.js'
 import { onChange } from './live.js'
 
 /**
- * What a route answers, kept fresh: asked again whenever one of `topics` changes, and by `refresh`. The last answer stays until the next one is
+ * Keeps the answer of a route fresh: asks again whenever one of `topics` changes, and on `refresh`. The last answer stays until the next one is
  * there, so that nothing flickers.
  * @param {string | undefined} path nothing is asked without one
  * @param {readonly string[]} [topics] of the event stream

@@ -1,4 +1,4 @@
-/** What became of a message, in a few words, where the gateway gives no sentence. */
+/** Describes the outcome of a message in a few words, if the gateway gives no sentence. */
 
 /** @type {Record<string, readonly [string, string]>} */
 const states = {

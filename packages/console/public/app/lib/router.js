@@ -1,3 +1,4 @@
+// Reads the screen from the hash of the address, and writes links to screens.
 import { computed, signal } from '../../vendor/signals.js'
 
 const address = signal(location.hash)
@@ -5,7 +6,7 @@ addEventListener('hashchange', () => {
   address.value = location.hash
 })
 
-/** The screen that the address names, its subject, and what stands behind `?`. */
+/** The screen that the address names, its subject, and the query after `?`. */
 export const route = computed(() => {
   const [path = '', search = ''] = address.value.replace(/^#\/?/, '').split('?', 2)
   const [screen = '', ...rest] = path.split('/')
@@ -36,7 +37,7 @@ export function go(link) {
   location.hash = link.slice(1)
 }
 
-/** The same screen with another query: no new step in the history. @param {string} link */
+/** Shows the same screen with another query, without a new step in the history. @param {string} link */
 export function replace(link) {
   history.replaceState(null, '', link)
   address.value = location.hash

@@ -1,4 +1,5 @@
+// Holds the state of the session: signed in or not.
 import { signal } from '../../vendor/signals.js'
 
-/** Whether somebody is signed in: `unknown` until the gateway has said so. */
+/** Returns true if somebody is signed in; `unknown` until the gateway has answered. */
 export const session = signal(/** @type {'unknown' | 'open' | 'closed'} */ ('unknown'))

@@ -1,26 +1,30 @@
+// Signs in and out, by token or by the one-time code of a link.
 import { api } from './api.js'
 import { session } from './session-state.js'
 
 const readCode = () => /^#([A-Za-z0-9_-]{16,})$/.exec(location.hash)?.[1]
 
-/** Calls `tell` when somebody opens a link with a code in a tab that shows the console: the page does not load anew. @param {() => void} tell */
+/**
+ * Calls `tell` when somebody opens a link with a code in a tab that shows the console, because the page does not reload then.
+ * @param {() => void} tell
+ */
 export function onCode(tell) {
   addEventListener('hashchange', () => {
     if (readCode() !== undefined) tell()
   })
 }
 
-/** Takes the one-time code of a link out of the address, so that it is in no history and no screenshot. */
+/** Removes the one-time code of a link from the address, so that it appears in no history and no screenshot. */
 function takeCode() {
   const code = readCode()
   if (code === undefined) return undefined
   history.replaceState(null, '', `${location.pathname}#/`)
-  // Nobody is told of a replaced address.
+  // The browser sends no event for a replaced address.
   dispatchEvent(new HashChangeEvent('hashchange'))
   return code
 }
 
-/** Looks whether a session is open; a code in the address begins one. The answer is what went wrong with the code, if anything. */
+/** Checks whether a session is open; a code in the address begins one. Returns the fault of the code, if it has one. */
 export async function openSession() {
   const code = takeCode()
   const { open } = await api('/operator/session')

@@ -1,4 +1,4 @@
-/** Light or dark by choice; without one the system's preference counts. */
+/** Applies the chosen theme, light or dark. Without a choice the system's preference counts. */
 const key = 'postern-theme'
 
 export function applyTheme() {
@@ -7,7 +7,7 @@ export function applyTheme() {
   else delete document.documentElement.dataset.theme
 }
 
-/** Light after dark, dark after light. */
+/** Switches from dark to light, or from light to dark. */
 export function switchTheme() {
   const isDark = document.documentElement.dataset.theme
     ? document.documentElement.dataset.theme === 'dark'

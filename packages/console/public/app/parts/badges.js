@@ -1,3 +1,4 @@
+// Renders the badges of channels, proofs, states and deliveries.
 import { html } from '../lib/html.js'
 
 const channelWords = /** @type {Record<string, string>} */ ({
@@ -7,7 +8,7 @@ const channelWords = /** @type {Record<string, string>} */ ({
   web: 'chat',
 })
 
-/** What a channel is called here. @param {string} name */
+/** Returns the name of a channel for the console. @param {string} name */
 export function nameChannel(name) {
   return Object.hasOwn(channelWords, name) ? channelWords[name] : name
 }
@@ -17,7 +18,7 @@ export function Channel({ name }) {
   return html`<span class=${`chan ${Object.hasOwn(channelWords, name) ? name : ''}`}>${nameChannel(name)}</span>`
 }
 
-/** Whether the transport proved the sender. @param {{ verified: boolean, long?: boolean }} props */
+/** Shows whether the transport proved the sender. @param {{ verified: boolean, long?: boolean }} props */
 export function Proven({ verified, long = false }) {
   const [kind, words, sign] = verified ? ['good', 'proven', '✓'] : ['warn', 'not proven', '?']
   return html`<span class=${`badge ${kind}`} title=${words}>
@@ -38,7 +39,7 @@ const deliveryKinds = /** @type {Record<string, string>} */ ({
   dismissed: 'faint hollow',
 })
 
-/** A dot for each delivery. @param {{ states: readonly string[] }} props */
+/** Shows a dot for each delivery. @param {{ states: readonly string[] }} props */
 export function DeliveryDots({ states }) {
   if (states.length === 0) return html`<span></span>`
   return html`<span class="dots" title=${states.join(', ')}>

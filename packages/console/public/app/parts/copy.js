@@ -1,3 +1,4 @@
+// Copies texts to the clipboard and saves them as files.
 import { html } from '../lib/html.js'
 import { say } from './toast.js'
 
@@ -18,7 +19,7 @@ export function Copy({ text, what, label = 'Copy' }) {
   </button>`
 }
 
-/** Hands a text over as a file. @param {string} name @param {string | Uint8Array<ArrayBuffer>} content @param {string} type */
+/** Saves a text as a file. @param {string} name @param {string | Uint8Array<ArrayBuffer>} content @param {string} type */
 export function saveFile(name, content, type) {
   const url = URL.createObjectURL(new Blob([content], { type }))
   const link = document.createElement('a')

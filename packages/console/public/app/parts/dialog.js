@@ -1,8 +1,9 @@
+// Renders modal dialogs, such as the confirmation of an action that cannot be undone.
 import { useEffect, useRef } from '../../vendor/hooks.js'
 import { html } from '../lib/html.js'
 
 /**
- * A question above the page; Escape and its end call `close`. The focus goes back to where it was.
+ * Shows a modal dialog. Escape and closing it call `close`, and the focus returns to the element that had it before.
  * @param {{ title: string, close: () => void, large?: boolean, children?: any }} props
  */
 export function Dialog({ title, close, large = false, children }) {
@@ -20,7 +21,7 @@ export function Dialog({ title, close, large = false, children }) {
 }
 
 /**
- * Asks before something that cannot be undone.
+ * Asks for confirmation of an action that cannot be undone.
  * @param {{ title: string, text: any, act: string, danger?: boolean, close: () => void, run: () => Promise<unknown> }} props
  */
 export function Confirm({ title, text, act, danger = false, close, run }) {

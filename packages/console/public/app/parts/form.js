@@ -1,6 +1,7 @@
+// Renders labelled fields of forms: choices, lines and longer texts.
 import { html } from '../lib/html.js'
 
-/** What somebody typed or chose. @param {Event} event */
+/** Returns the value that somebody typed or chose. @param {Event} event */
 export function typedIn(event) {
   return /** @type {HTMLInputElement} */ (event.target).value
 }

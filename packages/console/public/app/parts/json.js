@@ -1,11 +1,12 @@
+// Renders JSON with colours, and other code as it is.
 import { html } from '../lib/html.js'
 
-/** Long texts of a message are cut here: what is whole stands in the download. */
+/** Characters after which a text is cut off; the download has it whole. */
 const most = 200_000
 
 const pieces = /("(?:[^"\\]|\\.)*")(\s*:)?|\b(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)\b/g
 
-/** JSON with its names and values in colours. Each piece is text. @param {{ value: unknown, label?: string }} props */
+/** Shows JSON with its names and values in colours. Each piece is inserted as text. @param {{ value: unknown, label?: string }} props */
 export function Json({ value, label = 'JSON' }) {
   return html`<pre class="code" tabindex="0" aria-label=${label}>${colour(write(value))}</pre>`
 }
@@ -31,7 +32,7 @@ function colour(text) {
   return found
 }
 
-/** Text as it is. @param {{ text: string, label?: string }} props */
+/** Shows text as it is. @param {{ text: string, label?: string }} props */
 export function Code({ text, label = 'text' }) {
   const shown = text.length > most ? `${text.slice(0, most)}\n… ${text.length - most} more characters` : text
   return html`<pre class="code" tabindex="0" aria-label=${label}>${shown}</pre>`

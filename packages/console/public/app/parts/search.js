@@ -1,14 +1,15 @@
+// Renders the filters of a list as chips, and reads filters that somebody types.
 import { useRef } from '../../vendor/hooks.js'
 import { useSignal } from '../../vendor/signals.js'
 import { html } from '../lib/html.js'
 
-/** Names of filters that one may type, and what they may be. */
+/** The names of the filters that one may type. */
 export const filterNames = ['agent', 'channel', 'state', 'sender', 'flag', 'code', 'since', 'until']
 
 /** @typedef {Record<string, string>} Filters */
 
 /**
- * Filters as typed: `agent:desk since:1h words of the text`.
+ * Reads typed filters, such as `agent:desk since:1h words of the text`.
  * @param {string} typed @param {Filters} before @returns {Filters}
  */
 export function readTyped(typed, before) {
@@ -25,7 +26,7 @@ export function readTyped(typed, before) {
 }
 
 /**
- * The filters as chips, and a field for more of them.
+ * Shows the filters as chips, and a field to add more.
  * @param {{ filters: Filters, change: (filters: Filters) => void }} props
  */
 export function Search({ filters, change }) {

@@ -1,10 +1,11 @@
+// Draws a small chart of rate and latency over the same time.
 import { html } from '../lib/html.js'
 
 const width = 110
 const height = 28
 
 /**
- * Two lines over the same time: how much, and how slow.
+ * Draws rate and latency as two lines over the same time.
  * @param {{ counts: readonly number[], spans: readonly number[], label: string }} props
  */
 export function Spark({ counts, spans, label }) {

@@ -1,10 +1,11 @@
+// Renders tabs with keyboard control (WAI-ARIA, tabs pattern).
 import { useSignal } from '../../vendor/signals.js'
 import { html } from '../lib/html.js'
 
 let count = 0
 
 /**
- * Panes of which one is shown; the arrows move between their tabs (WAI-ARIA, tabs pattern).
+ * Shows one of several panes. The arrow keys move between their tabs (WAI-ARIA, tabs pattern).
  * @param {{ label: string, tabs: readonly { name: string, view: () => any }[], first?: string }} props
  */
 export function Tabs({ label, tabs, first }) {

@@ -1,3 +1,4 @@
+// Shows short messages in a corner of the page for a few seconds.
 import { signal } from '../../vendor/signals.js'
 import { html } from '../lib/html.js'
 
@@ -7,7 +8,7 @@ const toasts = signal(/** @type {readonly Toast[]} */ ([]))
 let count = 0
 const shownMs = 5_000
 
-/** Says that something was done. @param {string} text @param {'' | 'bad'} [kind] */
+/** Shows a message for a few seconds. @param {string} text @param {'' | 'bad'} [kind] */
 export function say(text, kind = '') {
   count += 1
   const id = count
@@ -17,7 +18,7 @@ export function say(text, kind = '') {
   }, shownMs)
 }
 
-/** Does something and says how it went. @param {() => Promise<unknown>} work @param {string} [done] */
+/** Runs an action and shows a message about its success or failure. @param {() => Promise<unknown>} work @param {string} [done] */
 export async function attempt(work, done) {
   try {
     await work()

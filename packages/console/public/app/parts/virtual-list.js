@@ -1,3 +1,4 @@
+// Renders only the visible rows of a long list, and keeps its position while rows come above it.
 import { useLayoutEffect, useRef } from '../../vendor/hooks.js'
 import { useSignal } from '../../vendor/signals.js'
 import { html } from '../lib/html.js'
@@ -5,7 +6,7 @@ import { html } from '../lib/html.js'
 const overscan = 8
 
 /**
- * A list of which only the rows in sight are in the page; all rows have one height, the style's `--row`. Rows that come above the first
+ * Shows a list of which only the visible rows are in the page. All rows have one height, the style's `--row`. Rows that come above the first
  * visible one do not move what somebody reads.
  * @template Row
  * @param {{
@@ -40,12 +41,12 @@ export function VirtualList({ rows, keyOf, render, label, nearEnd, reachTop, con
     return () => watch.disconnect()
   }, [])
 
-  // What was first in sight stays first in sight, however many rows came above it.
+  // The first visible row stays the first visible one, however many rows were added above it.
   useLayoutEffect(() => {
     const element = frame.current
     const held = anchor.current
     const { row } = view.value
-    // At the top rows may come in, unless somebody is about to click one.
+    // At the top, new rows may move the list, unless somebody is about to click one.
     if (element && held && (element.scrollTop > 0 || element.matches(':hover, :focus-within'))) {
       const at = rows.findIndex(each => keyOf(each) === held.key)
       if (at > held.at) holdDown(element, (at - held.at) * row)
@@ -102,7 +103,7 @@ export function VirtualList({ rows, keyOf, render, label, nearEnd, reachTop, con
   </div>`
 }
 
-/** Scrolls down by so many pixels, also where the rows are too few for that. @param {HTMLElement} element @param {number} pixels */
+/** Scrolls down by this many pixels, even if there are too few rows for that. @param {HTMLElement} element @param {number} pixels */
 function holdDown(element, pixels) {
   const top = element.scrollTop + pixels
   const list = element.firstElementChild

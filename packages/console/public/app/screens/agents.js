@@ -1,5 +1,5 @@
+// Shows the agents, with their addresses, figures and a chat to try them.
 import { useEffect, useRef } from '../../vendor/hooks.js'
-import { useSignal } from '../../vendor/signals.js'
 import '../../postern-chat.js'
 import { api, withQuery } from '../lib/api.js'
 import { span } from '../lib/format.js'
@@ -14,7 +14,7 @@ import { Code } from '../parts/json.js'
 import { QrCode } from '../parts/qr.js'
 import { attempt } from '../parts/toast.js'
 
-/** The agents: addresses, how they do, a chat to try them, a snippet for a page. */
+/** Shows each agent with its addresses, its figures, a chat to try it, and a snippet for a page. */
 export function Agents() {
   const { answer, error, refresh } = useAnswer('/operator/api/agents')
   const agents = rowsOf(answer, 'agents')
@@ -81,7 +81,7 @@ function Agent({ agent, refresh }) {
   </div>`
 }
 
-/** Of its newest messages. @param {{ agent: any }} props */
+/** Shows figures of an agent's newest messages. @param {{ agent: any }} props */
 function Figures({ agent }) {
   const { answer } = useAnswer(withQuery('/operator/api/messages', { agent: agent.name, limit: 500 }), ['turn'])
   const messages = (rowsOf(answer, 'messages') ?? []).filter(each => each.agent === agent.name)
@@ -112,18 +112,18 @@ function Figures({ agent }) {
 /** @param {{ name: string }} props */
 function Chat({ name }) {
   const frame = useRef(/** @type {HTMLDivElement | null} */ (null))
-  const count = useSignal(0)
+  const shown = useRef(/** @type {any} */ (null))
   useEffect(() => {
     const chat = /** @type {any} */ (document.createElement('postern-chat'))
-    // A session changes something only by requests with this header.
+    // With a session, the gateway accepts changes only from requests with this header.
     chat.headers = { 'x-postern-console': '1' }
     chat.setAttribute('endpoint', `/operator/chat/agents/${encodeURIComponent(name)}`)
     chat.setAttribute('label', `Write to ${name}`)
-    if (count.value > 0) chat.setAttribute('thread', crypto.randomUUID())
     frame.current?.replaceChildren(chat)
-  }, [name, count.value])
+    shown.current = chat
+  }, [name])
   return html`<div class="chat-frame" ref=${frame}></div>
-    <div><button class="btn small" type="button" onClick=${() => (count.value += 1)}>New conversation</button></div>`
+    <div><button class="btn small" type="button" onClick=${() => shown.current?.startAnew()}>New conversation</button></div>`
 }
 
 /** @param {{ name: string, page: string }} props */
@@ -132,7 +132,7 @@ function Snippet({ name, page }) {
   const text = `<script type="module" src="${origin}/postern-chat.js"></script>
 <postern-chat endpoint="${origin}/api/v1/agents/${name}"></postern-chat>
 <script type="module">
-  // A token of the person who reads the page, made by your server.
+  // Your server makes the token of the person who reads the page.
   document.querySelector('postern-chat').getToken =
     async () => (await fetch('/chat-token')).text()
 </script>`

@@ -1,3 +1,4 @@
+// Sends a test message as a simulated peer, honest or with one fault.
 import { useSignal } from '../../vendor/signals.js'
 import { api } from '../lib/api.js'
 import { html } from '../lib/html.js'
@@ -9,9 +10,12 @@ import { Empty, Problem } from '../parts/empty.js'
 import { Choice, TextArea } from '../parts/form.js'
 import { Message } from './message.js'
 
-const channels = ['activitypub', 'a2a', 'email']
+const channels = ['activitypub', 'a2a', 'email', 'web']
 
-/** Sends a message as a peer of the simulation, honest or with one fault; what became of it opens beside. @param {{ status: any }} props */
+/** The time after which the message opens next to the form; it shows the answer when that arrives. */
+const waitSeconds = 10
+
+/** Sends a message as a peer of the simulation, honest or with one fault, and opens its outcome next to the form. @param {{ status: any }} props */
 export function Compose({ status }) {
   const { answer: catalogue, error } = useAnswer('/operator/api/simulation')
   if (error || status?.dev === false)
@@ -53,6 +57,7 @@ function Composer({ catalogue }) {
       via: via.value,
       to: agent,
       text: text.value,
+      timeout_seconds: waitSeconds,
       ...(from.value && { from: from.value }),
       ...(visibility.value && { visibility: visibility.value }),
       ...(chosen && { fault: chosen }),

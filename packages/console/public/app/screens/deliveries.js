@@ -1,3 +1,4 @@
+// Shows deliveries that wait or have failed, by host, and the addresses that get no mail.
 import { counted } from '../lib/format.js'
 import { html } from '../lib/html.js'
 import { rowsOf } from '../lib/list.js'
@@ -9,10 +10,10 @@ import { Suppressions } from './deliveries/suppressions.js'
 
 const topics = ['delivery']
 const most = 500
-/** Many deliveries end in a second, ms. */
+/** The least time between two loads, ms, because many deliveries may end in a second. */
 const restMs = 500
 
-/** What is on its way, by the host it goes to; what was given up; whom nothing is sent any more. */
+/** Shows the pending deliveries by host, the failed ones, and the addresses that no longer get mail. */
 export function Deliveries() {
   const hosts = useAnswer('/operator/api/hosts', topics, restMs)
   const later = useAnswer(`/operator/api/deliveries?state=later&limit=${most}`, topics, restMs)

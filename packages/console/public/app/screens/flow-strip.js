@@ -1,3 +1,4 @@
+// Shows the rate and latency of each channel in the last hour.
 import { useEffect } from '../../vendor/hooks.js'
 import { span } from '../lib/format.js'
 import { html } from '../lib/html.js'
@@ -6,15 +7,15 @@ import { nameChannel } from '../parts/badges.js'
 import { Spark } from '../parts/spark.js'
 
 const channels = ['activitypub', 'a2a', 'email', 'web']
-/** Also where nothing comes, the hour moves on, ms. */
+/** The time between two loads, ms, because the hour advances even without messages. */
 const refreshMs = 30_000
-/** The figures of a busy gateway are asked for this often at most, ms. */
+/** The least time between two loads of a busy gateway's figures, ms. */
 const restMs = 2_000
 
 /** @typedef {{ messages: number, p95_ms?: number }} Span */
 
 /**
- * Rate and latency of each channel in the last hour, as the gateway counts them; a click filters by it.
+ * Shows rate and latency of each channel in the last hour, as the gateway counts them. A click filters by the channel.
  * @param {{ filters: Record<string, string>, change: (filters: Record<string, string>) => void }} props
  */
 export function Strip({ filters, change }) {

@@ -1,3 +1,4 @@
+// Shows all messages and refusals as they arrive.
 import { useEffect, useRef } from '../../vendor/hooks.js'
 import { useSignal } from '../../vendor/signals.js'
 import { createFeed } from '../lib/feed.js'
@@ -14,7 +15,7 @@ import { Strip } from './flow-strip.js'
 
 /** @typedef {import('../lib/feed.js').FeedRow} FeedRow */
 
-/** Everything that came, live: messages, and refusals among them. @param {{ status: any }} props */
+/** Shows messages and refusals in one list, as they arrive. @param {{ status: any }} props */
 export function Flow({ status }) {
   const filters = Object.fromEntries(route.value.query)
   const feed = useSignal(createFeed(filters)).value
@@ -43,7 +44,7 @@ export function Flow({ status }) {
     if (!next) return
     selected.value = next.key
     controls.current?.show(rows.indexOf(next))
-    // At once where it is on the screen, so that Enter opens the row that is marked; behind the next frame where it has yet to come.
+    // The row gets the focus at once if it is on the screen, so that Enter opens the marked row; otherwise after the next frame.
     controls.current?.focus(next.key)
     requestAnimationFrame(() => controls.current?.focus(next.key))
   }
@@ -118,7 +119,7 @@ export function Flow({ status }) {
   `
 }
 
-/** Where many older messages fit no filter, somebody says how far to look. @param {{ to: string, go: () => void }} props */
+/** Asks how far to search back when many older messages match no filter. @param {{ to: string, go: () => void }} props */
 function LookFurther({ to, go }) {
   return html`<p class="look-further">
     <span role="status">Looked back to <time datetime=${to}>${moment(to)}</time>.</span>

@@ -1,3 +1,4 @@
+// Lists the conditions that must hold before the gateway is open to strangers.
 import { html } from '../lib/html.js'
 import { rowsOf } from '../lib/list.js'
 import { useAnswer } from '../lib/load.js'
@@ -12,10 +13,10 @@ const verdicts = {
   failure: ['bad', 'fix'],
   skipped: ['muted', 'skipped'],
 }
-/** Worst first. */
+/** The order of the verdicts, worst first. */
 const order = ['failure', 'warning', 'ok', 'skipped']
 
-/** Everything that has to be right before the first stranger writes, as a list that turns green. */
+/** Shows the checks of the gateway's set-up, which must all be green before strangers write to it. */
 export function GoLive() {
   const { answer, error, refresh } = useAnswer('/operator/api/doctor')
   const keys = useAnswer('/operator/api/keys')

@@ -1,3 +1,4 @@
+// Shows one message from its bytes to its deliveries.
 import { useSignal } from '../../vendor/signals.js'
 import { preciseClock } from '../lib/format.js'
 import { html } from '../lib/html.js'
@@ -14,7 +15,7 @@ import { Why } from './message/why.js'
 
 const topics = ['message', 'turn', 'delivery', 'requirement']
 
-/** One message, from its bytes to its deliveries. @param {{ id: string }} props */
+/** Shows one message, from its bytes to its deliveries. @param {{ id: string }} props */
 export function Message({ id }) {
   const path = encodeURIComponent(id)
   const { answer: record, error, refresh } = useAnswer(`/operator/api/messages/${path}`, topics)

@@ -1,3 +1,4 @@
+// Lists the people who write to the agents.
 import { useSignal } from '../../vendor/signals.js'
 import { counted, moment, oneLine } from '../lib/format.js'
 import { html } from '../lib/html.js'
@@ -9,7 +10,7 @@ import { Empty, Problem } from '../parts/empty.js'
 import { Links } from './people/links.js'
 import { Person } from './people/person.js'
 
-/** Who writes to the agents. */
+/** Shows one person, or everybody who writes to the agents. */
 export function People() {
   const { subject } = route.value
   return subject === '' ? html`<${Everybody} />` : html`<${Person} key=${subject} address=${subject} />`

@@ -1,3 +1,4 @@
+// Shows a request that the gateway refused, and why.
 import { withQuery } from '../lib/api.js'
 import { preciseClock } from '../lib/format.js'
 import { html } from '../lib/html.js'
@@ -9,11 +10,11 @@ import { Badge, Channel } from '../parts/badges.js'
 import { Empty, Loading, Problem } from '../parts/empty.js'
 import { Why } from './message/why.js'
 
-/** What was refused, or could not be taken: nothing of it was read but what stands here. @param {{ id: string }} props */
+/** Shows a message that was refused or could not be accepted. The gateway has read nothing else of it. @param {{ id: string }} props */
 export function Refusal({ id }) {
-  // The list goes on behind the place before this one.
+  // The list continues below a number, so the page below the next number begins with this refusal.
   const { answer, error } = useAnswer(withQuery('/operator/api/refusals', { limit: 1, after: Number(id) + 1 }))
-  const refusal = rowsOf(answer, 'refusals')?.find(({ place }) => String(place) === id)
+  const refusal = rowsOf(answer, 'refusals')?.find(({ number }) => String(number) === id)
   useKeys({ u: () => go(linkTo('flow')) })
   return html`
     <header class="bar">
@@ -29,8 +30,8 @@ export function Refusal({ id }) {
 
 /** @param {{ refusal: any }} props */
 function Shown({ refusal }) {
-  const { place, at, via, from, code, reason, endpoint, status, claimed_sender, agent, peer_id } = refusal
-  const { answer } = useAnswer(`/operator/api/why/r${place}`)
+  const { number, at, via, from, code, reason, endpoint, status, claimed_sender, agent, peer_id } = refusal
+  const { answer } = useAnswer(`/operator/api/why/r${number}`)
   const why = answer?.explanations?.[0]
   const facts = [
     ['at', at],

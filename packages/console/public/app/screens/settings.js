@@ -1,3 +1,4 @@
+// Shows the configuration of the gateway, its keys and its API.
 import { useSignal } from '../../vendor/signals.js'
 import { api } from '../lib/api.js'
 import { moment } from '../lib/format.js'
@@ -11,7 +12,7 @@ import { Problem } from '../parts/empty.js'
 import { Tabs } from '../parts/tabs.js'
 import { attempt } from '../parts/toast.js'
 
-/** How the gateway is set up: each value and where it comes from; keys; the API. */
+/** Shows the values of the configuration with their sources, the keys, and the API. */
 export function Settings() {
   const tabs = [
     { name: 'configuration', view: () => html`<${Configuration} />` },

@@ -1,3 +1,4 @@
+// Shows the form to sign in.
 import { useEffect } from '../../vendor/hooks.js'
 import { useSignal } from '../../vendor/signals.js'
 import { html } from '../lib/html.js'

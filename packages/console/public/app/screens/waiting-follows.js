@@ -1,10 +1,11 @@
+// Lists follow requests that an operator accepts or rejects.
 import { api } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { Channel } from '../parts/badges.js'
 import { attempt } from '../parts/toast.js'
 
 /**
- * Who asked to follow an agent that nobody may follow without a yes.
+ * Shows requests to follow agents that accept followers only with an operator's approval.
  * @param {{ requests?: readonly any[] | undefined, done: () => void }} props
  */
 export function FollowRequests({ requests = [], done }) {
@@ -21,7 +22,7 @@ export function FollowRequests({ requests = [], done }) {
   return html`<section class="panel" aria-label="Follow requests">
     <header><h2>Follow requests</h2></header>
     ${requests.map(
-      request => html`<div class="item" key=${request.place}>
+      request => html`<div class="item" key=${request.number}>
         <${Channel} name=${request.via} />
         <span class="grow">${request.target?.address ?? request.peer} <span class="muted">asks to follow ${request.agent}</span></span>
         <button class="btn small" type="button" onClick=${() => decide(request, 'accept')}>Accept</button>

@@ -1,3 +1,4 @@
+// Lists the decisions that wait for a person: calls to approve, questions and follow requests.
 import { useEffect } from '../../vendor/hooks.js'
 import { useSignal } from '../../vendor/signals.js'
 import { api } from '../lib/api.js'
@@ -14,13 +15,13 @@ import { attempt } from '../parts/toast.js'
 import { FollowRequests } from './waiting-follows.js'
 
 const topics = ['requirement', 'turn', 'message']
-/** No event tells of a question that an agent asks a human. */
+/** The time between two loads, ms, because no event reports a question that an agent asks a human. */
 const lookMs = 5_000
 
 /** @param {AbortSignal} signal */
 const readPending = signal => readRelations('/operator/api/relations', { relation: 'pending' }, signal)
 
-/** What waits for somebody: calls to allow, questions, follow requests. */
+/** Shows the decisions that wait for a person: calls to approve, questions and follow requests. */
 export function Waiting() {
   const required = useAnswer('/operator/api/requirements?state=open&limit=200', topics)
   const asked = useAnswer('/operator/api/questions', topics)
@@ -155,7 +156,7 @@ function Question({ question, done }) {
   </form>`
 }
 
-/** What senders decide themselves; to look at. @param {{ requirements: readonly any[] }} props */
+/** Shows the requirements that senders decide themselves, without buttons. @param {{ requirements: readonly any[] }} props */
 function Others({ requirements }) {
   return html`<section class="panel" aria-label="Waits for senders">
     <header><h2>Waits for senders</h2><span class="muted">They have a link to decide; nothing for you to do</span></header>

@@ -21,7 +21,7 @@ const alice = 'https://mastodon.test/users/alice'
 const posted = () => gateway.posted.at(-1) as SimRequest
 const readPosted = () => JSON.parse(posted().body.toString())
 
-test.each(['Follow', 'Block'])('a %s is of the agent, signed and posted like a note', async type => {
+test.each(['Follow', 'Block'])('a persona signs a %s of the agent and posts it like a note', async type => {
   const { activity, activityId, status } = await simulation.fediverse.send({ to, type })
   expect(status).toBe(202)
   expect(activity).toMatchObject({ id: activityId, type, actor: alice, object: gateway.actorId })
@@ -66,13 +66,13 @@ test('a forged Delete of a note leaves it where it is', async () => {
   expect((await simulation.loopback.request(objectId)).status).toBe(200)
 })
 
-test('a test can add members or replace the usual ones', async () => {
+test('a test can add members to an activity or replace the usual ones', async () => {
   const fields = { id: `${alice}#move`, target: 'https://gotosocial.test/users/alice', to: [] }
   const { activity } = await simulation.fediverse.send({ to, type: 'Move', object: alice, fields })
   expect(activity).toMatchObject({ type: 'Move', object: alice, ...fields })
 })
 
-test('each fault of a note is a fault of any activity', async () => {
+test('an activity of any type can carry the faults of a note', async () => {
   await simulation.fediverse.send({ to, type: 'Follow', fault: 'wrong_owner' })
   expect(readPosted().actor).toBe(alice)
   expect(readSignature(posted()).keyId).toBe('https://evil.test/users/mallory#main-key')
@@ -80,7 +80,7 @@ test('each fault of a note is a fault of any activity', async () => {
   expect(posted().body.toString()).toContain('['.repeat(2_000))
 })
 
-test.each(['Accept', 'Undo', 'Update', 'Delete'])('the gateway’s own %s is verified and kept', async type => {
+test.each(['Accept', 'Undo', 'Update', 'Delete'])('the simulation verifies and keeps the gateway’s %s', async type => {
   const activity = { id: `https://agents.test/agents/echo#${type}`, type, actor: gateway.actorId, object: alice }
   expect(await gateway.post(`${alice}/inbox`, activity)).toBe(202)
   expect(simulation.fediverse.received.at(-1)).toMatchObject({ verified: true, activity })

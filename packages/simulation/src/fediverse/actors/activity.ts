@@ -1,22 +1,23 @@
+// Composes an ActivityPub activity other than a note, in the form of Mastodon.
 import { randomInt } from 'node:crypto'
 import type { Fault } from '../../fault.ts'
 import type { LoopbackAnswer } from '../../net/loopback-fetch.ts'
 import type { SimActor } from './actor.ts'
 import { publicAddressee } from './note.ts'
 
-/** Anything but a new note, said to an agent's server. */
+/** Any activity except a new note, sent to an agent's server. */
 export interface ActivityDelivery {
-  /** `alice@mastodon.test` unless said otherwise. */
+  /** The sender. Default: `alice@mastodon.test`. */
   readonly from?: string | undefined
-  /** Whose inbox: `@echo@agents.test`. */
+  /** The agent with the inbox, such as `@echo@agents.test`. */
   readonly to: string
-  /** `Follow`, `Undo`, `Like`, `Announce`, `Update`, `Delete`, `Block`, … */
+  /** The type: `Follow`, `Undo`, `Like`, `Announce`, `Update`, `Delete`, `Block`, … */
   readonly type: string
-  /** Of what; default the agent itself. */
+  /** The object of the activity. Default: the agent itself. */
   readonly object?: unknown
   /** Further members, or other values of the usual ones. */
   readonly fields?: Readonly<Record<string, unknown>> | undefined
-  /** Default the agent's own. */
+  /** The inbox. Default: the agent's own. */
   readonly inbox?: 'actor' | 'shared' | undefined
   readonly fault?: Fault | undefined
 }
@@ -30,7 +31,7 @@ export interface ActivityReceipt extends LoopbackAnswer {
 
 interface ActivityPlan {
   readonly author: SimActor
-  /** Actor IRI of the agent. */
+  /** The actor IRI of the agent. */
   readonly recipient: string
   readonly type: string
   readonly object: unknown
@@ -39,14 +40,14 @@ interface ActivityPlan {
 
 type Audience = Readonly<Record<'to' | 'cc', readonly string[]>>
 
-/** What is said before everybody; all else is between the two, and Mastodon does not even address it. */
+/** The audiences of public activities. All others are between the two parties, and Mastodon does not even address them. */
 const audiences: Readonly<Record<string, (followers: string, recipient: string) => Audience>> = {
   Announce: (followers, recipient) => ({ to: [publicAddressee], cc: [followers, recipient] }),
   Update: (followers, recipient) => ({ to: [publicAddressee], cc: [followers, recipient] }),
   Delete: () => ({ to: [publicAddressee], cc: [] }),
 }
 
-/** An activity in Mastodon's form; each has an address of its own. Time and chance, so that none comes twice. */
+/** Composes an activity in Mastodon's form. Each has an address of its own, made of the time and a random number, so that none repeats. */
 export function composeSimActivity({ author, recipient, type, object, fields }: ActivityPlan): SentActivity {
   return {
     '@context': 'https://www.w3.org/ns/activitystreams',

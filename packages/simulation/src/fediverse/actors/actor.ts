@@ -1,13 +1,14 @@
+// Creates the simulated ActivityPub actors and their documents.
 import type { RsaKey } from '../../keys.ts'
 import { createLazyRsaKey } from '../../keys.ts'
 import type { Persona } from './persona.ts'
 import { fediverseHosts } from './persona.ts'
 
-/** Somebody with an account in the simulated fediverse. */
+/** A person with an account in the simulated fediverse. */
 export interface SimActor {
   readonly name: string
   readonly host: string
-  /** `name@host` */
+  /** The address, `name@host`. */
   readonly address: string
   readonly id: string
   readonly keyId: string
@@ -38,7 +39,7 @@ const actorContext = [
   },
 ]
 
-/** The actor document as Mastodon serves it. */
+/** Describes the actor in a document like Mastodon's. */
 export async function describeActor(actor: SimActor): Promise<Record<string, unknown>> {
   const { id, name, host } = actor
   return {
@@ -64,14 +65,14 @@ export async function describeActor(actor: SimActor): Promise<Record<string, unk
   }
 }
 
-/** What GoToSocial shows of an actor at its key's address, to anybody. */
+/** Describes the part of an actor that GoToSocial serves at its key's address, to everybody. */
 export async function describeActorPart(actor: SimActor): Promise<Record<string, unknown>> {
   const { id, name } = actor
   const context = ['https://w3id.org/security/v1', 'https://www.w3.org/ns/activitystreams']
   return { '@context': context, id, type: 'Person', preferredUsername: name, publicKey: await describeKey(actor) }
 }
 
-/** The key alone, with whom it says it belongs to. */
+/** Describes the key alone, with its claimed owner. */
 export async function describeBareKey(actor: SimActor): Promise<Record<string, unknown>> {
   return { '@context': 'https://w3id.org/security/v1', type: 'Key', ...(await describeKey(actor)) }
 }

@@ -1,3 +1,5 @@
+// Composes a `Create` of a `Note` in the form of Mastodon, honest or with a fault.
+import { escapeUTF8 as escapeHtml } from 'entities/escape'
 import type { Fault } from '../../fault.ts'
 import type { SimActor } from './actor.ts'
 
@@ -7,11 +9,11 @@ export const noteVisibilities = ['public', 'unlisted', 'followers', 'direct'] as
 
 export type NoteVisibility = (typeof noteVisibilities)[number]
 
-/** The agent a note speaks to, as its own server describes it. */
+/** The agent that a note addresses, as its own server describes it. */
 export interface NoteRecipient {
   readonly id: string
   readonly url: string
-  /** `name@domain` */
+  /** The address, `name@domain`. */
   readonly address: string
 }
 
@@ -23,12 +25,12 @@ export interface NotePlan {
   /** The number in the note's address. */
   readonly statusId: string
   readonly id?: string | undefined
-  /** ISO 8601 UTC, whole seconds. */
+  /** The time in ISO 8601, UTC, in whole seconds. */
   readonly published: string
   readonly inReplyTo?: string | undefined
   readonly context?: string | undefined
   readonly conversation?: string | undefined
-  /** A content warning. */
+  /** A content warning; absent if there is none. */
   readonly summary?: string | undefined
   readonly attachment?: readonly object[] | undefined
 }
@@ -58,7 +60,7 @@ const audiences: Record<NoteVisibility, (followers: string, recipient: string) =
   direct: (_, recipient) => ({ to: [recipient], cc: [] }),
 }
 
-/** A `Create` of a `Note` that mentions its recipient, in Mastodon's form. Pure. */
+/** Composes a `Create` of a `Note` that mentions its recipient, in Mastodon's form. Pure. */
 export function composeCreateNote(plan: NotePlan): ActivityDocument {
   const { author, recipient, statusId, published, inReplyTo = null, visibility } = plan
   const id = plan.id ?? `${author.id}/statuses/${statusId}`
@@ -112,39 +114,33 @@ function formatText(text: string): string {
     .replace(/\n/g, '<br />')
 }
 
-const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"]/g, character => entities[character] ?? character)
-}
-
 type Encodable = Readonly<Record<string, unknown>>
 
-/** What a faulty delivery does otherwise than an honest one. */
+/** The differences of a faulty delivery from an honest one. */
 export interface NoteFault {
-  /** Whom the activity names as its actor. */
+  /** The actor that the activity names. */
   readonly author?: string
-  /** Who signs, with which key id. */
+  /** The actor that signs, according to the key id. */
   readonly signer?: string
-  /** Whose key really makes the signature. */
+  /** The actor whose key really makes the signature. */
   readonly keyOf?: string
-  /** Leaves the signature out. */
+  /** True to omit the signature. */
   readonly unsigned?: boolean
-  /** Moves `Date`, ms. */
+  /** The shift of `Date`, ms. */
   readonly dateShiftMs?: number
-  /** Sends the very same request once more; the second answer counts. */
+  /** True to send the same request once more; the second answer counts. */
   readonly twice?: boolean
-  /** Speaks to an agent that does not exist. */
+  /** True to address an agent that does not exist. */
   readonly unknownRecipient?: boolean
-  /** The octets that are signed, when they are not the plain JSON. */
+  /** Encodes the signed octets, if they are not the plain JSON. */
   encode?(activity: Encodable, oversizedBytes: number): Buffer
-  /** What happens to the octets after signing. */
+  /** Alters the octets after signing. */
   alter?(octets: Buffer): Buffer
 }
 
 const dayMs = 86_400_000
 
-/** Each fault is honest in everything but the one thing it is named after. */
+/** The faults of notes. Each is honest in everything except the one thing that it is named after. */
 export const noteFaults: Readonly<Record<Fault, NoteFault>> = {
   unsigned: { unsigned: true },
   tampered: { alter: octets => Buffer.from(octets.toString().replaceAll('<p>', '<p>Altered: ')) },
@@ -163,7 +159,7 @@ function encodeJson(value: unknown): Buffer {
   return Buffer.from(JSON.stringify(value))
 }
 
-/** Written as text: building it as a value would make the depth our own problem. */
+/** Nests an activity as text, because a value of such depth would exhaust our own stack. */
 function nest(activity: Encodable, depth: number): Buffer {
   const text = JSON.stringify(activity).slice(0, -1)
   return Buffer.from(`${text},"nested":${'['.repeat(depth)}${']'.repeat(depth)}}`)

@@ -36,7 +36,7 @@ function composeLike() {
   return { id, type: 'Like', actor: gateway.actorId, object: 'https://snac.test/users/alice/statuses/1' }
 }
 
-const wait = (id: string) => simulation.fediverse.awaitActivity(({ activity }) => activity.id === id, 5_000)
+const wait = (id: string) => simulation.fediverse.awaitActivity(({ activity }) => activity.id === id, 30_000)
 
 async function read(url: string) {
   const { status, headers, body } = await simulation.loopback.request(url)

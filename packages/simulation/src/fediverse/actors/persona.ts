@@ -1,33 +1,34 @@
+// Describes how each simulated fediverse server signs, verifies and answers.
 import type { Disturbance } from '../../net/disturbance.ts'
 import { disturbances } from '../../net/disturbance.ts'
 
-/** The two languages in which requests of the fediverse are signed. */
+/** The two schemes by which requests of the fediverse are signed. */
 export type SignatureScheme = 'draft-cavage' | 'rfc9421'
 
-/** How a kind of server does things. */
+/** The behaviour of a kind of server. */
 export interface Persona {
   readonly software: string
   readonly version: string
-  /** How it signs what it sends. */
+  /** The scheme by which it signs. */
   readonly speaks: SignatureScheme
-  /** What it can verify; anything else does not count as signed. */
+  /** The schemes that it can verify; any other signature does not count. */
   readonly reads: readonly SignatureScheme[]
-  /** What the server writes as `algorithm` of draft-cavage; the signature is RSA with SHA-256 either way. */
+  /** The value of `algorithm` in draft-cavage; the signature is RSA with SHA-256 in both cases. */
   readonly algorithm: 'rsa-sha256' | 'hs2019'
   keyIdOf(actorId: string): string
-  /** What the address of a key shows, where it is not the actor's own: a part of the actor, or the key and no more. */
+  /** The document at the address of a key, if it is not the actor's own: a part of the actor, or only the key. */
   readonly keyDocument: 'part' | 'bare'
-  /** Actors are shown to signed requests only; the key document stays open. */
+  /** True if it shows actors to signed requests only; the key document stays open. */
   readonly secureMode: boolean
-  /** Before it answers a signed GET, it looks up the name of who signed: 500 when WebFinger does not know it. */
+  /** True if it looks up the signer's name before it answers a signed GET, and answers 500 if WebFinger does not know the name. */
   readonly asksForReadersName: boolean
-  /** Answers 202 before it has looked at the signature. */
+  /** True if it answers 202 before it has checked the signature. */
   readonly verifiesLater: boolean
-  /** Looks a key up once and never again. */
+  /** True if it looks a key up only once. */
   readonly keepsKeys: boolean
 }
 
-/** A fragment names the key, so its document is the actor's. */
+/** A fragment identifies the key, so its document is the actor's. */
 const mastodonLike: Persona = {
   software: 'mastodon',
   version: '4.5.0',
@@ -42,7 +43,7 @@ const mastodonLike: Persona = {
   keepsKeys: false,
 }
 
-/** The key has an address of its own, and the actor behind it is shown only to signers that have a name. */
+/** The key has an address of its own, and the actor is shown only to signers that have a name. */
 const gotosocialLike: Persona = {
   ...mastodonLike,
   software: 'gotosocial',
@@ -54,7 +55,7 @@ const gotosocialLike: Persona = {
   asksForReadersName: true,
 }
 
-/** Takes everything and looks at it later; a signature it cannot read, or a key that has changed, is a message lost. */
+/** Accepts every request and checks it later; a message whose signature it cannot read, or whose key has changed, is lost. */
 const snacLike: Persona = {
   ...mastodonLike,
   software: 'snac',
@@ -64,7 +65,7 @@ const snacLike: Persona = {
   keepsKeys: true,
 }
 
-/** The key has an address of its own, which shows the key and says whose it is, no more. */
+/** The key has an address of its own, which shows only the key and its owner. */
 const bareKeyLike: Persona = {
   ...mastodonLike,
   software: 'barekey',
@@ -73,7 +74,7 @@ const bareKeyLike: Persona = {
   keyDocument: 'bare',
 }
 
-/** Has left draft-cavage behind, in both directions. */
+/** Does not support draft-cavage, in either direction. */
 const rfc9421Like: Persona = {
   ...mastodonLike,
   software: 'rfc9421',
@@ -85,11 +86,11 @@ const rfc9421Like: Persona = {
 interface HostPlan {
   readonly persona: Persona
   readonly users: readonly string[]
-  /** How the whole host misbehaves, always. */
+  /** The permanent misbehaviour of the whole host. */
   readonly habits?: readonly Disturbance[] | undefined
 }
 
-/** Milliseconds that every answer of `slow.test` takes. */
+/** The time that every answer of `slow.test` takes, ms. */
 const slowMs = 300
 
 const moved = (name: string, location: string): Disturbance => ({
@@ -99,9 +100,8 @@ const moved = (name: string, location: string): Disturbance => ({
 })
 
 /**
- * Who lives where. `dead.test` has keys that sign, on a server that never answers; `gone.test` says that nobody lives
- * there any more. At `redirector.test` alice has moved within her gateway, mallory's address leads to somebody else's
- * gateway, and carol's to itself.
+ * The hosts with their people. `dead.test` has valid signing keys on a server that never answers; `gone.test` says that its people were deleted. At
+ * `redirector.test` alice has moved within her gateway, mallory's address leads to another gateway, and carol's leads to itself.
  */
 export const fediverseHosts: Readonly<Record<string, HostPlan>> = {
   'mastodon.test': { persona: mastodonLike, users: ['alice', 'bob'] },

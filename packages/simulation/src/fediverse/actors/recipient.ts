@@ -1,14 +1,16 @@
+// Resolves an agent's address by WebFinger as Mastodon does, and finds the keys of signers.
 import type { NoteRecipient } from './note.ts'
 
-/** An agent as its gateway describes it, with the doors to deliver at. */
+/** An agent as its gateway describes it, with the inboxes for deliveries. */
 export interface ResolvedRecipient extends NoteRecipient {
   readonly inbox: string
   readonly sharedInbox: string | undefined
 }
 
 /**
- * WebFinger → actor document → WebFinger of the name the actor gives itself, which has to lead back, as Mastodon does
- * before it can mention somebody. The recipient's address is the canonical one. @throws Error
+ * Resolves an address as Mastodon does before a mention: WebFinger → actor document → WebFinger of the name that the actor gives itself, which has to
+ * lead back. The recipient's address is the canonical one.
+ * @throws Error
  */
 export async function resolveRecipient(asked: string, fetchDocument: FetchActorDocument): Promise<ResolvedRecipient> {
   const { actor: id } = await finger(asked, fetchDocument)
@@ -20,13 +22,13 @@ export async function resolveRecipient(asked: string, fetchDocument: FetchActorD
   return { id, url, address, inbox: actor.inbox, sharedInbox }
 }
 
-/** That the name of an actor leads back to it, as GoToSocial wants it of who reads there. @throws Error */
+/** Checks that the name of an actor leads back to it, as GoToSocial requires of its readers. @throws Error */
 export async function checkName(id: string, fetchDocument: FetchActorDocument): Promise<void> {
   const { preferredUsername } = await fetchDocument(id)
   await confirmName(`${preferredUsername}@${new URL(id).hostname}`, id, fetchDocument)
 }
 
-/** The name's domain may differ from the actor's host: then that domain has to say the same. */
+/** Confirms a name. Its domain may differ from the actor's host, and then has to say the same. */
 async function confirmName(asked: string, id: string, fetchDocument: FetchActorDocument): Promise<string> {
   const first = await finger(asked, fetchDocument)
   const second = first.subject === asked ? first : await finger(first.subject, fetchDocument)
@@ -45,7 +47,7 @@ async function finger(address: string, fetchDocument: FetchActorDocument): Promi
   return { subject: String(jrd.subject).replace(/^acct:/, ''), actor: self.href }
 }
 
-/** Somebody who would live beside `recipient` if they existed. */
+/** Invents a neighbour of `recipient` who does not exist. */
 export function inventNeighbour(recipient: ResolvedRecipient): ResolvedRecipient {
   const [name = '', domain = ''] = recipient.address.split('@')
   const rename = (url: string) => url.replace(new RegExp(`/${name}(?=/|$)`), '/no-such-agent')
@@ -58,20 +60,22 @@ export function inventNeighbour(recipient: ResolvedRecipient): ResolvedRecipient
   }
 }
 
-/** A document of the other side, parsed. @throws Error when it cannot be had */
+/** Fetches a document of the other side and parses it. @throws Error when it cannot be fetched */
 export type FetchActorDocument = (url: string) => Promise<Record<string, unknown>>
 
 export interface FoundKey {
-  /** Actor IRI. */
+  /** The owner's actor IRI. */
   readonly owner: string
   readonly publicKeyPem: string
 }
 
-/** Key document → owner → the owner's own document, which must name that very key. @throws Error with the reason */
+/**
+ * Finds a key as servers do: key document → owner → the owner's own document, which must name that very key. @throws Error with the reason
+ */
 export async function findKey(keyId: string, fetchDocument: FetchActorDocument): Promise<FoundKey> {
   const keyUrl = keyId.replace(/#.*$/, '')
-  const named = readKey(await fetchDocument(keyUrl))
-  const owner = named?.owner
+  const namedKey = readKey(await fetchDocument(keyUrl))
+  const owner = namedKey?.owner
   if (typeof owner !== 'string' || new URL(owner).origin !== new URL(keyId).origin) {
     throw new Error(`the key ${keyId} names no owner of its own origin`)
   }

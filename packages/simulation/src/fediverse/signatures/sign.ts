@@ -1,3 +1,4 @@
+// Signs HTTP requests of the simulated servers with independent libraries (draft-cavage, RFC 9421).
 import { hash } from 'node:crypto'
 import { createRequire } from 'node:module'
 import { createSigner, httpbis } from 'http-message-signatures'
@@ -10,7 +11,7 @@ type SignRequest = (request: UnsignedRequest) => Promise<Record<string, string>>
 
 interface Scheme {
   readonly sign: SignRequest
-  /** The field by which a body is bound to the signature. */
+  /** Describes the field by which a body is bound to the signature. */
   describeBody(body: Uint8Array): Readonly<Record<string, string>>
 }
 
@@ -19,7 +20,7 @@ const schemes: Readonly<Record<SignatureScheme, Scheme>> = {
   rfc9421: { sign: signRfc9421, describeBody: body => ({ 'content-digest': computeContentDigest(body) }) },
 }
 
-/** The header fields of an unsigned request, as the actor's server sends them. */
+/** Drafts the header fields of an unsigned request, as the actor's server sends them. */
 export function draftHeaders({ method, url, body, at }: DraftRequest, { persona }: SimActor): Record<string, string> {
   const { host } = new URL(url)
   return {
@@ -73,7 +74,7 @@ async function signCavage(request: UnsignedRequest): Promise<Record<string, stri
   return { ...headers, signature }
 }
 
-/** What Mastodon covers and asks of others, by method. */
+/** Components that Mastodon covers and asks of others, by method. */
 export const coveredComponents = {
   GET: ['@method', '@target-uri'],
   POST: ['@method', '@target-uri', 'content-digest'],
@@ -98,7 +99,7 @@ async function signRfc9421(request: UnsignedRequest): Promise<Record<string, str
   return Object.fromEntries(fields.map(([name, value]) => [name.toLowerCase(), String(value)]))
 }
 
-/** What `http-signature` 1.4.0 offers of draft-cavage-http-signatures; it ships no types. */
+/** The functions of `http-signature` 1.4.0 for draft-cavage-http-signatures; it ships no types. */
 interface HttpSignatureLibrary {
   signRequest(
     request: SignableRequest,
@@ -135,7 +136,7 @@ interface ParsedSignature {
 
 const require = createRequire(import.meta.url)
 
-/** Loaded at the first signature: its key parser takes its time, and a world should open at once. */
+/** Loads the library at the first signature: its key parser takes its time, and a world should open at once. */
 export function loadHttpSignature(): HttpSignatureLibrary {
   return require('http-signature') as HttpSignatureLibrary
 }
@@ -156,12 +157,12 @@ interface UnsignedRequest extends DraftRequest {
   readonly key: string
 }
 
-/** `SHA-256=…`, the `Digest` of RFC 3230 as the fediverse writes it. */
+/** Computes `SHA-256=…`, the `Digest` of RFC 3230 as the fediverse writes it. */
 export function computeDigest(body: Uint8Array): string {
   return `SHA-256=${hash('sha256', body, 'base64')}`
 }
 
-/** `sha-256=:…:`, the `Content-Digest` of RFC 9530. */
+/** Computes `sha-256=:…:`, the `Content-Digest` of RFC 9530. */
 export function computeContentDigest(body: Uint8Array): string {
   return `sha-256=:${hash('sha256', body, 'base64')}:`
 }

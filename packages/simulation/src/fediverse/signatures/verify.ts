@@ -1,3 +1,4 @@
+// Verifies the HTTP signatures of the gateway with independent libraries.
 import type { SignatureParameters } from 'http-message-signatures'
 import { createVerifier, httpbis } from 'http-message-signatures'
 import type { SimRequest } from '../../net/loopback-server.ts'
@@ -7,13 +8,17 @@ import type { FetchActorDocument, FoundKey } from '../actors/recipient.ts'
 import { checkName, findKey } from '../actors/recipient.ts'
 import { computeContentDigest, computeDigest, coveredComponents, loadHttpSignature, rsaAlgorithm } from './sign.ts'
 
-/** The checks of each server, which remembers keys or not. */
-export function createChecks(fetchDocument: FetchActorDocument): ReadonlyMap<string, SignatureChecks> {
+/** Creates the checks of each server, which remembers keys or not. */
+export function createChecks(
+  fetchDocument: FetchActorDocument,
+  now: () => number,
+): ReadonlyMap<string, SignatureChecks> {
   const find = (keyId: string) => findKey(keyId, fetchDocument)
   return new Map(
     Object.entries(fediverseHosts).map(([host, { persona }]) => [
       host,
       {
+        now,
         reads: persona.reads,
         findKey: persona.keepsKeys ? keepFirst(find) : find,
         checkReader: async actor => (persona.asksForReadersName ? checkName(actor, fetchDocument) : undefined),
@@ -22,7 +27,7 @@ export function createChecks(fetchDocument: FetchActorDocument): ReadonlyMap<str
   )
 }
 
-/** What was found once is never looked up again, whatever becomes of it. */
+/** Keeps the first answer of a lookup for ever, as some servers do. */
 function keepFirst(find: SignatureChecks['findKey']): SignatureChecks['findKey'] {
   const kept = new Map<string, FoundKey>()
   return async keyId => {
@@ -33,7 +38,7 @@ function keepFirst(find: SignatureChecks['findKey']): SignatureChecks['findKey']
 }
 
 /**
- * Who signed this request, by the actor's own document: the check Mastodon makes, with independent libraries doing the
+ * Verifies the signer of a request by the actor's own document: the check Mastodon makes, with independent libraries doing the
  * cryptography. `Signature-Input` says that it is RFC 9421. @throws Error with the reason
  */
 export async function verifySigner(request: SimRequest, checks: SignatureChecks): Promise<string> {
@@ -52,8 +57,8 @@ const requiredFields = {
   POST: ['(request-target)', 'host', 'date', 'digest'],
 } as const
 
-/** draft-cavage-http-signatures, checked by `http-signature`. */
-const verifyCavage: VerifySignature = async (request, fields, { findKey }) => {
+/** Verifies draft-cavage-http-signatures by `http-signature`. */
+const verifyCavage: VerifySignature = async (request, fields, { findKey, now }) => {
   const method = request.method === 'POST' ? 'POST' : 'GET'
   // Peers call RSA with SHA-256 `hs2019` too; the library does not know the name.
   const signature = fields.signature?.replace('algorithm="hs2019"', 'algorithm="rsa-sha256"')
@@ -62,36 +67,36 @@ const verifyCavage: VerifySignature = async (request, fields, { findKey }) => {
     { method: request.method, url: request.target, headers },
     { headers: requiredFields[method], clockSkew: Number.MAX_SAFE_INTEGER },
   )
-  checkAge(Date.parse(fields.date ?? ''))
+  checkAge(Date.parse(fields.date ?? ''), now())
   if (method === 'POST' && fields.digest !== computeDigest(request.body)) throw new Error('the digest does not match')
   const { owner, publicKeyPem } = await findKey(parsed.params.keyId)
   if (!loadHttpSignature().verifySignature(parsed, publicKeyPem)) throw new Error('the signature does not verify')
   return owner
 }
 
-/** RFC 9421 in Mastodon's profile, checked by `http-message-signatures`. */
-const verifyRfc9421: VerifySignature = async (request, fields, { findKey }) => {
+/** Verifies RFC 9421 in Mastodon's profile by `http-message-signatures`. */
+const verifyRfc9421: VerifySignature = async (request, fields, { findKey, now }) => {
   const method = request.method === 'POST' ? 'POST' : 'GET'
   if (method === 'POST' && fields['content-digest'] !== computeContentDigest(request.body)) {
     throw new Error('the digest does not match')
   }
-  const found: FoundKey[] = []
+  const foundKeys: FoundKey[] = []
   const holds = await httpbis.verifyMessage(
     {
       requiredParams: ['created', 'keyid'],
       requiredFields: [...coveredComponents[method]],
-      // Its age is checked below, for both schemes.
+      // The age of the signature is checked below, for both schemes.
       notAfter: Number.MAX_SAFE_INTEGER,
       async keyLookup({ keyid = '', created }: SignatureParameters) {
-        checkAge(created?.getTime() ?? Number.NaN)
+        checkAge(created?.getTime() ?? Number.NaN, now())
         const key = await findKey(keyid)
-        found.push(key)
+        foundKeys.push(key)
         return { id: keyid, algs: [rsaAlgorithm], verify: createVerifier(key.publicKeyPem, rsaAlgorithm) }
       },
     },
     { method: request.method, url: `https://${request.host}${request.target}`, headers: { ...fields } },
   )
-  const [key, ...more] = found
+  const [key, ...more] = foundKeys
   if (more.length > 0) throw new Error('there is more than one signature')
   if (!key || !holds) throw new Error('the signature does not verify')
   return key.owner
@@ -102,12 +107,13 @@ const schemes: Readonly<Record<SignatureScheme, VerifySignature>> = {
   rfc9421: verifyRfc9421,
 }
 
-/** What one server needs to know who signed a request. */
+/** The dependencies of one server that verifies signers. */
 export interface SignatureChecks {
   readonly reads: readonly SignatureScheme[]
+  now(): number
   /** @throws Error with the reason */
   findKey(keyId: string): Promise<FoundKey>
-  /** That WebFinger knows this actor, where the server wants to know. @throws Error with the reason */
+  /** Checks that WebFinger knows this actor, where the server wants to know. @throws Error with the reason */
   checkReader(actor: string): Promise<void>
 }
 
@@ -119,8 +125,8 @@ type VerifySignature = (request: SimRequest, headers: FlatHeaders, checks: Signa
 
 const dateWindowMs = 12 * 3_600_000
 
-/** The twelve hours that Mastodon gives a signature. @throws Error */
-function checkAge(at: number): void {
-  const age = Math.abs(Date.now() - at)
+/** Checks the age of a signature against the twelve hours that Mastodon gives it. @throws Error */
+function checkAge(at: number, now: number): void {
+  const age = Math.abs(now - at)
   if (!(age <= dateWindowMs)) throw new Error(`the date is ${age} ms away`)
 }

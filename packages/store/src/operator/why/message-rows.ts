@@ -1,8 +1,10 @@
-import type { ChannelName, IntakeTrace, MessageState, TaskState, WhyRecord } from '@postern/core'
-import type { Sql } from '../../engine/database.ts'
-import { parseJson } from '../../engine/database.ts'
-import type { StoredEnvelope } from '../../messages/table.ts'
-import { readAttempts } from '../../turns/queue.ts'
+// Reads the rows that explain a message.
+import type { ChannelName, IntakeTrace } from '@postern/message'
+import type { MessageState, TaskState, WhyRecord } from '@postern/pipeline'
+import type { StoredEnvelope } from '../../messages/read-message.ts'
+import { readAttempts } from '../../queue/turns/turn-attempts.ts'
+import { parseJson } from '../../sql/json-columns.ts'
+import type { Sql } from '../../sql/sql.ts'
 
 interface MessageRow {
   readonly number: number
@@ -37,10 +39,13 @@ interface MessageRow {
   readonly changed: number | null
 }
 
-/** A message, its turn or that of the message it is answered together with, whose turn is at the head of its thread, and its answer. */
+/**
+ * A message with its turn and its answer. A merged message has the turn of the message with which it is answered. A waiting turn comes with the turn
+ * at the head of its thread.
+ */
 export type WhyMessageRow = Pick<WhyRecord, 'message' | 'turn' | 'answer'>
 
-/** Of each open thread exactly one turn has a time at which it may be taken up: the others wait for it. */
+/** The statement that reads all these. Exactly one turn of each open thread has `due_at`, and the others wait for it. */
 const select = `SELECT m.seq AS number, m.native_id, m.agent, m.channel, m.task_id, m.flags, m.correlation_id, m.forgotten_at, m.envelope,
     coalesce(d.count, 0) AS duplicates, t.state, l.attempt, l.crash_count, l.due_at, l.lease_owner, l.is_waiting, l.ready_at,
     t.ended_at, coalesce(t.error, l.error) AS error, t.merged_into, l.trace AS turn_trace, m.trace AS intake_trace, h.message AS ahead, h.due_at AS ahead_due_at, h.lease_owner AS ahead_owner,

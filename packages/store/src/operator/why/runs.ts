@@ -1,40 +1,21 @@
-import type { Downtime, WhyStore } from '@postern/core'
-import type { StoreContext } from '../../engine/store-context.ts'
+// Notes when gateways ran and when they were down.
+import type { Downtime, WhyStore } from '@postern/pipeline'
+import type { StoreContext } from '../../transaction/store-context.ts'
 
-/** Runs that are remembered. */
-const mostRuns = 200
-/** Downtimes that a record names, the newest. */
+/** The most downtimes in a record. The newest ones count. */
 const mostDowntimes = 20
-/** A gateway that says every minute that it runs may be late at it. */
+/** The longest silence of a gateway that still runs, ms. It reports every minute, and may be late. */
 const slackMs = 90_000
 
-/** A gateway writes down when it begins, that it still runs, and when it ends. */
-export function createRunNotes({ db, writeLightly, now, isAlone }: StoreContext): Pick<WhyStore, 'noteGatewayRun'> {
-  const begin = db.prepare('INSERT INTO gateway_runs (holder, began_at, seen_at) VALUES (?1, ?2, ?2)')
-  const prune = db.prepare('DELETE FROM gateway_runs WHERE id <= (SELECT max(id) FROM gateway_runs) - ?')
-  const findNewest = db.prepare<{ at: string }>('SELECT at FROM messages WHERE seq = (SELECT max(seq) FROM messages)')
-  const extend = db.prepare(
-    `UPDATE gateway_runs SET seen_at = max(seen_at, CAST(? AS INTEGER)) WHERE has_ended = 0 AND id = (SELECT max(id) FROM gateway_runs)`,
-  )
+/** Creates the notes that a gateway still runs, and that it has ended. */
+export function createRunNotes({ db, writeLightly, now }: StoreContext): Pick<WhyStore, 'noteGatewayRun'> {
   const see = db.prepare('UPDATE gateway_runs SET seen_at = ? WHERE holder = ?')
   const end = db.prepare('UPDATE gateway_runs SET seen_at = ?, has_ended = 1 WHERE holder = ?')
-  /** A gateway that was killed has run on until the last that it has stored. */
-  const extendKilled = () => {
-    const newest = Date.parse(findNewest.get()?.at ?? '')
-    if (newest <= now()) extend.run(newest)
-  }
   return {
     noteGatewayRun: (holder, stage) =>
-      writeLightly(
-        () => {
-          if (stage === 'begins') {
-            if (isAlone) extendKilled()
-            begin.run(holder, now())
-            prune.run(mostRuns)
-          } else (stage === 'runs' ? see : end).run(now(), holder)
-        },
-        { touches: () => ['gateway runs'] },
-      ),
+      writeLightly(() => void (stage === 'runs' ? see : end).run(now(), holder), {
+        conflictKeys: () => ['gateway runs'],
+      }),
   }
 }
 
@@ -44,7 +25,7 @@ interface RunRow {
   readonly has_ended: number
 }
 
-/** When no gateway ran, between the first run that is remembered and the last one; oldest first. */
+/** Creates the list of times without a running gateway, between the first stored run and the last one, oldest first. */
 export function createDowntimes({ db, isAlone }: StoreContext): () => readonly Downtime[] {
   const list = db.prepare<RunRow>('SELECT began_at, seen_at, has_ended FROM gateway_runs')
   return () => {
@@ -54,8 +35,8 @@ export function createDowntimes({ db, isAlone }: StoreContext): () => readonly D
 }
 
 /**
- * Several gateways may run at a time: a gap is where none does. `slack`: how long one that has not said that it ends may have run on unseen
- * while another began, ms.
+ * Finds the gaps in which no gateway ran; several may run at a time. `slack`: the time for which a gateway that did not report its end may have run
+ * on unseen while another one began, ms.
  */
 function findGaps(runs: readonly RunRow[], slack: number): readonly Downtime[] {
   const gaps: Downtime[] = []

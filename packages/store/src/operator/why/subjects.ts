@@ -1,14 +1,15 @@
-import type { WhyStore, WhySubject, WhyWords } from '@postern/core'
-import type { Sql } from '../../engine/database.ts'
+// Finds the message, task or person about which an operator asks.
+import type { WhyStore, WhySubject, WhyWords } from '@postern/pipeline'
+import type { Sql } from '../../sql/sql.ts'
 
 type FindNumbers = (words: WhyWords) => readonly number[]
 type FindByText = (text: string) => readonly number[]
 
-/** What has no index is looked for among as many of the newest entries. */
+/** The condition of the newest entries, to which a search without an index is limited. */
 const recent = 'm.seq > (SELECT max(seq) FROM messages) - 10000'
 const newest = 'ORDER BY m.seq DESC LIMIT 10'
 
-/** Which messages an operator means. A peer may number its messages, so its ids come before our numbers. */
+/** Finds the messages that an operator means. A peer may number its messages, so its ids come before our numbers. */
 export function createWhySubjects(db: Sql): Pick<WhyStore, 'findWhySubject'> {
   const finders: readonly (readonly [WhySubject['by'], FindNumbers])[] = [
     ['id', byIds(createNameFinder(db))],
@@ -30,12 +31,12 @@ export function createWhySubjects(db: Sql): Pick<WhyStore, 'findWhySubject'> {
   }
 }
 
-/** What the first of the ids that is known finds. */
+/** Returns a finder that tries the ids in order, until one is known. */
 function byIds(find: FindByText): FindNumbers {
   return ({ ids }) => {
     for (const id of ids) {
-      const found = find(id)
-      if (found.length > 0) return found
+      const messages = find(id)
+      if (messages.length > 0) return messages
     }
     return []
   }
@@ -46,7 +47,10 @@ function prepareFinder(db: Sql, sql: string): (...values: readonly (string | num
   return (...values) => query.all(...values).map(({ number }) => number)
 }
 
-/** Ids of messages, and of our answers to them. A sender who is proven comes first, so that nobody can hide a message behind another one. */
+/**
+ * Finds messages by their ids and by those of our answers. Messages of proven senders come first, so that nobody can hide a message behind another
+ * one.
+ */
 function createNameFinder(db: Sql): FindByText {
   return prepareFinder(
     db,
@@ -56,7 +60,7 @@ function createNameFinder(db: Sql): FindByText {
   )
 }
 
-/** The id of what a message is about, such as a post: it names the thread. */
+/** Finds messages by the id of their object, such as a post. That id also names the thread. */
 function createObjectFinder(db: Sql): FindByText {
   return prepareFinder(
     db,
@@ -69,7 +73,7 @@ function createRequirementFinder(db: Sql): FindByText {
   return prepareFinder(db, 'SELECT message AS number FROM requirements WHERE id = ?')
 }
 
-/** The number of a message, or of the answer to it. */
+/** Finds a message by its number or that of its answer. */
 function createNumberFinder(db: Sql): FindNumbers {
   const find = prepareFinder(
     db,
@@ -83,18 +87,18 @@ function createDeliveryFinder(db: Sql): FindNumbers {
   return ({ delivery }) => (delivery === undefined ? [] : find(delivery))
 }
 
-/** The newest to an agent, or from a sender. */
+/** Finds the newest messages to an agent, or else those from a sender. */
 function createAddressFinder(db: Sql): FindNumbers {
   const select = `SELECT m.seq AS number FROM messages m WHERE ${recent} AND m.kind = 'message'`
   const ofAgent = prepareFinder(db, `${select} AND m.agent = ? ${newest}`)
   const ofSender = prepareFinder(db, `${select} AND lower(json_extract(m.author, '$.address')) = ? ${newest}`)
   return ({ agent, sender }) => {
-    const found = agent === undefined ? [] : ofAgent(agent)
-    return found.length > 0 || sender === undefined ? found : ofSender(sender.toLowerCase())
+    const messages = agent === undefined ? [] : ofAgent(agent)
+    return messages.length > 0 || sender === undefined ? messages : ofSender(sender.toLowerCase())
   }
 }
 
-/** What is an id and has no index: what a message is about, our correlation id, a task. */
+/** Finds recent messages by ids without an index: the object of a message, our correlation id, or a task. */
 function createRecentFinder(db: Sql): FindByText {
   const find = prepareFinder(
     db,

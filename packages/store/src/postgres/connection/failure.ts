@@ -1,4 +1,5 @@
-/** What pg throws: the server's code (SQLSTATE), or the system's. */
+// Reads the errors of PostgreSQL.
+/** An error that pg throws, with the server's code (SQLSTATE) or that of the system. */
 export interface PostgresFailure {
   readonly code: string | undefined
   readonly message: string
@@ -10,25 +11,28 @@ export function failureOf(error: unknown): PostgresFailure {
 }
 
 export const lineLost = 'LINE_LOST'
-/** Of what was never sent. */
+/** The code of an error about steps that were never sent. */
 export const lineAway = 'LINE_AWAY'
 
-/** Whether it is the server's (each has a digit); the system's are words, such as `EPIPE`. */
+/** Returns true if the code is the server's. Those all contain a digit, while codes of the system are words, such as `EPIPE`. */
 export function isSqlState(code: string): boolean {
   return /^(?=.*\d)[0-9A-Z]{5}$/.test(code)
 }
 
-/** Whether no statement runs on its connection any more: it broke, or the server ends it (SQLSTATE 57P01 to 57P03; 25P03: we were idle in a transaction). */
+/**
+ * Returns true if the connection can run no further statement: it broke, or the server ends it (SQLSTATE 57P01 to 57P03; 25P03: we were idle in a
+ * transaction).
+ */
 export function endsConnection({ code = lineLost }: Pick<PostgresFailure, 'code'>): boolean {
   return !isSqlState(code) || /^(08|57P0[123]|25P03)/.test(code)
 }
 
-/** The server has gone in the middle. */
+/** Creates the failure of a connection that was lost during a run. */
 export function loseLine(message: string): PostgresFailure {
   return { code: lineLost, message }
 }
 
-/** The server is not there now, or not any more: nothing was sent. */
+/** Creates the failure of a run without a connection to the server. Nothing was sent. */
 export function missLine(): PostgresFailure {
   return { code: lineAway, message: 'the server is not there' }
 }

@@ -1,3 +1,4 @@
+// Opens one connection to PostgreSQL.
 import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Client, ClientConfig, Notification } from 'pg'
@@ -7,48 +8,48 @@ import type { KnownStatements, StatementStep, StepResult } from './pipelined-run
 import { createPipelinedRun } from './pipelined-run.ts'
 
 export interface PostgresLine {
-  /** Once it has been tried to open it. */
+  /** Resolves after the first attempt to connect, even if it failed. */
   readonly opened: Promise<void>
-  /** `isBeginning`: what ran before on a connection that is gone does not matter. @throws PostgresFailure */
+  /** Runs steps. With `isBeginning`, earlier steps on a lost connection do not matter. @throws PostgresFailure */
   run(steps: readonly StatementStep[], isBeginning: boolean): Promise<readonly StepResult[]>
-  /** Whether there is a connection now. */
+  /** Returns true if there is a connection now. */
   isThere(): boolean
   close(): Promise<void>
 }
 
 export interface LineOptions {
   readonly client: ClientConfig
-  /** What a connection is told before anything else. */
+  /** Statements that a connection runs before anything else. */
   readonly setUp: string
   onNotification?(payload: string): void
-  /** Also when it is there again. */
+  /** Runs for each new connection, including those after a loss. */
   onOpen?(): void
   onLost?(message: string): void
 }
 
 const [firstWaitMs, longestWaitMs] = [100, 2_000]
 const longestGoodbyeMs = 2_000
-/** What takes longer has been forgotten by a server that is gone. */
+/** The longest time that a run may take, ms. A server that needs more has lost the run. */
 const longestRunMs = 70_000
 
-/** A connection that comes back by itself; while it is away nothing waits for it. */
+/** Opens a connection that reconnects by itself. While it is lost, runs fail at once instead of waiting. */
 export function openLine(options: LineOptions): PostgresLine {
   const connection = keepConnected(options)
-  /** Of the last beginning: the rest of its transaction is nothing to another one. */
+  /** The client of the last beginning. Another client cannot continue its transaction. */
   let used: Client | undefined
 
   async function runNow(steps: readonly StatementStep[], isBeginning: boolean): Promise<readonly StepResult[]> {
     const current = connection.current()
     if (isBeginning) used = current?.client
     if (!current || used !== current.client) throw missLine()
-    const { client, known } = current
-    const query = createPipelinedRun(steps, known)
+    const { client, preparedStatements } = current
+    const query = createPipelinedRun(steps, preparedStatements)
     const watchdog = setTimeout(() => client.connection.stream.destroy(), longestRunMs)
     try {
       return await client.query(query).done
     } catch (error) {
       const failure = failureOf(error)
-      // Its end is heard only later, and nobody else shall ask it meanwhile.
+      // The client reports its end only later, and nothing more must be sent on it until then.
       if (endsConnection(failure)) current.lose(failure)
       throw failure
     } finally {
@@ -56,7 +57,7 @@ export function openLine(options: LineOptions): PostgresLine {
     }
   }
 
-  /** One after another: pg wants to be asked only while it is idle. */
+  /** The end of the last run. Runs follow each other, because pg accepts a query only while it is idle. */
   let last: Promise<unknown> = connection.opened
   function run(steps: readonly StatementStep[], isBeginning: boolean): Promise<readonly StepResult[]> {
     const running = last.then(() => runNow(steps, isBeginning))
@@ -78,22 +79,22 @@ export function openLine(options: LineOptions): PostgresLine {
 
 interface OpenConnection {
   readonly client: Client
-  readonly known: KnownStatements
-  /** It is over, whether its end has been heard or not. */
+  readonly preparedStatements: KnownStatements
+  /** Drops the connection, even if pg has not reported its end yet. */
   lose(error: unknown): void
 }
 
 interface KeptConnection extends Pick<PostgresLine, 'opened' | 'close'> {
-  /** Undefined while it is away. */
+  /** Returns the open connection; undefined while there is none. */
   current(): OpenConnection | undefined
-  /** From then on it stays as it is: there, or away. */
+  /** Stops reconnecting. An open connection stays open, and a lost one stays lost. */
   stopConnecting(): void
 }
 
-/** Connects, and connects again after a while whenever the connection is lost. */
+/** Connects, and reconnects after a pause whenever the connection is lost. */
 function keepConnected({ client: config, setUp, onNotification, onOpen, onLost }: LineOptions): KeptConnection {
   let current: OpenConnection | undefined
-  /** Whether it has come to be a connection or not. */
+  /** The newest client, even if it has not connected. */
   let newest: Client | undefined
   let isClosed = false
   let waitMs = firstWaitMs
@@ -120,7 +121,7 @@ function keepConnected({ client: config, setUp, onNotification, onOpen, onLost }
       await client.connect()
       await client.query(setUp)
       socketOf(client).unref()
-      current = { client, known: new Map(), lose }
+      current = { client, preparedStatements: new Map(), lose }
       waitMs = firstWaitMs
       onOpen?.()
     } catch (error) {
@@ -137,7 +138,7 @@ function keepConnected({ client: config, setUp, onNotification, onOpen, onLost }
       if (!current) newest?.connection.stream.destroy()
     },
     async close() {
-      // One that is gone does not say goodbye.
+      // A lost connection needs no goodbye.
       if (!current) return
       const { client } = current
       await sayGoodbye(client)
@@ -151,7 +152,10 @@ async function sayGoodbye(client: Client): Promise<void> {
   await Promise.race([client.end(), delay(longestGoodbyeMs, undefined, { ref: false })])
 }
 
-/** An open one keeps the process alive only while it says goodbye (`createStoreCalls` keeps it for whoever waits). */
+/**
+ * Returns the socket of a client. An open connection keeps the process alive only while it closes (`createStoreCalls` keeps the process alive for
+ * waiting callers).
+ */
 export function socketOf(client: Client): Socket {
   return client.connection.stream as Socket
 }

@@ -45,7 +45,7 @@ test('numbering takes numbers of usual tables at the beginning, uses them in ord
   numbering.begin(2)
   expect([numbering.next('messages'), numbering.next('messages'), numbering.next('messages')]).toEqual([1, 2, 3])
   expect(numbering.next('refusals')).toBe(19)
-  // What was not used is nobody's.
+  // Unused numbers stay unused.
   numbering.begin(1)
   expect(numbering.next('messages')).toBe(35)
   expect(sent).toEqual(['messages 2', 'messages 16', 'refusals 16', 'messages 1'])

@@ -1,12 +1,13 @@
+// Reserves numbers of rows before their insert.
 import type { StepResult } from './pipelined-run.ts'
 
-/** An INSERT that asks for nothing but the number of its row. */
+/** An INSERT whose only result is the number of its row. */
 export interface NumberedInsert {
   readonly table: string
   readonly column: string
-  /** What the caller knows the number by. */
+  /** The name under which the caller gets the number. */
   readonly name: string
-  /** With a place for the number behind all others. */
+  /** The statement, with a parameter for the number after all others. */
   readonly sql: string
 }
 
@@ -18,37 +19,37 @@ export function readNumberedInsert(sql: string): NumberedInsert | undefined {
   return { table, column, name, sql: `INSERT INTO ${table} (${columns}, ${column}) VALUES (${values}, ?)` }
 }
 
-/** By the table that each is for. */
+/** Names of sequences by their tables. */
 export type Sequences = ReadonlyMap<string, string>
 
 export function sequenceOf({ table, column }: Pick<NumberedInsert, 'table' | 'column'>): string {
   return `${table}_${column}_seq`
 }
 
-/** Asks the server, with what waits to be sent. */
+/** Sends a question to the server together with the waiting statements. */
 interface NumberingLine<Pending> {
   add(text: string, values: readonly number[]): Pending
   resultOf(pending: Pending): StepResult
 }
 
 /**
- * Numbers of new rows, given here, so that an insert need not wait for the server to tell them. They are taken from its sequences behind the locks of
- * a transaction: what is numbered later in a thread is also seen later. Those that no row gets are left out for good.
+ * Assigns the numbers of new rows here, so that an insert need not wait for the server. The numbers come from the server's sequences, after the locks
+ * of the transaction: a row with a later number in a thread also becomes visible later. Numbers that no row gets stay unused.
  */
 interface Numbering {
-  /** `rows`: about how many of each table there will be. */
+  /** Begins a transaction. `rows`: the approximate number of new rows in each table. */
   begin(rows: number): void
   next(table: string): number
 }
 
-/** What most transactions number. */
+/** The tables for which most transactions number rows. */
 const usual: ReadonlySet<string> = new Set(['messages', 'threads', 'tasks'])
-/** So many are taken where there were too few. */
+/** The size of each further block of numbers for one table. */
 const moreNumbers = 16
 
 interface Block<Pending> {
   readonly pending: Pending
-  /** Once the server has told them; the first are used first. */
+  /** The unused numbers, in the order of their use; undefined until the server has sent them. */
   left: number[] | undefined
 }
 

@@ -11,7 +11,7 @@ function openWire() {
   return Object.assign(new EventEmitter(), told, { stream })
 }
 
-/** The server ends so many statements, and then says that it is done. */
+/** Completes this number of statements, and then ends the run, as the server does. */
 function answer(count: number) {
   const wire = openWire()
   const run = createPipelinedRun(steps, new Map())

@@ -1,9 +1,10 @@
+// Sends several statements in one round trip.
 import type { Connection, Submittable } from 'pg'
-import type { SqlValue } from '../../engine/database.ts'
+import type { SqlValue } from '../../sql/sql.ts'
 import { readerOf, writeValue } from '../sql/values.ts'
 import { loseLine } from './failure.ts'
 
-/** A statement that the server is told once. */
+/** A statement whose text each connection sends to the server once. */
 export interface Statement {
   readonly name: string
   readonly text: string
@@ -17,7 +18,7 @@ export interface StatementStep {
 export interface StepResult {
   readonly rows: readonly Readonly<Record<string, SqlValue>>[]
   readonly changes: number
-  /** What the server did, in its words: `COMMIT`, `INSERT 0 1`. */
+  /** The command tag of the server, such as `COMMIT` or `INSERT 0 1`. */
   readonly tag: string
 }
 
@@ -26,14 +27,14 @@ interface Column {
   readonly read: (text: string) => SqlValue
 }
 
-/** What one connection has been told: names of statements, and the columns each yields. */
+/** The statements that one connection has prepared, by name, with the columns that each yields. */
 export type KnownStatements = Map<string, readonly Column[]>
 
 interface RowDescription {
   readonly fields: readonly { readonly name: string; readonly dataTypeID: number }[]
 }
 
-/** Parts of pg's connection that its types leave out. */
+/** Members of pg's connection that its types leave out. */
 interface Wire {
   readonly stream: { cork(): void; uncork(): void; destroy(): void }
   on(event: 'parseComplete', listener: () => void): void
@@ -49,11 +50,11 @@ interface PipelinedRun extends Submittable {
   readonly done: Promise<readonly StepResult[]>
 }
 
-/** Several statements on one way there and back; the first that fails ends them, and with them the transaction. */
-export function createPipelinedRun(steps: readonly StatementStep[], known: KnownStatements): PipelinedRun {
+/** Creates a run that sends several statements in one round trip. The first failure ends the run, and its transaction. */
+export function createPipelinedRun(steps: readonly StatementStep[], preparedStatements: KnownStatements): PipelinedRun {
   const { promise: done, resolve, reject } = Promise.withResolvers<readonly StepResult[]>()
   const written = steps.map(({ values }) => values.map(writeValue))
-  const answers = createAnswerReader(steps, known)
+  const answers = createAnswerReader(steps, preparedStatements)
   let hasFailed = false
   let hangUp = () => {}
 
@@ -69,7 +70,7 @@ export function createPipelinedRun(steps: readonly StatementStep[], known: Known
       done.then(forget, forget)
       wire.stream.cork()
       try {
-        sendSteps(wire, { steps, written, known })
+        sendSteps(wire, { steps, written, preparedStatements })
       } finally {
         wire.stream.uncork()
       }
@@ -83,7 +84,7 @@ export function createPipelinedRun(steps: readonly StatementStep[], known: Known
       hasFailed = true
       reject(error)
     },
-    /** What answers another number of questions answers none. */
+    /** Closes the connection if the server sends another number of answers than there were questions, because then no answer can be assigned. */
     handleReadyForQuery() {
       if (hasFailed) return
       if (answers.results.length === steps.length) resolve(answers.results)
@@ -95,16 +96,16 @@ export function createPipelinedRun(steps: readonly StatementStep[], known: Known
 
 interface Sending {
   readonly steps: readonly StatementStep[]
-  /** The values of each step as the server reads them. */
+  /** The values of each step in the form that the server reads. */
   readonly written: readonly (readonly (string | Buffer | null)[])[]
-  readonly known: KnownStatements
+  readonly preparedStatements: KnownStatements
 }
 
-function sendSteps(wire: Wire, { steps, written, known }: Sending): void {
+function sendSteps(wire: Wire, { steps, written, preparedStatements }: Sending): void {
   const told = new Set<string>()
   for (const [at, { statement }] of steps.entries()) {
     const { name } = statement
-    if (!known.has(name) && !told.has(name)) {
+    if (!preparedStatements.has(name) && !told.has(name)) {
       told.add(name)
       wire.parse({ ...statement, types: [] })
       wire.describe({ type: 'S', name })
@@ -115,23 +116,23 @@ function sendSteps(wire: Wire, { steps, written, known }: Sending): void {
   wire.sync()
 }
 
-/** Reads what the server answers, step by step. */
-function createAnswerReader(steps: readonly StatementStep[], known: KnownStatements) {
+/** Creates a reader of the server's answers, step by step. */
+function createAnswerReader(steps: readonly StatementStep[], preparedStatements: KnownStatements) {
   const results: StepResult[] = []
   let rows: Record<string, SqlValue>[] = []
   const currentName = () => steps[results.length]?.statement.name ?? ''
   return {
     results,
-    /** A statement stays known when what comes behind it fails. */
-    noteKnown: () => void known.set(currentName(), []),
+    /** A statement stays prepared even if a later one fails. */
+    noteKnown: () => void preparedStatements.set(currentName(), []),
     noteColumns({ fields }: RowDescription): void {
-      known.set(
+      preparedStatements.set(
         currentName(),
         fields.map(field => ({ name: field.name, read: readerOf(field.dataTypeID) })),
       )
     },
     addRow({ fields }: { readonly fields: readonly (string | null)[] }): void {
-      const entries = (known.get(currentName()) ?? []).map(({ name, read }, at) => {
+      const entries = (preparedStatements.get(currentName()) ?? []).map(({ name, read }, at) => {
         const text = fields[at] ?? null
         return [name, text === null ? null : read(text)] as const
       })

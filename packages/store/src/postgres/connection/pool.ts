@@ -1,35 +1,42 @@
+// Lends connections to transactions and readings.
 import type { LineOptions, PostgresLine } from './line.ts'
 import { openLine } from './line.ts'
 
-/** A connection, as long as a transaction holds it. */
+/** A connection that a transaction has acquired from the pool. */
 export interface HeldLine extends Pick<PostgresLine, 'run'> {
   release(): void
 }
 
-/** Connections for transactions that run at a time. */
+/** A pool of connections for transactions that run at the same time. */
 export interface LinePool {
-  /** Waits until one is free. */
+  /** Acquires a connection, and waits until one is free. */
   hold(): Promise<HeldLine>
   close(): Promise<void>
 }
 
-/** For transactions that write at a time, and for what reads beside them. */
+/** The number of connections for transactions that write at the same time, and for readings beside them. */
 const poolSize = 4
-/** With the one for hints. */
-export const connectionsOfGateway = poolSize + 1
+/** The number of connections for the readings of operators, so that no other caller waits for these. */
+export const operatorPoolSize = 2
+/** The number of all connections of a gateway, including the one for hints. */
+export const connectionsOfGateway = poolSize + operatorPoolSize + 1
 
-export function openLinePool({ onOpen, ...options }: LineOptions): LinePool {
+interface PoolOptions extends LineOptions {
+  readonly size?: number
+}
+
+export function openLinePool({ onOpen, size = poolSize, ...options }: PoolOptions): LinePool {
   const reopened = () => {
     onOpen?.()
     serve()
   }
-  const lines = Array.from({ length: poolSize }, () => openLine({ ...options, onOpen: reopened }))
+  const lines = Array.from({ length: size }, () => openLine({ ...options, onOpen: reopened }))
   const free = [...lines]
   const waiting: ((line: PostgresLine) => void)[] = []
 
   /**
-   * The one that was used last knows most statements. One whose connection is gone serves nobody as long as another is there, or has yet to come
-   * for the first time: that one nobody has used.
+   * Acquires the free connection that was used last, because it has prepared the most statements. It returns a lost one only if the pool has no open
+   * one.
    */
   function takeFree(): PostgresLine | undefined {
     const at = free.findLastIndex(line => line.isThere())

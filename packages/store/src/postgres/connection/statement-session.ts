@@ -1,57 +1,61 @@
-import { Unavailable } from '@postern/core'
-import type { SqlValue } from '../../engine/database.ts'
-import { OperationFailed } from '../../engine/transactions.ts'
+// Sends the statements of operations and remembers their results.
+import { Unavailable } from '@postern/message'
+import type { SqlValue } from '../../sql/sql.ts'
+import { OperationFailed } from '../../sqlite/write/transactions.ts'
 import { failureOf } from './failure.ts'
 import type { Statement, StepResult } from './pipelined-run.ts'
 import type { HeldLine, LinePool } from './pool.ts'
 import { StatementFailed, toStatementError } from './store-errors.ts'
 
-/** `name`: the server is told the text once on each connection. */
+/** A statement with its name. Each connection sends its text to the server once. */
 export interface PlainStatement extends Statement {
   readonly id: number
   readonly isReading: boolean
-  /** What it finds is nobody else's until the end of the transaction: others pass over it. */
+  /** True if it locks its rows until the end of the transaction, and others skip them. */
   readonly takesRows: boolean
 }
 
-/** A statement that was asked for, and what came of it once it has run. */
+/** A statement that was requested, with its result once it has run. */
 export interface PendingStatement {
   readonly statement: Statement
   readonly values: readonly SqlValue[]
   result: StepResult | undefined
 }
 
-/** One transaction. It holds a connection from its first question on. What only changes rows is sent with what is asked next. */
+/** One transaction. It holds a connection from its first question on. Statements that only change rows are sent with the next question. */
 export interface StatementSession {
-  /** For the gateway itself. */
+  /** Adds a statement of the gateway itself. */
   add(statement: PlainStatement, values: readonly SqlValue[]): PendingStatement
-  /** For an operation. */
+  /** Adds a statement of an operation. */
   run(statement: PlainStatement, values: readonly SqlValue[]): PendingStatement
-  /** Sends what waits. @returns whether there was anything to ask @throws Unavailable, Rejection, StatementFailed */
+  /** Sends all waiting statements. @returns true if there was anything to ask @throws Unavailable, Rejection, StatementFailed */
   flush(): Promise<boolean>
-  /** As `flush`, at the end: any statement may have failed. @throws OperationFailed, Unavailable */
+  /** Sends all waiting statements for the last time. Any of them may have failed. @throws OperationFailed, Unavailable */
   flushLast(): Promise<boolean>
-  /** @throws OperationFailed, StatementFailed, Unavailable */
+  /** Commits the transaction. @throws OperationFailed, StatementFailed, Unavailable */
   commit(): Promise<void>
-  /** Ends what has changed nothing. Only where it has taken rows somebody waits for it: whoever looks next has to find them. @throws as `commit` */
+  /**
+   * Ends a transaction that has changed nothing. It waits for the server only if rows were locked, because the next poll has to find them.
+   * @throws as `commit`
+   */
   endUnchanged(): Promise<void>
   rollback(): void
-  /** Whether an operation has run anything but readings. */
+  /** Returns true if an operation has run a statement that is no reading. */
   hasChanged(): boolean
-  /** Whether it has asked for the commit. */
+  /** Returns true if the session has sent the commit. */
   isEnding(): boolean
 }
 
 /**
- * What is read in a transaction that writes nothing is as it was at one moment, whoever writes meanwhile. A `look` asks once, and needs no
- * transaction of its own: the server makes one of what comes together.
+ * The kind of a transaction. A `reading` sees one moment, whoever writes in the meantime. A `query` asks once and needs no transaction of its own,
+ * because the server runs statements that arrive together in one.
  */
-type Kind = 'look' | 'reading' | 'writing'
+type Kind = 'query' | 'reading' | 'writing'
 
-/** What a look gets that asks a second time. */
+/** The error that a query gets if it asks a second time. */
 export const asksAgain = new Error('a look asks again')
 
-/** `kindOf`: asked when it sends for the first time. */
+/** Opens a session. `kindOf` is called before the session sends for the first time. */
 export function openStatementSession(pool: Pick<LinePool, 'hold'>, kindOf: () => Kind): StatementSession {
   const { add, flush, end, release } = openSending(pool, kindOf)
   let hasChanged = false
@@ -62,7 +66,7 @@ export function openStatementSession(pool: Pick<LinePool, 'hold'>, kindOf: () =>
     try {
       return await flush()
     } catch (error) {
-      // What the server refuses by now is a statement of somebody's; what it is not there for concerns all.
+      // A refusal by a running server concerns one statement. A missing server concerns all of them.
       if (error instanceof Unavailable) throw error
       throw new OperationFailed('a statement failed', { cause: error })
     }
@@ -99,7 +103,7 @@ export function openStatementSession(pool: Pick<LinePool, 'hold'>, kindOf: () =>
 }
 
 interface Sending extends Pick<StatementSession, 'add' | 'flush'> {
-  /** Sends this instead of what waits. Nobody waits for its answer: what fails shows with the next transaction. */
+  /** Sends `statement` instead of the waiting ones. Nobody waits for the answer, because a failure shows in the next transaction. */
   end(statement: PlainStatement): void
   release(): void
 }
@@ -113,12 +117,12 @@ function openSending(pool: Pick<LinePool, 'hold'>, kindOf: () => Kind): Sending 
     if (held) return held.run(asked, false)
     held = await pool.hold()
     const kind = kindOf()
-    if (kind === 'look') return look(held, asked)
+    if (kind === 'query') return query(held, asked)
     const results = await held.run([begins[kind], ...asked], true)
     return results.slice(1)
   }
 
-  async function look(line: HeldLine, asked: readonly PendingStatement[]): Promise<readonly StepResult[]> {
+  async function query(line: HeldLine, asked: readonly PendingStatement[]): Promise<readonly StepResult[]> {
     hasLooked = true
     try {
       return await line.run(asked, true)
@@ -166,12 +170,12 @@ export function nameStatement(text: string): PlainStatement {
 
 const traitsOf = (text: string) => ({ isReading: /^\s*SELECT\b/.test(text), takesRows: text.includes('SKIP LOCKED') })
 
-/** The same statement for the same text: an operation that runs again may prepare it again. */
+/** Returns a function that names statements. The same text gets the same name, because an operation that runs again may prepare it again. */
 export function createNames(): (text: string) => PlainStatement {
-  const known = new Map<string, PlainStatement>()
+  const statements = new Map<string, PlainStatement>()
   return text => {
-    const statement = known.get(text) ?? nameStatement(text)
-    known.set(text, statement)
+    const statement = statements.get(text) ?? nameStatement(text)
+    statements.set(text, statement)
     return statement
   }
 }
@@ -183,8 +187,8 @@ const begins = {
   writing: step('BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE'),
 }
 
-/** For a connection: what a look reads is as it was at one moment. */
-export const lookSetUp = 'SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY'
+/** Sets up a connection for queries. Each query sees the data of one moment. */
+export const readSetUp = 'SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY'
 
 const own = {
   commit: nameStatement('COMMIT'),

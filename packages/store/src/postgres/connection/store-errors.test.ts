@@ -1,6 +1,6 @@
-import { Unavailable } from '@postern/core'
+import { Unavailable } from '@postern/message'
 import { expect, test } from 'vitest'
-import { OperationFailed } from '../../engine/transactions.ts'
+import { OperationFailed } from '../../sqlite/write/transactions.ts'
 import { interferenceCode } from '../sql/functions.ts'
 import { isInterference, isLineLost, toStatementError } from './store-errors.ts'
 

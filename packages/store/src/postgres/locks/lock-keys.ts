@@ -1,23 +1,24 @@
+// Derives the keys of advisory locks.
 import { hash } from 'node:crypto'
-import { touchedThread } from '../../together/touched.ts'
+import { threadConflict } from '../../together/conflict-keys.ts'
 import { lockNumberOf } from '../server/lock-number.ts'
 import { writerLockOf } from '../server/session.ts'
 
-/** Keys of the server's advisory locks, 64 bits each, as it reads them. */
+/** Keys of the server's advisory locks, 64 bits each, in the form that the server reads. */
 export interface LockKeys {
-  /** Shared by all who say what they touch; whoever does not takes it alone. */
+  /** The key that all transactions share if they name what they touch. A transaction without names holds it exclusively. */
   readonly everything: number
-  /** Of these names, each once, in one order for all gateways, so that none waits for another that waits for it. */
+  /** Returns the keys of these names without duplicates, in one order for all gateways, so that no two wait for each other. */
   keysOf(names: Iterable<string>): readonly string[]
   keyOf(name: string): string
-  /** The key of a thread whose number is this SQL. */
+  /** Returns SQL for the key of a thread. `thread`: SQL of its number. */
   threadKeySql(thread: string): string
 }
 
-const threadPattern = new RegExp(`^${touchedThread(0).replace('0', '(\\d+)')}$`)
+const threadPattern = new RegExp(`^${threadConflict(0).replace('0', '(\\d+)')}$`)
 
 export function createLockKeys(schema: string): LockKeys {
-  // 62 bits, so that the number of a thread can be added.
+  // 62 bits leave room to add the number of a thread.
   const firstThread = BigInt(lockNumberOf(`${schema} threads`)) << 14n
 
   function toKey(name: string): bigint {
@@ -33,7 +34,7 @@ export function createLockKeys(schema: string): LockKeys {
       const keys = [...new Set([...names].map(toKey))]
       return keys.toSorted((one, other) => (one < other ? -1 : 1)).map(String)
     },
-    // SQL has no such number without its type.
+    // SQL has no literal of this size without a type.
     threadKeySql: thread => `CAST('${firstThread}' AS BIGINT) + ${thread}`,
   }
 }

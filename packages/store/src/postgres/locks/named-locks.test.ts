@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { touchedThread } from '../../together/touched.ts'
+import { threadConflict } from '../../together/conflict-keys.ts'
 import type { PlainStatement } from '../connection/statement-session.ts'
 import { createLockKeys } from './lock-keys.ts'
 import { createNamedLocks } from './named-locks.ts'
@@ -48,7 +48,7 @@ test('a transaction that runs again takes at its beginning what it tried to take
 test('the key of a thread is one that SQL can make of its number, and differs from one schema to another', () => {
   const [one, other] = ['one', 'other'].map(schema => createLockKeys(schema)) as [LockKeysUnderTest, LockKeysUnderTest]
   const [, first = '0'] = /'(\d+)'/.exec(one.threadKeySql('thread_id')) ?? []
-  expect(one.keyOf(touchedThread(12))).toBe(String(BigInt(first) + 12n))
+  expect(one.keyOf(threadConflict(12))).toBe(String(BigInt(first) + 12n))
   expect(BigInt(first)).toBeLessThan(2n ** 62n)
   expect(one.keyOf('a')).not.toBe(other.keyOf('a'))
 })

@@ -1,30 +1,32 @@
+// Locks names against other gateways.
 import type { PendingStatement, PlainStatement } from '../connection/statement-session.ts'
 import { nameStatement } from '../connection/statement-session.ts'
 import type { LockKeys } from './lock-keys.ts'
 
-/** Locks of one transaction at most, so that gateways do not use up those of the server: 6,400 of all connections, if nobody has set it. */
+/** The most locks of one transaction, so that gateways do not exhaust those of the server: 6,400 for all connections by default. */
 export const mostNames = 512
-/** Undone so often, a transaction keeps all others out. */
+/** The number of undone tries after which a transaction keeps all others out. */
 const mostUndone = 2
 
-/** What a transaction keeps other gateways from touching meanwhile: by the names its operations give, or everything. */
+/** Locks that keep other gateways away from what a transaction touches: the names that its operations give, or everything. */
 export interface NamedLocks {
-  /** Waits for who has these; undefined: for all others. `undone`: how often others were in the way. */
+  /** Waits for the locks of these names; undefined: for all other transactions. `undone`: the number of tries that failed because of others. */
   begin(names: readonly string[] | undefined, undone: number): void
-  /** Whether nobody else writes until the end of the transaction. */
+  /** Returns true if nobody else writes until the end of the transaction. */
   isAlone(): boolean
   /**
-   * Asks for one more name, and does not wait for who has it: then the transaction is undone, and asks for it at its beginning. Undefined: it is
-   * held. @returns the statement that asks for it, and gives a number for a message that comes behind the lock
+   * Requests the lock of one more name without waiting. If another transaction has it, this one is undone and requests the lock at its next
+   * beginning.
+   * @returns the statement that requests the lock and yields a number for a message that is written after it; undefined if the lock is held already
    */
   reserve(name: string): PendingStatement | undefined
-  /** Waits, at the end of a transaction, when it asks for nothing else any more. */
+  /** Waits for the locks of these names, at the end of a transaction that requests nothing more. */
   waitFor(names: readonly string[]): void
 }
 
 type Add = (statement: PlainStatement, values: readonly (string | number)[]) => PendingStatement
 
-/** `wanted`: names that were asked for while the transaction ran and was undone; more are added to it. */
+/** Creates the locks of one try. `wanted` has the names that earlier tries requested while they ran, and gets further ones. */
 export function createNamedLocks(keys: LockKeys, add: Add, wanted: Set<string>): NamedLocks {
   let held: ReadonlySet<string> = new Set()
   let isAlone = true
@@ -54,9 +56,9 @@ export function createNamedLocks(keys: LockKeys, add: Add, wanted: Set<string>):
 const own = {
   takeEverything: nameStatement('SELECT pg_advisory_xact_lock($1)'),
   shareEverything: nameStatement('SELECT pg_advisory_xact_lock_shared($1)'),
-  // In the order of the list.
+  // The server acquires the locks in the order of the list.
   takeAll: nameStatement('SELECT count(pg_advisory_xact_lock(key)) FROM unnest(CAST($1 AS BIGINT[])) AS key'),
-  // The number is taken once the lock is held: what is numbered later in a thread is also seen later.
+  // The number is drawn once the lock is held, so that a later number in a thread also becomes visible later.
   tryOne: nameStatement(
     "SELECT CASE WHEN must_hold(pg_try_advisory_xact_lock($1)) THEN nextval('messages_seq_seq') END AS number",
   ),

@@ -1,29 +1,30 @@
+// Reserves names during a transaction.
+import { isThreadConflict } from '../../together/conflict-keys.ts'
 import type { Lockstep } from '../../together/lockstep.ts'
-import { isTouchedThread } from '../../together/touched.ts'
 import type { createNumbering } from '../connection/numbering.ts'
 import type { StepResult } from '../connection/pipelined-run.ts'
 import type { PendingStatement } from '../connection/statement-session.ts'
 import type { NamedLocks } from './named-locks.ts'
 
-/** What operations reserve while they run, and the numbers of what they insert then. */
+/** The names that operations reserve while they run, and the numbers of the rows that they insert. */
 export interface Reserving {
   readonly locks: NamedLocks
-  /** Makes an operation of `run`, which may reserve names, and may run several times. */
+  /** Turns `run` into an operation that may reserve names and may run several times. */
   enclose<T>(run: (reserve: (name: string) => void) => T): () => T
-  /** For a row that the running operation inserts. */
+  /** Returns the number for a row that the running operation inserts. */
   nextNumber(table: string): number
 }
 
 interface ReservingDeps {
   readonly locks: NamedLocks
   readonly lockstep: Pick<Lockstep<unknown>, 'reserve' | 'takeStep'>
-  /** Of the running operation. */
+  /** Returns the result of a statement of the running operation. */
   resultOf(pending: PendingStatement): StepResult
   readonly numbering: ReturnType<typeof createNumbering>
 }
 
 interface RunningOperation {
-  /** Numbers for its messages, each taken behind a lock that it has reserved: those of the transaction are older than the lock. */
+  /** Numbers for its messages, each drawn after a lock that the operation has reserved. The numbers of the transaction are older than that lock. */
   readonly numbers: PendingStatement[]
 }
 
@@ -35,8 +36,8 @@ export function createReserving({ locks, lockstep, resultOf, numbering }: Reserv
   function reserveElsewhere(name: string): void {
     const asked = locks.reserve(name)
     if (!asked || !running) return
-    // A number that was taken before the lock of its thread could become visible behind a later one.
-    if (isTouchedThread(name)) running.numbers.length = 0
+    // A number that was drawn before the lock of its thread could become visible after a higher one.
+    if (isThreadConflict(name)) running.numbers.length = 0
     running.numbers.push(asked)
   }
 

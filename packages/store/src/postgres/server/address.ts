@@ -1,10 +1,11 @@
+// Turns the settings of a server into those of the client library.
 import type { ConnectionOptions } from 'node:tls'
 import type { ClientConfig } from 'pg'
 
-/** `sslmode`, as libpq means it. */
+/** The values of `sslmode`, in libpq's meaning. */
 export const tlsModes = ['disable', 'require', 'verify-ca', 'verify-full'] as const
 
-/** PEM texts. */
+/** Certificates and keys as PEM texts. */
 export interface TlsSettings {
   readonly mode: (typeof tlsModes)[number]
   readonly ca?: string
@@ -12,7 +13,7 @@ export interface TlsSettings {
   readonly key?: string
 }
 
-/** How a server is reached. */
+/** The address of a server and the credentials for it. */
 export interface ServerAddress {
   readonly host: string
   readonly port: number
@@ -29,16 +30,16 @@ export function isTlsMode(mode: string): mode is TlsSettings['mode'] {
 const checks: Readonly<Record<TlsSettings['mode'], ConnectionOptions | false>> = {
   disable: false,
   require: { rejectUnauthorized: false },
-  // Whoever has a certificate of that authority.
+  // This mode accepts any server with a certificate of that authority.
   'verify-ca': { checkServerIdentity: () => undefined },
   'verify-full': {},
 }
 
-/** A far side that is silent is gone. */
+/** Limits that detect a silent server. */
 const waits = { connectionTimeoutMillis: 5_000, keepAlive: true, keepAliveInitialDelayMillis: 10_000 } as const
 
-export function toClientConfig({ tls: { mode, ...files }, user, password, ...place }: ServerAddress): ClientConfig {
+export function toClientConfig({ tls: { mode, ...files }, user, password, ...target }: ServerAddress): ClientConfig {
   const check = checks[mode]
   const ssl = check && { ...files, ...check }
-  return { ...place, ssl, ...waits, ...(user !== undefined && { user }), ...(password !== undefined && { password }) }
+  return { ...target, ssl, ...waits, ...(user !== undefined && { user }), ...(password !== undefined && { password }) }
 }

@@ -1,6 +1,7 @@
+// Formats the settings of a PostgreSQL session.
 import { lockNumberOf } from './lock-number.ts'
 
-/** What every connection of ours is told first. */
+/** Formats the statements that each of our connections runs first. */
 export function formatSetUp(schema: string): string {
   const own = { application_name: `'postern ${schema}'`, search_path: `"${schema}"` }
   return Object.entries({ ...session, ...own })
@@ -10,28 +11,30 @@ export function formatSetUp(schema: string): string {
 
 const session: Readonly<Record<string, string>> = {
   client_encoding: "'UTF8'",
-  // A gateway that hangs lets the others go on.
+  // A gateway that hangs must not block others.
   idle_in_transaction_session_timeout: "'5s'",
   lock_timeout: "'20s'",
   statement_timeout: "'60s'",
-  // Every statement of the store has its index; a table is small until it is not, and is looked at by the server only later.
+  // Every statement of the store has an index. A small table may grow at any time, and the server notices that only later.
   enable_seqscan: 'off',
   jit: 'off',
   plan_cache_mode: 'force_generic_plan',
-  // A machine that is gone lets go of its locks. Not said of a socket in a folder, whose other end cannot vanish.
+  // A vanished machine releases its locks. The setting has no effect on a socket in a folder, whose other end cannot vanish.
   tcp_keepalives_idle: '10',
   tcp_keepalives_interval: '5',
   tcp_keepalives_count: '3',
-  // So does one that lives and does not take what it has asked for.
+  // A machine that runs but does not receive its results also releases its locks.
   tcp_user_timeout: "'15s'",
 }
 
-/** More connections than these share one. A gateway has four that write. */
+/** Limits for operators, who read much at once. Longer statements fail, so that few of their readings wait for a lock at a time. */
+export const operatorLimits = "SET statement_timeout = '10s'; SET lock_timeout = '10s'"
+
+/** The number of shards. Further connections share one. A gateway has four connections that write. */
 const mostShards = 256
 
 /**
- * Gives a connection that writes a shard of totals that no other has now. One that is in use by several is right, too; each waits for the other
- * then.
+ * Formats the choice of a shard of totals that no other connection has now. A shared shard is also correct, but its connections wait for each other.
  */
 export function formatShard(schema: string): string {
   const first = lockNumberOf(`${schema} shards`)
@@ -39,12 +42,12 @@ export function formatShard(schema: string): string {
   return `SELECT set_config('postern.shard', coalesce((${free}), 0)::text, false)`
 }
 
-/** Who holds it is the only one who writes. */
+/** Returns the number of the lock that makes its holder the only writer. */
 export function writerLockOf(schema: string): number {
   return lockNumberOf(channelOf(schema))
 }
 
-/** The topic of hints among gateways of one database. */
+/** Returns the channel of hints among the gateways of one database. */
 export function channelOf(schema: string): string {
   return `postern_${schema}`
 }

@@ -1,4 +1,4 @@
-import { ConfigError } from '@postern/core'
+import { ConfigError } from '@postern/message'
 import { expect, test } from 'vitest'
 import { toClientConfig } from './address.ts'
 import { isPostgresUrl, readPostgresUrl } from './settings.ts'
@@ -6,7 +6,7 @@ import { isPostgresUrl, readPostgresUrl } from './settings.ts'
 test('readPostgresUrl() reads a server, a user and where within the database all lies', () => {
   expect(readPostgresUrl('postgres://me:p%40ss@db.example:6432/house?schema=ours')).toMatchObject({
     schema: 'ours',
-    place: '"house" at db.example:6432',
+    location: '"house" at db.example:6432',
     server: {
       host: 'db.example',
       port: 6432,

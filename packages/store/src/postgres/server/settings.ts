@@ -1,33 +1,41 @@
+// Reads the URL of a PostgreSQL server.
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
-import { ConfigError } from '@postern/core'
+import { ConfigError } from '@postern/message'
 import type { ServerAddress, TlsSettings } from './address.ts'
 import { isTlsMode, tlsModes } from './address.ts'
 
 export interface PostgresSettings {
   readonly server: ServerAddress
-  /** Where all of ours lies within the database. */
+  /** The schema with all our tables within the database. */
   readonly schema: string
-  /** Host, port and database, as an operator may be shown them. */
-  readonly place: string
+  /** Host, port and database, without credentials, so that operators may see it. */
+  readonly location: string
 }
 
 const fileKeys = { sslrootcert: 'ca', sslcert: 'cert', sslkey: 'key' } as const
 
 const fix = 'Use postgres://user:password@host:5432/database, or postgres:///database?host=/folder/of/the/socket.'
-const known: ReadonlySet<string> = new Set(['host', 'port', 'user', 'schema', 'sslmode', ...Object.keys(fileKeys)])
+const parameterNames: ReadonlySet<string> = new Set([
+  'host',
+  'port',
+  'user',
+  'schema',
+  'sslmode',
+  ...Object.keys(fileKeys),
+])
 
 export function isPostgresUrl(context: string): boolean {
   return /^postgres(ql)?:/.test(context)
 }
 
-/** What a URL says, and nothing of the environment but a password (`PGPASSWORD`). @throws ConfigError `store`, without the password */
+/** Reads the settings in a URL, and from the environment only a password (`PGPASSWORD`). @throws ConfigError `store`, without the password */
 export function readPostgresUrl(text: string): PostgresSettings {
   const url = parseUrl(text)
   const { searchParams } = url
-  const unknown = [...searchParams.keys()].find(name => !known.has(name))
+  const unknown = [...searchParams.keys()].find(name => !parameterNames.has(name))
   if (unknown !== undefined)
-    throw new ConfigError('store', `has the parameter "${unknown}"`, `Known are ${list(known)}.`)
+    throw new ConfigError('store', `has the parameter "${unknown}"`, `Known are ${list(parameterNames)}.`)
   const host = searchParams.get('host') ?? decodeURIComponent(url.hostname).replace(/^\[(.*)\]$/, '$1')
   const port = Number(searchParams.get('port') ?? (url.port || 5432))
   const database = decodeURIComponent(url.pathname.slice(1))
@@ -40,7 +48,7 @@ export function readPostgresUrl(text: string): PostgresSettings {
   const tls = readTls(searchParams)
   return {
     schema,
-    place: `"${database}" at ${isIP(host) === 6 ? `[${host}]` : host}:${port}`,
+    location: `"${database}" at ${isIP(host) === 6 ? `[${host}]` : host}:${port}`,
     server: { host, port, database, tls, user: user || undefined, password: password || undefined },
   }
 }
@@ -49,7 +57,7 @@ function parseUrl(text: string): URL {
   try {
     return new URL(text)
   } catch {
-    // What is wrong with it may be its password: nothing of it is said.
+    // The password may be the wrong part, so the error quotes nothing of the URL.
     throw new ConfigError('store', 'is no URL', `${fix} Write what is special in a password as %XX.`)
   }
 }

@@ -1,26 +1,27 @@
-/** What SQLite says in its own way → what PostgreSQL understands. Everything else in the store is written as both read it. */
+// Translates queries of SQLite to PostgreSQL.
+/** Idioms of SQLite with those of PostgreSQL. Everything else in the store's statements is valid in both. */
 const idioms: readonly (readonly [RegExp, string])[] = [
-  // The order in which indexes are tried is PostgreSQL's own affair.
+  // PostgreSQL chooses its indexes by itself.
   [/\bINDEXED BY \w+/g, ''],
-  // -1: all.
+  // -1 means all rows.
   [/\bLIMIT -1\b/g, ''],
   [/\bLIMIT \+(\?\d*)/g, 'LIMIT nullif(CAST($1 AS BIGINT), -1)'],
   [/\b(LIMIT|OFFSET) \+(\?\d*|\d+)/g, '$1 $2'],
   [/\bIS (\?\d*)/g, 'IS NOT DISTINCT FROM $1'],
   [/\bGLOB '([^'*?[%_]*)\*'/g, "LIKE '$1%'"],
-  // Of a parameter that is first compared with nothing PostgreSQL does not know what it is.
+  // PostgreSQL cannot infer the type of a parameter that is first compared with NULL.
   [/(\?\d+) IS NULL OR ([\w.]+) = \1(?!\d)/g, '$2 = $1 OR $1 IS NULL'],
-  // SQLite's knows only the letters of ASCII.
+  // SQLite's `lower` changes only ASCII letters.
   [/\blower\(/g, 'ascii_lower('],
   [/\binstr\(/g, 'strpos('],
   [/\bjson_each\b/g, 'json_list'],
-  // SQLite has one.
+  // SQLite has only shard 0.
   [/\bshard = 0\b/g, 'shard = own_shard()'],
   [/\bAS INTEGER\)/g, 'AS BIGINT)'],
   [/\bAS TEXT\)/g, 'AS TEXT) COLLATE "C"'],
 ]
 
-/** A statement of the store, written for SQLite, as PostgreSQL takes it. */
+/** Translates a statement of the store from SQLite to PostgreSQL. */
 export function translateQuery(sql: string): string {
   const isIgnoring = /^\s*INSERT OR IGNORE\b/.test(sql)
   const plain = isIgnoring ? `${sql.replace('OR IGNORE ', '')} ON CONFLICT DO NOTHING` : sql
@@ -31,11 +32,11 @@ export function translateIdioms(sql: string): string {
   return idioms.reduce((text, [pattern, replacement]) => text.replace(pattern, replacement), sql)
 }
 
-/** `?` in order, `?3` as it is; not within a literal. */
+/** Numbers the parameters: each `?` gets the next number, `?3` keeps its own. Literals stay unchanged. */
 function numberParameters(sql: string): string {
   let last = 0
-  return sql.replace(/'[^']*'|\?(\d*)/g, (found, number: string | undefined) => {
-    if (found.startsWith("'")) return found
+  return sql.replace(/'[^']*'|\?(\d*)/g, (token, number: string | undefined) => {
+    if (token.startsWith("'")) return token
     if (number) return `$${number}`
     last += 1
     return `$${last}`
@@ -44,10 +45,10 @@ function numberParameters(sql: string): string {
 
 const scalarNames: Readonly<Record<string, string>> = { max: 'greatest', min: 'least' }
 
-/** `max` and `min` of several values are functions of a row in SQLite, and not aggregates. */
+/** Renames `max` and `min` of several values, which are functions of a row in SQLite and not aggregates. */
 export function nameGreatest(sql: string): string {
-  return sql.replace(/\b(max|min)\(/g, (found, name: string, at: number) =>
-    hasSeveralArguments(sql, at + found.length) ? `${scalarNames[name]}(` : found,
+  return sql.replace(/\b(max|min)\(/g, (token, name: string, at: number) =>
+    hasSeveralArguments(sql, at + token.length) ? `${scalarNames[name]}(` : token,
   )
 }
 
@@ -61,23 +62,21 @@ function hasSeveralArguments(sql: string, start: number): boolean {
   return false
 }
 
-/** What is selected from has a name in PostgreSQL before 16. */
+/** Names the subqueries in FROM, because PostgreSQL before 16 requires a name for each. */
 function nameSubqueries(sql: string): string {
-  const places = [...sql.matchAll(/\bFROM \(/g)].map(
-    ({ index, 0: found }) => findClosing(sql, index + found.length) + 1,
-  )
-  const unnamed = places.filter(place => !/^ (?!WHERE|ORDER|GROUP|LIMIT)\w/.test(sql.slice(place)))
+  const ends = [...sql.matchAll(/\bFROM \(/g)].map(({ index, 0: match }) => findClosing(sql, index + match.length) + 1)
+  const unnamed = ends.filter(index => !/^ (?!WHERE|ORDER|GROUP|LIMIT)\w/.test(sql.slice(index)))
   return unnamed
     .toSorted((left, right) => right - left)
-    .reduce((text, place, at) => `${text.slice(0, place)} AS selected_${at}${text.slice(place)}`, sql)
+    .reduce((text, index, at) => `${text.slice(0, index)} AS selected_${at}${text.slice(index)}`, sql)
 }
 
-/** Where the parenthesis closes that was opened before `start`. */
+/** Returns the index of the parenthesis that closes the one opened before `start`. */
 function findClosing(sql: string, start: number): number {
   let depth = 0
-  for (let place = start; place < sql.length; place += 1) {
-    depth += depthOf(sql.charAt(place))
-    if (depth < 0) return place
+  for (let index = start; index < sql.length; index += 1) {
+    depth += depthOf(sql.charAt(index))
+    if (depth < 0) return index
   }
   return sql.length
 }

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { collectPortedStatements } from '../../../test/collect-statements.ts'
 import { secondVersion } from '../../../test/second-version.ts'
-import { migrations } from '../../schema/migrate.ts'
-import { listStatements } from '../prepare.ts'
+import { schemaSteps } from '../../schema/steps.ts'
+import { listStatements } from '../migrate.ts'
 import { translateQuery } from './translate-query.ts'
 import { translateSchema } from './translate-schema.ts'
 
@@ -21,7 +21,7 @@ test.each([
   expect(translateQuery(sql)).toBe(told)
 })
 
-/** Idioms of SQLite that no table translates: `ON CONFLICT (…) DO UPDATE` names its columns, and the old value by its table. */
+/** Idioms of SQLite that have no translation. `ON CONFLICT (…) DO UPDATE` must name its columns, and the old value with its table. */
 const untranslatable =
   /ON CONFLICT DO UPDATE|OR REPLACE|OR IGNORE|\browid\b|json_array\(|json_set|json_group|json_each|strftime|unixepoch|\biif\(|->|group_concat|\btotal\(|GLOB|INDEXED|LIMIT \+/i
 
@@ -33,21 +33,27 @@ test('no statement of the store keeps SQLite’s own syntax after its translatio
 
 test('a new database gets all tables, indexes and triggers that a file has, and nothing that changes rows', () => {
   const made = listStatements(0, 'postern').join(';\n')
-  const names = migrations.join('\n').matchAll(/CREATE (?:TABLE|TRIGGER|(?:UNIQUE )?INDEX) (\w+)/g)
+  const names = schemaSteps.join('\n').matchAll(/CREATE (?:TABLE|TRIGGER|(?:UNIQUE )?INDEX) (\w+)/g)
   for (const [, name] of names) expect(made).toMatch(new RegExp(`CREATE (TABLE|TRIGGER|(UNIQUE )?INDEX) ${name}\\b`))
   expect(made).not.toMatch(/\b(STRICT|WITHOUT ROWID|REFERENCES|BLOB|AUTOINCREMENT|GLOB)\b/)
-  expect(made.match(/^(INSERT|UPDATE|DELETE).*/gm)).toEqual([`INSERT INTO store_version VALUES (${migrations.length})`])
+  expect(made.match(/^(INSERT|UPDATE|DELETE).*/gm)).toEqual([
+    `INSERT INTO store_version VALUES (${schemaSteps.length})`,
+  ])
 })
 
 test('a step that changes rows keeps no syntax of SQLite’s own, and runs only on a database that has rows', () => {
-  const steps = [...migrations, secondVersion]
+  const steps = [...schemaSteps, secondVersion]
   const isOnRows = (sql: string) => /^(INSERT|UPDATE|DELETE|WITH)\b/.test(sql)
-  const later = listStatements(migrations.length, 'postern', steps)
+  const later = listStatements(schemaSteps.length, 'postern', steps)
   expect(later.at(-1)).toBe(`UPDATE store_version SET version = (${steps.length})`)
   const ofRows = later.filter(isOnRows)
   expect(ofRows.length).toBeGreaterThan(2)
   expect(ofRows.filter(sql => untranslatable.test(sql.replace(/'[^']*'/g, "''")))).toEqual([])
   expect(listStatements(0, 'postern', steps).filter(isOnRows)).toHaveLength(1)
+})
+
+test('a trigger that a later step drops goes with its function', () => {
+  expect(translateSchema('DROP TRIGGER b;', { isFirst: false })).toEqual(['DROP FUNCTION b() CASCADE'])
 })
 
 test('a trigger becomes a function and a trigger that calls it', () => {

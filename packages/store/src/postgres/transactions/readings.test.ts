@@ -1,16 +1,16 @@
-import { Unavailable } from '@postern/core'
+import { Unavailable } from '@postern/message'
 import { expect, test } from 'vitest'
-import { mostAtOnce } from '../../engine/database.ts'
 import { createLockstep } from '../../together/lockstep.ts'
+import { mostAtOnce } from '../../transaction/bounds.ts'
 import { loseLine } from '../connection/failure.ts'
 import type { StepResult } from '../connection/pipelined-run.ts'
 import { nameStatement } from '../connection/statement-session.ts'
-import type { StatementPlace } from '../place.ts'
+import type { OperationContext } from '../operation-context.ts'
 import { createReadings } from './readings.ts'
 
-/** A server that answers each question but `refused` with itself, and connections of which `failures` break as they are asked. */
+/** Opens a server that answers each statement with its own text and refuses `refused`. The first `failures` runs break their connection. */
 function openServer(failures = 0) {
-  const lockstep = createLockstep<StatementPlace>(Date.now)
+  const lockstep = createLockstep<OperationContext>(Date.now)
   const sent: string[] = []
   let left = failures
   const run = async (steps: readonly { readonly statement: { readonly text: string } }[]) => {
@@ -36,7 +36,7 @@ function openServer(failures = 0) {
   return { ...createReadings(pool, { lockstep }), ask, write, sent }
 }
 
-test('readings of one moment go together, and those that come while two groups run share the next connection', async () => {
+test('readings of one moment share a connection, and those that come while two groups run share the next one', async () => {
   const { read, ask, sent } = openServer()
   const put = (text: string) => read(() => ask(text), 'find')
   const all = [put('a'), put('b')]
@@ -48,7 +48,7 @@ test('readings of one moment go together, and those that come while two groups r
   expect(sent).toEqual(['a b', 'c d'])
 })
 
-test('a reading that asks once needs no transaction; one that asks again begins anew in one, and its kind does from then on', async () => {
+test('a reading of one step needs no transaction; one of several steps restarts in a transaction, and its kind uses one from then on', async () => {
   const { read, ask, sent } = openServer()
   const steps = () => `${ask('a')} ${ask('b')}`
   expect(await Promise.all([read(steps, 'list'), read(() => ask('c'), 'find')])).toEqual(['a b', 'c'])
@@ -57,20 +57,20 @@ test('a reading that asks once needs no transaction; one that asks again begins 
   expect(sent).toEqual(['a c', 'BEGIN a', 'b', 'COMMIT', 'BEGIN a', 'b', 'COMMIT', 'c'])
 })
 
-test('a reading of no kind has a transaction from the beginning', async () => {
+test('a reading without a kind has a transaction from the beginning', async () => {
   const { read, ask, sent } = openServer()
   await read(() => ask('a'))
   expect(sent).toEqual(['BEGIN a', 'COMMIT'])
 })
 
-test('what asks nothing ends at once, and so does its write', async () => {
+test('a reading that runs no statement ends at once, and so does one that only writes', async () => {
   const { read, ask, write, sent } = openServer()
   const all = [read(() => ask('a'), 'find'), read(() => write('b'), 'commit')]
   expect(sent).toEqual(['write b'])
   expect(await Promise.all(all)).toEqual(['a', 'b'])
 })
 
-test('what has begun a write does not begin again, though its connection breaks', async () => {
+test('an operation that has begun a write does not start again when its connection breaks', async () => {
   const { read, ask, write, sent } = openServer(1)
   const work = () => {
     write('a')
@@ -80,7 +80,7 @@ test('what has begun a write does not begin again, though its connection breaks'
   expect(sent).toEqual(['write a', 'b'])
 })
 
-test('a reading that fails tells only whoever asked', async () => {
+test('a reading that fails rejects only its own caller', async () => {
   const { read, ask } = openServer()
   const fail = () => {
     throw new Error(`no row ${ask('a')}`)
@@ -91,7 +91,7 @@ test('a reading that fails tells only whoever asked', async () => {
   ])
 })
 
-test('a reading whose statement the server refuses takes no other with it', async () => {
+test('a reading whose statement the server refuses makes no other reading fail', async () => {
   const { read, ask, sent } = openServer()
   const all = ['a', 'refused', 'b'].map(text => read(() => ask(text), 'find'))
   await expect(Promise.allSettled(all)).resolves.toMatchObject([
@@ -102,7 +102,7 @@ test('a reading whose statement the server refuses takes no other with it', asyn
   expect(sent).toEqual(['a refused b', 'a', 'refused', 'b'])
 })
 
-test('a reading that has its answers does not wait for those that ask again beside it', async () => {
+test('a reading that has its answers does not wait for readings of several steps beside it', async () => {
   const { read, ask } = openServer()
   const told: string[] = []
   const steps = () => ['a', 'b', 'c'].map(ask).join(' ')

@@ -1,26 +1,27 @@
-import { Unavailable } from '@postern/core'
-import { mostAtOnce } from '../../engine/database.ts'
+// Runs readings together on one snapshot of PostgreSQL.
+import { Unavailable } from '@postern/message'
 import type { BegunOperation } from '../../together/lockstep.ts'
-import { createLosses } from '../connection/losses.ts'
+import { mostAtOnce } from '../../transaction/bounds.ts'
+import { createLostConnections } from '../connection/lost-connection.ts'
 import type { LinePool } from '../connection/pool.ts'
 import type { StatementSession } from '../connection/statement-session.ts'
 import { asksAgain, openStatementSession } from '../connection/statement-session.ts'
-import type { DatabaseParts } from '../place.ts'
+import type { DatabaseDeps } from '../operation-context.ts'
 
-/** What is read beside the transactions that write. */
+/** Readings beside the transactions that write. */
 export interface Readings {
   /**
-   * Begins `work` at once. What it asks before it waits for anything it sees as it was at one moment; all who wait for a connection share it.
-   * `kind`: works of one kind ask in as many steps.
+   * Begins `work` at once. Everything that it asks before its first wait sees one moment, which it shares with the other readings that wait for a
+   * connection. `kind`: works of one kind ask in the same number of steps.
    */
   read<T>(work: () => T, kind?: string): Promise<T>
 }
 
-/** What waits for answers. */
+/** A reading that waits for answers. */
 interface Reading {
   readonly work: () => Promise<unknown>
   readonly kind: string | undefined
-  readonly losses: ReturnType<typeof createLosses>
+  readonly losses: ReturnType<typeof createLostConnections>
   resolve(value: unknown): void
   reject(error: unknown): void
 }
@@ -30,17 +31,17 @@ interface Member {
   readonly operation: BegunOperation<unknown>
 }
 
-/** Readings that have begun, and ask together. `most`: so many at most. */
+/** Readings that have begun and ask together, at most `most` of them. */
 interface Group {
   readonly session: StatementSession
   readonly members: Member[]
   readonly most: number
 }
 
-/** At a time, on connections that no transaction needs which writes. More of them share less. */
+/** The most groups that read at a time, on connections that no writing transaction needs. More groups would share less. */
 const mostGroups = 2
 
-export function createReadings(pool: Pick<LinePool, 'hold'>, { lockstep }: Pick<DatabaseParts, 'lockstep'>): Readings {
+export function createReadings(pool: Pick<LinePool, 'hold'>, { lockstep }: Pick<DatabaseDeps, 'lockstep'>): Readings {
   const { mayBeginAgain, openGroup, takeGroup, isWaiting } = createGroups(pool)
   let running = 0
   let isScheduled = false
@@ -85,27 +86,27 @@ export function createReadings(pool: Pick<LinePool, 'hold'>, { lockstep }: Pick<
     read<T>(work: () => T, kind?: string): Promise<T> {
       const reading = async () => work()
       const begun = begin(reading)
-      // What only writes asks nothing here.
+      // A work that only writes asks nothing here.
       const end = begun.operation.end()
       if (end) return end as Promise<T>
       return new Promise((resolve, reject) => {
         const told = { resolve: resolve as Reading['resolve'], reject }
-        join(begun, { work: reading, kind, losses: createLosses(), ...told })
+        join(begun, { work: reading, kind, losses: createLostConnections(), ...told })
       })
     },
   }
 }
 
-/** Groups that have not been sent. */
+/** Creates the groups that have not been sent. */
 function createGroups(pool: Pick<LinePool, 'hold'>) {
   const waiting: Group[] = []
-  /** Kinds that ask again once they have an answer: these need a transaction, so that they see one moment. */
+  /** Kinds that ask again after an answer. They need a transaction, so that they see one moment. */
   const ofSteps = new Set<string | undefined>([undefined])
 
   function openNew(most: number): Group {
     const members: Group['members'] = []
     const isInSteps = () => members.some(({ reading }) => ofSteps.has(reading.kind))
-    const group = { members, most, session: openStatementSession(pool, () => (isInSteps() ? 'reading' : 'look')) }
+    const group = { members, most, session: openStatementSession(pool, () => (isInSteps() ? 'reading' : 'query')) }
     waiting.push(group)
     return group
   }
@@ -117,7 +118,7 @@ function createGroups(pool: Pick<LinePool, 'hold'>) {
       return true
     },
     isWaiting: () => waiting.length > 0,
-    /** The one that may be joined. `most`: of a new one. */
+    /** Returns the group that a reading joins. With `most` it is a new one of that size. */
     openGroup(most?: number): Group {
       const last = waiting.at(-1)
       return last && most === undefined && last.members.length < last.most ? last : openNew(most ?? mostAtOnce)
@@ -126,10 +127,13 @@ function createGroups(pool: Pick<LinePool, 'hold'>) {
   }
 }
 
-/** Who has all answers is told at once, and does not wait for those that ask again. @returns those without an end, and why */
+/**
+ * Answers all members. One with all its answers resolves at once and does not wait for those that ask again.
+ * @returns the members without an end, and the failure
+ */
 async function askAll(
   { members, session }: Group,
-  { runEach }: Pick<DatabaseParts['lockstep'], 'runEach'>,
+  { runEach }: Pick<DatabaseDeps['lockstep'], 'runEach'>,
 ): Promise<{ readonly left: readonly Member[]; readonly failure: unknown }> {
   let left: readonly Member[] = members
   const tellEnds = () => {
@@ -152,7 +156,7 @@ function tellEnd({ reading, operation }: Member): boolean {
   return end !== undefined
 }
 
-/** What the server refuses is a statement of one of them, which does not take the others with it. */
+/** Returns true if the server refused a statement of one member. The other members may be read without it. */
 function isOfOne(failure: unknown): boolean {
   return failure !== asksAgain && !(failure instanceof Unavailable)
 }

@@ -1,11 +1,13 @@
-import { createBooking } from '../../engine/booking.ts'
-import type { Batch, Database } from '../../engine/database.ts'
-import { createBatch, mergeBatch } from '../../engine/database.ts'
-import { OperationFailed } from '../../engine/transactions.ts'
-import type { WriterHooks } from '../../engine/writer.ts'
+// Runs operations together in one transaction of PostgreSQL.
+import type { Database } from '../../sql/sql.ts'
+import { OperationFailed } from '../../sqlite/write/transactions.ts'
 import type { WaveMember } from '../../together/waves.ts'
 import { planWaves } from '../../together/waves.ts'
-import { createLosses } from '../connection/losses.ts'
+import type { Batch } from '../../transaction/batch.ts'
+import { createBatch, mergeBatch } from '../../transaction/batch.ts'
+import { createBooking } from '../../transaction/write-totals.ts'
+import type { WriterHooks } from '../../transaction/writer.ts'
+import { createLostConnections } from '../connection/lost-connection.ts'
 import { createNumbering } from '../connection/numbering.ts'
 import type { LinePool } from '../connection/pool.ts'
 import type { StatementSession } from '../connection/statement-session.ts'
@@ -15,20 +17,20 @@ import type { LockKeys } from '../locks/lock-keys.ts'
 import { createNamedLocks } from '../locks/named-locks.ts'
 import type { Reserving } from '../locks/reserving.ts'
 import { createReserving } from '../locks/reserving.ts'
-import { Outdated } from '../outdated.ts'
-import type { DatabaseParts, StatementPlace } from '../place.ts'
+import type { DatabaseDeps, OperationContext } from '../operation-context.ts'
+import { Outdated } from '../stale-cache.ts'
 
 export interface TransactionOptions {
-  /** Where the tables lie. */
+  /** The schema in which the tables lie. */
   readonly schema: string
-  /** Of the tables that the statements of this release are for. */
+  /** The version of the tables for which the statements of this release are written. */
   readonly version: number
-  /** Others have changed them. */
+  /** Runs if another release has changed the tables. */
   onOutdated(): void
   readonly hintsOf: (batch: Batch) => readonly (readonly [channel: string, payload: string])[]
 }
 
-/** What a transaction consists of: an operation, and the names of what it touches; undefined: anything. */
+/** A part of a transaction: an operation, and the names of what it touches. Without names it may touch anything. */
 export interface Share {
   readonly operation: (batch: Batch) => unknown
   readonly names: readonly string[] | undefined
@@ -36,25 +38,25 @@ export interface Share {
   readonly isDurable: boolean
 }
 
-/** Runs operations in one transaction. @throws OperationFailed when one of them failed, and Unavailable, Outdated */
+/** Runs operations in one transaction. @throws OperationFailed if one of them failed, and Unavailable, Outdated */
 export type WriteTogether = (
   shares: readonly Share[],
 ) => Promise<{ readonly results: readonly unknown[]; readonly batch: Batch }>
 
-interface TransactionDeps extends DatabaseParts {
+interface TransactionDeps extends DatabaseDeps {
   readonly db: Database
   readonly pool: Pick<LinePool, 'hold'>
   readonly keys: LockKeys
 }
 
-/** The last of these tries keeps all others out. */
+/** The most retries after interference. The last of them keep all others out (`createNamedLocks`). */
 const mostTries = 4
 
 function createTries() {
-  const losses = createLosses()
+  const losses = createLostConnections()
   let undone = 0
   return {
-    /** How often others were in the way. */
+    /** Returns the number of tries that failed because of others. */
     countUndone: () => undone,
     mayTryAgain(error: unknown, { isEnding }: Pick<StatementSession, 'isEnding'>): boolean {
       if (!isInterference(error)) return losses.mayTryAgain(error, isEnding())
@@ -73,29 +75,32 @@ export function createTransactions(
     const wanted = new Set<string>()
     const tries = createTries()
     for (;;) {
-      const place = openPlace(deps, wanted)
+      const context = openWriteContext(deps, wanted)
       const batch = createBatch()
       try {
-        const results = await runAll(place, shares, { batch, undone: tries.countUndone() })
+        const results = await runAll(context, shares, { batch, undone: tries.countUndone() })
         onCommitted?.(batch)
         return { results, batch }
       } catch (error) {
-        place.session.rollback()
-        onUndone?.(batch, place.session.isEnding() && !isInterference(error))
-        if (!tries.mayTryAgain(error, place.session)) throw error
+        context.session.rollback()
+        onUndone?.(batch, context.session.isEnding() && !isInterference(error))
+        if (!tries.mayTryAgain(error, context.session)) throw error
       }
     }
   }
 }
 
-/** Where the operations of a transaction ask. */
-interface WritingPlace extends StatementPlace {
+/** The context in which operations of a transaction ask the server. */
+interface WriteContext extends OperationContext {
   readonly reserving: Reserving
   begin(shares: readonly Share[], undone: number): void
 }
 
-/** `wanted`: what the tries before have asked for while they ran. */
-function openPlace({ pool, lockstep, keys, sequences, resultOf }: TransactionDeps, wanted: Set<string>): WritingPlace {
+/** Opens the context of one try. `wanted` has the names that earlier tries requested while they ran. */
+function openWriteContext(
+  { pool, lockstep, keys, sequences, resultOf }: TransactionDeps,
+  wanted: Set<string>,
+): WriteContext {
   const session = openStatementSession(pool, () => 'writing')
   const { add } = session
   const numbering = createNumbering(sequences, { add: (text, values) => add(nameOnce(text), values), resultOf })
@@ -118,7 +123,7 @@ interface Attempt {
   readonly undone: number
 }
 
-type RunAttempt = (place: WritingPlace, shares: readonly Share[], attempt: Attempt) => Promise<readonly unknown[]>
+type RunAttempt = (context: WriteContext, shares: readonly Share[], attempt: Attempt) => Promise<readonly unknown[]>
 
 function createAttempt(
   { db, lockstep }: TransactionDeps,
@@ -127,28 +132,28 @@ function createAttempt(
   const book = createBooking(db)
   const runWaves = createWaves(lockstep)
 
-  async function runOne(place: WritingPlace, operation: () => void): Promise<void> {
-    await lockstep.run([{ operation }], { place, answer: place.session.flush })
+  async function runOne(context: WriteContext, operation: () => void): Promise<void> {
+    await lockstep.run([{ operation }], { place: context, answer: context.session.flush })
   }
 
-  /** What has to be so now that nothing else is asked for. */
-  async function checkAll(place: WritingPlace, { checks }: Batch): Promise<void> {
-    const { locks } = place.reserving
+  /** Checks all conditions for the end of the transaction, once nothing else is requested. */
+  async function checkAll(context: WriteContext, { checks }: Batch): Promise<void> {
+    const { locks } = context.reserving
     if (locks.isAlone() || checks.size === 0) return
     locks.waitFor([...checks.keys()])
-    await runOne(place, () => {
+    await runOne(context, () => {
       for (const check of checks.values()) check()
     })
   }
 
-  return async (place, shares, tried) => {
+  return async (context, shares, tried) => {
     const { batch, undone } = tried
-    place.begin(shares, undone)
-    const { session } = place
+    context.begin(shares, undone)
+    const { session } = context
     const standing = session.add(own.version, [])
-    const results = await runWaves(place, shares, tried)
-    await runOne(place, () => book(batch))
-    // Known by now, but to what has asked nothing.
+    const results = await runWaves(context, shares, tried)
+    await runOne(context, () => book(batch))
+    // The version has arrived, unless no operation has asked anything.
     if (!standing.result) await session.flushLast()
     if (standing.result?.rows[0]?.version !== version) {
       onOutdated()
@@ -159,7 +164,7 @@ function createAttempt(
       await session.endUnchanged()
       return results
     }
-    await checkAll(place, batch)
+    await checkAll(context, batch)
     for (const hint of hints) session.add(own.notify, hint)
     await session.commit()
     return results
@@ -168,33 +173,33 @@ function createAttempt(
 
 const idOfDecision = -4
 
-/** Each operation leaves what it does to a batch of its own, which counts once, however often it is run. */
+/** Creates the run of operations in waves. Each operation has a batch of its own, which counts once, however often the operation runs. */
 function createWaves(lockstep: TransactionDeps['lockstep']): RunAttempt {
   const { standAlone } = lockstep
   const operationTools = { standAlone, once: <T>(decide: () => T) => lockstep.takeStep(idOfDecision, decide) }
 
-  async function runWave(place: WritingPlace, wave: readonly WaveMember<Share>[], { batch, undone }: Attempt) {
+  async function runWave(context: WriteContext, wave: readonly WaveMember<Share>[], { batch, undone }: Attempt) {
     const operations = wave.map(({ member, names }) => ({
       names,
-      operation: place.reserving.enclose(reserve => {
-        const isAlone = place.reserving.locks.isAlone()
+      operation: context.reserving.enclose(reserve => {
+        const isAlone = context.reserving.locks.isAlone()
         const hasCompany = lockstep.hasCompany() || !isAlone
-        // Only beside others it is checked at the end whether theirs leave room for it.
+        // A lease in an insert is checked at the end against those of others. That check does not run in an exclusive transaction.
         const leasesNew = undone === 0 && !isAlone
         const ownBatch = createBatch({ ...{ hasCompany, leasesNew, reserve }, ...operationTools }, batch)
         return { result: member.operation(ownBatch), ownBatch, member }
       }),
     }))
-    const ended = await lockstep.run(operations, { place, answer: place.session.flush })
+    const ended = await lockstep.run(operations, { place: context, answer: context.session.flush })
     for (const { ownBatch } of ended) mergeBatch(batch, ownBatch)
     return ended
   }
 
-  return async (place, shares, tried) => {
+  return async (context, shares, tried) => {
     try {
       const results = new Map<Share, unknown>()
       for (const wave of planWaves(shares)) {
-        for (const { member, result } of await runWave(place, wave, tried)) results.set(member, result)
+        for (const { member, result } of await runWave(context, wave, tried)) results.set(member, result)
       }
       return shares.map(share => results.get(share))
     } catch (error) {

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import type { Batch } from '../../engine/database.ts'
-import { createBatch } from '../../engine/database.ts'
-import { OperationFailed } from '../../engine/transactions.ts'
+import { OperationFailed } from '../../sqlite/write/transactions.ts'
+import type { Batch } from '../../transaction/batch.ts'
+import { createBatch } from '../../transaction/batch.ts'
 import type { WriteTogether } from './transaction.ts'
 import { createPostgresWriter } from './writer.ts'
 
-/** Transactions that end when they are told to: each by the results of its operations. */
+/** Creates transactions that end at the test's request, with the results of their operations. */
 function openBench() {
   const begun: { readonly names: readonly string[]; end(): void; fail(error: Error): void }[] = []
   const writeTogether: WriteTogether = shares =>
@@ -20,15 +20,15 @@ function openBench() {
   const durable: Batch[] = []
   const writer = createPostgresWriter(writeTogether, { onDurable: batch => void durable.push(batch) })
   const heard: string[] = []
-  const put = (name: string, touches?: string, size?: number) =>
+  const put = (name: string, conflictKeys?: string, size?: number) =>
     writer
-      .write(() => name, { touches: () => touches?.split(' '), ...(size !== undefined && { size }) })
+      .write(() => name, { conflictKeys: () => conflictKeys?.split(' '), ...(size !== undefined && { size }) })
       .then(result => void heard.push(result))
   const names = () => begun.map(each => each.names.join(' '))
   return { writer, put, begun, names, heard, durable }
 }
 
-/** Longer than writes gather. */
+/** Waits longer than writes gather. */
 const gathered = () => delay(20)
 
 test('writes that come together share a transaction, and later ones begin another beside it', async () => {

@@ -1,7 +1,7 @@
-import { mostAtOnce } from '../../engine/database.ts'
-import { OperationFailed } from '../../engine/transactions.ts'
-import type { Operation, Writer, WriterHooks, WriteTerms } from '../../engine/writer.ts'
-import { batchSize } from '../../engine/writer.ts'
+// Groups writes into transactions of PostgreSQL that run at the same time.
+import { OperationFailed } from '../../sqlite/write/transactions.ts'
+import { batchSize, mostAtOnce } from '../../transaction/bounds.ts'
+import type { Operation, Writer, WriterHooks, WriteTerms } from '../../transaction/writer.ts'
 import { mostNames } from '../locks/named-locks.ts'
 import type { Share, WriteTogether } from './transaction.ts'
 
@@ -13,15 +13,15 @@ interface Job extends Share {
 
 type JobTerms = WriteTerms & Partial<Pick<Job, 'isDurable' | 'isLast'>>
 
-/** Transactions of one gateway at a time. More of them share less, and each has a commit of its own. */
+/** The most transactions of one gateway at a time. More of them would share less, and each has a commit of its own. */
 const mostTransactions = 2
 
-/** How long writes gather while a transaction runs, ms. */
+/** The time for which writes gather while a transaction runs, ms. */
 const gatherMs = 2
 
 /**
- * Writes that come together share a transaction, and several transactions run at a time. Of two writes that touch the same the later one begins when
- * the earlier one has ended. One that does not say what it touches waits for all before it, and all behind it wait for it.
+ * Creates the writer. Writes that arrive together share a transaction, and several transactions run at a time. Of two writes with a common name the
+ * later one begins after the end of the earlier one. A write without names waits for all earlier ones, and all later ones wait for it.
  */
 export function createPostgresWriter(writeTogether: WriteTogether, hooks: WriterHooks): Writer {
   const queue: Job[] = []
@@ -33,7 +33,7 @@ export function createPostgresWriter(writeTogether: WriteTogether, hooks: Writer
   function schedule(): void {
     if (isScheduled) return
     isScheduled = true
-    // Alone, a write goes at once; in company it waits a moment for more of it.
+    // A single write starts at once. While a transaction runs, a write waits a moment for others.
     if (transactions.count() > 0) setTimeout(writeNext, gatherMs)
     else setImmediate(writeNext)
   }
@@ -48,12 +48,12 @@ export function createPostgresWriter(writeTogether: WriteTogether, hooks: Writer
     if (transactions.count() === 0 && queue.length === 0) onIdle?.()
   }
 
-  function enqueue<T>(operation: Operation<T>, { touches, size = 0, ...terms }: JobTerms): Promise<T> {
+  function enqueue<T>(operation: Operation<T>, { conflictKeys, size = 0, ...terms }: JobTerms): Promise<T> {
     const { isDurable = true, isLast = false } = terms
     return new Promise((resolve, reject) => {
       if (isClosed) return reject(new Error('the store is closed'))
       const told = { resolve: resolve as Job['resolve'], reject }
-      queue.push({ operation, names: touches?.(), size, isDurable, isLast, ...told })
+      queue.push({ operation, names: conflictKeys?.(), size, isDurable, isLast, ...told })
       schedule()
     })
   }
@@ -61,7 +61,7 @@ export function createPostgresWriter(writeTogether: WriteTogether, hooks: Writer
   return {
     write: (operation, terms = {}) => enqueue(operation, terms),
     writeLightly: (operation, terms = {}) => enqueue(operation, { ...terms, isDurable: false }),
-    writeLast: operation => enqueue(operation, { isDurable: false, isLast: true, touches: () => [] }),
+    writeLast: operation => enqueue(operation, { isDurable: false, isLast: true, conflictKeys: () => [] }),
     async close() {
       isClosed = true
       const idle = new Promise<void>(resolve => {
@@ -76,7 +76,7 @@ export function createPostgresWriter(writeTogether: WriteTogether, hooks: Writer
 interface RunningTransactions {
   count(): number
   listJobs(): readonly Job[]
-  /** Resolves when all of them know what came of them. */
+  /** Resolves when all of them have their results. */
   run(jobs: readonly Job[]): Promise<void>
 }
 
@@ -91,14 +91,14 @@ function createRunning(writeTogether: WriteTogether, { onDurable }: WriterHooks)
       }
       tell(false)
       onDurable(batch)
-      // They may have leased what another transaction has written: whoever wrote that hears of it first.
+      // They may have leased work that another transaction has written. The writer of that work gets its result first.
       if (jobs.some(({ isLast }) => isLast)) void waitForOthers(jobs).then(() => tell(true))
     } catch (error) {
       await giveUp(jobs, error)
     }
   }
 
-  /** One that fails does not take the others with it. */
+  /** Rejects the jobs. If one of them failed, each runs again in a transaction of its own. */
   async function giveUp(jobs: readonly Job[], error: unknown): Promise<void> {
     const [job, ...others] = jobs
     if (others.length === 0) return job?.reject(error instanceof OperationFailed ? error.cause : error)
@@ -107,8 +107,8 @@ function createRunning(writeTogether: WriteTogether, { onDurable }: WriterHooks)
   }
 
   async function waitForOthers(jobs: readonly Job[]): Promise<void> {
-    const others = [...running].filter(([, theirs]) => !jobs.some(job => theirs.includes(job)))
-    await Promise.all(others.map(([transaction]) => transaction))
+    const overlapping = [...running].filter(([, theirs]) => !jobs.some(job => theirs.includes(job)))
+    await Promise.all(overlapping.map(([transaction]) => transaction))
   }
 
   return {
@@ -122,7 +122,7 @@ function createRunning(writeTogether: WriteTogether, { onDurable }: WriterHooks)
   }
 }
 
-/** Takes what may run beside what is running, in one transaction, in the order of the queue. */
+/** Removes from the queue the jobs of the next transaction. They may run beside the running ones, and keep their order. */
 function takeJobs(queue: Job[], running: readonly Job[]): readonly Job[] {
   if (running.some(({ names }) => !names)) return []
   if (queue[0] && !queue[0].names) return running.length > 0 ? [] : takeUnnamed(queue)
@@ -132,7 +132,7 @@ function takeJobs(queue: Job[], running: readonly Job[]): readonly Job[] {
   const first = queue.splice(0, end < 0 ? queue.length : end)
   const taken = first.filter(job => {
     const isFree = !namesOf(job).some(name => busy.has(name))
-    // Those behind it that touch the same wait, too.
+    // Later jobs with a common name have to wait, too.
     if (!isFree) for (const name of namesOf(job)) busy.add(name)
     return isFree
   })
@@ -140,7 +140,10 @@ function takeJobs(queue: Job[], running: readonly Job[]): readonly Job[] {
   return [...taken.filter(({ isLast }) => !isLast), ...taken.filter(({ isLast }) => isLast)]
 }
 
-/** What two transactions may not have at a time. Leases: each sees what the one before has taken. */
+/**
+ * Returns the names of a job. Jobs with a common name never run at the same time. All polls share one, so that each sees the leases of the one
+ * before.
+ */
 function namesOf({ names = [], isLast }: Job): readonly string[] {
   return isLast ? ['leases of this gateway'] : names
 }
@@ -151,7 +154,7 @@ function takeUnnamed(queue: Job[]): readonly Job[] {
   return queue.splice(0, end < 0 ? queue.length : end)
 }
 
-/** Whether a transaction is too full for one more; one may be as large as it is. */
+/** Returns a test for a transaction that is too full for one more job. A single job may have any size. */
 function createFill(): (job: Job) => boolean {
   let [count, names, size] = [0, 0, 0]
   return job => {

@@ -1,4 +1,5 @@
-import type { Intake } from '@postern/core'
+import type { Intake } from '@postern/pipeline'
+import { rememberedDecisionSchema, rememberedRecordKey } from '@postern/pipeline'
 import { sketchedChannels } from '@postern/testing'
 import { createPendingActions } from '@postern/transcript'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -18,14 +19,14 @@ beforeEach(async () => {
 })
 afterEach(() => store.close())
 
-/** Gives its number. */
-async function admit(id: string, address: string, more: Partial<Intake> = {}): Promise<number> {
+/** Admits a message and returns its number. */
+async function admit(id: string, address: string, overrides: Partial<Intake> = {}): Promise<number> {
   await store.admit(
     {
       agent: 'shop',
       message: {
         id,
-        thread_id: 't',
+        thread_source: 't',
         sender: { address, auth_method: 'none', verified: false },
         recipient: '@shop@agents.test',
         parts: [{ kind: 'text', mime: 'text/plain', content: 'please' }],
@@ -40,23 +41,23 @@ async function admit(id: string, address: string, more: Partial<Intake> = {}): P
       raw: { bytes: new Uint8Array(), form: 'json' },
       target: {},
       disposition: 'answer',
-      ...more,
+      ...overrides,
     },
     'c',
   )
   return (await store.findMessage(id))?.number ?? Number.NaN
 }
 
-const placeOf = (key: string, kind = 'pending-action') => ({ kind, owner: 'agent:shop', key })
+const recordKeyOf = (key: string, kind = 'pending-action') => ({ kind, owner: 'agent:shop', key })
 const keysOf = async (kind = 'pending-action', owner = 'agent:shop') =>
   (await store.records.list(kind, owner)).map(({ key }) => key)
 
 describe('a record', () => {
   test('goes with its message, also in a conversation where others go on', async () => {
     const [anns, bobs] = [await admit('m1', ann.address), await admit('m2', '@bob@mail.test')]
-    await store.records.insert(placeOf('ann'), { args: 1 }, { message: anns })
-    await store.records.insert(placeOf('bob'), { args: 2 }, { message: bobs })
-    await store.records.insert(placeOf('free'), { args: 3 })
+    await store.records.insert(recordKeyOf('ann'), { args: 1 }, { message: anns })
+    await store.records.insert(recordKeyOf('bob'), { args: 2 }, { message: bobs })
+    await store.records.insert(recordKeyOf('free'), { args: 3 })
     await store.forgetPerson({ addresses: [ann] })
     expect(await keysOf()).toEqual(['free', 'bob'])
   })
@@ -64,7 +65,7 @@ describe('a record', () => {
   test('stays out if its message is gone', async () => {
     const message = await admit('m1', ann.address)
     await store.forgetPerson({ addresses: [ann] })
-    expect(await store.records.insert(placeOf('late'), 1, { message })).toBe(false)
+    expect(await store.records.insert(recordKeyOf('late'), 1, { message })).toBe(false)
     expect(await keysOf()).toEqual([])
   })
 
@@ -108,17 +109,17 @@ describe('a record', () => {
   test('goes with the tasks of its owner, and nobody else’s goes', async () => {
     const task = { owner: 'web:["https://id.test","ann"]', id: 'run', context: 't' }
     const message = await admit('m1', ann.address, { thread: { scope: task.owner, references: [] }, task })
-    await store.records.insert(placeOf('call'), 1, { message })
-    await store.records.insert(placeOf('ban', 'swarm-ban'), true, { person: `email ${ann.address}` })
-    await store.records.insert(placeOf('other', 'swarm-ban'), true, { person: 'email @bob@mail.test' })
+    await store.records.insert(recordKeyOf('call'), 1, { message })
+    await store.records.insert(recordKeyOf('ban', 'swarm-ban'), true, { person: `email ${ann.address}` })
+    await store.records.insert(recordKeyOf('other', 'swarm-ban'), true, { person: 'email @bob@mail.test' })
     await store.forgetTasks(task.owner)
     expect([await keysOf(), await keysOf('swarm-ban')]).toEqual([[], ['other']])
   })
 
   test('is gone as soon as its time is over, and leaves the file at a later insertion', async () => {
     const kind = 'swarm-shared-item:x'
-    const insert = (key: string, until?: number) => store.records.insert(placeOf(key, kind), 1, { until })
-    const count = async () => (await store.records.readRoom('agent:shop')).records
+    const insert = (key: string, until?: number) => store.records.insert(recordKeyOf(key, kind), 1, { until })
+    const count = async () => (await store.records.readQuota('agent:shop')).records
     for (let at = 0; at < 30; at += 1) await insert(`old ${at}`, time + dayMs)
     time += dayMs - 1
     await insert('new 1', time + dayMs)
@@ -126,29 +127,108 @@ describe('a record', () => {
     time += 1
     await insert('new 2')
     expect([await keysOf(kind), await count()]).toEqual([['new 2', 'new 1'], 12])
-    expect(await store.records.get(placeOf('old 29', kind))).toBeUndefined()
+    expect(await store.records.get(recordKeyOf('old 29', kind))).toBeUndefined()
     expect(await insert('old 29')).toBe(true)
     expect([await keysOf(kind), await count()]).toEqual([['old 29', 'new 2', 'new 1'], 3])
   })
 
   test('goes with its newest message, and not with an earlier one', async () => {
     const [anns, bobs] = [await admit('m1', ann.address), await admit('m2', '@bob@mail.test')]
-    for (const key of ['passed on', 'anns']) await store.records.insert(placeOf(key), 1, { message: anns })
-    const { version = -1 } = (await store.records.get(placeOf('passed on'))) ?? {}
-    expect(await store.records.swap(placeOf('passed on'), version, 2, { message: bobs })).toBe(true)
+    for (const key of ['passed on', 'anns']) await store.records.insert(recordKeyOf(key), 1, { message: anns })
+    const { version = -1 } = (await store.records.get(recordKeyOf('passed on'))) ?? {}
+    expect(await store.records.swap(recordKeyOf('passed on'), version, 2, { message: bobs })).toBe(true)
     await store.forgetPerson({ addresses: [ann] })
     expect(await keysOf()).toEqual(['passed on'])
-    const left = (await store.records.get(placeOf('passed on')))?.version ?? -1
-    expect(await store.records.swap(placeOf('passed on'), left, 3, { message: anns })).toBe(false)
+    const left = (await store.records.get(recordKeyOf('passed on')))?.version ?? -1
+    expect(await store.records.swap(recordKeyOf('passed on'), left, 3, { message: anns })).toBe(false)
     await store.forgetPerson({ addresses: [{ via: 'email', address: '@bob@mail.test' }] })
     expect(await keysOf()).toEqual([])
+  })
+})
+
+describe('a derived record', () => {
+  const [source, derived] = [
+    recordKeyOf('item', 'swarm-shared-item:x'),
+    recordKeyOf('numbers', 'swarm-shared-embedding:x'),
+  ]
+  const most = { records: 2, bytes: 100 }
+
+  test('goes with the message of its source, whoever derived it, and counts in the same quota', async () => {
+    const [anns] = [await admit('m1', ann.address), await admit('m2', '@bob@mail.test')]
+    await store.records.insert(source, 'words', { message: anns })
+    expect(await store.records.insert(derived, [1, 2], { like: source, most })).toBe(true)
+    expect(await store.records.readQuota('agent:shop')).toMatchObject({ records: 2 })
+    await store.forgetPerson({ addresses: [ann] })
+    expect(await store.records.get(derived)).toBeUndefined()
+    expect(await store.records.insert(derived, [1, 2], { like: source })).toBe(false)
+  })
+
+  test('is gone when the time of its source is over', async () => {
+    await store.records.insert(source, 'words', { until: time + dayMs })
+    await store.records.insert(derived, [1, 2], { like: source, until: time + 9 * dayMs })
+    time += dayMs
+    expect(await store.records.get(derived)).toBeUndefined()
+  })
+})
+
+describe('forget me', () => {
+  const ban = (subject: string) => recordKeyOf(JSON.stringify(['swarm', 'rude', subject]), 'swarm-ban')
+  const tie = { person: `email ${ann.address}` }
+  const ask = async () => ({ agent: 'shop', addresses: [ann], except: await admit('forget me', ann.address) })
+
+  test('leaves the ban of the asker in force without their name, and the word of the operator removes it', async () => {
+    for (const subject of ['ann', 'bob']) await store.records.insert(ban(subject), true, subject === 'ann' ? tie : {})
+    await store.forgetPerson(await ask())
+    expect(await store.records.get(ban('ann'))).toMatchObject({ value: true })
+    expect(await store.records.insert(ban('ann'), true, tie)).toBe(false)
+    const [, hidden = ''] = await keysOf('swarm-ban')
+    expect(JSON.parse(hidden)).toEqual(['swarm', 'rude', expect.stringMatching(/^hmac:[\w-]{43}$/)])
+    await store.forgetPerson(await ask())
+    expect(await store.records.get(ban('ann'))).toBeDefined()
+    await store.forgetPerson({ addresses: [ann] })
+    expect(await store.records.get(ban('ann'))).toBeUndefined()
+    expect(await store.records.get(ban('bob'))).toBeDefined()
+    await store.records.insert(ban('ann'), true, tie)
+    await store.forgetPerson(await ask())
+    await store.records.remove(ban('ann'))
+    expect(await store.records.get(ban('ann'))).toBeUndefined()
+  })
+
+  test.each([
+    ['operator', 'forbidden', true],
+    ['operator', 'direct', false],
+    ['sender', 'forbidden', false],
+  ] as const)('of a decision of the %s that says %s it keeps: %s', async (approver, policy, isKept) => {
+    const about = { agent: 'shop', tool: 'refund', approver, subject: '["issuer","ann"]' } as const
+    const recordKey = rememberedRecordKey(about)
+    const given = { tool: 'refund', scope: 'always', thread: 1, resolver: 'operator', requirement: 'r' } as const
+    const times = { given_at: '2026-01-01T00:00:00.000Z', expires_at: '2026-02-01T00:00:00.000Z' }
+    const value = {
+      ...given,
+      ...times,
+      id: recordKey.key,
+      approver,
+      policy,
+      subject: about.subject,
+      address: ann.address,
+    }
+    await store.records.insert(recordKey, value, { ...tie, until: time + dayMs })
+    await store.forgetPerson(await ask())
+    const left = (await store.records.get(recordKey))?.value
+    expect(left === undefined).toBe(!isKept)
+    if (!isKept) return
+    expect(rememberedDecisionSchema.parse(left)).toMatchObject({ policy: 'forbidden', tool: 'refund' })
+    expect(JSON.stringify(left)).not.toContain('ann')
+    const [listed] = await store.listRemembered({ agent: 'shop', limit: 10 })
+    expect(await store.revokeRemembered({ agent: 'shop', id: listed?.id ?? '' })).toBe(true)
+    expect(await store.records.get(recordKey)).toBeUndefined()
   })
 })
 
 describe('the quota of an owner', () => {
   const kind = 'swarm-shared-state'
   const most = { records: 2, bytes: 20 }
-  const put = (key: string, words: string) => store.records.insert(placeOf(key, kind), words, { most })
+  const put = (key: string, words: string) => store.records.insert(recordKeyOf(key, kind), words, { most })
 
   test('refuses a record beyond it and keeps nothing of that record, but always takes a smaller one', async () => {
     await put('a', 'x'.repeat(10))
@@ -161,22 +241,23 @@ describe('the quota of an owner', () => {
       code: 'too_large',
       message: 'Cannot keep: with it there would be more than 2 records',
     })
-    const { version = -1 } = (await store.records.get(placeOf('a', kind))) ?? {}
-    const swap = (words: string, room = most) => store.records.swap(placeOf('a', kind), version, words, { most: room })
+    const { version = -1 } = (await store.records.get(recordKeyOf('a', kind))) ?? {}
+    const swap = (words: string, limit = most) =>
+      store.records.swap(recordKeyOf('a', kind), version, words, { most: limit })
     await expect(swap('x'.repeat(19))).rejects.toMatchObject({ code: 'too_large' })
-    expect(await store.records.get(placeOf('a', kind))).toMatchObject({ version, value: 'x'.repeat(10) })
+    expect(await store.records.get(recordKeyOf('a', kind))).toMatchObject({ version, value: 'x'.repeat(10) })
     expect(await swap('x'.repeat(9), { records: 0, bytes: 0 })).toBe(true)
-    expect(await store.records.readRoom('agent:shop')).toEqual({ records: 2, bytes: 14 })
+    expect(await store.records.readQuota('agent:shop')).toEqual({ records: 2, bytes: 14 })
   })
 
   test('counts neither other kinds nor other owners, and is right again when records go', async () => {
-    await store.records.insert(placeOf('free', 'pending-action'), 'x'.repeat(100), { most })
+    await store.records.insert(recordKeyOf('free', 'pending-action'), 'x'.repeat(100), { most })
     await store.records.insert({ kind, owner: 'agent:other', key: 'a' }, 1)
     await put('a', '')
-    expect(await store.records.readRoom('agent:shop')).toEqual({ records: 1, bytes: 2 })
+    expect(await store.records.readQuota('agent:shop')).toEqual({ records: 1, bytes: 2 })
     await store.records.removeOwner('agent:other')
-    await store.records.remove(placeOf('a', kind))
+    await store.records.remove(recordKeyOf('a', kind))
     for (const owner of ['agent:shop', 'agent:other'])
-      expect(await store.records.readRoom(owner)).toEqual({ records: 0, bytes: 0 })
+      expect(await store.records.readQuota(owner)).toEqual({ records: 0, bytes: 0 })
   })
 })

@@ -1,4 +1,5 @@
-import { LeaseLost } from '@postern/core'
+// Tests that a store performs the actions of agents: posts, edits and deletions.
+import { LeaseLost } from '@postern/message'
 import { describe, expect, test } from 'vitest'
 import {
   answerWith,
@@ -37,10 +38,13 @@ function describePosts(open: OpenStore): void {
   test(
     'a post becomes durable with the answer of its turn, and goes to its recipients',
     withStore(open, async ({ store, now }) => {
-      await answerWith(store, 'm1', 'done', { places: ['x'], acts: [sketchPost('p1', 'news', { places: ['y', 'z'] })] })
-      const found = await store.findResponse('p1')
-      expect(found).toMatchObject({ ...ofEcho, target: null, rendering: { of: 'p1' }, message: { id: 'post:p1' } })
-      expect(found?.response).toMatchObject({ id: 'p1', parts: [{ content: 'news' }], status: 'completed' })
+      await answerWith(store, 'm1', 'done', {
+        recipients: ['x'],
+        acts: [sketchPost('p1', 'news', { recipients: ['y', 'z'] })],
+      })
+      const response = await store.findResponse('p1')
+      expect(response).toMatchObject({ ...ofEcho, target: null, rendering: { of: 'p1' }, message: { id: 'post:p1' } })
+      expect(response?.response).toMatchObject({ id: 'p1', parts: [{ content: 'news' }], status: 'completed' })
       const deliveries = await leaseDeliveries(store)
       const partialAnswers = deliveries.map(({ to, response, correlationId }) => [
         to,
@@ -62,7 +66,7 @@ function describePosts(open: OpenStore): void {
       const lost = await leaseOnlyTurn(store)
       advance(leaseMs)
       const held = await leaseOnlyTurn(store)
-      const acts = [sketchPost('p1', 'news', { places: ['y'] })]
+      const acts = [sketchPost('p1', 'news', { recipients: ['y'] })]
       await expect(store.commit(lost, sketchAnswer(lost, 'done', [], { acts }))).rejects.toThrow(LeaseLost)
       expect(await store.findResponse('p1')).toBeUndefined()
       expect(await leaseDeliveries(store)).toEqual([])
@@ -74,7 +78,7 @@ function describePosts(open: OpenStore): void {
   test(
     'the store keeps a synthetic message and its answer for the operator, and gives it to no agent',
     withStore(open, async ({ store }) => {
-      await store.act([sketchPost('p1', 'news', { isListed: true, places: ['y'] })], 'c of p1')
+      await store.act([sketchPost('p1', 'news', { isListed: true, recipients: ['y'] })], 'c of p1')
       expect(await leaseTurns(store)).toEqual([])
       const [summary] = await store.listMessages({ limit: 9 })
       expect(summary).toMatchObject({ id: 'post:p1', agent: 'echo', state: 'answered', correlation_id: 'c of p1' })
@@ -123,7 +127,7 @@ function describePostThreads(open: OpenStore): void {
       await store.admit(sketchIntake('reply', inThread('elsewhere', { thread: { references } })), 'c')
       await store.admit(sketchIntake('other', inThread('elsewhere')), 'c')
       const [reply, other] = await leaseTurns(store)
-      expect(reply?.content).toMatchObject({ id: 'reply', thread_id: 'p1' })
+      expect(reply?.content).toMatchObject({ id: 'reply', thread_source: 'p1' })
       const before = await store.readHistory({
         thread: reply?.thread ?? 0,
         before: reply?.message ?? 0,
@@ -131,7 +135,7 @@ function describePostThreads(open: OpenStore): void {
         tail: 9,
       })
       expect(before).toMatchObject([{ role: 'assistant', nativeId: 'p1', author: { address: '@echo@agents.test' } }])
-      expect(other?.content.thread_id).toBe('elsewhere')
+      expect(other?.content.thread_source).toBe('elsewhere')
     }),
   )
   test(
@@ -140,7 +144,7 @@ function describePostThreads(open: OpenStore): void {
       await store.act([sketchPost('p1', 'news', { aliases: ['https://agents.test/p1'], scope: 'post:p1' })], 'c')
       const thread = { references: ['https://agents.test/p1'], scope: 'public' }
       await store.admit(sketchIntake('reply', inThread('elsewhere', { thread })), 'c')
-      expect((await leaseOnlyTurn(store)).content.thread_id).toBe('elsewhere')
+      expect((await leaseOnlyTurn(store)).content.thread_source).toBe('elsewhere')
     }),
   )
 }
@@ -156,9 +160,9 @@ function describeEdits(open: OpenStore): void {
       advance(5_000)
       const words = { ...sketchResponse(turn, 'right'), subject: 'fixed' }
       await store.act([sketchEdit(words, ['x'])], 'c')
-      const found = await store.findResponse('answer to m1')
-      expect(found).toMatchObject({ response: words, rendering: { pieces: 2 }, target: { answerTo: 'm1' } })
-      expect(Date.parse(found?.editedAt ?? '')).toBeGreaterThan(Date.parse(found?.response.created_at ?? ''))
+      const response = await store.findResponse('answer to m1')
+      expect(response).toMatchObject({ response: words, rendering: { pieces: 2 }, target: { answerTo: 'm1' } })
+      expect(Date.parse(response?.editedAt ?? '')).toBeGreaterThan(Date.parse(response?.response.created_at ?? ''))
       expect(await wordsIn(store, turn.thread)).toEqual(['words of m1', 'right', 'words of m2', 'later'])
       expect(await leaseOnlyDelivery(store)).toMatchObject({ to: 'x', response: words, rendering: { pieces: 2 } })
       expect(await store.countListed(ofEcho)).toBe(1)
@@ -168,7 +172,7 @@ function describeEdits(open: OpenStore): void {
   test(
     'a waiting delivery leaves with the new words, in its order',
     withStore(open, async ({ store }) => {
-      const turn = await answerWith(store, 'm1', 'wrong', { places: ['x'] })
+      const turn = await answerWith(store, 'm1', 'wrong', { recipients: ['x'] })
       await store.act([sketchEdit(sketchResponse(turn, 'right'), ['x'])], 'c')
       const create = await leaseOnlyDelivery(store)
       expect(create.response?.parts).toMatchObject([{ content: 'right' }])
@@ -195,8 +199,8 @@ function describeDeletions(open: OpenStore): void {
       const turn = await answerWith(store, 'm1', 'regrets', { isListed: true })
       await answerWith(store, 'm2', 'stays', { isListed: true })
       await store.act([sketchDeletion('answer to m1', ['x'])], 'c')
-      const found = await store.findResponse('answer to m1')
-      expect(found).toMatchObject({
+      const response = await store.findResponse('answer to m1')
+      expect(response).toMatchObject({
         response: { id: 'answer to m1', parts: [] },
         retractedAt: new Date(now()).toISOString(),
       })
@@ -211,7 +215,7 @@ function describeDeletions(open: OpenStore): void {
   test(
     'open deliveries of a withdrawn post die, under any worker, and the deletion follows in their order',
     withStore(open, async ({ store }) => {
-      await answerWith(store, 'm1', 'regrets', { places: ['x', 'y'] })
+      await answerWith(store, 'm1', 'regrets', { recipients: ['x', 'y'] })
       const [held] = await leaseDeliveries(store, 1)
       await store.act([sketchDeletion('answer to m1', ['x'])], 'c')
       if (held) await expect(store.settle(held, { state: 'sent' })).rejects.toThrow(LeaseLost)
@@ -225,13 +229,13 @@ function describeDeletions(open: OpenStore): void {
   test(
     'the operator cannot retry those deliveries, but can retry the deletion',
     withStore(open, async ({ store, advance }) => {
-      await answerWith(store, 'm1', 'regrets', { places: ['x'] })
+      await answerWith(store, 'm1', 'regrets', { recipients: ['x'] })
       await store.act([sketchDeletion('answer to m1', ['x'])], 'c')
       const [died] = await store.listDeliveries({ limit: 9, state: 'dead' })
       expect(await store.retryDelivery(died?.id ?? '')).toBe(false)
       advance(1)
       const deletion = await leaseOnlyDelivery(store)
-      await store.settle(deletion, { state: 'dead', error: 'HTTP 410' })
+      await store.settle(deletion, { state: 'dead', reason: 'refused', error: 'HTTP 410' })
       expect(await store.retryDelivery(died?.id ?? '')).toBe(false)
       expect(await store.retryDelivery(deletion.id)).toBe(true)
       expect((await leaseOnlyDelivery(store)).id).toBe(deletion.id)
@@ -240,11 +244,17 @@ function describeDeletions(open: OpenStore): void {
   test(
     'a withdrawal also removes the content from the records of its deliveries',
     withStore(open, async ({ store }) => {
-      await answerWith(store, 'm1', 'regrets', { places: ['x', 'y'] })
+      await answerWith(store, 'm1', 'regrets', { recipients: ['x', 'y'] })
       const [first, second] = await leaseDeliveries(store)
       if (!first || !second) throw new Error('expected two deliveries')
       await store.settle(first, { state: 'sent', wire: { content: 'regrets' } })
-      await store.settle(second, { state: 'later', dueAt: 9e12, error: 'busy', wire: { content: 'regrets' } })
+      await store.settle(second, {
+        state: 'later',
+        dueAt: 9e12,
+        reason: 'unavailable',
+        error: 'busy',
+        wire: { content: 'regrets' },
+      })
       await store.act([sketchDeletion('answer to m1', ['x'])], 'c')
       const deletion = await leaseOnlyDelivery(store)
       await store.settle(deletion, { state: 'sent', wire: { type: 'Delete' } })

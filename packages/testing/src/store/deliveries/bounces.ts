@@ -1,4 +1,5 @@
-import type { Bounce, RelationEffect, Store, TurnBudget } from '@postern/core'
+// Tests how a store handles bounced deliveries and budgets for sending.
+import type { Bounce, RelationEffect, Store, TurnBudget } from '@postern/pipeline'
 import { describe, expect, test } from 'vitest'
 import type { OpenStore } from '../setup/under-test.ts'
 import {
@@ -18,7 +19,7 @@ export function bounceContract(open: OpenStore): void {
   })
 }
 
-/** One answer, sent; the id of its delivery. */
+/** Sends one answer and returns the id of its delivery. */
 async function sendOne(store: Store): Promise<string> {
   await store.admit(sketchIntake('m1'), 'c')
   const turn = await leaseOnlyTurn(store)
@@ -32,13 +33,13 @@ async function tell(store: Store, id: string, effect: RelationEffect, agent = 'e
   await store.admit(sketchIntake(id, { agent, disposition: 'keep', effects: [effect] }), 'c')
 }
 
-function bounce(delivery: string, rest: Partial<Bounce> = {}): Bounce {
-  return { kind: 'bounced', delivery, error: 'no such mailbox', ...rest }
+function bounce(delivery: string, members: Partial<Bounce> = {}): Bounce {
+  return { kind: 'bounced', delivery, error: 'no such mailbox', ...members }
 }
 
 function describeBounces(open: OpenStore): void {
   test(
-    'a delivery that went out and bounces is dead, with the reason',
+    'a sent delivery that bounces becomes dead, with the reason',
     withStore(open, async ({ store }) => {
       const id = await sendOne(store)
       await tell(store, 'b', bounce(id))
@@ -65,7 +66,27 @@ function describeBounces(open: OpenStore): void {
     }),
   )
   test(
-    'the bounce suppresses its address for that agent, also after an arrival with a complaint',
+    'a bounced delivery keeps its time when the one before it has ended',
+    withStore(open, async ({ store, now, advance }) => {
+      const answer = async (name: string) => {
+        await store.admit(sketchIntake(name, inThread('t')), 'c')
+        const turn = await leaseOnlyTurn(store)
+        await store.commit(turn, sketchAnswer(turn, 'yes', ['ada']))
+        return leaseOnlyDelivery(store)
+      }
+      const first = await answer('one')
+      await store.settle(first, { state: 'sent' })
+      const { id } = first
+      const next = await answer('two')
+      await tell(store, 'b1', bounce(id, { retry: { at: now() + 3_600_000, attempts: 2 } }))
+      await store.settle(next, { state: 'sent' })
+      expect(await leaseDeliveries(store)).toEqual([])
+      advance(3_600_000)
+      expect(await leaseOnlyDelivery(store)).toMatchObject({ id, attempt: 2 })
+    }),
+  )
+  test(
+    'a bounce suppresses its address for that agent, even if the mail arrived and drew a complaint',
     withStore(open, async ({ store }) => {
       const id = await sendOne(store)
       await tell(store, 'b1', bounce(id, { isDelivered: true, suppresses: true, error: 'complained of' }))
@@ -79,7 +100,7 @@ function describeBounces(open: OpenStore): void {
     }),
   )
   test(
-    'a bounce that says nothing of the mailbox suppresses nobody',
+    'a bounce that leaves the mailbox usable suppresses nobody',
     withStore(open, async ({ store }) => {
       const id = await sendOne(store)
       await tell(store, 'b1', bounce(id, { error: 'mailbox full' }))
@@ -103,12 +124,12 @@ function describeBounces(open: OpenStore): void {
 }
 
 function describeBudgets(open: OpenStore): void {
-  const budget = (key: string, rest: Partial<TurnBudget> = {}): TurnBudget => ({
+  const budget = (key: string, members: Partial<TurnBudget> = {}): TurnBudget => ({
     key,
     turns: 2,
     withinMs: 1_000,
     flag: `over ${key}`,
-    ...rest,
+    ...members,
   })
   const admit = async (store: Store, id: string, budgets: readonly TurnBudget[], thread = id) => {
     await store.admit(sketchIntake(id, inThread(thread, { budgets })), 'c')

@@ -1,10 +1,11 @@
-import type { Broadcast, Delivery, PlannedDelivery, Relation, Store } from '@postern/core'
+// Adds followers, leases broadcasts and expands them page by page, for the tests of broadcasts.
+import type { Broadcast, Delivery, PlannedDelivery, Relation, Store } from '@postern/pipeline'
 import { sketchPost } from '../setup/action-sketches.ts'
 import { leaseMs, sketchIntake, toDeliveryPlan } from '../setup/under-test.ts'
 
 export const toFollowers = [{ relation: 'follower', target: { note: 1 } }] as const
 
-/** Peers come to follow `echo`, one after another. */
+/** Adds followers of `echo`, one after another. */
 export async function addFollowers(store: Store, ...peers: readonly string[]): Promise<void> {
   const effects = peers.map(peer => ({ kind: 'relate', relation: 'follower', peer, target: null }) as const)
   await store.admit(sketchIntake(`follows of ${peers.join()}`, { disposition: 'keep', effects }), 'c')
@@ -28,20 +29,20 @@ export function leaseExpansion(store: Store, limit = 99): Promise<readonly Deliv
   return store.leaseDeliveries({ holder: 'worker', limit, leaseMs, rank: 'broadcast' })
 }
 
-/** The next peers a broadcast is meant for. */
+/** Lists the next peers for a broadcast. */
 async function nextPage(store: Store, { agent, via, relation, until }: Broadcast, after: number, limit: number) {
   const listed = await store.listRelations({ agent, via, relation, after, limit })
-  return listed.filter(({ place }) => place <= until)
+  return listed.filter(({ number }) => number <= until)
 }
 
 function toPlans(page: readonly Relation[]): readonly PlannedDelivery[] {
   return page.map(({ peer }) => ({ ...toDeliveryPlan(peer), peer }))
 }
 
-/** Spreads one page of `limit` peers. @returns where the next begins */
+/** Expands one page of `limit` peers. @returns the position of the next page */
 export async function expansionPage(store: Store, held: Broadcast, after: number, limit: number): Promise<number> {
   const page = await nextPage(store, held, after, limit)
-  const place = page.at(-1)?.place ?? after
-  await store.expand(held, toPlans(page), { after: place, isDone: page.length < limit })
-  return place
+  const cursor = page.at(-1)?.number ?? after
+  await store.expand(held, toPlans(page), { after: cursor, isDone: page.length < limit })
+  return cursor
 }

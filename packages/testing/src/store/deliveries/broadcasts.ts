@@ -1,4 +1,5 @@
-import { LeaseLost } from '@postern/core'
+// Tests that a store turns a broadcast into one delivery for each follower.
+import { LeaseLost } from '@postern/message'
 import { describe, expect, test } from 'vitest'
 import type { OpenStore } from '../setup/under-test.ts'
 import { leaseMs, sketchIntake, toDeliveryPlan, withStore } from '../setup/under-test.ts'
@@ -128,7 +129,7 @@ function describeBroadcastFencing(open: OpenStore): void {
       expect(second).toMatchObject({ id: first.id, after, until: first.until })
       if (!second) return
       const ahead = await expansionPage(store, second, second.after, 1)
-      // The first one is back with the page that the second has done already, and the one after.
+      // The first worker returns with the page that the second one has done already, and with the next page.
       await expansionPage(store, first, after, 1)
       await expansionPage(store, first, ahead, 2)
       expect((await leaseExpansion(store)).map(({ to }) => to)).toEqual(['ada', 'bob', 'eve'])

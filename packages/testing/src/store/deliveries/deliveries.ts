@@ -1,5 +1,7 @@
-import type { Delivery, Store } from '@postern/core'
-import { isoTime, LeaseLost } from '@postern/core'
+// Tests how a store leases, settles, postpones and groups deliveries.
+
+import { isoTime, LeaseLost, mailGroup } from '@postern/message'
+import type { Delivery, Store } from '@postern/pipeline'
 import { describe, expect, test } from 'vitest'
 import type { OpenStore } from '../setup/under-test.ts'
 import {
@@ -8,7 +10,7 @@ import {
   leaseMs,
   leaseOnlyDelivery,
   leaseOnlyTurn,
-  placesOf,
+  recipientsOf,
   sketchAnswer,
   sketchIntake,
   sketchResponse,
@@ -21,16 +23,17 @@ export function deliveryContract(open: OpenStore): void {
     describeSending(open)
     describePostponing(open)
     describeQueueModes(open)
+    describeGroups(open)
     describeDeliveryFencing(open)
     describeOperatorControl(open)
   })
 }
 
-/** Admits `id` to `thread` and answers it to `places`. */
-async function answerTo(store: Store, id: string, thread: string, places: readonly string[]): Promise<void> {
+/** Admits `id` to `thread` and answers it to `recipients`. */
+async function answerTo(store: Store, id: string, thread: string, recipients: readonly string[]): Promise<void> {
   await store.admit(sketchIntake(id, inThread(thread)), `c-${id}`)
   const turn = await leaseOnlyTurn(store)
-  await store.commit(turn, sketchAnswer(turn, `answer ${id}`, places))
+  await store.commit(turn, sketchAnswer(turn, `answer ${id}`, recipients))
 }
 
 const sent = { state: 'sent', wire: { type: 'Create' } } as const
@@ -81,7 +84,13 @@ function describeSending(open: OpenStore): void {
     withStore(open, async ({ store, now, advance }) => {
       await answerTo(store, 'm1', 't', ['x'])
       const first = await leaseOnlyDelivery(store)
-      await store.settle(first, { state: 'later', dueAt: now() + 2_000, error: 'HTTP 503', wire: { try: 1 } })
+      await store.settle(first, {
+        state: 'later',
+        dueAt: now() + 2_000,
+        reason: 'unavailable',
+        error: 'HTTP 503',
+        wire: { try: 1 },
+      })
       const next_attempt_at = new Date(now() + 2_000).toISOString()
       const waiting = { state: 'later', attempts: 1, last_error: 'HTTP 503', next_attempt_at, wire: { try: 1 } }
       expect(await store.listDeliveries({ limit: 9 })).toMatchObject([waiting])
@@ -90,7 +99,8 @@ function describeSending(open: OpenStore): void {
       advance(2_000)
       const second = await leaseOnlyDelivery(store)
       expect(second).toMatchObject({ id: first.id, attempt: 2, queuedAt: first.queuedAt })
-      await store.settle(second, { state: 'dead', error: 'HTTP 410' })
+      expect([first.triedAt, second.triedAt]).toEqual([undefined, now() - 2_000])
+      await store.settle(second, { state: 'dead', reason: 'refused', error: 'HTTP 410' })
       const dead = { state: 'dead', attempts: 2, last_error: 'HTTP 410', wire: { try: 1 } }
       expect(await store.listDeliveries({ limit: 9, state: 'dead' })).toMatchObject([dead])
       expect(await store.nextDue()).toBeUndefined()
@@ -100,7 +110,12 @@ function describeSending(open: OpenStore): void {
     'a late delivery still shows the reason of its delay after it has arrived',
     withStore(open, async ({ store, now, advance }) => {
       await answerTo(store, 'm1', 't', ['x'])
-      await store.settle(await leaseOnlyDelivery(store), { state: 'later', dueAt: now() + 10, error: 'HTTP 503' })
+      await store.settle(await leaseOnlyDelivery(store), {
+        state: 'later',
+        dueAt: now() + 10,
+        reason: 'unavailable',
+        error: 'HTTP 503',
+      })
       advance(10)
       await store.settle(await leaseOnlyDelivery(store), sent)
       expect(await store.listDeliveries({ limit: 9 })).toMatchObject([
@@ -122,7 +137,13 @@ function describePostponing(open: OpenStore): void {
         const [held] = await leaseDeliveries(store)
         if (!held) throw new Error('there is a delivery')
         attempts.push(held.attempt)
-        await store.settle(held, { state: 'later', dueAt: now() + 10, error: 'left alone', uncounted })
+        await store.settle(held, {
+          state: 'later',
+          dueAt: now() + 10,
+          reason: 'unavailable',
+          error: 'left alone',
+          uncounted,
+        })
         advance(10)
       }
       expect(attempts).toEqual([1, 1, 2])
@@ -142,14 +163,19 @@ function describeQueueModes(open: OpenStore): void {
       await answerTo(store, 'm2', 't', ['x'])
       await answerTo(store, 'm3', 'u', ['x'])
       const [toX, ...others] = await leaseDeliveries(store)
-      expect(placesOf([toX as Delivery, ...others])).toEqual(['m1 → x', 'm1 → y', 'm3 → x'])
-      await store.settle(toX as Delivery, { state: 'later', dueAt: now() + 1_000, error: 'busy' })
+      expect(recipientsOf([toX as Delivery, ...others])).toEqual(['m1 → x', 'm1 → y', 'm3 → x'])
+      await store.settle(toX as Delivery, {
+        state: 'later',
+        dueAt: now() + 1_000,
+        reason: 'unavailable',
+        error: 'busy',
+      })
       expect(await leaseDeliveries(store)).toEqual([])
       advance(1_000)
       const again = await leaseOnlyDelivery(store)
-      expect(placesOf([again])).toEqual(['m1 → x'])
+      expect(recipientsOf([again])).toEqual(['m1 → x'])
       await store.settle(again, sent)
-      expect(placesOf(await leaseDeliveries(store))).toEqual(['m2 → x'])
+      expect(recipientsOf(await leaseDeliveries(store))).toEqual(['m2 → x'])
     }),
   )
   test(
@@ -159,9 +185,28 @@ function describeQueueModes(open: OpenStore): void {
       await store.admit(sketchIntake('follow', inThread('t', handshake)), 'c')
       await answerTo(store, 'm1', 't', ['x'])
       const first = await leaseOnlyDelivery(store)
-      expect(placesOf([first])).toEqual(['handshake → x'])
-      await store.settle(first, { state: 'dead', error: 'gone' })
-      expect(placesOf(await leaseDeliveries(store))).toEqual(['m1 → x'])
+      expect(recipientsOf([first])).toEqual(['handshake → x'])
+      await store.settle(first, { state: 'dead', reason: 'refused', error: 'gone' })
+      expect(recipientsOf(await leaseDeliveries(store))).toEqual(['m1 → x'])
+    }),
+  )
+}
+
+function describeGroups(open: OpenStore): void {
+  test(
+    'all mail is one group with its own share, and ports of one machine are one host',
+    withStore(open, async ({ store }) => {
+      const mailboxes = [1, 2, 3, 4, 5].map(at => `ann@host${at}.test`)
+      const ports = [1, 2, 3, 4].map(at => `https://push.test:${at}/inbox`)
+      for (const [at, to] of [...mailboxes, ...ports, 'https://peer.test/inbox'].entries())
+        await answerTo(store, `m${at}`, `t${at}`, [to])
+      const shares = { most: 2, mostOf: new Map([[mailGroup, 3]]), taken: new Map() }
+      const leased = await store.leaseDeliveries({ holder: 'w', limit: 100, leaseMs, rank: 'answer', shares })
+      expect(leased.map(({ to }) => to)).toEqual([
+        ...mailboxes.slice(0, 3),
+        ...ports.slice(0, 2),
+        'https://peer.test/inbox',
+      ])
     }),
   )
 }
@@ -179,11 +224,22 @@ function describeDeliveryFencing(open: OpenStore): void {
       advance(1)
       const held = await leaseOnlyDelivery(store)
       expect(held).toMatchObject({ id: lost.id, attempt: 2 })
-      await expect(store.settle(lost, { state: 'dead', error: 'no' })).rejects.toThrow(LeaseLost)
+      await expect(store.settle(lost, { state: 'dead', reason: 'refused', error: 'no' })).rejects.toThrow(LeaseLost)
       await expect(store.renew(lost, leaseMs)).rejects.toThrow(LeaseLost)
       await store.settle(held, sent)
       await expect(store.settle(held, sent)).rejects.toThrow(LeaseLost)
       expect(await store.listDeliveries({ limit: 9 })).toMatchObject([{ state: 'sent', attempts: 2 }])
+    }),
+  )
+  test(
+    'a worker that has put a delivery back cannot renew its lease, and it falls due when it should',
+    withStore(open, async ({ store, now, advance }) => {
+      await answerTo(store, 'm1', 't', ['x'])
+      const held = await leaseOnlyDelivery(store)
+      await store.settle(held, { state: 'later', dueAt: now() + 1_000, reason: 'unavailable', error: 'busy' })
+      await expect(store.renew(held, leaseMs)).rejects.toThrow(LeaseLost)
+      advance(1_000)
+      expect(await leaseOnlyDelivery(store)).toMatchObject({ id: held.id, attempt: 2 })
     }),
   )
 }
@@ -194,12 +250,13 @@ function describeOperatorControl(open: OpenStore): void {
     withStore(open, async ({ store, now, advance }) => {
       await answerTo(store, 'm1', 't', ['x'])
       const first = await leaseOnlyDelivery(store)
-      await store.settle(first, { state: 'dead', error: 'gone' })
+      await store.settle(first, { state: 'dead', reason: 'refused', error: 'gone' })
       advance(1_000)
       expect(await store.retryDelivery(first.id)).toBe(true)
       expect(await store.listDeliveries({ limit: 9, state: 'dead' })).toEqual([])
       const second = await leaseOnlyDelivery(store)
       expect(second).toMatchObject({ id: first.id, attempt: 2, queuedAt: now() })
+      expect(second.triedAt).toBeUndefined()
       await store.settle(second, sent)
       expect(await store.retryDelivery(first.id)).toBe(false)
       expect(await store.retryDelivery('no such delivery')).toBe(false)
@@ -211,7 +268,7 @@ function describeOperatorControl(open: OpenStore): void {
       await answerTo(store, 'm1', 't', ['x'])
       await answerTo(store, 'm2', 't', ['x'])
       const first = await leaseOnlyDelivery(store)
-      await store.settle(first, { state: 'later', dueAt: now() + 60_000, error: 'busy' })
+      await store.settle(first, { state: 'later', dueAt: now() + 60_000, reason: 'unavailable', error: 'busy' })
       const [second] = await store.listDeliveries({ limit: 1, state: 'queued' })
       expect(await store.retryDelivery(second?.id ?? '')).toBe(true)
       const again = await leaseOnlyDelivery(store)
@@ -219,7 +276,7 @@ function describeOperatorControl(open: OpenStore): void {
       expect(await store.retryDelivery(first.id)).toBe(true)
       expect(await leaseDeliveries(store), 'what is being tried stays with who tries it').toEqual([])
       await store.settle(again, sent)
-      expect(placesOf(await leaseDeliveries(store))).toEqual(['m2 → x'])
+      expect(recipientsOf(await leaseDeliveries(store))).toEqual(['m2 → x'])
     }),
   )
   test(
@@ -228,12 +285,12 @@ function describeOperatorControl(open: OpenStore): void {
       await answerTo(store, 'm1', 't', ['x'])
       await answerTo(store, 'm2', 't', ['x'])
       const first = await leaseOnlyDelivery(store)
-      await store.settle(first, { state: 'dead', error: 'gone' })
+      await store.settle(first, { state: 'dead', reason: 'refused', error: 'gone' })
       const second = await leaseOnlyDelivery(store)
       await store.retryDelivery(first.id)
       expect(await leaseDeliveries(store)).toEqual([])
       await store.settle(second, sent)
-      expect(placesOf(await leaseDeliveries(store))).toEqual(['m1 → x'])
+      expect(recipientsOf(await leaseDeliveries(store))).toEqual(['m1 → x'])
     }),
   )
   test(
@@ -257,9 +314,11 @@ function describeOperatorControl(open: OpenStore): void {
     'dismissDelivery() takes a dead letter off the list and keeps its record; the operator can still retry it',
     withStore(open, async ({ store }) => {
       await answerTo(store, 'm1', 't', ['x'])
-      const { id } = await leaseOnlyDelivery(store)
+      const held = await leaseOnlyDelivery(store)
+      const { id } = held
       expect(await store.dismissDelivery(id)).toBe(false)
       await store.dropDelivery(id)
+      await expect(store.settle(held, sent)).rejects.toThrow(LeaseLost)
       expect(await store.dismissDelivery(id)).toBe(true)
       expect(await store.dismissDelivery(id)).toBe(false)
       expect(await store.dropDelivery(id)).toBe(false)

@@ -1,3 +1,4 @@
+// Tests that a store delivers the reactions of agents.
 import { describe, expect, test } from 'vitest'
 import { answerWith, sketchReaction } from '../setup/action-sketches.ts'
 import type { OpenStore } from '../setup/under-test.ts'
@@ -40,8 +41,8 @@ function describeReactions(open: OpenStore): void {
       await store.admit(sketchIntake('m1', scoped('first')), 'c')
       const second = await store.admit(sketchIntake('m1', { ...scoped('second'), target: { second: true } }), 'c')
       await store.admit(sketchIntake('m1', { ...scoped('third'), agent: 'help' }), 'c')
-      const found = { message: second.message, via: 'a2a', target: { second: true } }
-      expect(await store.findMessageTo('echo', 'm1')).toEqual(found)
+      const message = { message: second.message, via: 'a2a', target: { second: true } }
+      expect(await store.findMessageTo('echo', 'm1')).toEqual(message)
       expect(await store.findMessageTo('nobody', 'm1')).toBeUndefined()
       expect(await store.findMessageTo('echo', 'm2')).toBeUndefined()
       await store.withdraw('a2a', [{ kind: 'forget', author: 'ada', object: 'second' }])

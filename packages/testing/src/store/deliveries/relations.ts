@@ -1,4 +1,5 @@
-import type { RelationEffect, RelationKind, Store } from '@postern/core'
+// Tests how a store keeps followers, blocks and other relations between peers and agents.
+import type { RelationEffect, RelationKind, Store } from '@postern/pipeline'
 import { describe, expect, test } from 'vitest'
 import type { IntakeSketch, OpenStore } from '../setup/under-test.ts'
 import {
@@ -25,7 +26,7 @@ export function relationContract(open: OpenStore): void {
 
 const ada = 'https://peer.test/ada'
 
-/** A message that is only kept, and what it changes. */
+/** Sketches a message that is stored without a turn, with its effects. */
 function effecting(...effects: readonly RelationEffect[]): IntakeSketch {
   return { disposition: 'keep', effects }
 }
@@ -34,11 +35,11 @@ function relate(peer: string, relation: RelationKind = 'follower', target = `inb
   return { kind: 'relate', relation, peer, target }
 }
 
-/** Who follows `echo`, oldest first. */
+/** Lists the followers of `echo`, oldest first. */
 async function followersOf(store: Store, agent = 'echo'): Promise<readonly string[]> {
-  const found = await store.listRelations({ via: 'a2a', agent, relation: 'follower', limit: 100 })
-  expect(await store.countRelations({ via: 'a2a', agent, relation: 'follower' })).toBe(found.length)
-  return found.map(({ peer }) => peer)
+  const relations = await store.listRelations({ via: 'a2a', agent, relation: 'follower', limit: 100 })
+  expect(await store.countRelations({ via: 'a2a', agent, relation: 'follower' })).toBe(relations.length)
+  return relations.map(({ peer }) => peer)
 }
 
 function describeRelating(open: OpenStore): void {
@@ -47,8 +48,8 @@ function describeRelating(open: OpenStore): void {
     withStore(open, async ({ store, now }) => {
       await store.admit(sketchIntake('m1', effecting(relate(ada))), 'c')
       const key = { via: 'a2a', agent: 'echo', relation: 'follower', peer: ada } as const
-      const found = await store.findRelation(key)
-      expect(found).toEqual({ ...key, target: `inbox of ${ada}`, since: now(), place: expect.any(Number) })
+      const relation = await store.findRelation(key)
+      expect(relation).toEqual({ ...key, target: `inbox of ${ada}`, since: now(), number: expect.any(Number) })
       expect(await store.findRelation({ ...key, relation: 'pending' })).toBeUndefined()
       expect(await store.findRelation({ ...key, agent: 'help' })).toBeUndefined()
       expect(await store.findRelation({ ...key, via: 'activitypub' })).toBeUndefined()
@@ -96,7 +97,7 @@ function describeRelating(open: OpenStore): void {
       const filter = { via: 'a2a', agent: 'echo', relation: 'follower', limit: 2 } as const
       const first = await store.listRelations(filter)
       expect(first.map(({ peer }) => peer)).toEqual(['zoe', 'ada'])
-      const second = await store.listRelations({ ...filter, after: first.at(-1)?.place })
+      const second = await store.listRelations({ ...filter, after: first.at(-1)?.number })
       expect(second.map(({ peer }) => peer)).toEqual(['bob'])
     }),
   )
@@ -117,7 +118,7 @@ function describeDecisions(open: OpenStore): void {
   )
 }
 
-/** A message of Ada's that waits for an answer. */
+/** Sketches a message of Ada's that waits for an answer. */
 function fromAda(id: string, sketch: IntakeSketch = {}): IntakeSketch {
   return inThread('t', { ...sketch, authorship: { author: ada, object: `object of ${id}` } })
 }

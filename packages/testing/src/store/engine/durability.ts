@@ -1,4 +1,5 @@
-import type { Store } from '@postern/core'
+// Tests that acknowledged work survives a crash and a close of the store.
+import type { Store } from '@postern/pipeline'
 import { describe, expect, test } from 'vitest'
 import type { OpenStore, StoreUnderTest } from '../setup/under-test.ts'
 import {
@@ -7,7 +8,7 @@ import {
   leaseMs,
   leaseOnlyTurn,
   leaseTurns,
-  placesOf,
+  recipientsOf,
   sketchAnswer,
   sketchIntake,
   withStore,
@@ -48,7 +49,7 @@ export function durabilityContract(open: OpenStore): void {
   })
 }
 
-/** One message answered and half delivered, one being worked, one waiting behind it; a secret, a state, a blob, a refusal. */
+/** Leaves one message answered and half delivered, one with a running turn, one that waits for it, and a secret, a state, a blob and a refusal. */
 async function leaveWork(store: Store): Promise<{ readonly leasedToken: number }> {
   const blob = { digest: 'ab'.repeat(32), bytes: Buffer.from('picture') }
   await store.admit(sketchIntake('m1', inThread('t', { blobs: [blob], aliases: ['alias of m1'] })), 'c')
@@ -79,7 +80,7 @@ async function expectWork(store: Store, { leasedToken }: { readonly leasedToken:
   })
   expect(turn?.token).toBeGreaterThan(leasedToken)
   const deliveries = await leaseDeliveries(store)
-  expect(placesOf(deliveries)).toEqual(['m1 → x'])
+  expect(recipientsOf(deliveries)).toEqual(['m1 → x'])
   expect(deliveries[0]).toMatchObject({ attempt: 2, message: { raw: { id: 'm1' } } })
   expect(await store.secret('key', async () => 'made twice')).toBe('made once')
   expect(await store.findBlob('ab'.repeat(32))).toBeDefined()
@@ -88,6 +89,6 @@ async function expectWork(store: Store, { leasedToken }: { readonly leasedToken:
   expect((await store.count()).messages).toMatchObject({ answered: 1, working: 1, received: 1 })
   await store.admit(sketchIntake('m4', inThread('elsewhere', { thread: { references: ['<a@agents.test>'] } })), 'c')
   const joined = (await leaseTurns(store)).find(({ content }) => content.id === 'm4')
-  expect(joined?.content.thread_id).toBe('t')
+  expect(joined?.content.thread_source).toBe('t')
   expect(await store.readState('echo', joined?.thread ?? 0)).toEqual({ count: 1 })
 }

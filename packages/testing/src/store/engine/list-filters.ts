@@ -1,4 +1,5 @@
-import type { MessagePage } from '@postern/core'
+// Tests the filters of the operator's lists of messages and deliveries.
+import type { MessagePage } from '@postern/pipeline'
 import { describe, expect, test } from 'vitest'
 import type { OpenStore } from '../setup/under-test.ts'
 import { admitAll, leaseOnlyTurn, sketchAnswer, sketchIntake, withStore } from '../setup/under-test.ts'
@@ -6,7 +7,7 @@ import { admitAll, leaseOnlyTurn, sketchAnswer, sketchIntake, withStore } from '
 const minute = (at: number) => `2026-01-01T00:0${at}:00.000Z`
 const said = (content: string) => [{ kind: 'text', mime: 'text/plain', content } as const]
 
-/** Four messages, a minute apart. */
+/** Sketches four messages, a minute apart. */
 function sketchFour() {
   const sender = { address: '@Bob@other.test', auth_method: 'none', verified: false } as const
   return [
@@ -94,7 +95,7 @@ function describeWindows(open: OpenStore): void {
         hours.map((received_at, at) => sketchIntake(`m${at}`, { message: { received_at } })),
       )
       const window = await store.findListWindow('messages', { since: hours[5], until: hours[9] })
-      // A minute of slack, so that the row at the end is looked at, too.
+      // The period has a minute of slack, so the row at its end is read, too.
       expect(window).toEqual({ after: numbers[10], floor: numbers[5], isLast: true })
       expect(await store.findListWindow('messages', {})).toMatchObject({ floor: 0, isLast: true })
       const early = await store.findListWindow('messages', { until: '2020-01-01T00:00:00.000Z' })

@@ -1,4 +1,5 @@
-import type { SettledTask } from '@postern/core'
+// Tests that a store notifies the listeners of a topic, in its own process and in others.
+import type { SettledTask } from '@postern/pipeline'
 import { describe, expect, test } from 'vitest'
 import type { OpenStore } from '../setup/under-test.ts'
 import {
@@ -27,8 +28,8 @@ export function noticeContract(open: OpenStore): void {
         await store.commit(turn, sketchAnswer(turn, 'done'))
         expect(heard.map(({ kind }) => kind)).toEqual(['settled'])
         const told = heard[0]?.task
-        const found = await store.findTask(key)
-        expect({ ...told, entries: told?.entries ?? found?.entries }).toEqual({ ...found })
+        const task = await store.findTask(key)
+        expect({ ...told, entries: told?.entries ?? task?.entries }).toEqual({ ...task })
       }),
     )
   })
@@ -89,11 +90,18 @@ function describeHints(open: OpenStore): void {
       const turn = await leaseOnlyTurn(store)
       await isHinted(store.commit(turn, sketchAnswer(turn, 'hello', ['x', 'x', 'x'])))
       await isHinted(store.settle(await leaseOnlyDelivery(store), { state: 'sent' }))
-      // For a time yet to come, too: whoever sleeps until the next due time has to look again.
-      await isHinted(store.settle(await leaseOnlyDelivery(store), { state: 'later', dueAt: now() + 5, error: 'busy' }))
+      // A later due time is announced, too, because a worker that waits for the next due time has to poll again.
+      await isHinted(
+        store.settle(await leaseOnlyDelivery(store), {
+          state: 'later',
+          dueAt: now() + 5,
+          reason: 'unavailable',
+          error: 'busy',
+        }),
+      )
       advance(5)
       const second = await leaseOnlyDelivery(store)
-      await isHinted(store.settle(second, { state: 'dead', error: 'gone' }))
+      await isHinted(store.settle(second, { state: 'dead', reason: 'refused', error: 'gone' }))
       await isHinted(store.dropDelivery((await leaseOnlyDelivery(store)).id).then(() => store.retryDelivery(second.id)))
     }),
   )

@@ -1,3 +1,4 @@
+// Tests that a single-use key works once, for one of many callers.
 import { describe, expect, test } from 'vitest'
 import type { OpenStore } from '../setup/under-test.ts'
 import { withStore } from '../setup/under-test.ts'

@@ -1,4 +1,5 @@
-import { isoTime } from '@postern/core'
+// Tests the lists, pages and counts that a store shows to the operator.
+import { isoTime } from '@postern/message'
 import { describe, expect, test } from 'vitest'
 import type { OpenStore } from '../setup/under-test.ts'
 import {
@@ -34,6 +35,7 @@ function describeMessages(open: OpenStore): void {
       expect(page.map(({ id }) => id)).toEqual(['m3', 'm2'])
       expect(page[0]).toEqual({
         message: numbers[2],
+        thread: expect.any(Number),
         id: 'm3',
         via: 'a2a',
         agent: 'echo',
@@ -46,6 +48,71 @@ function describeMessages(open: OpenStore): void {
         flags: [],
       })
       expect((await store.listMessages({ limit: 2, after: numbers[1] as number })).map(({ id }) => id)).toEqual(['m1'])
+    }),
+  )
+  test(
+    'listMessages() tells the status and time of an answer, and listConversations() names both ends of each conversation',
+    withStore(open, async ({ store }) => {
+      const [first, second, third] = await admitAll(store, [
+        sketchIntake('m1', inThread('talk')),
+        sketchIntake('m2', inThread('talk')),
+        sketchIntake('m3', inThread('other')),
+      ])
+      const turn = await leaseTurns(store)
+      expect(await store.hasAnswered('echo')).toBe(false)
+      for (const each of turn) await store.commit(each, sketchAnswer(each, 'hello'))
+      const [newest, unanswered, answered] = await store.listMessages({ limit: 3 })
+      expect([answered?.status, unanswered?.status, newest?.thread === answered?.thread]).toEqual([
+        'completed',
+        undefined,
+        false,
+      ])
+      expect(Date.parse(answered?.answered_at ?? '')).not.toBeNaN()
+      expect(unanswered?.thread).toBe(answered?.thread)
+      const listed = await store.listConversations({ limit: 9 })
+      expect(listed).toMatchObject([
+        { thread: newest?.thread, first_message: third, last_message: third },
+        {
+          thread: answered?.thread,
+          agent: 'echo',
+          via: 'a2a',
+          sender: '@ada@peer.test',
+          first_message: first,
+          last_message: second,
+        },
+      ])
+      expect(await store.listConversations({ limit: 1, after: listed[0]?.thread })).toEqual([listed[1]])
+      expect([await store.hasAnswered('echo'), await store.hasAnswered('nobody')]).toEqual([true, false])
+    }),
+  )
+  test(
+    'findMessage() lists the calls of a turn with the messages that they became, and its stages with their times',
+    withStore(open, async ({ store }) => {
+      const [caller = 0] = await admitAll(store, [sketchIntake('m1')])
+      const turn = await leaseOnlyTurn(store)
+      const at = '2026-01-01T00:00:02.000Z'
+      const tool = { call_id: 'c1', name: 'delegate' }
+      const call = { kind: 'delegation', tool: { ...tool, args: { worker: '@Echo@agents.test', task: 'help' } } }
+      const end = { kind: 'tool_result', tool: { ...tool, success: true } }
+      const stage = { kind: 'activity', stage: 'asking', latency_ms: 1_500 }
+      await store.note(turn, [
+        { name: 'call', at: '2026-01-01T00:00:01.000Z', body: call },
+        { name: 'end', at, body: end },
+        { name: 'stage', at, body: stage },
+      ])
+      const called_by = { agent: 'echo', message: caller, correlation_id: 'c-m1' }
+      const [called] = await admitAll(store, [sketchIntake('m2', { message: { called_by } })])
+      expect((await store.findMessage(`#${caller}`))?.steps).toEqual([
+        { kind: 'stage', name: 'asking', at: Date.parse('2026-01-01T00:00:00.500Z'), ms: 1_500 },
+        {
+          kind: 'call',
+          name: '@Echo@agents.test',
+          at: Date.parse('2026-01-01T00:00:01.000Z'),
+          ms: 1_000,
+          message: called,
+        },
+      ])
+      expect((await store.findMessage(`#${called}`))?.steps).toBeUndefined()
     }),
   )
   test(
@@ -83,7 +150,7 @@ function describeMessages(open: OpenStore): void {
       const record = await store.findMessage('m1')
       expect(record).toMatchObject({ proofs: first.proofs, state: 'answered', flags: ['odd'], duplicates: 0 })
       expect(record).toMatchObject({ correlation_id: 'c1', response: { id: 'answer to m1' } })
-      expect(record?.message).toEqual({ ...first.message, raw: { id: 'm1' } })
+      expect(record?.message).toEqual({ ...first.message, thread_id: expect.any(String), raw: { id: 'm1' } })
       expect(record?.deliveries).toMatchObject([
         { to: 'x', state: 'queued', attempts: 0, message_id: 'm1', wire: null },
         { to: 'y', state: 'queued' },
@@ -141,8 +208,8 @@ function describeCounts(open: OpenStore): void {
       const [a, b, c] = await leaseDeliveries(store)
       if (!a || !b || !c) throw new Error('expected deliveries')
       await store.settle(a, { state: 'sent' })
-      await store.settle(b, { state: 'later', dueAt: now() + 1, error: 'busy' })
-      await store.settle(c, { state: 'dead', error: 'gone' })
+      await store.settle(b, { state: 'later', dueAt: now() + 1, reason: 'unavailable', error: 'busy' })
+      await store.settle(c, { state: 'dead', reason: 'refused', error: 'gone' })
       expect(await counts()).toEqual(['1 0 1 0 2', '1 1 1 1 0'])
       await store.retryDelivery(c.id)
       await store.dropDelivery(b.id)
@@ -168,8 +235,8 @@ function describeFigures(open: OpenStore): void {
       advance(10)
       const [a, b, c] = await leaseDeliveries(store)
       if (!a || !b || !c) throw new Error('expected deliveries')
-      await store.settle(a, { state: 'later', dueAt: now() + 500, error: 'HTTP 503' })
-      await store.settle(b, { state: 'later', dueAt: now() + 900, error: 'HTTP 503' })
+      await store.settle(a, { state: 'later', dueAt: now() + 500, reason: 'unavailable', error: 'HTTP 503' })
+      await store.settle(b, { state: 'later', dueAt: now() + 900, reason: 'unavailable', error: 'HTTP 503' })
       await store.settle(c, { state: 'sent' })
       expect(await store.listWaitingHosts(9)).toEqual([
         { host: 'mail.test', deliveries: 3, failing: 0, oldestAt: queuedAt },

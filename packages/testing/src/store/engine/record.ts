@@ -1,4 +1,6 @@
-import type { ProofKey, Refusal, Store, TurnAttempt } from '@postern/core'
+// Tests what a store records about a message: its trace, its keys, its attempts and refusals.
+import type { ProofKey, TurnAttempt } from '@postern/message'
+import type { Refusal, Store } from '@postern/pipeline'
 import { describe, expect, test } from 'vitest'
 import type { OpenStore } from '../setup/under-test.ts'
 import {
@@ -13,7 +15,7 @@ import {
   withStore,
 } from '../setup/under-test.ts'
 
-/** The record of a message: its way in, its attempts, what was refused. */
+/** Tests the record of a message: its trace, its attempts and its refusals. */
 export function recordContract(open: OpenStore): void {
   describe('the record', () => {
     describeWayIn(open)
@@ -28,8 +30,8 @@ const key: ProofKey = { digest: 'd1', kind: 'pem', material: '-----BEGIN PUBLIC 
 const ann = { author: 'https://a.test/ann', object: 'note' }
 const trace = { received_at: Date.UTC(2026, 0, 2), steps: [step] }
 
-function sketchAttempt(attempt: number, rest: Partial<TurnAttempt> = {}): TurnAttempt {
-  return { attempt, leased_at: attempt, ended_at: attempt + 1, outcome: 'unavailable', ...rest }
+function sketchAttempt(attempt: number, members: Partial<TurnAttempt> = {}): TurnAttempt {
+  return { attempt, leased_at: attempt, ended_at: attempt + 1, outcome: 'unavailable', ...members }
 }
 
 const traceOf = async (store: Store, id: string) => (await store.findMessage(id))?.trace
@@ -131,7 +133,7 @@ function describeDeliveries(open: OpenStore): void {
     withStore(open, async ({ store, now }) => {
       await answerOnce(store)
       const attempt = { at: now(), ms: 12, status: 503, reply_line: '503 Service Unavailable' }
-      const later = { state: 'later', dueAt: now(), error: 'away' } as const
+      const later = { state: 'later', dueAt: now(), reason: 'unavailable', error: 'away' } as const
       await store.settle(await leaseOnlyDelivery(store), { ...later, attempt })
       await store.settle(await leaseOnlyDelivery(store), { ...later, uncounted: true })
       const last = await leaseOnlyDelivery(store)
@@ -153,7 +155,13 @@ function describeDeliveries(open: OpenStore): void {
       await answerOnce(store)
       for (let count = 0; count < 60; count += 1) {
         const attempt = { at: now(), ms: 1, reply_line: '\ud800'.repeat(5_000) }
-        await store.settle(await leaseOnlyDelivery(store), { state: 'later', dueAt: now(), error: 'no', attempt })
+        await store.settle(await leaseOnlyDelivery(store), {
+          state: 'later',
+          dueAt: now(),
+          reason: 'unavailable',
+          error: 'no',
+          attempt,
+        })
       }
       const log = (await store.findMessage('m1'))?.deliveries[0]?.attempt_log ?? []
       expect(log).toHaveLength(50)

@@ -1,4 +1,5 @@
-import type { Refusal } from '@postern/core'
+// Tests how a store finds the subject of `postern why` and what it returns about it.
+import type { Refusal, RunSetup } from '@postern/pipeline'
 import { describe, expect, test } from 'vitest'
 import { admitRequirement } from '../setup/requirement-sketch.ts'
 import type { OpenStore } from '../setup/under-test.ts'
@@ -18,6 +19,7 @@ export function whyContract(open: OpenStore): void {
     describeSubjects(open)
     describeRecords(open)
     describeRefusals(open)
+    describeSetups(open)
     describeRuns(open)
   })
 }
@@ -28,13 +30,13 @@ function describeSubjects(open: OpenStore): void {
   test(
     'findWhySubject() finds ids before numbers, numbers before addresses, and what has no index',
     withStore(open, async ({ store }) => {
-      const named = await store.admit(sketchIntake('2', { aliases: ['alias of 2'] }), 'c-one')
+      const first = await store.admit(sketchIntake('2', { aliases: ['alias of 2'] }), 'c-one')
       const authorship = { author: 'https://peer.test/ada', object: 'https://peer.test/posts/1' }
       const second = await store.admit(sketchIntake('m2', { authorship, aliases: [authorship.object] }), 'c-two')
-      expect([named.message, second.message]).toEqual([1, 2])
+      expect([first.message, second.message]).toEqual([1, 2])
       const find = async (words: Parameters<typeof store.findWhySubject>[0]) => {
-        const found = await store.findWhySubject(words)
-        return found && [found.by, ...found.messages]
+        const subject = await store.findWhySubject(words)
+        return subject && [subject.by, ...subject.messages]
       }
       expect(await find({ ids: ['2'], message: 2 })).toEqual(['id', 1])
       expect(await find({ ids: ['none', '2'] })).toEqual(['id', 1])
@@ -55,9 +57,9 @@ function describeSubjects(open: OpenStore): void {
       const answer = sketchAnswer(turn, 'hello', ['x'])
       await store.commit(turn, answer)
       const [delivery] = await leaseDeliveries(store)
-      const found = { messages: [message] }
-      expect(await store.findWhySubject({ ids: [], delivery: Number(delivery?.id) })).toMatchObject(found)
-      expect(await store.findWhySubject(byId('task-1'))).toMatchObject(found)
+      const subject = { messages: [message] }
+      expect(await store.findWhySubject({ ids: [], delivery: Number(delivery?.id) })).toMatchObject(subject)
+      expect(await store.findWhySubject(byId('task-1'))).toMatchObject(subject)
     }),
   )
 }
@@ -98,8 +100,8 @@ function describeRecords(open: OpenStore): void {
       const turn = await leaseOnlyTurn(store)
       await store.commit(turn, sketchAnswer(turn, 'hello', ['x', 'y']))
       const [one, two] = await leaseDeliveries(store)
-      if (one) await store.settle(one, { state: 'dead', error: 'gone' })
-      if (two) await store.settle(two, { state: 'later', dueAt: now() + 9_000, error: 'busy' })
+      if (one) await store.settle(one, { state: 'dead', reason: 'refused', error: 'gone' })
+      if (two) await store.settle(two, { state: 'later', dueAt: now() + 9_000, reason: 'unavailable', error: 'busy' })
       const { message } = await store.admit(sketchIntake('m2'), 'c2')
       await store.release(await leaseOnlyTurn(store), { dueAt: now() + 5_000, error: 'down' })
       const [answered, waiting] = await store.listWhyRecords([1, message])
@@ -107,8 +109,8 @@ function describeRecords(open: OpenStore): void {
         answer: { status: 'completed' },
         turn: { state: 'answered', endedAt: now() },
         deliveries: [
-          { to: 'x', state: 'dead', attempts: 1, endedAt: now(), error: 'gone', isAnswer: true, isLeased: false },
-          { to: 'y', state: 'later', attempts: 1, dueAt: now() + 9_000, error: 'busy' },
+          { to: 'x', state: 'dead', attempts: 1, endedAt: now(), reason: 'refused', error: 'gone', isAnswer: true },
+          { to: 'y', state: 'later', attempts: 1, dueAt: now() + 9_000, reason: 'unavailable', error: 'busy' },
         ],
       })
       expect(waiting?.turn).toMatchObject({ state: 'received', attempt: 1, dueAt: now() + 5_000, error: 'down' })
@@ -148,22 +150,56 @@ function describeRefusals(open: OpenStore): void {
   )
 }
 
+const setup: RunSetup = { mode: 'production', origin: 'https://one.test', agents: ['desk'], issuers: [] }
+
+function describeSetups(open: OpenStore): void {
+  test(
+    'a store takes no gateway of another mode or origin, unless that one adopts it',
+    withStore(open, async ({ store }) => {
+      expect(await store.beginGatewayRun('one', setup)).toBeUndefined()
+      await store.noteGatewayRun('one', 'ends')
+      const [moved, simulated] = [
+        { ...setup, origin: 'https://two.test' },
+        { ...setup, mode: 'simulation' as const },
+      ]
+      const difference = { isRunning: false, stored: 'https://one.test', given: 'https://two.test', fact: 'origin' }
+      expect(await store.beginGatewayRun('two', moved)).toEqual(difference)
+      const { fact, stored, given } = (await store.beginGatewayRun('two', simulated)) ?? {}
+      expect([fact, stored, given]).toEqual(['mode', 'production', 'simulation'])
+      expect(await store.beginGatewayRun('two', { ...setup, agents: ['desk', 'help'] })).toBeUndefined()
+      await store.noteGatewayRun('two', 'ends')
+      expect(await store.beginGatewayRun('three', moved, { adopts: true })).toBeUndefined()
+      await store.noteGatewayRun('three', 'ends')
+      expect(await store.beginGatewayRun('four', moved)).toBeUndefined()
+    }),
+  )
+  test(
+    'the data of a simulation goes on under another origin',
+    withStore(open, async ({ store }) => {
+      const simulated = { ...setup, mode: 'simulation' as const }
+      expect(await store.beginGatewayRun('one', simulated)).toBeUndefined()
+      await store.noteGatewayRun('one', 'ends')
+      expect(await store.beginGatewayRun('two', { ...simulated, origin: 'https://two.test' })).toBeUndefined()
+    }),
+  )
+}
+
 function describeRuns(open: OpenStore): void {
   test(
     'a time without a running gateway is a downtime for the messages of that time, and no other is',
     withStore(open, async ({ store, now, advance }) => {
       const start = now()
-      await store.noteGatewayRun('one', 'begins')
+      await store.beginGatewayRun('one', setup)
       const { message } = await store.admit(sketchIntake('m1'), 'c')
       advance(1_000)
       await store.noteGatewayRun('one', 'runs')
-      await store.noteGatewayRun('two', 'begins')
+      await store.beginGatewayRun('two', setup)
       advance(1_000)
       await store.noteGatewayRun('one', 'ends')
       advance(1_000)
       await store.noteGatewayRun('two', 'ends')
       advance(600_000)
-      await store.noteGatewayRun('three', 'begins')
+      await store.beginGatewayRun('three', setup)
       const downtimes = async () => (await store.listWhyRecords([message]))[0]?.downtimes
       expect(await downtimes()).toEqual([{ from: start + 3_000, to: start + 603_000 }])
     }),

@@ -1,5 +1,8 @@
-import type { BackgroundEntry, Entry, Store, Turn } from '@postern/core'
-import { isoTime, withdrawalMemoryMs } from '@postern/core'
+// Tests that a store keeps the posts before a message as background of its thread.
+
+import { isoTime } from '@postern/message'
+import type { BackgroundEntry, Entry, Store, Turn } from '@postern/pipeline'
+import { withdrawalMemoryMs } from '@postern/pipeline'
 import { describe, expect, test } from 'vitest'
 import type { OpenStore } from '../setup/under-test.ts'
 import {
@@ -24,18 +27,18 @@ export function backgroundContract(open: OpenStore): void {
 
 const bob = 'https://peer.test/bob'
 
-function sketchBackground(id: string, rest: Partial<BackgroundEntry> = {}): BackgroundEntry {
+function sketchBackground(id: string, members: Partial<BackgroundEntry> = {}): BackgroundEntry {
   return {
     nativeId: id,
     author: { address: '@bob@peer.test', display_name: 'Bob' },
     parts: [{ kind: 'text', mime: 'text/plain', content: `words of ${id}` }],
     at: isoTime(Date.UTC(2025, 0, 1)),
     principal: bob,
-    ...rest,
+    ...members,
   }
 }
 
-/** What an agent is given to read with this turn. */
+/** Reads the history that an agent gets with this turn. */
 function recall(store: Store, { thread, message }: Pick<Turn, 'thread' | 'message'>): Promise<readonly Entry[]> {
   return store.readHistory({ thread, before: message, head: 3, tail: 99 })
 }
@@ -47,8 +50,8 @@ async function recallIds(
   return (await recall(store, turn)).map(({ nativeId }) => nativeId)
 }
 
-async function leaseNew(store: Store, id: string, threadId = 't'): Promise<Turn> {
-  await store.admit(sketchIntake(id, inThread(threadId)), 'c')
+async function leaseNew(store: Store, id: string, source = 't'): Promise<Turn> {
+  await store.admit(sketchIntake(id, inThread(source)), 'c')
   return leaseOnlyTurn(store)
 }
 
@@ -108,12 +111,12 @@ function describeKnown(open: OpenStore): void {
       await store.addBackground(first, [sketchBackground('p1')])
       await store.commit(first, sketchAnswer(first, 'hello', [], { aliases: ['object of the answer'] }))
       const turn = await leaseNew(store, 'm2')
-      const known = ['p1', 'm1', 'object of m1', 'object of the answer', 'm2']
-      for (const id of known) expect(await store.knows(turn, id), id).toBe(true)
+      const ids = ['p1', 'm1', 'object of m1', 'object of the answer', 'm2']
+      for (const id of ids) expect(await store.knows(turn, id), id).toBe(true)
       expect(await store.knows(turn, 'p2')).toBe(false)
       await store.addBackground(
         turn,
-        [...known, 'p2', 'p2'].map(id => sketchBackground(id)),
+        [...ids, 'p2', 'p2'].map(id => sketchBackground(id)),
       )
       expect(await recallIds(store, turn)).toEqual(['p1', 'm1', 'answer to m1', 'p2'])
     }),

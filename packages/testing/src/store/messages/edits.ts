@@ -1,6 +1,8 @@
+// Tests edits and deletions of messages that no agent has answered yet.
 import { createHash } from 'node:crypto'
-import type { Authorship, Store, Turn } from '@postern/core'
-import { LeaseLost, maxAborts } from '@postern/core'
+import { LeaseLost } from '@postern/message'
+import type { Authorship, Store, Turn } from '@postern/pipeline'
+import { maxAborts } from '@postern/pipeline'
 import { describe, expect, test } from 'vitest'
 import { sketchProvenSender } from '../setup/proven-sender.ts'
 import type { IntakeSketch, OpenStore } from '../setup/under-test.ts'
@@ -62,7 +64,7 @@ function describeEdits(open: OpenStore): void {
       await store.admit(editOf('e2', 'best', { target: { answerTo: 'e2' } }), 'c')
       const turn = await leaseOnlyTurn(store)
       expect(turn).toMatchObject({ message, revision: 2, attempt: 1, target: { answerTo: 'e2' } })
-      expect(turn.content).toMatchObject({ id: 'm1', thread_id: 't', raw: { id: 'e2' } })
+      expect(turn.content).toMatchObject({ id: 'm1', thread_source: 't', raw: { id: 'e2' } })
       expect(turn.content.kind).toBeUndefined()
       expect(turn.flags).toEqual(['odd', 'hidden_text', 'edited'])
       expect(words(turn)).toEqual(['best'])
@@ -106,6 +108,50 @@ function describeEdits(open: OpenStore): void {
       expect(words(edit)).toEqual(['best'])
       await store.commit(edit, sayNothing())
       expect(await leaseTurns(store)).toEqual([])
+    }),
+  )
+  test(
+    'an edit takes the former words out of the conversation, the records and the bytes that agents and operators see',
+    withStore(open, async ({ store }) => {
+      const [old, fresh] = [blobOf('old'), blobOf('fresh')]
+      const first = byAda('m1', { blobs: [old], message: { parts: [fileOf(old)] } })
+      const { message } = await store.admit(first, 'c')
+      const turn = await leaseOnlyTurn(store)
+      await store.commit(turn, sketchAnswer(turn, 'done'))
+      await store.admit(editOf('e1', 'better'), 'c')
+      await store.commit(await leaseOnlyTurn(store), sayNothing())
+      await store.admit(byAda('by others', {}, 'other'), 'c')
+      await store.commit(await leaseOnlyTurn(store), sayNothing())
+      await store.admit(editOf('e2', 'best', { blobs: [fresh], message: { parts: [fileOf(fresh)] } }), 'c')
+      await store.commit(await leaseOnlyTurn(store), sayNothing())
+      const { message: next } = await store.admit(byAda('m2', {}, 'next'), 'c')
+      const history = await store.readHistory({ thread: turn.thread, before: next, head: 9, tail: 9 })
+      expect(history.map(({ nativeId, parts }) => [nativeId, parts[0]])).toMatchObject([
+        ['m1', fileOf(fresh)],
+        [expect.anything(), { content: 'done' }],
+        ['by others', { content: 'words of by others' }],
+      ])
+      expect([await store.findBlob(old.digest), await store.findBlob(fresh.digest)]).toEqual([
+        undefined,
+        expect.anything(),
+      ])
+      for (const id of ['m1', 'e1']) expect((await store.findMessage(id))?.message.raw).toMatchObject({ id: 'e2' })
+      expect((await store.findMessage('e1'))?.message.parts).toEqual([])
+      expect(await store.listChanges([message])).toMatchObject([{ seq: message, how: 'edited' }])
+      // A replay reads the message as it arrived.
+      expect(new TextDecoder().decode((await store.findArrival(message))?.raw)).toContain('"m1"')
+    }),
+  )
+  test(
+    'a message keeps its first bytes for replays, when its edit comes before its answer',
+    withStore(open, async ({ store }) => {
+      const { message } = await store.admit(byAda('m1'), 'c')
+      await store.admit(editOf('e1', 'better'), 'c')
+      expect((await leaseOnlyTurn(store)).content.raw).toMatchObject({ id: 'e1' })
+      expect(new TextDecoder().decode((await store.findArrival(message))?.raw)).toContain('"m1"')
+      await forget(store)
+      expect((await store.findArrival(message))?.raw).toBeUndefined()
+      expect((await store.findMessage('m1'))?.message.raw).toBeUndefined()
     }),
   )
   test(

@@ -1,4 +1,5 @@
-import type { Intake } from '@postern/core'
+// Tests the admission of messages: duplicates, raw bytes, dispositions and refusals.
+import type { Intake } from '@postern/pipeline'
 import { describe, expect, test } from 'vitest'
 import type { OpenStore } from '../setup/under-test.ts'
 import {
@@ -26,13 +27,13 @@ export function intakeContract(open: OpenStore): void {
           code,
           reason: `Cannot take mail: ${code}`,
         }))
-        for (const refusal of refusals) expect(store.refuse(refusal)).toBeUndefined()
+        for (const refusal of refusals) expect(store.refuse(refusal)).toBe(true)
         const [newest, second] = await store.listRefusals({ limit: 2 })
         expect([newest, second]).toEqual([
-          { ...refusals[2], place: expect.any(Number) },
-          { ...refusals[1], place: expect.any(Number) },
+          { ...refusals[2], number: expect.any(Number) },
+          { ...refusals[1], number: expect.any(Number) },
         ])
-        expect(await store.listRefusals({ limit: 9, after: second?.place as number })).toMatchObject([
+        expect(await store.listRefusals({ limit: 9, after: second?.number as number })).toMatchObject([
           refusals[0] as object,
         ])
         expect((await store.count()).refusals).toBe(3)
@@ -81,8 +82,8 @@ function describeDuplicates(open: OpenStore): void {
   test(
     'a duplicate key means something within one channel and one agent',
     withStore(open, async ({ store }) => {
-      const others = [{}, { agent: 'help' }, { message: { received_via: 'email' as const } }]
-      const admitted = await Promise.all(others.map(other => store.admit(sketchIntake('m1', other), 'c')))
+      const otherIntakes = [{}, { agent: 'help' }, { message: { received_via: 'email' as const } }]
+      const admitted = await Promise.all(otherIntakes.map(other => store.admit(sketchIntake('m1', other), 'c')))
       expect(admitted.map(({ outcome }) => outcome)).toEqual(['accepted', 'accepted', 'accepted'])
     }),
   )
@@ -132,9 +133,9 @@ function describeRaw(open: OpenStore): void {
       const blob = { digest: 'ab'.repeat(32), bytes: Buffer.from('picture'), mime: 'image/png' }
       const [one, two] = ['m1', 'm2'].map(id => sketchIntake(id, { blobs: [blob] }))
       await admitAll(store, [one as Intake, two as Intake])
-      const found = await store.findBlob(blob.digest)
-      expect(found).toMatchObject({ digest: blob.digest, mime: 'image/png' })
-      expect(Buffer.from(found?.bytes ?? [])).toEqual(blob.bytes)
+      const foundBlob = await store.findBlob(blob.digest)
+      expect(foundBlob).toMatchObject({ digest: blob.digest, mime: 'image/png' })
+      expect(Buffer.from(foundBlob?.bytes ?? [])).toEqual(blob.bytes)
       expect(await store.findBlob('cd'.repeat(32))).toBeUndefined()
     }),
   )
@@ -144,7 +145,11 @@ function describeDispositions(open: OpenStore): void {
   test(
     'only the operator sees a message that no agent gets',
     withStore(open, async ({ store }) => {
-      const kept = sketchIntake('m1', { disposition: 'keep', flags: ['dmarc-quarantine'], message: { thread_id: 't' } })
+      const kept = sketchIntake('m1', {
+        disposition: 'keep',
+        flags: ['dmarc-quarantine'],
+        message: { thread_source: 't' },
+      })
       await store.admit(kept, 'c')
       expect(await leaseTurns(store)).toEqual([])
       expect(await store.findMessage('m1')).toMatchObject({
@@ -152,7 +157,7 @@ function describeDispositions(open: OpenStore): void {
         flags: ['dmarc-quarantine'],
         response: null,
       })
-      await store.admit(sketchIntake('m2', { message: { thread_id: 't' } }), 'c')
+      await store.admit(sketchIntake('m2', { message: { thread_source: 't' } }), 'c')
       const turn = await leaseOnlyTurn(store)
       const request = { thread: turn.thread, before: turn.message + 1_000, head: 9, tail: 9 }
       expect((await store.readHistory(request)).map(({ nativeId }) => nativeId)).toEqual(['m2'])

@@ -1,4 +1,7 @@
-import type { Entry, Part, Store } from '@postern/core'
+// Tests what a store finds again: histories, secrets and responses.
+import type { Part } from '@postern/message'
+import type { Entry, Store } from '@postern/pipeline'
+import { secretPurposes } from '@postern/pipeline'
 import { describe, expect, test } from 'vitest'
 import type { IntakeSketch, OpenStore } from '../setup/under-test.ts'
 import { inThread, leaseOnlyTurn, sketchAnswer, sketchIntake, sketchResponse, withStore } from '../setup/under-test.ts'
@@ -8,12 +11,13 @@ export function lookupContract(open: OpenStore): void {
     describeHistory(open)
     describeConversationOrder(open)
     describeSecrets(open)
+    describeSecretRings(open)
     describeResponses(open)
     describeResponseContext(open)
   })
 }
 
-/** `count` messages of one thread, each answered; the number of each. */
+/** Admits and answers `count` messages of one thread. Returns the thread and the numbers of the messages. */
 async function talk(store: Store, count: number): Promise<{ thread: number; numbers: readonly number[] }> {
   const numbers: number[] = []
   let thread = 0
@@ -146,14 +150,69 @@ function describeSecrets(open: OpenStore): void {
   )
 }
 
+function describeSecretRings(open: OpenStore): void {
+  const weekMs = 7 * 86_400_000
+  test(
+    'rotateSecrets() puts a new key first for each purpose at once, and the one before counts for a week',
+    withStore(open, async ({ store, advance }) => {
+      const [files, mail] = await Promise.all([
+        store.openSecret('attachments'),
+        store.openSecret('email-address-tokens'),
+      ])
+      const before = [files.list(), mail.list()]
+      expect(before.map(keys => keys.length)).toEqual([1, 1])
+      expect(before[0]).not.toEqual(before[1])
+      await store.rotateSecrets()
+      expect(files.list().slice(1)).toEqual(before[0])
+      expect(mail.list().slice(1)).toEqual(before[1])
+      expect((await store.openSecret('attachments')).list()).toEqual(files.list())
+      advance(weekMs - 1)
+      expect(files.list()).toHaveLength(2)
+      advance(1)
+      expect([files.list().length, files.listAll().length]).toEqual([1, 2])
+    }),
+  )
+  test(
+    'rotateSecrets() with isRevoking leaves no key of before, and every rotation counts when several run at once',
+    withStore(open, async ({ store }) => {
+      const ring = await store.openSecret('people')
+      await store.rotateSecrets()
+      const before = ring.list()
+      await Promise.all([store.rotateSecrets({ isRevoking: true }), store.rotateSecrets(), store.rotateSecrets()])
+      expect(ring.list().filter(key => before.includes(key))).toEqual([])
+      expect(ring.listAll()).toHaveLength(5)
+      expect(new Set(ring.listAll()).size).toBe(5)
+    }),
+  )
+  test(
+    'openSecret() goes on with the secret that an earlier release kept for a purpose, until the next rotation',
+    withStore(open, async ({ store }) => {
+      await store.secret('web-storage', async () => 'of an earlier release')
+      const ring = await store.openSecret('web-storage')
+      expect(ring.list()).toEqual(['of an earlier release'])
+      const storageSecrets = (await store.listSecrets()).filter(({ purpose }) => purpose === 'web-storage')
+      expect(storageSecrets).toEqual([{ purpose: 'web-storage', generation: 1 }])
+      await store.rotateSecrets({ isRevoking: true })
+      expect(ring.list()).not.toContain('of an earlier release')
+      expect(new Set((await store.listSecrets()).map(({ purpose }) => purpose))).toEqual(
+        new Set(Object.keys(secretPurposes)),
+      )
+    }),
+  )
+}
+
 function describeResponses(open: OpenStore): void {
   test(
     'findResponse() gives a response of ours with what it answered',
     withStore(open, async ({ store }) => {
       await talk(store, 1)
-      const found = await store.findResponse('answer to m1')
-      expect(found).toMatchObject({ agent: 'echo', target: { answerTo: 'm1' }, message: { id: 'm1', thread_id: 't' } })
-      expect(found?.response).toMatchObject({
+      const response = await store.findResponse('answer to m1')
+      expect(response).toMatchObject({
+        agent: 'echo',
+        target: { answerTo: 'm1' },
+        message: { id: 'm1', thread_source: 't' },
+      })
+      expect(response?.response).toMatchObject({
         id: 'answer to m1',
         status: 'completed',
         parts: [{ content: 'answer 1' }],
@@ -168,7 +227,7 @@ function describeResponses(open: OpenStore): void {
       await talk(store, 3)
       const first = await store.listResponses({ agent: 'echo', via: 'a2a', limit: 2 })
       expect(first.map(({ message }) => message.id)).toEqual(['m3', 'm2'])
-      const after = first.at(-1)?.place ?? 0
+      const after = first.at(-1)?.position ?? 0
       const second = await store.listResponses({ agent: 'echo', via: 'a2a', limit: 2, after })
       expect(second).toMatchObject([{ response: { id: 'answer to m1' }, target: { answerTo: 'm1' } }])
       expect(await store.listResponses({ agent: 'echo', via: 'email', limit: 2 })).toEqual([])
@@ -177,14 +236,14 @@ function describeResponses(open: OpenStore): void {
   )
 }
 
-/** Words of an author, which may be edited and taken back. */
-function authored(object: string, message: IntakeSketch['message'] = {}, rest: IntakeSketch = {}): IntakeSketch {
-  return inThread('t', { ...rest, authorship: { author: 'https://peer.test/ada', object }, message })
+/** Sketches a message of an author, who may edit and delete it. */
+function authored(object: string, message: IntakeSketch['message'] = {}, sketch: IntakeSketch = {}): IntakeSketch {
+  return inThread('t', { ...sketch, authorship: { author: 'https://peer.test/ada', object }, message })
 }
 
 const reply = { in_reply_to: 'answer to m1' }
 
-/** A message, its answer that everybody may read, and two replies to it, of which the first is answered. */
+/** Admits a message with an answer that everybody may read, and two replies to it. The first reply is answered. */
 async function converse(store: Store): Promise<void> {
   await store.admit(sketchIntake('m1', authored('o1')), 'c')
   const turn = await leaseOnlyTurn(store)
@@ -205,13 +264,13 @@ function describeResponseContext(open: OpenStore): void {
     withStore(open, async ({ store }) => {
       await converse(store)
       await store.admit(sketchIntake('m4', authored('o4', { in_reply_to: 'answer to m2' })), 'c')
-      const found = await store.readResponseContext('answer to m1', context)
-      expect(found.answered).toMatchObject({ message: { id: 'm1' }, target: { answerTo: 'm1' } })
-      expect(found.replies).toMatchObject([
+      const responseContext = await store.readResponseContext('answer to m1', context)
+      expect(responseContext.answered).toMatchObject({ message: { id: 'm1' }, target: { answerTo: 'm1' } })
+      expect(responseContext.replies).toMatchObject([
         { message: { id: 'm2' }, response: 'answer to m2' },
         { message: { id: 'm3' } },
       ])
-      expect(found.replies[1]?.response).toBeUndefined()
+      expect(responseContext.replies[1]?.response).toBeUndefined()
       expect((await store.readResponseContext('answer to m1', { ...context, limit: 1 })).replies).toHaveLength(1)
       expect(await store.readResponseContext('unknown', context)).toEqual({ replies: [] })
     }),
@@ -228,10 +287,10 @@ function describeResponseContext(open: OpenStore): void {
         object => ({ kind: 'forget', author: 'https://peer.test/ada', object }) as const,
       )
       await store.withdraw('a2a', withdrawals)
-      const found = await store.readResponseContext('answer to m1', context)
-      expect(found.answered).toBeUndefined()
-      expect(found.replies).toMatchObject([{ message: { parts }, response: 'answer to m2' }])
-      expect(found.replies).toHaveLength(1)
+      const responseContext = await store.readResponseContext('answer to m1', context)
+      expect(responseContext.answered).toBeUndefined()
+      expect(responseContext.replies).toMatchObject([{ message: { parts }, response: 'answer to m2' }])
+      expect(responseContext.replies).toHaveLength(1)
     }),
   )
 }

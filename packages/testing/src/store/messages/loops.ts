@@ -1,5 +1,8 @@
-import type { AdmissionRule, Intake, Store } from '@postern/core'
-import { admitOwn, createLoopRule, defaultLoopLimits } from '@postern/core'
+// Tests that a store holds back agents that repeat themselves or talk without a person.
+
+import { defaultLoopLimits } from '@postern/message'
+import type { AdmissionRule, Intake, Store } from '@postern/pipeline'
+import { admitOwn, createLoopRule } from '@postern/pipeline'
 import { describe, expect, test } from 'vitest'
 import type { IntakeSketch, OpenStore } from '../setup/under-test.ts'
 import { inThread, sketchIntake, withStore } from '../setup/under-test.ts'
@@ -8,7 +11,7 @@ const text = (content: string) => [{ kind: 'text', mime: 'text/plain', content }
 const fromAgent = { flags: ['from_agent'] } satisfies IntakeSketch
 const minute = 60_000
 
-/** Admits it, and says whether it has a turn, and its flags. */
+/** Admits a message. Returns whether it has a turn, and its flags. */
 async function admit(
   store: Store,
   intake: Intake,
@@ -19,7 +22,7 @@ async function admit(
   return [state !== 'ignored', flags]
 }
 
-/** Words that have nothing to do with each other. */
+/** Returns a text for each number. These texts have no words in common. */
 const other = (n: number) =>
   text(['one', 'two', 'three'].map(word => `${word}${String.fromCharCode(97 + n)}`).join(' '))
 

@@ -1,4 +1,5 @@
-import type { Lookup, Store } from '@postern/core'
+// Tests that a store keeps the answers of network lookups for replays, until their withdrawal.
+import type { Lookup, Store } from '@postern/pipeline'
 import { describe, expect, test } from 'vitest'
 import type { OpenStore } from '../setup/under-test.ts'
 import { withStore } from '../setup/under-test.ts'
@@ -41,8 +42,8 @@ function describeTimes(open: OpenStore): void {
     'several callers at the same time find the new answer',
     withStore(open, async ({ store }) => {
       note(store)
-      const found = await Promise.all([find(store), find(store), find(store)])
-      expect(found).toEqual([1, 2, 3].map(() => ({ says: 'words' })))
+      const targets = await Promise.all([find(store), find(store), find(store)])
+      expect(targets).toEqual([1, 2, 3].map(() => ({ says: 'words' })))
     }),
   )
 }

@@ -1,4 +1,5 @@
-import type { Store } from '@postern/core'
+// Tests quotas of threads and budgets of senders.
+import type { Store } from '@postern/pipeline'
 import { describe, expect, test } from 'vitest'
 import type { IntakeSketch, OpenStore } from '../setup/under-test.ts'
 import {
@@ -21,7 +22,7 @@ export function quotaContract(open: OpenStore): void {
 
 function describeQuotas(open: OpenStore): void {
   test(
-    'the store keeps and flags messages beyond the quota of a thread, until its time is over',
+    'the store keeps and flags messages beyond the quota of a thread, until its period ends',
     withStore(open, async ({ store, advance }) => {
       const quota = { turns: 2, withinMs: 1_000 }
       for (const id of ['m1', 'm2', 'm3']) await store.admit(sketchIntake(id, inThread('t', { quota })), 'c')
@@ -34,14 +35,41 @@ function describeQuotas(open: OpenStore): void {
       advance(1_000)
       await store.admit(sketchIntake('m4', inThread('t', { quota })), 'c')
       expect(await store.findMessage('m4')).toMatchObject({ state: 'received' })
-      // A whole new time, not what was left of the old one.
+      // A whole new period has begun, not the rest of the old one.
       for (const id of ['m5', 'm6']) await store.admit(sketchIntake(id, inThread('t', { quota })), 'c')
       expect(await flagsOf(store, ['m5', 'm6'])).toEqual(['received', 'ignored loop_guard'])
     }),
   )
+  test(
+    'a clock that somebody sets back a day leaves no quota and no budget exhausted',
+    withStore(open, async ({ store, advance }) => {
+      const quota = { turns: 1, withinMs: 60_000 }
+      const budgets = [{ key: 'k', turns: 1, withinMs: 60_000, flag: 'spent' }]
+      const admit = async (id: string, sketch: IntakeSketch) => {
+        await store.admit(sketchIntake(id, inThread(id.startsWith('q') ? 't' : id, sketch)), 'c')
+      }
+      for (const id of ['q1', 'q2']) await admit(id, { quota })
+      for (const id of ['b1', 'b2']) await admit(id, { budgets })
+      advance(-86_400_000)
+      for (const id of ['q3', 'q4']) await admit(id, { quota })
+      for (const id of ['b3', 'b4']) await admit(id, { budgets })
+      expect(await flagsOf(store, ['q1', 'q2', 'q3', 'q4'])).toEqual([
+        'received',
+        'ignored loop_guard',
+        'received',
+        'ignored loop_guard',
+      ])
+      expect(await flagsOf(store, ['b1', 'b2', 'b3', 'b4'])).toEqual([
+        'received',
+        'ignored spent',
+        'received',
+        'ignored spent',
+      ])
+    }),
+  )
 }
 
-/** Admits and answers at once. */
+/** Admits a message and answers it at once. */
 async function converse(store: Store, id: string, thread: string): Promise<void> {
   await store.admit(sketchIntake(id, inThread(thread)), 'c')
   const turn = await leaseOnlyTurn(store)
@@ -103,7 +131,7 @@ function describeSwiftQuotas(open: OpenStore): void {
   )
 }
 
-/** Of that author. */
+/** Sketches a message of that author. */
 function by(address: string, sketch: IntakeSketch): IntakeSketch {
   const sender = { address, auth_method: 'none', verified: false } as const
   return { ...sketch, message: { ...sketch.message, sender } }

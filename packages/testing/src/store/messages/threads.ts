@@ -1,5 +1,7 @@
-import type { Store } from '@postern/core'
+// Tests how a store assigns messages to threads by references, scopes and aliases.
+import type { Store } from '@postern/pipeline'
 import { describe, expect, test } from 'vitest'
+import { sketchPost } from '../setup/action-sketches.ts'
 import type { IntakeSketch, OpenStore } from '../setup/under-test.ts'
 import { inThread, leaseOnlyTurn, sayNothing, sketchAnswer, sketchIntake, withStore } from '../setup/under-test.ts'
 
@@ -7,15 +9,23 @@ export function threadContract(open: OpenStore): void {
   describe('threads', () => {
     describeReferences(open)
     describeScopes(open)
+    describeIds(open)
   })
 }
 
-/** Admits, works and ends one message; the thread it came to. */
-async function placeOf(store: Store, id: string, sketch: IntakeSketch): Promise<{ thread: number; key: string }> {
+interface AssignedThread {
+  readonly thread: number
+  readonly id: string
+  readonly source: string | undefined
+}
+
+/** Admits, answers and ends one message, and returns its thread. */
+async function threadOf(store: Store, id: string, sketch: IntakeSketch): Promise<AssignedThread> {
   await store.admit(sketchIntake(id, sketch), 'c')
   const turn = await leaseOnlyTurn(store)
   await store.commit(turn, sayNothing())
-  return { thread: turn.thread, key: turn.content.thread_id }
+  const { thread, content } = turn
+  return { thread, id: content.thread_id, source: content.thread_source }
 }
 
 function referring(references: readonly string[]): IntakeSketch {
@@ -24,23 +34,23 @@ function referring(references: readonly string[]): IntakeSketch {
 
 function describeReferences(open: OpenStore): void {
   test(
-    'messages of one thread id share a thread, others do not',
+    'messages of one source share a thread, others do not',
     withStore(open, async ({ store }) => {
-      const first = await placeOf(store, 'm1', inThread('t1'))
-      expect(first.key).toBe('t1')
-      expect(await placeOf(store, 'm2', inThread('t1'))).toEqual(first)
-      expect((await placeOf(store, 'm3', inThread('t2'))).thread).not.toBe(first.thread)
+      const first = await threadOf(store, 'm1', inThread('t1'))
+      expect(first.source).toBe('t1')
+      expect(await threadOf(store, 'm2', inThread('t1'))).toEqual(first)
+      expect((await threadOf(store, 'm3', inThread('t2'))).thread).not.toBe(first.thread)
     }),
   )
   test(
-    'the first known reference decides the thread, whatever thread id the message claims',
+    'the first known reference decides the thread, whatever source the message claims',
     withStore(open, async ({ store }) => {
-      const one = await placeOf(store, 'm1', inThread('t1'))
-      const two = await placeOf(store, 'm2', inThread('t2'))
-      expect(await placeOf(store, 'm3', referring(['unknown', 'm2', 'm1']))).toEqual(two)
-      expect(await placeOf(store, 'm4', inThread('t2', { thread: { references: ['m1'] } }))).toEqual(one)
-      expect(await placeOf(store, 'm5', referring(['unknown']))).toMatchObject({ key: 'another thread' })
-      expect((await store.findMessage('m3'))?.message.thread_id).toBe('t2')
+      const one = await threadOf(store, 'm1', inThread('t1'))
+      const two = await threadOf(store, 'm2', inThread('t2'))
+      expect(await threadOf(store, 'm3', referring(['unknown', 'm2', 'm1']))).toEqual(two)
+      expect(await threadOf(store, 'm4', inThread('t2', { thread: { references: ['m1'] } }))).toEqual(one)
+      expect(await threadOf(store, 'm5', referring(['unknown']))).toMatchObject({ source: 'another thread' })
+      expect((await store.findMessage('m3'))?.message.thread_source).toBe('t2')
     }),
   )
   test(
@@ -50,26 +60,29 @@ function describeReferences(open: OpenStore): void {
       const turn = await leaseOnlyTurn(store)
       await store.commit(turn, sketchAnswer(turn, 'hello', [], { aliases: ['<answer@agents.test>'] }))
       for (const [index, name] of ['t1', 'object of m1', 'answer to m1', '<answer@agents.test>'].entries()) {
-        expect(await placeOf(store, `n${index}`, referring([name])), name).toEqual({ thread: turn.thread, key: 't1' })
+        expect(await threadOf(store, `n${index}`, referring([name])), name).toMatchObject({
+          thread: turn.thread,
+          source: 't1',
+        })
       }
     }),
   )
   test(
-    'the store compares a thread id only with thread ids, not with ids of messages',
+    'the store compares a source only with sources, not with ids of messages',
     withStore(open, async ({ store }) => {
-      const first = await placeOf(store, '1', inThread('a'))
-      expect(await placeOf(store, '2', inThread('1'))).toEqual({
+      const first = await threadOf(store, '1', inThread('a'))
+      expect(await threadOf(store, '2', inThread('1'))).toMatchObject({
         thread: expect.not.toBeOneOf([first.thread]),
-        key: '1',
+        source: '1',
       })
     }),
   )
   test(
     'a message cannot take over a name that another thread has',
     withStore(open, async ({ store }) => {
-      const first = await placeOf(store, 'm1', inThread('t1'))
-      await placeOf(store, 'm2', inThread('t2', { aliases: ['m1', 't1'] }))
-      expect(await placeOf(store, 'm3', referring(['m1']))).toEqual(first)
+      const first = await threadOf(store, 'm1', inThread('t1'))
+      await threadOf(store, 'm2', inThread('t2', { aliases: ['m1', 't1'] }))
+      expect(await threadOf(store, 'm3', referring(['m1']))).toEqual(first)
     }),
   )
 }
@@ -80,12 +93,47 @@ function describeScopes(open: OpenStore): void {
     ['agents', { agent: 'help', thread: { references: ['m1'] } }],
     ['channels', { message: { received_via: 'email' }, thread: { references: ['m1'] } }],
   ]
-  test.each(elsewhere)('threads of different %s never meet, neither by thread id nor by reference', (_, sketch) =>
+  test.each(elsewhere)('threads of different %s never meet, neither by source nor by reference', (_, sketch) =>
     withStore(open, async ({ store }) => {
-      const first = await placeOf(store, 'm1', inThread('t1'))
-      const other = await placeOf(store, 'm2', inThread('t1', sketch))
+      const first = await threadOf(store, 'm1', inThread('t1'))
+      const other = await threadOf(store, 'm2', inThread('t1', sketch))
       expect(other.thread).not.toBe(first.thread)
-      expect(await placeOf(store, 'm3', inThread('t1'))).toEqual(first)
+      expect(other.id).not.toBe(first.id)
+      expect(await threadOf(store, 'm3', inThread('t1'))).toEqual(first)
     })(),
+  )
+}
+
+function describeIds(open: OpenStore): void {
+  test(
+    'a thread has an id that the store draws, keeps for all its messages, and never makes of a name',
+    withStore(open, async ({ store }) => {
+      const first = await threadOf(store, 'm1', inThread('t1'))
+      expect(first.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+      expect(await threadOf(store, 'm2', referring(['m1']))).toEqual(first)
+      for (const id of ['m1', 'm2']) expect((await store.findMessage(id))?.message.thread_id, id).toBe(first.id)
+    }),
+  )
+  test(
+    'the response of a turn and a post of an agent name their thread by the same id as the messages in it',
+    withStore(open, async ({ store }) => {
+      await store.admit(sketchIntake('m1', inThread('t1')), 'c')
+      const turn = await leaseOnlyTurn(store)
+      await store.commit(turn, sketchAnswer(turn, 'hello'))
+      expect((await store.findResponse('answer to m1'))?.response.thread_id).toBe(turn.content.thread_id)
+      await store.act([sketchPost('p1', 'news')], 'c')
+      const reply = await threadOf(store, 'm2', inThread('elsewhere', { thread: { references: ['p1'] } }))
+      expect((await store.findResponse('p1'))?.response.thread_id).toBe(reply.id)
+    }),
+  )
+  test(
+    'a thread that begins anew behind a deletion under the same name has another id',
+    withStore(open, async ({ store }) => {
+      const own = inThread('t1', { thread: { scope: 'ada' }, authorship: { author: 'ada', object: 'o1' } })
+      const first = await threadOf(store, 'm1', own)
+      await store.forgetPerson({ addresses: [{ via: 'a2a', address: '@ada@peer.test', subject: 'ada' }] })
+      const next = await threadOf(store, 'm2', inThread('t1', { thread: { scope: 'ada' } }))
+      expect(next.id).not.toBe(first.id)
+    }),
   )
 }

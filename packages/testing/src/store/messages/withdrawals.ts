@@ -1,6 +1,7 @@
+// Tests that a store forgets the content of withdrawn messages.
 import { createHash } from 'node:crypto'
-import type { Authorship, Store } from '@postern/core'
-import { withdrawalMemoryMs } from '@postern/core'
+import type { Authorship, Store } from '@postern/pipeline'
+import { withdrawalMemoryMs } from '@postern/pipeline'
 import { describe, expect, test } from 'vitest'
 import type { IntakeSketch, OpenStore } from '../setup/under-test.ts'
 import {
@@ -111,8 +112,8 @@ function describeForgetting(open: OpenStore): void {
     'histories show only words, not events',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', inThread('t')), 'c')
-      await store.admit(sketchIntake('like', { message: { thread_id: 't', kind: 'reaction' } }), 'c')
-      await store.admit(sketchIntake('edit', { message: { thread_id: 't', kind: 'edit' } }), 'c')
+      await store.admit(sketchIntake('like', { message: { thread_source: 't', kind: 'reaction' } }), 'c')
+      await store.admit(sketchIntake('edit', { message: { thread_source: 't', kind: 'edit' } }), 'c')
       const { message } = await store.admit(sketchIntake('m2', inThread('t')), 'c')
       const [turn] = await leaseTurns(store)
       const history = await store.readHistory({ thread: turn?.thread ?? 0, before: message, head: 0, tail: 9 })
@@ -257,8 +258,16 @@ function describeAuthored(open: OpenStore): void {
         'c',
       )
       const [first, second] = await store.findAuthored('a2a', note)
-      const known = { ...note, message, agent: 'echo', id: 'm1', kind: 'message', thread_id: 't', scope: 'public' }
-      expect(first).toEqual({ ...known, target: { answerTo: 'm1' }, isKept: false })
+      const authored = {
+        ...note,
+        message,
+        agent: 'echo',
+        id: 'm1',
+        kind: 'message',
+        thread_source: 't',
+        scope: 'public',
+      }
+      expect(first).toEqual({ ...authored, target: { answerTo: 'm1' }, isKept: false })
       expect(second).toMatchObject({ agent: 'help', kind: 'edit', isKept: true })
       expect(await store.findAuthored('a2a', { ...note, author: 'bob' })).toEqual([])
       expect(await store.findAuthored('email', note)).toEqual([])

@@ -1,4 +1,5 @@
-import { LeaseLost } from '@postern/core'
+// Tests that a store forgets a person at all of their addresses.
+import { LeaseLost } from '@postern/message'
 import { expect, test } from 'vitest'
 import { sketchDeletion, sketchPost } from '../setup/action-sketches.ts'
 import {
@@ -55,8 +56,11 @@ export function describeForgetting(open: OpenStore): void {
       await link(store, ada, adasMail, 'help')
       await converse(store, 'm1', sketchFrom(ada, 'm1'))
       await converse(store, 'm2', sketchFrom(adasMail, 'm2', { agent: 'help' }))
-      const { subject: _, ...named } = ada
-      expect(await store.forgetPerson({ addresses: [named] })).toEqual({ messages: 2, links: 1, relations: 0 })
+      const { subject: _, ...anonymous } = ada
+      expect(await store.forgetPerson({ addresses: [anonymous] })).toEqual({
+        ...{ messages: 2, links: 1, relations: 0, attachments: 0, traces: 1 },
+        unreachable: [],
+      })
       expect(await store.listMessages({ limit: 10 })).toEqual([])
     }),
   )
@@ -81,7 +85,7 @@ export function describeForgetting(open: OpenStore): void {
   test(
     'totals go on being right, and what waited behind it goes on',
     withStore(open, async ({ store }) => {
-      const inOne = { message: { thread_id: 't' }, thread: { scope: 'public' } }
+      const inOne = { message: { thread_source: 't' }, thread: { scope: 'public' } }
       await converse(store, 'm0', sketchFrom(eveAccount, 'm0', inOne))
       await store.admit(sketchIntake('m1', sketchFrom(ada, 'm1', inOne)), 'c')
       await store.admit(sketchIntake('m2', sketchFrom(eveAccount, 'm2', inOne)), 'c')
@@ -147,11 +151,11 @@ export function describeForgetting(open: OpenStore): void {
     withStore(open, async ({ store }) => {
       await converse(store, 'm1', sketchFrom(ada, 'm1'))
       await store.forgetPerson({ agent: 'echo', addresses: [ada] })
-      const { thread } = await converse(store, 'm1', sketchFrom(ada, 'm1'))
+      const { thread } = await converse(store, 'm2', sketchFrom(ada, 'm1'))
       expect(await store.readState('echo', thread)).toBeUndefined()
       expect(await listPersonTexts(store, 1_000_000, ada)).toEqual([
-        'activitypub words of m1',
-        'activitypub answer to m1',
+        'activitypub words of m2',
+        'activitypub answer to m2',
       ])
     }),
   )
@@ -174,25 +178,37 @@ export function describeForgetting(open: OpenStore): void {
         'c',
       )
       expect(await store.forgetPerson({ agent: 'echo', addresses: [ada] })).toEqual({
-        messages: 1,
-        links: 0,
-        relations: 1,
+        ...{ messages: 1, links: 0, relations: 1, attachments: 0, traces: 3 },
+        unreachable: [],
       })
       const key = { via: 'activitypub', agent: 'echo', peer } as const
       expect(await store.findRelation({ ...key, relation: 'follower' })).toBeUndefined()
       expect(await store.findRelation({ ...key, relation: 'blocked_by' })).toBeDefined()
-      expect(await store.findRelation({ ...key, relation: 'suppressed' })).toBeDefined()
+      expect(await store.findRelation({ ...key, relation: 'suppressed' })).toMatchObject({ peer, target: null })
+      // Both relations stay without the name of the peer, and its own request ends them.
+      const listed = await store.listRelations({ limit: 10 })
+      expect(listed.map(({ relation }) => relation).sort()).toEqual(['blocked_by', 'suppressed'])
+      expect(JSON.stringify(listed)).not.toContain(peer)
+      const end = (relation: 'blocked_by' | 'suppressed') => ({ kind: 'unrelate', relation, peer }) as const
+      await store.admit(
+        sketchIntake('m2', sketchFrom(ada, 'm2', { disposition: 'keep', effects: [end('suppressed')] })),
+        'c',
+      )
+      expect(await store.findMessage('m2')).toMatchObject({ flags: [] })
+      expect(await store.findRelation({ ...key, relation: 'suppressed' })).toBeUndefined()
+      await store.admit(sketchIntake('m3', sketchFrom(ada, 'm3')), 'c')
+      expect(await store.findMessage('m3')).toMatchObject({ state: 'ignored', flags: ['blocked_by'] })
       expect(await confirm(store, request)).toEqual({ outcome: 'none' })
     }),
   )
   test(
     'a delivery that runs at that time can neither settle nor go out again, and no other delivery gets its id',
     withStore(open, async ({ store }) => {
-      const place = 'https://social.test/inbox'
+      const inbox = 'https://social.test/inbox'
       const send = async (id: string, sketch: IntakeSketch) => {
         await store.admit(sketchIntake(id, sketch), 'c')
         const turn = await leaseOnlyTurn(store)
-        await store.commit(turn, sketchAnswer(turn, 'sent', [place]))
+        await store.commit(turn, sketchAnswer(turn, 'sent', [inbox]))
         return leaseOnlyDelivery(store)
       }
       const forgotten = await send('m1', sketchFrom(ada, 'm1'))
@@ -223,7 +239,7 @@ export function describeForgetting(open: OpenStore): void {
   test(
     'nothing that the agent remembers of the conversation stays with the message that asks for it',
     withStore(open, async ({ store }) => {
-      const inOne = { message: { thread_id: 't' } }
+      const inOne = { message: { thread_source: 't' } }
       await store.admit(sketchIntake('m1', sketchFrom(ada, 'm1', inOne)), 'c')
       const told = await leaseOnlyTurn(store)
       await store.commit(told, sketchAnswer(told, 'noted', [], { state: { secret: 'of ada' } }))
@@ -267,16 +283,16 @@ export function describeForgetting(open: OpenStore): void {
   test(
     'a delivery of something they took back before keeps nothing behind it waiting',
     withStore(open, async ({ store }) => {
-      const place = 'https://social.test/inbox'
-      const inOne = { message: { thread_id: 't' }, thread: { scope: 'public' } }
+      const inbox = 'https://social.test/inbox'
+      const inOne = { message: { thread_source: 't' }, thread: { scope: 'public' } }
       await store.admit(sketchIntake('m1', sketchFrom(ada, 'm1', inOne)), 'c')
       const turn = await leaseOnlyTurn(store)
       await store.commit(turn, sketchAnswer(turn, 'heard'))
       await store.withdraw('activitypub', [{ kind: 'forget', author: ada.subject, object: 'object of m1' }])
-      await store.act([sketchDeletion('answer to m1', [place])], 'c')
+      await store.act([sketchDeletion('answer to m1', [inbox])], 'c')
       await store.admit(sketchIntake('m2', sketchFrom(eveAccount, 'm2', inOne)), 'c')
       const next = await leaseOnlyTurn(store)
-      await store.commit(next, sketchAnswer(next, 'heard', [place]))
+      await store.commit(next, sketchAnswer(next, 'heard', [inbox]))
       await store.forgetPerson({ agent: 'echo', addresses: [ada] })
       expect((await leaseOnlyDelivery(store)).message.id).toBe('m2')
     }),

@@ -1,4 +1,5 @@
-import type { PlannedAction, Store } from '@postern/core'
+// Tests what a store cancels when the link between two addresses of a person ends.
+import type { PlannedAction, Store } from '@postern/pipeline'
 import { expect, test } from 'vitest'
 import { sketchPost } from '../setup/action-sketches.ts'
 import { ada, adasMail, eveAccount, link } from '../setup/people-sketches.ts'
@@ -8,14 +9,14 @@ import { leaseDeliveries, leaseOnlyDelivery, withStore } from '../setup/under-te
 interface LetterSketch {
   readonly agent?: string
   readonly to: string
-  /** Principal of the person it answers. */
+  /** The principal of the person whom it answers. */
   readonly author: string
   readonly flag?: string
 }
 
-/** A mail of an agent called `id`: unless the sketch has another flag, the copy of an answer. */
+/** Sketches a mail of an agent with the id `id`. It is the copy of an answer, unless the sketch has another flag. */
 function sketchLetter(id: string, { agent, to, author, flag = 'linked_copy' }: LetterSketch): PlannedAction {
-  const { synthetic, ...post } = sketchPost(id, id, { ...(agent && { agent }), places: [to] })
+  const { synthetic, ...post } = sketchPost(id, id, { ...(agent && { agent }), recipients: [to] })
   const flags = [...(synthetic.flags ?? []), flag]
   const authorship = { author, object: `object of ${id}` }
   return {
@@ -45,7 +46,7 @@ export function describeLinkEnding(open: OpenStore): void {
         ],
         'c',
       )
-      expect(await store.unlink('echo', ada, adasMail)).toBe(true)
+      expect(await store.unlink({ agent: 'echo', identity: ada, other: adasMail })).toBe(true)
       expect(await listWaiting(store)).toEqual(['no copy', 'of another agent', 'to another'])
     }),
   )
@@ -62,7 +63,7 @@ export function describeLinkEnding(open: OpenStore): void {
         ],
         'c',
       )
-      expect(await store.unlink('echo', adasMail, ada)).toBe(true)
+      expect(await store.unlink({ agent: 'echo', identity: adasMail, other: ada })).toBe(true)
       expect(await listWaiting(store)).toEqual(['no copy', 'of another agent', 'of what another account asked'])
     }),
   )
@@ -72,7 +73,7 @@ export function describeLinkEnding(open: OpenStore): void {
       await link(store, ada, adasMail)
       await store.act([sketchLetter('copy', toAda)], 'c')
       await store.settle(await leaseOnlyDelivery(store), { state: 'sent' })
-      await store.unlink('echo', ada, adasMail)
+      await store.unlink({ agent: 'echo', identity: ada, other: adasMail })
       expect(await store.listDeliveries({ limit: 9 })).toMatchObject([{ state: 'sent', to: 'ada@mail.test' }])
       expect(await store.findResponse('copy')).toBeDefined()
     }),

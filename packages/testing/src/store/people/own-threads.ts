@@ -1,4 +1,5 @@
-import type { OwnThreads, PersonIdentity, Store } from '@postern/core'
+// Tests which conversations a store lists as a person's own.
+import type { OwnThreads, PersonIdentity, Store } from '@postern/pipeline'
 import { expect, test } from 'vitest'
 import { account, ada, adasMail, converse, eveAccount, sketchFrom } from '../setup/people-sketches.ts'
 import type { IntakeSketch, OpenStore } from '../setup/under-test.ts'
@@ -14,19 +15,19 @@ const whose: OwnThreads = {
   ],
   subjects: [chat.subject, ada.subject, adasMail.subject],
 }
-const inPublic = (identity: PersonIdentity, id: string, rest: IntakeSketch = {}) =>
-  sketchFrom(identity, id, { ...rest, thread: { scope: 'public', begunBy: identity.subject, ...rest.thread } })
+const inPublic = (identity: PersonIdentity, id: string, sketch: IntakeSketch = {}) =>
+  sketchFrom(identity, id, { ...sketch, thread: { scope: 'public', begunBy: identity.subject, ...sketch.thread } })
 
-/** What is said in a chat, as part of a conversation of another channel. */
-const inChat = (id: string, thread: number, first = 'm1', rest: IntakeSketch = {}) =>
+/** Sketches a message in a chat, as part of a conversation of another channel. */
+const inChat = (id: string, thread: number, first = 'm1', sketch: IntakeSketch = {}) =>
   sketchFrom(chat, id, {
-    ...rest,
+    ...sketch,
     authorship: { author: chat.subject, object: id },
     thread: { scope: chat.subject, joined: { id: thread, via: 'activitypub', key: `thread of ${first}` } },
   })
 
-const listOwn = async (store: Store, more: object = {}) =>
-  (await store.listOwnThreads({ ...whose, limit: 10, ...more })).threads.map(({ via, beginning, isShared }) => {
+const listOwn = async (store: Store, options: object = {}) =>
+  (await store.listOwnThreads({ ...whose, limit: 10, ...options })).threads.map(({ via, beginning, isShared }) => {
     return `${via} ${beginning}${isShared ? ' (shared)' : ''}`
   })
 
@@ -90,7 +91,7 @@ export function describeOwnThreads(open: OpenStore): void {
   test(
     'words of a chat belong to the conversation that it joins, and get answers by its channel',
     withStore(open, async ({ store }) => {
-      const { thread } = await converse(store, 'm1', sketchFrom(ada, 'm1', { target: { place: 1 } }))
+      const { thread } = await converse(store, 'm1', sketchFrom(ada, 'm1', { target: { peer: 1 } }))
       await store.admit(sketchIntake('c1', inChat('c1', thread)), 'c')
       const turn = await leaseOnlyTurn(store)
       expect(turn).toMatchObject({ thread, via: 'activitypub', content: { received_via: 'web' } })
@@ -98,7 +99,7 @@ export function describeOwnThreads(open: OpenStore): void {
       expect(await recall(store, thread, chat.subject)).toEqual([
         ...['words of m1', 'answer to m1', 'words of c1', 'answer to c1'],
       ])
-      expect(await store.readLastTarget(whose, thread)).toEqual({ place: 1 })
+      expect(await store.readLastTarget(whose, thread)).toEqual({ peer: 1 })
       const gone = sketchIntake('c2', inChat('c2', thread + 1))
       const another = sketchIntake('c3', inChat('c3', thread, 'whose number it was'))
       for (const lost of [gone, another]) {
@@ -112,12 +113,12 @@ export function describeOwnThreads(open: OpenStore): void {
   test(
     'histories show the words of a chat to their author alone, and others get a placeholder',
     withStore(open, async ({ store }) => {
-      for (const place of [inPublic, sketchFrom]) {
-        const first = `m ${place.name}`
-        const { thread } = await converse(store, first, place(ada, first))
-        await converse(store, `c ${place.name}`, inChat('c1', thread, first))
+      for (const sketch of [inPublic, sketchFrom]) {
+        const first = `m ${sketch.name}`
+        const { thread } = await converse(store, first, sketch(ada, first))
+        await converse(store, `c ${sketch.name}`, inChat('c1', thread, first))
         const own = await recall(store, thread, chat.subject)
-        expect(own).toEqual(expect.arrayContaining([`words of c ${place.name}`, `answer to c ${place.name}`]))
+        expect(own).toEqual(expect.arrayContaining([`words of c ${sketch.name}`, `answer to c ${sketch.name}`]))
         for (const other of [undefined, 'web:["https://id.test","eve"]']) {
           expect(await recall(store, thread, other)).toEqual([
             `words of ${first}`,

@@ -1,5 +1,6 @@
-import type { LinkRequest, PersonIdentity } from '@postern/core'
-import { linkLimits } from '@postern/core'
+// Tests how a store links the addresses of one person by codes.
+import type { LinkRequest, PersonIdentity } from '@postern/pipeline'
+import { linkLimits } from '@postern/pipeline'
 import { describe, expect, test } from 'vitest'
 import {
   account,
@@ -16,16 +17,20 @@ import type { OpenStore, StoreUnderTest } from '../setup/under-test.ts'
 import { withStore } from '../setup/under-test.ts'
 import { describeForgetting } from './forgetting.ts'
 import { describeLinkEnding } from './link-ending.ts'
+import { describeLinkedEvents } from './linked-events.ts'
 import { describeOwnThreads } from './own-threads.ts'
 import { describeSharing } from './sharing.ts'
+import { describeSpoken } from './spoken.ts'
 export function peopleContract(open: OpenStore): void {
   describe('people', () => {
     describeCodes(open)
     describeCeiling(open)
     describeLinks(open)
     describeLinkEnding(open)
+    describeLinkedEvents(open)
     describeSharing(open)
     describeForgetting(open)
+    describeSpoken(open)
     describeOwnThreads(open)
   })
 }
@@ -77,8 +82,12 @@ function describeCodes(open: OpenStore): void {
     expect(await confirm(store, request)).toEqual({ outcome: 'none' })
   })
   attempt('its time is over after fifteen minutes', async ({ store, advance }, request) => {
-    advance(linkLimits.codeMs)
+    advance(15 * 60_000)
     expect(await confirm(store, request)).toEqual({ outcome: 'none' })
+  })
+  attempt('it counts to the last moment of fifteen minutes', async ({ store, advance }, request) => {
+    advance(15 * 60_000 - 1)
+    expect(await confirm(store, request)).toMatchObject({ outcome: 'linked' })
   })
   attempt('a newer one for the same address takes its place', async ({ store }, request) => {
     const newer = sketchRequest(ada, adasMail)
@@ -133,6 +142,20 @@ function describeCodes(open: OpenStore): void {
       expect(await ask(mailbox('honest'), 101)).toMatchObject({ outcome: 'sent' })
     }),
   )
+  test(
+    'a person who says forget me keeps their count of codes, and the operator who forgets them ends it',
+    withStore(open, async ({ store }) => {
+      const ask = (n: number) => store.requestLink(sketchRequest(eveAccount, mailbox(`m${n}`)))
+      for (let n = 0; n < 5; n += 1) expect(await ask(n)).toMatchObject({ outcome: 'sent' })
+      const forget = (except?: number) => store.forgetPerson({ agent: 'echo', addresses: [eveAccount], except })
+      for (const except of [9_001, 9_002]) {
+        await forget(except)
+        expect(await ask(5)).toEqual({ outcome: 'refused', reason: 'asked_too_often' })
+      }
+      await forget()
+      expect(await ask(6)).toMatchObject({ outcome: 'sent' })
+    }),
+  )
 }
 
 function describeCeiling(open: OpenStore): void {
@@ -170,7 +193,7 @@ function describeLinks(open: OpenStore): void {
       await link(store, ada, adasMail)
       const successor = { ...ada, subject: 'https://social.test/another-ada' }
       expect(await addressesOf(store, successor)).toEqual([])
-      expect(await store.unlink('echo', successor, adasMail)).toBe(false)
+      expect(await store.unlink({ agent: 'echo', identity: successor, other: adasMail })).toBe(false)
       expect(await addressesOf(store, adasMail)).toHaveLength(2)
     }),
   )
@@ -215,10 +238,10 @@ function describeLinks(open: OpenStore): void {
       await link(store, ada, middle)
       await link(store, middle, end)
       expect(await addressesOf(store, ada)).toHaveLength(3)
-      expect(await store.unlink('echo', end, eveAccount)).toBe(false)
-      expect(await store.unlink('echo', ada, middle)).toBe(true)
+      expect(await store.unlink({ agent: 'echo', identity: end, other: eveAccount })).toBe(false)
+      expect(await store.unlink({ agent: 'echo', identity: ada, other: middle })).toBe(true)
       for (const each of [ada, middle, end]) expect(await addressesOf(store, each)).toEqual([])
-      expect(await store.unlink('echo', ada, middle)).toBe(false)
+      expect(await store.unlink({ agent: 'echo', identity: ada, other: middle })).toBe(false)
       expect(await store.listLinks({ limit: 10 })).toEqual([])
     }),
   )
@@ -244,7 +267,7 @@ function describeLinks(open: OpenStore): void {
       await link(store, ada, adasMail)
       await link(store, eveAccount, mailbox('eve'), 'help')
       const [first] = await store.listLinks({ limit: 1 })
-      expect(await store.listLinks({ limit: 1, after: first?.place })).toMatchObject([{ agent: 'help' }])
+      expect(await store.listLinks({ limit: 1, after: first?.number })).toMatchObject([{ agent: 'help' }])
       expect(await store.listLinks({ agent: 'echo', limit: 10 })).toEqual([first])
     }),
   )

@@ -1,4 +1,7 @@
-import type { PersonIdentity } from '@postern/core'
+// Tests that linked addresses share one history.
+import type { Json } from '@postern/message'
+import { StateChanged } from '@postern/message'
+import type { PersonIdentity, Turn } from '@postern/pipeline'
 import { expect, test } from 'vitest'
 import {
   account,
@@ -12,7 +15,7 @@ import {
   sketchFrom,
 } from '../setup/people-sketches.ts'
 import type { OpenStore } from '../setup/under-test.ts'
-import { leaseOnlyTurn, sketchAnswer, sketchIntake, withStore } from '../setup/under-test.ts'
+import { leaseOnlyTurn, leaseTurns, sketchAnswer, sketchIntake, withStore } from '../setup/under-test.ts'
 
 export function describeSharing(open: OpenStore): void {
   test(
@@ -97,8 +100,30 @@ export function describeSharing(open: OpenStore): void {
       expect(await read(adasMail)).toBe('likes tea')
       await link(store, ada, account('aaa'))
       expect(await read(account('aaa'))).toBe('likes tea')
-      await store.unlink('echo', ada, account('aaa'))
+      await store.unlink({ agent: 'echo', identity: ada, other: account('aaa') })
       expect(await read(ada)).toBeUndefined()
+    }),
+  )
+  test(
+    'the store commits nothing of an answer that computed the person’s state from another one',
+    withStore(open, async ({ store }) => {
+      await link(store, ada, adasMail)
+      const person = (await store.findPerson('echo', ada))?.id ?? 'nobody'
+      await store.admit(sketchIntake('m1', sketchFrom(ada, 'm1')), 'c')
+      await store.admit(sketchIntake('m2', sketchFrom(adasMail, 'm2')), 'c')
+      const [first, second] = await leaseTurns(store)
+      if (!first || !second) throw new Error('expected two turns')
+      const answer = (turn: Turn, before: Json | undefined, state: Json) => ({
+        ...sketchAnswer(turn, 'noted'),
+        personState: { person, state, replaces: { state: before } },
+      })
+      await store.commit(first, answer(first, undefined, ['one']))
+      await expect(store.commit(second, answer(second, undefined, ['two']))).rejects.toThrow(StateChanged)
+      expect(await store.findMessage('m2')).toMatchObject({ state: 'working' })
+      expect(await store.readPersonState('echo', person)).toEqual(['one'])
+      await store.commit(second, answer(second, ['one'], ['one', 'two']))
+      expect(await store.readPersonState('echo', person)).toEqual(['one', 'two'])
+      expect(await store.findMessage('m2')).toMatchObject({ state: 'answered' })
     }),
   )
   test(
@@ -143,7 +168,7 @@ export function describeSharing(open: OpenStore): void {
       const person = (await store.findPerson('echo', ada))?.id ?? ''
       await store.admit(sketchIntake('m1', sketchFrom(ada, 'm1')), 'c')
       const turn = await leaseOnlyTurn(store)
-      await store.unlink('echo', ada, adasMail)
+      await store.unlink({ agent: 'echo', identity: ada, other: adasMail })
       await store.commit(turn, { ...sketchAnswer(turn, 'noted'), personState: { person, state: 1 } })
       expect(await store.readPersonState('echo', person)).toBeUndefined()
     }),

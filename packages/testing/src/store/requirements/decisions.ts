@@ -1,4 +1,5 @@
-import type { RequirementDecision } from '@postern/core'
+// Tests how a store accepts decisions on requirements and queues their turns.
+import type { RequirementDecision } from '@postern/pipeline'
 import { describe, expect, test } from 'vitest'
 import {
   adaSketch,
@@ -18,6 +19,7 @@ import {
   sayNothing,
   sketchAnswer,
   sketchIntake,
+  sketchResponse,
   withStore,
 } from '../setup/under-test.ts'
 
@@ -65,6 +67,31 @@ function describeDecisions(open: OpenStore): void {
       expect(history.map(({ nativeId }) => nativeId)).toEqual(['asked d1', 'answer to asked d1'])
       await store.commit(turn, sketchAnswer(turn, 'thank you', ['inbox a']))
       expect((await leaseDeliveries(store)).map(({ to }) => to)).toEqual(['inbox a'])
+    }),
+  )
+  test(
+    'rerunDecision() queues the turn of a decision again that has failed, and no other',
+    withStore(open, async under => {
+      const { store } = under
+      await admitRequirement(under, 'd1', fromAda(inThread('talk', { target: { inbox: 'a' } })))
+      expect(await store.rerunDecision('d1', 'c')).toEqual({ outcome: 'refused', reason: 'undecided' })
+      expect(await store.rerunDecision('unknown', 'c')).toEqual({ outcome: 'refused', reason: 'undecided' })
+      await store.resolveRequirement(sketchDecision('d1', { args: { amount: 3 } }), 'c2')
+      expect(await store.rerunDecision('d1', 'c')).toEqual({ outcome: 'refused', reason: 'running' })
+      const first = await leaseOnlyTurn(store)
+      const failed = sketchResponse(first, 'sorry', 'failed')
+      await store.commit(first, { response: failed, deliveries: [], error: 'the model is away' })
+      const reruns = await Promise.all([store.rerunDecision('d1', 'c3'), store.rerunDecision('d1', 'c3')])
+      expect(reruns.map(({ outcome }) => outcome).toSorted()).toEqual(['admitted', 'refused'])
+      const again = await leaseOnlyTurn(store)
+      expect(again.content).toMatchObject({
+        sender: first.content.sender,
+        parts: first.content.parts,
+        policy_resolution: { requirement: 'd1', outcome: 'granted', args: { amount: 3 } },
+      })
+      expect(again.content.id).not.toBe(first.content.id)
+      await store.commit(again, sketchAnswer(again, 'thank you', ['inbox a']))
+      expect(await store.rerunDecision('d1', 'c4')).toEqual({ outcome: 'refused', reason: 'done' })
     }),
   )
   test(
@@ -165,7 +192,7 @@ function describeBroughtDecisions(open: OpenStore): void {
     }),
   )
   const bob = { ...adaSketch.message?.sender, address: '@bob@peer.test' }
-  const bobs = { identities: adaSketch.message?.sender?.identities?.map(known => ({ ...known, subject: 'bob' })) }
+  const bobs = { identities: adaSketch.message?.sender?.identities?.map(identity => ({ ...identity, subject: 'bob' })) }
   test.each<[string, IntakeSketch, string]>([
     [
       'by somebody else',

@@ -1,5 +1,8 @@
-import type { Store } from '@postern/core'
-import { operatorSubject } from '@postern/core'
+// Tests how a store ends requirements that nobody decides in time.
+
+import { operatorSubject } from '@postern/message'
+import type { Store } from '@postern/pipeline'
+import { maxOpenRequirements } from '@postern/pipeline'
 import { describe, expect, test } from 'vitest'
 import { requirementDigestOf } from '../setup/requirement-sketch.ts'
 import type { OpenStore } from '../setup/under-test.ts'
@@ -7,17 +10,31 @@ import { inThread, leaseOnlyTurn, leaseTurns, sketchIntake, sketchResponse, with
 
 const hourMs = 3_600_000
 
-/** A message in a thread of its own, answered with a requirement of this name; by default one that operators decide. */
+const ada = '["https://id.test","ada"]'
+
+interface Asking {
+  /** The principal who decides; default: operators. */
+  readonly subject?: string
+  /** The id of the task with the requirement; default: none. */
+  readonly task?: string
+  /** The context of the task; default: one of its own. */
+  readonly context?: string
+  readonly lastsMs?: number
+}
+
+/** Admits a message in a thread of its own or in that of its task, and answers it with a requirement of this name. */
 async function requirement(
   { store, now }: { readonly store: Store; now(): number },
   id: string,
-  subject: string = operatorSubject,
+  { subject = operatorSubject, task, context = task, lastsMs = hourMs }: Asking = {},
 ): Promise<void> {
-  await store.admit(sketchIntake(`asked ${id}`, inThread(id)), 'c')
+  const thread = context ?? id
+  const ofTask = task === undefined ? {} : { task: { owner: ada, id: task, context: thread } }
+  await store.admit(sketchIntake(`asked ${id}`, inThread(thread, ofTask)), 'c')
   const turn = await leaseOnlyTurn(store)
   const kind = 'consent_required'
-  const policy = { kind, message: `May I ${id}?`, approver: 'operator' }
-  const planned = { id, digest: requirementDigestOf(id), kind, policy, subject, expiresAt: now() + hourMs } as const
+  const policy = { kind, message: `May I ${id}?`, ...(subject === operatorSubject && { approver: 'operator' }) }
+  const planned = { id, digest: requirementDigestOf(id), kind, policy, subject, expiresAt: now() + lastsMs } as const
   await store.commit(turn, {
     response: sketchResponse(turn, `may I ${id}`, 'input_required'),
     deliveries: [],
@@ -26,21 +43,32 @@ async function requirement(
 }
 
 export function overdueContract(open: OpenStore): void {
-  describe('requirements that operators let go by', () => {
+  describe('requirements that nobody decides in time', () => {
     test(
-      'appear when their time is over, the longest waiting first, without those of others and decided ones',
+      'appear when their time is over, the longest waiting first, without decided ones',
       withStore(open, async under => {
         for (const id of ['d1', 'd2', 'd3']) {
           await requirement(under, id)
           under.advance(1)
         }
-        await requirement(under, 'd4', '["https://id.test","ada"]')
+        await requirement(under, 'd4', { subject: ada })
         const decision = { digest: requirementDigestOf('d2'), kind: 'consent_required', outcome: 'granted' } as const
         await under.store.resolveRequirement({ ...decision, resolver: { method: 'operator' } }, 'c')
         expect(await under.store.listOverdue(9)).toEqual([])
         under.advance(hourMs)
-        expect((await under.store.listOverdue(9)).map(({ id }) => id)).toEqual(['d1', 'd3'])
+        expect((await under.store.listOverdue(9)).map(({ id }) => id)).toEqual(['d1', 'd3', 'd4'])
         expect((await under.store.listOverdue(1)).map(({ id }) => id)).toEqual(['d1'])
+      }),
+    )
+    test(
+      'end the tasks that wait for them when newer ones of their conversation push them out',
+      withStore(open, async under => {
+        const tasks = Array.from({ length: maxOpenRequirements + 2 }, (_, at) => `t${at}`)
+        for (const task of tasks) await requirement(under, `of ${task}`, { subject: ada, task, context: 'one' })
+        const states = await Promise.all(tasks.map(id => under.store.findTask({ owner: ada, id })))
+        const waiting = Array(maxOpenRequirements).fill('input_required')
+        expect(states.map(task => task?.state)).toEqual(['canceled', 'canceled', ...waiting])
+        expect(await under.store.findRequirement({ id: 'of t1' })).toMatchObject({ status: 'expired' })
       }),
     )
     test(
@@ -82,6 +110,52 @@ export function overdueContract(open: OpenStore): void {
         expect(await under.store.listOverdue(9)).toEqual([])
         expect(await leaseTurns(under.store)).toEqual([])
         expect(await under.store.endOverdue('unknown', 'c')).toBeUndefined()
+      }),
+    )
+    test(
+      'of a person end with a turn where their task waits for them, and without one elsewhere',
+      withStore(open, async under => {
+        const { store } = under
+        await requirement(under, 'alone', { subject: ada })
+        await requirement(under, 'waiting', { subject: ada, task: 't1' })
+        under.advance(hourMs)
+        expect(await store.endOverdue('alone', 'c')).toBeUndefined()
+        expect(await leaseTurns(store)).toEqual([])
+        expect(await store.endOverdue('waiting', 'c')).toBeDefined()
+        const turn = await leaseOnlyTurn(store)
+        expect(turn).toMatchObject({
+          task: { owner: ada, id: 't1' },
+          content: {
+            parts: [{ kind: 'text', mime: 'text/plain', content: 'Nobody decided in time: May I waiting?' }],
+            policy_resolution: { requirement: 'waiting', outcome: 'declined', resolver: { method: 'timeout' } },
+          },
+        })
+        await store.commit(turn, { response: sketchResponse(turn, 'then not', 'completed'), deliveries: [] })
+        expect(await store.findTask({ owner: ada, id: 't1' })).toMatchObject({ state: 'completed' })
+        for (const id of ['alone', 'waiting'])
+          expect(await store.findRequirement({ id })).toMatchObject({ status: 'expired', resolvedAt: under.now() })
+        expect(await store.listOverdue(9)).toEqual([])
+      }),
+    )
+    test(
+      'of a person end without a turn while their task waits for something newer, and when it has ended',
+      withStore(open, async under => {
+        const { store } = under
+        await requirement(under, 'older', { subject: ada, task: 't1' })
+        await requirement(under, 'newer', { subject: ada, task: 't1', lastsMs: 2 * hourMs })
+        await requirement(under, 'over', { subject: ada, task: 't2' })
+        await store.admit(
+          sketchIntake('never mind', inThread('t2', { task: { owner: ada, id: 't2', context: 't2' } })),
+          'c',
+        )
+        const turn = await leaseOnlyTurn(store)
+        await store.commit(turn, { response: sketchResponse(turn, 'as you like', 'completed'), deliveries: [] })
+        under.advance(hourMs)
+        for (const id of ['older', 'over']) expect(await store.endOverdue(id, 'c')).toBeUndefined()
+        expect(await leaseTurns(store)).toEqual([])
+        under.advance(hourMs)
+        expect(await store.endOverdue('newer', 'c')).toBeDefined()
+        expect((await leaseOnlyTurn(store)).task).toMatchObject({ id: 't1' })
       }),
     )
   })

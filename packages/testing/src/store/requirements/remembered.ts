@@ -1,5 +1,8 @@
-import type { PlannedRequirement, RememberScope, Store, Turn } from '@postern/core'
-import { describeApproval, mostRemembered, operatorSubject, personKeyOf, subjectOf } from '@postern/core'
+// Tests how a store remembers decisions for later calls.
+import type { RememberScope } from '@postern/message'
+import { describeApproval, operatorSubject, subjectOf } from '@postern/message'
+import type { PlannedRequirement, Store, Turn } from '@postern/pipeline'
+import { mostRemembered, personKeyOf } from '@postern/pipeline'
 import { describe, expect, test } from 'vitest'
 import { messageFrom, requirementDigestOf } from '../setup/requirement-sketch.ts'
 import type { OpenStore, StoreUnderTest } from '../setup/under-test.ts'
@@ -36,7 +39,7 @@ function sketchRequirement(
   return { id, digest: requirementDigestOf(id), kind: 'consent_required', policy, subject, expiresAt: now + dayMs }
 }
 
-/** A call that is asked for, and the decision on it. */
+/** Asks for a call and decides it. */
 async function decide({ store, now }: StoreUnderTest, sketch: Sketch, remember?: RememberScope, outcome = 'granted') {
   const { id, who = 'ada', thread = `talk of ${who}`, task } = sketch
   const ofTask = task === undefined ? {} : { task: { owner: who, id: task, context: thread } }
@@ -104,7 +107,7 @@ export function rememberedContract(open: OpenStore): void {
       }),
     )
     test(
-      'the latest decision on a tool counts, and each reach, person and approver has its own',
+      'the latest decision on a tool counts, separately for each scope, person and approver',
       withStore(open, async under => {
         const { store } = under
         await decide(under, { id: 'd1' }, 'always')
@@ -117,7 +120,7 @@ export function rememberedContract(open: OpenStore): void {
         const listed = await listAll(store)
         expect(listed.map(({ requirement }) => requirement)).toEqual(['d6', 'd5', 'd4', 'd3', 'd2'])
         expect(listed[2]).toMatchObject({ approver: 'operator', subject: JSON.stringify(['https://peer.test', 'ada']) })
-        const page = await store.listRemembered({ agent: 'echo', limit: 2, after: listed[1]?.place })
+        const page = await store.listRemembered({ agent: 'echo', limit: 2, after: listed[1]?.number })
         expect(page.map(({ requirement }) => requirement)).toEqual(['d4', 'd3'])
         const bobs = await store.listRemembered({ agent: 'echo', persons: ofPerson('bob'), limit: 9 })
         expect(bobs.map(({ requirement }) => requirement)).toEqual(['d5'])
@@ -125,7 +128,7 @@ export function rememberedContract(open: OpenStore): void {
       }),
     )
     test(
-      'it ends with its time or a revocation, once, by its own agent',
+      'a remembered decision ends when it expires or when its own agent revokes it',
       withStore(open, async under => {
         const { store, advance } = under
         await decide(under, { id: 'd1' }, 'always')
@@ -156,7 +159,7 @@ export function rememberedContract(open: OpenStore): void {
       }),
     )
     test(
-      'a decision for one conversation goes with it, and one for always stays',
+      'a decision for one conversation ends with the conversation, and one for always stays',
       withStore(open, async under => {
         const { store, now, advance } = under
         await decide(under, { id: 'd1', thread: 'one', task: 't1' }, 'conversation')
@@ -168,7 +171,7 @@ export function rememberedContract(open: OpenStore): void {
       }),
     )
     test(
-      'it goes when the store forgets its person',
+      'a remembered decision ends when the store forgets its person',
       withStore(open, async under => {
         const { store } = under
         await decide(under, { id: 'd1' }, 'always')

@@ -1,5 +1,6 @@
-import type { Answer, Store } from '@postern/core'
-import { maxOpenRequirements } from '@postern/core'
+// Tests how a store keeps, lists and ends requirements.
+import type { Answer, Store } from '@postern/pipeline'
+import { maxOpenRequirements } from '@postern/pipeline'
 import { describe, expect, test } from 'vitest'
 import {
   admitRequirement,
@@ -30,8 +31,8 @@ function describeLife(open: OpenStore): void {
       const answer: Answer = { ...sketchAnswer(turn, 'May I?'), requirements }
       expect(await store.findRequirement({ id: 'd1' })).toBeUndefined()
       await store.commit(turn, answer)
-      const found = await store.findRequirement({ digest: requirementDigestOf('d1') })
-      expect(found).toMatchObject({
+      const requirement = await store.findRequirement({ digest: requirementDigestOf('d1') })
+      expect(requirement).toMatchObject({
         ...requirements[0],
         agent: 'echo',
         via: 'a2a',
@@ -41,7 +42,7 @@ function describeLife(open: OpenStore): void {
         issuedAt: now(),
         address: '@ada@peer.test',
       })
-      expect(await store.findRequirement({ id: 'd1' })).toEqual(found)
+      expect(await store.findRequirement({ id: 'd1' })).toEqual(requirement)
       await expect(
         store.commit(turn, { ...answer, requirements: [sketchRequirement(turn, 'd2', now())] }),
       ).rejects.toThrow()
@@ -61,7 +62,7 @@ function describeLife(open: OpenStore): void {
       expect(await idsFor({ status: 'open' })).toEqual(['d3', 'd1'])
       expect(await idsFor({ status: 'declined' })).toEqual(['d2'])
       const [newest] = await under.store.listRequirements({ limit: 1 })
-      expect(await idsFor({ after: newest?.place ?? 0, limit: 1 })).toEqual(['d2'])
+      expect(await idsFor({ after: newest?.number ?? 0, limit: 1 })).toEqual(['d2'])
       under.advance(requirementMs)
       expect(await idsFor({ status: 'expired' })).toEqual(['d3', 'd1'])
     }),

@@ -1,5 +1,8 @@
-import type { Answer, Blob, Entry, NormalizedResponse, Part, Planned, PlannedAction, Store } from '@postern/core'
-import { isoTime } from '@postern/core'
+// Sketches posts, edits, deletions and reactions of agents for the tests of stores.
+import type { NormalizedResponse, Part } from '@postern/message'
+import { isoTime } from '@postern/message'
+import type { Answer, Blob, Entry, Planned, PlannedAction, Store } from '@postern/pipeline'
+import type { IntakeSketch } from './under-test.ts'
 import { inThread, leaseOnlyTurn, sketchAnswer, sketchIntake, toDeliveryPlan } from './under-test.ts'
 
 type AgentPost = Extract<PlannedAction, { kind: 'post' }>
@@ -7,7 +10,7 @@ type AgentEdit = Extract<PlannedAction, { kind: 'edit' }>
 
 interface PostSketch {
   readonly agent?: string
-  readonly places?: readonly string[]
+  readonly recipients?: readonly string[]
   readonly broadcasts?: Planned['broadcasts']
   readonly aliases?: readonly string[]
   readonly scope?: string
@@ -16,9 +19,9 @@ interface PostSketch {
   readonly blobs?: readonly Blob[]
 }
 
-/** A post called `id` that says `text`. */
+/** Sketches a post with the id `id` and the text `text`. */
 export function sketchPost(id: string, text: string, sketch: PostSketch = {}): AgentPost {
-  const { agent = 'echo', places = [], aliases = [], scope, isListed, parts, blobs, broadcasts } = sketch
+  const { agent = 'echo', recipients = [], aliases = [], scope, isListed, parts, blobs, broadcasts } = sketch
   const sender = `@${agent}@agents.test`
   const response: NormalizedResponse = {
     id,
@@ -32,7 +35,7 @@ export function sketchPost(id: string, text: string, sketch: PostSketch = {}): A
   const synthetic = sketchIntake(`post:${id}`, {
     agent,
     duplicateKey: `post:${id}`,
-    message: { thread_id: id, parts: [], recipient: sender },
+    message: { thread_source: id, parts: [], recipient: sender },
     thread: { scope: scope ?? 'public' },
     raw: { bytes: new Uint8Array(), form: 'text' },
     proofs: [],
@@ -41,38 +44,46 @@ export function sketchPost(id: string, text: string, sketch: PostSketch = {}): A
     flags: ['post'],
   })
   const rendering = { of: id }
-  const answer = { response, aliases, blobs, rendering, isListed, broadcasts, deliveries: places.map(toDeliveryPlan) }
+  const answer = {
+    response,
+    aliases,
+    blobs,
+    rendering,
+    isListed,
+    broadcasts,
+    deliveries: recipients.map(toDeliveryPlan),
+  }
   return { kind: 'post', synthetic, answer }
 }
 
-/** Other words, told to `places`. */
-export function sketchEdit(response: NormalizedResponse, places: readonly string[]): AgentEdit {
-  return { kind: 'edit', response, planned: { deliveries: places.map(toDeliveryPlan) } }
+/** Sketches an edit with other text, which is sent to `recipients`. */
+export function sketchEdit(response: NormalizedResponse, recipients: readonly string[]): AgentEdit {
+  return { kind: 'edit', response, planned: { deliveries: recipients.map(toDeliveryPlan) } }
 }
 
 export function sketchDeletion(
   response: string,
-  places: readonly string[] = [],
+  recipients: readonly string[] = [],
   broadcasts?: Planned['broadcasts'],
 ): PlannedAction {
-  return { kind: 'delete', response, planned: { deliveries: places.map(toDeliveryPlan), broadcasts } }
+  return { kind: 'delete', response, planned: { deliveries: recipients.map(toDeliveryPlan), broadcasts } }
 }
 
-export function sketchReaction(message: number, place: string, broadcasts?: Planned['broadcasts']): PlannedAction {
-  return { kind: 'react', message, planned: { deliveries: [toDeliveryPlan(place)], broadcasts } }
+export function sketchReaction(message: number, recipient: string, broadcasts?: Planned['broadcasts']): PlannedAction {
+  return { kind: 'react', message, planned: { deliveries: [toDeliveryPlan(recipient)], broadcasts } }
 }
 
-/** Admits `id` and answers it with `text`, sent to `places`. */
+/** Admits `id` and answers it with `text`, sent to `recipients`. */
 export async function answerWith(
   store: Store,
   id: string,
   text: string,
-  rest: Partial<Answer> & { places?: string[] } = {},
+  overrides: Partial<Answer> & { recipients?: string[]; intake?: IntakeSketch } = {},
 ) {
-  const { places = [], ...members } = rest
-  await store.admit(sketchIntake(id, inThread('t')), 'c')
+  const { recipients = [], intake, ...members } = overrides
+  await store.admit(sketchIntake(id, inThread('t', intake)), 'c')
   const turn = await leaseOnlyTurn(store)
-  await store.commit(turn, sketchAnswer(turn, text, places, members))
+  await store.commit(turn, sketchAnswer(turn, text, recipients, members))
   return turn
 }
 

@@ -1,4 +1,5 @@
-import type { LinkRequest, PersonAddress, PersonIdentity, Store } from '@postern/core'
+// Sketches people with linked addresses for the tests of stores.
+import type { LinkConfirmation, LinkRequest, PersonAddress, PersonIdentity, Store } from '@postern/pipeline'
 import { expect } from 'vitest'
 import type { IntakeSketch } from './under-test.ts'
 import { leaseOnlyTurn, sketchAnswer, sketchIntake } from './under-test.ts'
@@ -22,17 +23,17 @@ let nextMessage = 1_000_000
 export function sketchRequest(
   asker: PersonIdentity,
   target: PersonAddress,
-  rest: Partial<LinkRequest> = {},
+  members: Partial<LinkRequest> = {},
 ): LinkRequest {
   nextMessage += 1
   const digest = `digest ${nextMessage}`
-  return { agent: 'echo', asker, target, message: nextMessage, digest, notice: `notice ${nextMessage}`, ...rest }
+  return { agent: 'echo', asker, target, message: nextMessage, digest, notice: `notice ${nextMessage}`, ...members }
 }
 
-export function confirm(store: Store, { agent, asker, digest }: LinkRequest, rest: Partial<LinkRequest> = {}) {
+export function confirm(store: Store, { agent, asker, digest }: LinkRequest, members: Partial<LinkConfirmation> = {}) {
   nextMessage += 1
   const notice = `told ${nextMessage}`
-  return store.confirmLink({ agent, asker, digest, notice, message: nextMessage, ...rest })
+  return store.confirmLink({ agent, asker, digest, notice, message: nextMessage, ...members })
 }
 
 export async function link(store: Store, asker: PersonIdentity, target: PersonAddress, agent = 'echo') {
@@ -44,14 +45,14 @@ export async function link(store: Store, asker: PersonIdentity, target: PersonAd
 export const addressesOf = async (store: Store, identity: PersonIdentity, agent = 'echo') =>
   (await store.findPerson(agent, identity))?.addresses.map(({ via, address }) => `${via} ${address}`) ?? []
 
-/** A message to the agent in a conversation of this identity alone. */
-export function sketchFrom(identity: PersonIdentity, id: string, rest: IntakeSketch = {}): IntakeSketch {
+/** Sketches a message to the agent in a conversation with this identity alone. */
+export function sketchFrom(identity: PersonIdentity, id: string, members: IntakeSketch = {}): IntakeSketch {
   const { via, address, subject } = identity
   return {
-    ...rest,
+    ...members,
     ...(via === 'activitypub' && { authorship: { author: subject, object: `object of ${id}` } }),
-    message: { sender: { address, auth_method: 'none', verified: false }, received_via: via, ...rest.message },
-    thread: { scope: scopeOf(identity), ...rest.thread },
+    message: { sender: { address, auth_method: 'none', verified: false }, received_via: via, ...members.message },
+    thread: { scope: scopeOf(identity), ...members.thread },
   }
 }
 

@@ -1,6 +1,7 @@
-import type { IdentityEvidence, Sender } from '@postern/core'
+// Sketches a sender whose identity is proven.
+import type { IdentityEvidence, Sender } from '@postern/message'
 
-/** Somebody who has proven who they are. */
+/** Sketches a sender who has proven who they are. */
 export function sketchProvenSender(name: string, rights: Partial<IdentityEvidence> = {}): Sender {
   const address = `@${name}@peer.test`
   const evidence: IdentityEvidence = {

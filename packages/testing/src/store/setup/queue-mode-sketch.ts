@@ -1,4 +1,5 @@
-import type { QueueMode, Store, Turn } from '@postern/core'
+// Sketches messages with a queue mode for the tests of stores.
+import type { QueueMode, Store, Turn } from '@postern/pipeline'
 import { sketchProvenSender } from './proven-sender.ts'
 import type { IntakeSketch } from './under-test.ts'
 import { inThread, sketchIntake } from './under-test.ts'
@@ -9,7 +10,7 @@ export const mergeMode: QueueMode = { mode: 'merge' }
 
 export const interruptMode: QueueMode = { mode: 'interrupt' }
 
-export function sketchQueued(id: string, lane: QueueMode, { message, ...sketch }: IntakeSketch = {}) {
+export function sketchQueued(id: string, lane: QueueMode | undefined, { message, ...sketch }: IntakeSketch = {}) {
   return sketchIntake(id, inThread('t', { lane, ...sketch, message: { sender: provenAda, ...message } }))
 }
 

@@ -1,12 +1,14 @@
-import type { PlannedRequirement, RequirementDecision, Store, Turn } from '@postern/core'
-import { subjectOf } from '@postern/core'
+// Sketches requirements and decisions for the tests of stores.
+
+import { subjectOf } from '@postern/message'
+import type { PlannedRequirement, RequirementDecision, Store, Turn } from '@postern/pipeline'
 import type { IntakeSketch } from './under-test.ts'
 import { inThread, leaseOnlyTurn, sketchIntake, sketchResponse } from './under-test.ts'
 
-/** Of a requirement of this name. */
+/** Returns the digest of a requirement of this name. */
 export const requirementDigestOf = (id: string) => Buffer.from(id.padEnd(32, '.')).toString('hex')
 
-/** Somebody whom the transport knows. */
+/** Sketches a sender whom the transport has proven. */
 export const messageFrom = (name: string): NonNullable<IntakeSketch['message']> => ({
   sender: {
     address: `@${name}@peer.test`,
@@ -28,7 +30,7 @@ export const messageFrom = (name: string): NonNullable<IntakeSketch['message']> 
 
 export const requirementMs = 3_600_000
 
-/** The requirement called `id`, of whoever wrote the message. */
+/** Sketches a requirement with the id `id`, for the sender of the message. */
 export function sketchRequirement(turn: Turn, id: string, now: number): PlannedRequirement {
   const policy = { kind: 'consent_required', message: `May I ${id}?`, data: { 'test.id': id } }
   const subject = subjectOf(turn.content.sender)
@@ -42,17 +44,17 @@ export function sketchRequirement(turn: Turn, id: string, now: number): PlannedR
   }
 }
 
-export function sketchDecision(id: string, rest: Partial<RequirementDecision> = {}): RequirementDecision {
+export function sketchDecision(id: string, members: Partial<RequirementDecision> = {}): RequirementDecision {
   return {
     digest: requirementDigestOf(id),
     kind: 'consent_required',
     outcome: 'granted',
     resolver: { method: 'link' },
-    ...rest,
+    ...members,
   }
 }
 
-/** A message in the thread, answered with a requirement of this name. */
+/** Admits a message in the thread and answers it with a requirement of this name. */
 export async function admitRequirement(
   { store, now }: { readonly store: Store; now(): number },
   id: string,

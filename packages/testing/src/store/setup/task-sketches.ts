@@ -1,4 +1,5 @@
-import type { Store, TaskKey } from '@postern/core'
+// Sketches A2A tasks and their watchers for the tests of stores.
+import type { Store, TaskKey } from '@postern/pipeline'
 import type { IntakeSketch } from './under-test.ts'
 import { inThread, leaseOnlyTurn, sketchResponse } from './under-test.ts'
 
@@ -18,5 +19,5 @@ export async function answerTask(
   return turn
 }
 
-/** Somebody who watches a task. */
+/** Sketches a watcher of a task. */
 export const watch = (id: string) => ({ id, to: `https://hook.test/#${id}`, target: { secret: id } })

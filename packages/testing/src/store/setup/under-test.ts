@@ -1,27 +1,20 @@
-import type {
-  Answer,
-  Delivery,
-  Intake,
-  NormalizedResponse,
-  PlannedDelivery,
-  ResponseStatus,
-  Store,
-  Turn,
-} from '@postern/core'
-import { isoTime } from '@postern/core'
+// Opens the store under test with a clock of its own, and sketches messages and answers.
+import type { NormalizedResponse, ResponseStatus } from '@postern/message'
+import { isoTime } from '@postern/message'
+import type { Answer, Delivery, Intake, PlannedDelivery, Store, Turn } from '@postern/pipeline'
 
 export interface StoreUnderTest {
   readonly store: Store
-  /** The store's clock, ms. It stands still but for `advance`. */
+  /** Returns the store's clock, ms. It moves only by `advance`. */
   now(): number
   advance(ms: number): void
-  /** Opens a second store on what the first had made durable, as after a crash; absent for desks in memory. */
+  /** Opens a second store on the durable data of the first one, as after a crash. Absent for stores in memory. */
   reopen?(): Promise<Store>
 }
 
 export type OpenStore = () => Promise<StoreUnderTest>
 
-/** A test on a fresh store that is closed afterwards. */
+/** Runs a test on a fresh store that is closed afterwards. */
 export function withStore(open: OpenStore, run: (under: StoreUnderTest) => Promise<void>): () => Promise<void> {
   return async () => {
     const under = await open()
@@ -40,9 +33,9 @@ export interface IntakeSketch extends Partial<Omit<Intake, 'message' | 'thread'>
   readonly thread?: Partial<Intake['thread']>
 }
 
-/** A whole intake of a message called `id` in a thread of its own, but for what the sketch says. */
+/** Sketches a whole intake of a message with the id `id`, in a thread of its own. The members of the sketch override the rest. */
 export function sketchIntake(id: string, sketch: IntakeSketch = {}): Intake {
-  const { message, thread, ...rest } = sketch
+  const { message, thread, ...members } = sketch
   return {
     agent: 'echo',
     duplicateKey: `key of ${id}`,
@@ -51,11 +44,11 @@ export function sketchIntake(id: string, sketch: IntakeSketch = {}): Intake {
     raw: { bytes: new TextEncoder().encode(JSON.stringify({ id })), form: 'json' },
     target: { answerTo: id },
     disposition: 'answer',
-    ...rest,
+    ...members,
     thread: { scope: 'public', references: [], ...thread },
     message: {
       id,
-      thread_id: `thread of ${id}`,
+      thread_source: `thread of ${id}`,
       sender: { address: '@ada@peer.test', display_name: 'Ada', auth_method: 'none', verified: false },
       recipient: '@echo@agents.test',
       parts: [{ kind: 'text', mime: 'text/plain', content: `words of ${id}` }],
@@ -67,11 +60,11 @@ export function sketchIntake(id: string, sketch: IntakeSketch = {}): Intake {
   }
 }
 
-export function inThread(threadId: string, sketch: IntakeSketch = {}): IntakeSketch {
-  return { ...sketch, message: { ...sketch.message, thread_id: threadId } }
+export function inThread(source: string, sketch: IntakeSketch = {}): IntakeSketch {
+  return { ...sketch, message: { ...sketch.message, thread_source: source } }
 }
 
-/** Admits messages one after another; their numbers. */
+/** Admits messages one after another and returns their numbers. */
 export async function admitAll(store: Store, intakes: readonly Intake[]): Promise<readonly number[]> {
   const numbers: number[] = []
   for (const intake of intakes) numbers.push((await store.admit(intake, `c-${intake.message.id}`)).message)
@@ -86,7 +79,7 @@ export function leaseDeliveries(store: Store, limit = 100): Promise<readonly Del
   return store.leaseDeliveries({ holder: 'worker', limit, leaseMs, rank: 'answer' })
 }
 
-/** The one turn that is due. @throws Error when there is another number of them */
+/** Leases the only turn that is due. @throws Error if no turn or more than one is due */
 export async function leaseOnlyTurn(store: Store): Promise<Turn> {
   return onlyOf(await leaseTurns(store), 'due turn')
 }
@@ -95,9 +88,9 @@ export async function leaseOnlyDelivery(store: Store): Promise<Delivery> {
   return onlyOf(await leaseDeliveries(store), 'due delivery')
 }
 
-function onlyOf<T>(found: readonly T[], what: string): T {
-  const [only] = found
-  if (only === undefined || found.length > 1) throw new Error(`expected one ${what}, found ${found.length}`)
+function onlyOf<T>(items: readonly T[], what: string): T {
+  const [only] = items
+  if (only === undefined || items.length > 1) throw new Error(`expected one ${what}, found ${items.length}`)
   return only
 }
 
@@ -113,14 +106,14 @@ export function sketchResponse(turn: Turn, text: string, status: ResponseStatus 
   }
 }
 
-/** An answer that says `text` and goes to `places`. */
+/** Sketches an answer with the text `text` to `recipients`. */
 export function sketchAnswer(
   turn: Turn,
   text: string,
-  places: readonly string[] = [],
-  rest: Partial<Answer> = {},
+  recipients: readonly string[] = [],
+  members: Partial<Answer> = {},
 ): Answer {
-  return { response: sketchResponse(turn, text), deliveries: places.map(toDeliveryPlan), ...rest }
+  return { response: sketchResponse(turn, text), deliveries: recipients.map(toDeliveryPlan), ...members }
 }
 
 export function toDeliveryPlan(to: string): PlannedDelivery {
@@ -135,6 +128,6 @@ export function messageIdsOf(turns: readonly Turn[]): readonly string[] {
   return turns.map(({ content }) => content.id)
 }
 
-export function placesOf(deliveries: readonly Delivery[]): readonly string[] {
+export function recipientsOf(deliveries: readonly Delivery[]): readonly string[] {
   return deliveries.map(({ to, response }) => `${response?.in_reply_to ?? 'handshake'} → ${to}`)
 }

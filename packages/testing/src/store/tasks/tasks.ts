@@ -1,5 +1,7 @@
-import type { TaskFilter } from '@postern/core'
-import { LeaseLost } from '@postern/core'
+// Tests how a store keeps the state of A2A tasks, by owner.
+
+import { LeaseLost } from '@postern/message'
+import type { TaskFilter } from '@postern/pipeline'
 import { describe, expect, test } from 'vitest'
 import { adasTask, answerTask, ofTask } from '../setup/task-sketches.ts'
 import type { OpenStore } from '../setup/under-test.ts'
@@ -12,14 +14,17 @@ import {
   sketchResponse,
   withStore,
 } from '../setup/under-test.ts'
+import { describeCancelEvents } from './cancel-events.ts'
 import { describeExpiry } from './expiry.ts'
 import { describeMost, describeWatches } from './watches.ts'
 
 export function taskContract(open: OpenStore): void {
   describe('tasks', () => {
     describeLife(open)
+    describeSteps(open)
     describeOwners(open)
     describeCancel(open)
+    describeCancelEvents(open)
     describeList(open)
     describeWatches(open)
     describeMost(open)
@@ -47,6 +52,8 @@ function describeLife(open: OpenStore): void {
       expect(await store.findTask(adasTask)).toMatchObject({ state: 'input_required' })
       await store.admit(sketchIntake('m2', ofTask(adasTask)), 'c')
       expect(await store.findTask(adasTask)).toMatchObject({ state: 'submitted' })
+      expect(await store.findTaskMessage(adasTask)).toBe((await store.findMessageTo('echo', 'm2'))?.message)
+      expect(await store.findTaskMessage({ ...adasTask, id: 'another' })).toBeUndefined()
       await answerTask(store, 'that one')
       const task = await store.findTask(adasTask)
       expect(task).toMatchObject({
@@ -109,6 +116,29 @@ function describeLife(open: OpenStore): void {
       await answerTask(store, 'first')
       await store.commit(await leaseOnlyTurn(store), sayNothing())
       expect(await store.findTask(adasTask)).toMatchObject({ state: 'completed', response: { id: 'answer to m1' } })
+    }),
+  )
+}
+
+function describeSteps(open: OpenStore): void {
+  test(
+    'a task that works goes on to do so while a turn runs, whatever comes or ends meanwhile',
+    withStore(open, async ({ store }) => {
+      const states: unknown[] = []
+      const noteState = async () => void states.push((await store.findTask(adasTask))?.state)
+      await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
+      const first = await leaseOnlyTurn(store)
+      await store.admit(sketchIntake('m2', ofTask(adasTask)), 'c')
+      await noteState()
+      await store.admit(sketchIntake('m3', ofTask(adasTask, 'another thread')), 'c')
+      const [beside] = await leaseTurns(store)
+      await noteState()
+      await store.commit(first, { response: sketchResponse(first, 'which one?', 'input_required'), deliveries: [] })
+      await noteState()
+      expect(states).toEqual(['working', 'working', 'working'])
+      if (beside) await store.commit(beside, sketchAnswer(beside, 'done'))
+      await answerTask(store, 'that one')
+      expect(await store.findTask(adasTask)).toMatchObject({ state: 'completed' })
     }),
   )
 }

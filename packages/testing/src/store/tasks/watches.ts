@@ -1,3 +1,5 @@
+// Tests that a store notifies the watchers of a task of each change.
+import { findShareGroup } from '@postern/message'
 import { expect, test } from 'vitest'
 import { adasTask, answerTask, ofTask, watch } from '../setup/task-sketches.ts'
 import type { OpenStore } from '../setup/under-test.ts'
@@ -25,6 +27,32 @@ export function describeWatches(open: OpenStore): void {
         ['https://hook.test/#a', about('a', 'canceled'), undefined],
         ['https://hook.test/#b', about('b', 'canceled'), undefined],
       ])
+    }),
+  )
+  test(
+    'addresses that one caller names have one share, however many hosts they are, and other callers have theirs',
+    withStore(open, async ({ store }) => {
+      const keys = ['ann', 'bob'].map(owner => ({ owner, id: `of ${owner}` }))
+      for (const { owner, id } of keys) {
+        await store.admit(sketchIntake(`m ${owner}`, ofTask({ owner, id })), 'c')
+        for (const at of [1, 2, 3, 4])
+          await store.watchTask({ owner, id }, { ...watch(`${at}`), to: `https://${owner}${at}.test/` })
+        await answerTask(store, 'done')
+      }
+      const groupOf = (owner: string) => findShareGroup({ to: '', target: { watch: 'w', owner } }) ?? ''
+      expect(groupOf('ann')).not.toBe(groupOf('bob'))
+      const mostOf = new Map([
+        [groupOf('ann'), 2],
+        [groupOf('bob'), 3],
+      ])
+      const shares = { most: 8, mostOf, taken: new Map() }
+      const leased = await store.leaseDeliveries({ holder: 'w', limit: 100, leaseMs: 60_000, rank: 'answer', shares })
+      expect(leased.map(({ to }) => to)).toEqual(
+        ['ann1', 'ann2', 'bob1', 'bob2', 'bob3'].map(name => `https://${name}.test/`),
+      )
+      expect((await store.listWaitingHosts(20)).map(({ host }) => host).toSorted()).toEqual(
+        keys.flatMap(({ owner }) => [1, 2, 3, 4].map(at => `${owner}${at}.test`)),
+      )
     }),
   )
   test(

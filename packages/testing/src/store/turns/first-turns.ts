@@ -1,4 +1,5 @@
-import type { Store, Turn } from '@postern/core'
+// Tests that the first turn of a thread has the same content as a turn that the store reads back.
+import type { Store, Turn } from '@postern/pipeline'
 import { describe, expect, test } from 'vitest'
 import { adasTask, ofTask } from '../setup/task-sketches.ts'
 import type { OpenStore } from '../setup/under-test.ts'
@@ -10,7 +11,7 @@ export function firstTurnContract(open: OpenStore): void {
   })
 }
 
-/** What a turn carries, whether it was read or at hand. */
+/** Returns the content of a turn, whether it is in memory or read from the store. */
 const carried = ({ agent, via, thread, target, flags, correlationId, task, content }: Turn) => {
   const { raw, ...message } = content
   return { agent, via, thread, target, flags, correlationId, task, message, raw }
@@ -67,7 +68,7 @@ function describeFirstTurns(open: OpenStore): void {
       const ids = Array.from({ length: 300 }, (_, at) => `m${at}`)
       await Promise.all(ids.map(id => store.admit(sketchIntake(id), 'c')))
       const turns = await leaseTurns(store, 300)
-      // Those of two transactions may be in another order.
+      // Turns of two transactions may have another order.
       expect(new Set(turns.map(({ content }) => content.id))).toEqual(new Set(ids))
       for (const turn of [...turns.slice(0, 3), ...turns.slice(-3)])
         expect(carried(turn)).toStrictEqual(await readCarried(store, turn))

@@ -1,5 +1,8 @@
-import type { Turn } from '@postern/core'
-import { LeaseLost, maxAborts } from '@postern/core'
+// Tests the queue mode `interrupt`, and how agents share the workers.
+
+import { LeaseLost } from '@postern/message'
+import type { Turn } from '@postern/pipeline'
+import { maxAborts } from '@postern/pipeline'
 import { describe, expect, test } from 'vitest'
 import { sketchProvenSender } from '../setup/proven-sender.ts'
 import { interruptMode, provenAda, readMessageState, sketchQueued } from '../setup/queue-mode-sketch.ts'
@@ -82,21 +85,58 @@ function describeInterrupting(open: OpenStore): void {
     }),
   )
   test(
-    'within a task a message interrupts only its own turn, and the task goes on with the newer one',
+    'within a task a message interrupts the turn before it, and the task goes on with the newer one',
     withStore(open, async ({ store }) => {
       const task = { owner: 'ada', id: 'one', context: 't' }
       await store.admit(sketchQueued('m1', interruptMode, { task }), 'c')
       const one = await leaseOnlyTurn(store)
-      await store.admit(sketchQueued('m2', interruptMode, { task: { ...task, id: 'two' } }), 'c')
-      expect(await leaseTurns(store)).toEqual([])
-      await store.admit(sketchQueued('m3', interruptMode, { task }), 'c')
+      await store.admit(sketchQueued('m2', interruptMode, { task }), 'c')
       await expect(store.commit(one, sayNothing())).rejects.toThrow(LeaseLost)
       expect(await store.findTask(task)).toMatchObject({ state: 'submitted' })
       const two = await leaseOnlyTurn(store)
       await store.commit(two, sketchAnswer(two, 'two'))
-      const three = await leaseOnlyTurn(store)
-      await store.commit(three, sketchAnswer(three, 'three'))
-      expect(await store.findTask(task)).toMatchObject({ state: 'completed', response: { in_reply_to: 'm3' } })
+      expect(await store.findTask(task)).toMatchObject({ state: 'completed', response: { in_reply_to: 'm2' } })
+    }),
+  )
+  test(
+    'a message with a new task interrupts the turns of its sender’s other tasks in the conversation, which end as canceled',
+    withStore(open, async ({ store }) => {
+      const keys = ['one', 'two', 'three'].map(id => ({ owner: 'ada', id, context: 't' }))
+      const [first, second, third] = keys
+      await store.admit(sketchQueued('m1', interruptMode, { task: first }), 'c')
+      const watched = { owner: 'ada', id: 'one' }
+      await store.watchTask(watched, { id: 'w', to: 'https://peer.test/push', target: {} })
+      const running = await leaseOnlyTurn(store)
+      await store.admit(sketchQueued('m2', interruptMode, { task: second }), 'c')
+      await store.admit(sketchQueued('m3', interruptMode, { task: third }), 'c')
+      const stateOf = async (key: (typeof keys)[number] | undefined) => key && (await store.findTask(key))?.state
+      expect(await Promise.all(keys.map(stateOf))).toEqual(['canceled', 'canceled', 'submitted'])
+      expect(await store.listDeliveries({ limit: 9 })).toMatchObject([
+        { message_id: 'm1', to: 'https://peer.test/push' },
+      ])
+      await expect(store.commit(running, sayNothing())).rejects.toThrow(LeaseLost)
+      const last = await leaseOnlyTurn(store)
+      expect(last.content.id).toBe('m3')
+      await store.commit(last, sketchAnswer(last, 'three'))
+      expect(await Promise.all(keys.map(stateOf))).toEqual(['canceled', 'canceled', 'completed'])
+    }),
+  )
+  test(
+    'a message interrupts no task of another owner, and a task with another open turn goes on',
+    withStore(open, async ({ store }) => {
+      const own = { owner: 'ada', id: 'own', context: 't' }
+      await store.admit(sketchQueued('m1', interruptMode, { task: { ...own, owner: 'bob' } }), 'c')
+      await store.admit(sketchQueued('m2', undefined, { task: own }), 'c')
+      await store.admit(sketchQueued('m3', interruptMode, { task: own }), 'c')
+      await store.admit(sketchQueued('m4', interruptMode, { task: { ...own, id: 'new' } }), 'c')
+      const answered: string[] = []
+      for (let count = 0; count < 3; count += 1) {
+        const turn = await leaseOnlyTurn(store)
+        answered.push(turn.content.id)
+        await store.commit(turn, sketchAnswer(turn, 'heard'))
+      }
+      expect(answered).toEqual(['m1', 'm2', 'm4'])
+      expect(await store.findTask(own)).toMatchObject({ state: 'completed', response: { in_reply_to: 'm2' } })
     }),
   )
 }

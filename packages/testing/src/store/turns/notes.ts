@@ -1,5 +1,7 @@
-import type { KeptNote, NoteBody, Store, Turn, TurnNote } from '@postern/core'
-import { isoTime, LeaseLost } from '@postern/core'
+// Tests that a store keeps the notes of an agent with its turn.
+
+import { isoTime, LeaseLost } from '@postern/message'
+import type { KeptNote, NoteBody, Store, Turn, TurnNote } from '@postern/pipeline'
 import { describe, expect, test } from 'vitest'
 import { sketchDeletion } from '../setup/action-sketches.ts'
 import { sketchProvenSender } from '../setup/proven-sender.ts'

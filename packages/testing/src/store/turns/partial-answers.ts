@@ -1,9 +1,12 @@
+// Tests that a store delivers partial answers once, and keeps the files of answers.
 import { createHash } from 'node:crypto'
-import type { Answer, Blob, NormalizedResponse, Part, Turn } from '@postern/core'
-import { LeaseLost } from '@postern/core'
+import type { NormalizedResponse, Part } from '@postern/message'
+import { LeaseLost } from '@postern/message'
+import type { Answer, Blob, Store, Turn } from '@postern/pipeline'
 import { describe, expect, test } from 'vitest'
 import { answerWith, ofEcho, sketchDeletion, sketchEdit, sketchPost, wordsIn } from '../setup/action-sketches.ts'
-import type { OpenStore } from '../setup/under-test.ts'
+import { interruptMode, sketchQueued } from '../setup/queue-mode-sketch.ts'
+import type { IntakeSketch, OpenStore } from '../setup/under-test.ts'
 import {
   inThread,
   leaseDeliveries,
@@ -22,6 +25,7 @@ export function partialAnswerContract(open: OpenStore): void {
   describe('interim words', () => {
     describePartialAnswer(open)
     describePartialAnswerTwice(open)
+    describeWithdrawal(open)
   })
   describe('files of answers', () => {
     describeFiles(open)
@@ -80,9 +84,9 @@ function describeFiles(open: OpenStore): void {
   )
 }
 
-function said(turn: Turn, text: string, places: readonly string[] = [], rest: Partial<Answer> = {}) {
+function said(turn: Turn, text: string, recipients: readonly string[] = [], overrides: Partial<Answer> = {}) {
   const response = sketchResponse(turn, text, 'working')
-  return { ...sketchAnswer(turn, text, places, rest), response }
+  return { ...sketchAnswer(turn, text, recipients, overrides), response }
 }
 
 function describePartialAnswer(open: OpenStore): void {
@@ -128,13 +132,13 @@ function describePartialAnswer(open: OpenStore): void {
       await store.say(turn, said(turn, 'looking', [], { aliases: ['alias'] }))
       await store.admit(sketchIntake('m2', inThread('u', { thread: { references: ['alias'] } })), 'c')
       await store.commit(turn, sketchAnswer(turn, 'found', [], { isRevision: true }))
-      expect((await leaseOnlyTurn(store)).content.thread_id).toBe('t')
+      expect((await leaseOnlyTurn(store)).content.thread_source).toBe('t')
     }),
   )
   test(
     'a final answer that revises unknown words goes out in full',
     withStore(open, async ({ store }) => {
-      const turn = await answerWith(store, 'm1', 'found', { isRevision: true, places: ['x'] })
+      const turn = await answerWith(store, 'm1', 'found', { isRevision: true, recipients: ['x'] })
       expect(await wordsIn(store, turn.thread)).toEqual(['words of m1', 'found'])
       expect(await store.findResponse('answer to m1')).toMatchObject({ response: { parts: [{ content: 'found' }] } })
       expect((await leaseOnlyDelivery(store)).to).toBe('x')
@@ -196,6 +200,106 @@ function describePartialAnswerTwice(open: OpenStore): void {
       await store.withdraw('a2a', [{ kind: 'forget', ...authorship }])
       await expect(store.say(turn, { ...said(turn, 'late', ['x']), isRevision: true })).rejects.toThrow(LeaseLost)
       expect(await leaseDeliveries(store)).toEqual([])
+    }),
+  )
+}
+
+/** The ways in which the turn of a message ends without an answer. */
+const endings: readonly (readonly [string, (store: Store, turn: Turn) => Promise<unknown>])[] = [
+  [
+    'a newer message of its sender',
+    store => store.admit(sketchQueued('m2', interruptMode, { authorship: ofAda(2) }), 'c'),
+  ],
+  ['its author', store => store.withdraw('a2a', [{ kind: 'forget', ...ofAda(1) }])],
+  ['its author, twice,', store => store.withdraw('a2a', Array(2).fill({ kind: 'forget', ...ofAda(1) }))],
+  ['a block of its author', store => store.admit(sketchBlock(ofAda(1).author), 'c')],
+]
+
+const ofAda = (number: number) => ({ author: 'https://peer.test/ada', object: `note ${number}` })
+
+/** Sketches a message by which its author blocks the agent. */
+function sketchBlock(peer: string) {
+  const effects = [{ kind: 'relate', relation: 'blocked_by', peer, target: {} } as const]
+  return sketchIntake('block', { disposition: 'keep', effects })
+}
+
+/** Begins a turn that stores a partial answer and then revises it. */
+async function beginAloud(store: Store, sketch: IntakeSketch = {}) {
+  await store.admit(sketchQueued('m1', interruptMode, { authorship: ofAda(1), ...sketch }), 'c')
+  const turn = await leaseOnlyTurn(store)
+  const withdrawal = (what: string) => ({ deliveries: [{ to: 'x', target: { withdraws: what } }] })
+  await store.say(turn, said(turn, 'looking', ['x'], { withdrawal: withdrawal('looking') }))
+  const interim = said(turn, 'still looking', [], { withdrawal: withdrawal('both'), isRevision: true })
+  await store.say(turn, interim)
+  await store.settle(await leaseOnlyDelivery(store), { state: 'sent' })
+  return turn
+}
+
+async function expectWithdrawn(store: Store, { thread }: Turn): Promise<void> {
+  expect(await leaseDeliveries(store)).toMatchObject([{ to: 'x', target: { withdraws: 'both' } }])
+  expect(await store.findResponse('answer to m1')).toMatchObject({ response: { parts: [] } })
+  expect(await wordsIn(store, thread)).not.toContain('still looking')
+}
+
+function describeWithdrawal(open: OpenStore): void {
+  test.each(endings)('%s that ends a turn withdraws its interim words, in the same transaction', async (_who, end) => {
+    await withStore(open, async ({ store }) => {
+      const turn = await beginAloud(store)
+      await end(store, turn)
+      await expectWithdrawn(store, turn)
+    })()
+  })
+  test.each(endings)(
+    '%s that ends a turn withdraws its interim words, also while nobody runs it',
+    async (_who, end) => {
+      await withStore(open, async ({ store, now }) => {
+        const turn = await beginAloud(store)
+        await store.release(turn, { dueAt: now() + 60_000, error: 'busy' })
+        await end(store, turn)
+        await expectWithdrawn(store, turn)
+      })()
+    },
+  )
+  test.each(endings)(
+    '%s that ends a turn retracts interim words whose withdrawal nobody planned',
+    async (_who, end) => {
+      await withStore(open, async ({ store }) => {
+        await store.admit(sketchQueued('m1', interruptMode, { authorship: ofAda(1) }), 'c')
+        const turn = await leaseOnlyTurn(store)
+        await store.say(turn, said(turn, 'looking', ['x']))
+        await end(store, turn)
+        expect(await store.findResponse('answer to m1')).toMatchObject({ response: { parts: [] } })
+        expect(await wordsIn(store, turn.thread)).not.toContain('looking')
+        expect(await leaseDeliveries(store)).toEqual([])
+      })()
+    },
+  )
+  test(
+    'the cancel of a task withdraws the interim words of its turn',
+    withStore(open, async ({ store }) => {
+      const task = { owner: 'ada', id: 'one', context: 't' }
+      const turn = await beginAloud(store, { task })
+      await store.cancelTask(task)
+      await expectWithdrawn(store, turn)
+    }),
+  )
+  test(
+    'a turn that ends without a response withdraws its interim words',
+    withStore(open, async ({ store }) => {
+      const turn = await beginAloud(store)
+      await store.commit(turn, { ...sayNothing(), isRevision: true })
+      await expectWithdrawn(store, turn)
+    }),
+  )
+  test(
+    'an answer that replaces interim words stays, whatever message comes behind it',
+    withStore(open, async ({ store }) => {
+      const turn = await beginAloud(store)
+      await store.commit(turn, sketchAnswer(turn, 'found', [], { isRevision: true }))
+      expect((await store.findResponse('answer to m1'))?.response).not.toHaveProperty('withdrawal')
+      await store.admit(sketchQueued('m2', interruptMode), 'c')
+      expect(await leaseDeliveries(store)).toEqual([])
+      expect(await wordsIn(store, turn.thread)).toEqual(['words of m1', 'found', 'words of m2'])
     }),
   )
 }

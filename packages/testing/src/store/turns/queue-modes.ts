@@ -1,4 +1,6 @@
-import { LeaseLost, mergeBounds } from '@postern/core'
+// Tests the queue mode `merge`: several messages become one turn.
+import { LeaseLost } from '@postern/message'
+import { mergeBounds } from '@postern/pipeline'
 import { describe, expect, test } from 'vitest'
 import { sketchProvenSender } from '../setup/proven-sender.ts'
 import { mergeMode, provenAda, readMessageState, sketchQueued, wordsOfTurn } from '../setup/queue-mode-sketch.ts'
@@ -23,7 +25,7 @@ export function queueModeContract(open: OpenStore): void {
 
 function describeMerging(open: OpenStore): void {
   test(
-    'messages of one sender during a turn of the thread are one turn with one answer, to the last',
+    'messages that one sender writes during a turn become one turn with one answer, to the last of them',
     withStore(open, async ({ store }) => {
       await store.admit(sketchQueued('m1', mergeMode), 'c')
       const first = await leaseOnlyTurn(store)
@@ -67,7 +69,7 @@ function describeMerging(open: OpenStore): void {
     }),
   )
   test(
-    'merged messages stand once in the history, with one answer behind them',
+    'merged messages appear once in the history, with one answer after them',
     withStore(open, async ({ store }) => {
       await admitAll(
         store,
@@ -85,7 +87,7 @@ function describeMerging(open: OpenStore): void {
     }),
   )
   test(
-    'within its window a message waits for more',
+    'a message waits for others until its window ends',
     withStore(open, async ({ store, now, advance }) => {
       const patient = { mode: 'merge', windowMs: 2_000 } as const
       await store.admit(sketchQueued('m1', patient), 'c')
@@ -107,7 +109,7 @@ function describeMerging(open: OpenStore): void {
 }
 
 function describeMergeBounds(open: OpenStore): void {
-  const others: readonly (readonly [string, IntakeSketch])[] = [
+  const otherSketches: readonly (readonly [string, IntakeSketch])[] = [
     ['somebody else', { message: { sender: sketchProvenSender('bob') } }],
     [
       'who has not proven it',
@@ -142,7 +144,7 @@ function describeMergeBounds(open: OpenStore): void {
     ['the same in a task', { task: { owner: 'o', id: 'task', context: 't' } }],
     ['the same, for an agent that takes each in its order', { lane: undefined }],
   ]
-  test.each(others)('the store answers %s apart, and keeps the order', async (_who, sketch) => {
+  test.each(otherSketches)('the store answers %s apart, and keeps the order', async (_who, sketch) => {
     await withStore(open, async ({ store }) => {
       await admitAll(store, [
         sketchQueued('m1', mergeMode),
@@ -170,9 +172,9 @@ function describeMergeBounds(open: OpenStore): void {
       const many = await leaseOnlyTurn(store)
       expect(many.merged).toHaveLength(mergeBounds.messages - 1)
       await store.commit(many, sayNothing())
-      const rest = await leaseOnlyTurn(store)
-      expect(rest.merged).toHaveLength(2)
-      await store.commit(rest, sayNothing())
+      const turn = await leaseOnlyTurn(store)
+      expect(turn.merged).toHaveLength(2)
+      await store.commit(turn, sayNothing())
       const parts = [{ kind: 'text', mime: 'text/plain', content: 'x'.repeat(mergeBounds.bytes / 2) }] as const
       await admitAll(
         store,
@@ -216,6 +218,77 @@ function describeMergedEnds(open: OpenStore): void {
       advance(1_000)
       expect(wordsOfTurn(await leaseOnlyTurn(store))).toEqual(['words of m1', 'words of m2'])
       expect((await store.count()).messages).toMatchObject({ received: 1, working: 2 })
+    }),
+  )
+  test(
+    'messages with tasks of their own are one turn, whose answer ends each task and reaches who watches it',
+    withStore(open, async ({ store }) => {
+      const keys = ['one', 'two', 'three'].map(id => ({ owner: 'ada', id, context: 't' }))
+      await admitAll(
+        store,
+        keys.map(task => sketchQueued(`m of ${task.id}`, mergeMode, { task })),
+      )
+      await store.watchTask({ owner: 'ada', id: 'one' }, { id: 'w', to: 'https://peer.test/push', target: {} })
+      const turn = await leaseOnlyTurn(store)
+      expect(turn).toMatchObject({ content: { id: 'm of three' }, task: { id: 'three' } })
+      expect(wordsOfTurn(turn)).toEqual(keys.map(({ id }) => `words of m of ${id}`))
+      const read = () => Promise.all(keys.map(key => store.findTask(key)))
+      expect((await read()).map(task => task?.state)).toEqual(['working', 'working', 'working'])
+      await store.commit(turn, sketchAnswer(turn, 'all'))
+      for (const task of await read()) {
+        expect(task).toMatchObject({ state: 'completed', response: { in_reply_to: 'm of three' } })
+      }
+      for (const number of [...(turn.merged ?? []), turn.message])
+        expect(await store.findAnswer(number)).toMatchObject({ response: { in_reply_to: 'm of three' } })
+      expect(await store.listDeliveries({ limit: 9 })).toMatchObject([
+        { message_id: 'm of one', to: 'https://peer.test/push' },
+      ])
+    }),
+  )
+  test.each([
+    ['input_required', 'completed'],
+    ['auth_required', 'completed'],
+    ['working', 'completed'],
+    ['failed', 'failed'],
+    ['rejected', 'rejected'],
+  ] as const)('after an answer of status %s the tasks of earlier messages are %s', async (status, state) => {
+    await withStore(open, async ({ store }) => {
+      const [first, last] = ['one', 'two'].map(id => ({ owner: 'ada', id, context: 't' }))
+      if (!first || !last) throw new Error('expected two tasks')
+      await admitAll(
+        store,
+        [first, last].map(task => sketchQueued(`m of ${task.id}`, mergeMode, { task })),
+      )
+      const turn = await leaseOnlyTurn(store)
+      const { response, ...answer } = sketchAnswer(turn, 'which one?')
+      await store.commit(turn, { ...answer, response: response && { ...response, status } })
+      expect(await store.findTask(first)).toMatchObject({ state, response: { status } })
+      expect(await store.findTask(last)).toMatchObject({ state: status, response: { status } })
+    })()
+  })
+  test(
+    'the cancel of one of several merged tasks leaves the others, whose messages get their answer',
+    withStore(open, async ({ store }) => {
+      const keys = ['one', 'two', 'three'].map(id => ({ owner: 'ada', id, context: 't' }))
+      await admitAll(
+        store,
+        keys.map(task => sketchQueued(`m of ${task.id}`, mergeMode, { task })),
+      )
+      const [first, second, third] = keys
+      if (!first || !second || !third) throw new Error('expected three tasks')
+      const all = await leaseOnlyTurn(store)
+      expect(await store.cancelTask(second)).toBe(true)
+      await expect(store.commit(all, sayNothing())).rejects.toThrow(LeaseLost)
+      const otherTurn = await leaseOnlyTurn(store)
+      expect(wordsOfTurn(otherTurn)).toEqual(['words of m of one', 'words of m of three'])
+      expect(await store.cancelTask(third)).toBe(true)
+      await expect(store.commit(otherTurn, sayNothing())).rejects.toThrow(LeaseLost)
+      const left = await leaseOnlyTurn(store)
+      expect(wordsOfTurn(left)).toEqual(['words of m of one'])
+      await store.commit(left, sketchAnswer(left, 'one'))
+      const states = await Promise.all(keys.map(async key => (await store.findTask(key))?.state))
+      expect(states).toEqual(['completed', 'canceled', 'canceled'])
+      expect((await store.count()).messages).toMatchObject({ answered: 1, failed: 2, working: 0, received: 0 })
     }),
   )
   test(

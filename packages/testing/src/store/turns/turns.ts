@@ -1,4 +1,5 @@
-import { LeaseLost } from '@postern/core'
+// Tests how a store leases, orders, fences and releases turns.
+import { LeaseLost } from '@postern/message'
 import { describe, expect, test } from 'vitest'
 import type { OpenStore } from '../setup/under-test.ts'
 import {
@@ -28,7 +29,7 @@ export function turnContract(open: OpenStore): void {
 
 function describeLeases(open: OpenStore): void {
   test(
-    'a turn carries all a worker needs',
+    'a leased turn carries everything that a worker needs',
     withStore(open, async ({ store }) => {
       const intake = sketchIntake('m1', { flags: ['odd'], message: { in_reply_to: 'm0', kind: 'edit' } })
       const { message } = await store.admit(intake, 'c1')
@@ -42,7 +43,7 @@ function describeLeases(open: OpenStore): void {
         correlationId: 'c1',
       })
       expect(turn.target).toEqual({ answerTo: 'm1' })
-      expect(turn.content).toEqual({ ...intake.message, raw: { id: 'm1' } })
+      expect(turn.content).toEqual({ ...intake.message, thread_id: expect.any(String), raw: { id: 'm1' } })
       expect(turn.task).toBeUndefined()
     }),
   )
@@ -80,6 +81,21 @@ function describeLeases(open: OpenStore): void {
 
 function describeOrder(open: OpenStore): void {
   test(
+    'a turn knows the time of its first try, and a try that a shutdown interrupted does not count',
+    withStore(open, async ({ store, now, advance }) => {
+      await admitAll(store, [sketchIntake('m1', inThread('t'))])
+      const triedAt: (number | undefined)[] = []
+      for (const uncounted of [true, undefined, undefined, undefined]) {
+        const turn = await leaseOnlyTurn(store)
+        triedAt.push(turn.triedAt)
+        await store.release(turn, { dueAt: now() + 1_000, ...(uncounted && { uncounted }) })
+        advance(1_000)
+      }
+      const first = now() - 3_000
+      expect(triedAt).toEqual([undefined, undefined, first, first])
+    }),
+  )
+  test(
     'turns of one thread come one after another while other threads go on',
     withStore(open, async ({ store, now, advance }) => {
       const one = ['a1', 'a2', 'a3'].map(id => sketchIntake(id, inThread('a')))
@@ -105,7 +121,7 @@ function describeOrder(open: OpenStore): void {
 
 function describeFencing(open: OpenStore): void {
   test(
-    'another worker takes up a turn after its lease, and the first one can do nothing any more',
+    'another worker takes over a turn after its lease expires, and the first one can no longer change it',
     withStore(open, async ({ store, now, advance }) => {
       await store.admit(sketchIntake('m1'), 'c')
       const lost = await leaseOnlyTurn(store)
@@ -124,6 +140,19 @@ function describeFencing(open: OpenStore): void {
       expect(await store.readState('echo', held.thread)).toBeUndefined()
       await store.commit(held, sketchAnswer(held, 'in time'))
       expect(await store.findMessage('m1')).toMatchObject({ state: 'answered' })
+    }),
+  )
+  test(
+    'a worker that has given a turn back can neither renew it nor give it back again',
+    withStore(open, async ({ store, now, advance }) => {
+      await store.admit(sketchIntake('m1'), 'c')
+      const held = await leaseOnlyTurn(store)
+      await store.release(held, { dueAt: now() + 1_000, error: 'busy' })
+      await expect(store.renew(held, leaseMs)).rejects.toThrow(LeaseLost)
+      await expect(store.release(held, { dueAt: now() + leaseMs })).rejects.toThrow(LeaseLost)
+      expect((await store.count()).messages).toMatchObject({ received: 1, working: 0 })
+      advance(1_000)
+      expect(await leaseOnlyTurn(store)).toMatchObject({ message: held.message, attempt: 2 })
     }),
   )
   test(
@@ -198,15 +227,21 @@ function describeRelease(open: OpenStore): void {
     }),
   )
   test(
-    'the store counts tries that ended without a word, until a worker releases one in order',
+    'the store counts the first try that ended without a word and later ones that ran alone, until a worker releases one in order',
     withStore(open, async ({ store, advance, now }) => {
       await store.admit(sketchIntake('m1'), 'c')
-      for (const crashes of [0, 1, 2]) {
+      for (const crashes of [0, 1, 1]) {
         expect(await leaseOnlyTurn(store)).toMatchObject({ crashes })
         advance(leaseMs)
       }
-      await store.release(await leaseOnlyTurn(store), { dueAt: now() })
-      expect(await leaseOnlyTurn(store)).toMatchObject({ crashes: 0, attempt: 5 })
+      const alone = await leaseOnlyTurn(store)
+      await store.noteAlone(alone)
+      advance(leaseMs)
+      const last = await leaseOnlyTurn(store)
+      expect(last).toMatchObject({ crashes: 2, attempt: 5 })
+      await expect(store.noteAlone(alone)).rejects.toThrow(LeaseLost)
+      await store.release(last, { dueAt: now() })
+      expect(await leaseOnlyTurn(store)).toMatchObject({ crashes: 0, attempt: 6 })
     }),
   )
   test(

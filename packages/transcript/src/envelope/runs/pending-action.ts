@@ -1,4 +1,5 @@
-import { isoTime, type Json, type Platform, Rejection, randomHex } from '@postern/core'
+// Stores tool actions that wait for approval; each is decided once and runs at most once.
+import { isoTime, type Json, Rejection, randomHex, type System } from '@postern/message'
 import { z } from 'zod'
 import { jsonMapSchema, jsonSchema } from '../../json/schema.ts'
 import type { RecordKey, RecordStore, RecordTies } from '../../store/record-store.ts'
@@ -6,7 +7,7 @@ import type { RecordKey, RecordStore, RecordTies } from '../../store/record-stor
 const actionStatuses = ['pending', 'accepted', 'rejected', 'expired', 'deleted'] as const
 const actionDecisions = ['accepted', 'rejected'] as const
 
-/** A tool's action that needs approval. Every status but `pending` is final. */
+/** A tool's action that needs approval. Every status except `pending` is final. */
 export const pendingActionSchema = z.object({
   action_id: z.string(),
   kind: z.string(),
@@ -36,34 +37,34 @@ type NewAction = Pick<PendingAction, 'kind' | 'summary' | 'apply_input'> &
 
 interface Resolution {
   readonly decision: ActionDecision
-  /** Who decided; kept with the action. */
+  /** The party that decided; it is stored with the action. */
   readonly resolver: string
   readonly metadata?: Record<string, Json> | undefined
-  /** Checked at the moment of the decision. */
+  /** Returns true if the resolver may decide. It is checked at the moment of the decision. */
   mayResolve(action: PendingAction): Promise<boolean> | boolean
-  /** Runs an accepted action, once. It is never called for another one. */
+  /** Runs an accepted action once. It is never called for a rejected one. */
   apply(action: PendingAction): Promise<Json>
 }
 
 export interface PendingActions {
-  /** With a given `action_id` there is one action: a later call returns the first one. */
+  /** Creates an action. Each given `action_id` has one action: a later call returns the first one. */
   create(owner: string, action: NewAction, ties?: RecordTies): Promise<PendingAction>
-  /** An action after its time is `expired`. */
+  /** Finds an action. Its status is `expired` after its time. */
   get(owner: string, id: string): Promise<PendingAction | undefined>
-  /** Newest first. */
+  /** Lists actions, newest first. */
   list(owner: string, status?: ActionStatus): Promise<readonly PendingAction[]>
-  /** How many there are of each status. */
+  /** Counts the actions of each status. */
   summarize(owner: string): Promise<Readonly<Record<ActionStatus, number>>>
   /**
-   * One of two deciders at once decides, and the tool runs at most once, even after a crash.
-   * @throws Rejection forbidden when there is no such action, the resolver may not, or it is decided already (`replayed`)
+   * Decides an action. If two parties decide at once, one of them succeeds, and the tool runs at most once, even after a crash. @throws Rejection
+   * forbidden if there is no such action, the resolver may not decide it, or it is already decided (`replayed`)
    */
   resolve(owner: string, id: string, resolution: Resolution): Promise<PendingAction>
-  /** Expires an action at once: `undefined` when it is no longer pending. */
+  /** Expires an action at once; `undefined` if it is no longer pending. */
   lapse(owner: string, id: string): Promise<PendingAction | undefined>
   /** Expires all overdue actions and returns their ids. */
   expire(owner: string): Promise<readonly string[]>
-  /** Removes a pending action from the lists; its row stays for the audit. False when there is none. */
+  /** Removes a pending action from the lists; its row stays for the audit. It returns false if there is none. */
   remove(owner: string, id: string, resolver: string): Promise<boolean>
 }
 
@@ -71,11 +72,11 @@ const recordKind = 'pending-action'
 
 interface ActionDeps {
   readonly records: RecordStore
-  readonly platform: Pick<Platform, 'now' | 'randomBytes'>
+  readonly system: Pick<System, 'now' | 'randomBytes'>
 }
 
-export function createPendingActions(records: RecordStore, platform: ActionDeps['platform']): PendingActions {
-  const deps: ActionDeps = { records, platform }
+export function createPendingActions(records: RecordStore, system: ActionDeps['system']): PendingActions {
+  const deps: ActionDeps = { records, system }
   return {
     create: (owner, action, ties) => createAction(owner, action, deps, ties),
     get: (owner, id) => getAction(owner, id, deps),
@@ -111,14 +112,14 @@ async function createAction(
   deps: ActionDeps,
   ties?: RecordTies,
 ): Promise<PendingAction> {
-  const { records, platform } = deps
+  const { records, system } = deps
   const action: PendingAction = {
     preview: null,
     metadata: {},
     ...wanted,
-    action_id: wanted.action_id ?? randomHex(platform, 16),
+    action_id: wanted.action_id ?? randomHex(system, 16),
     status: 'pending',
-    created_at: isoTime(platform.now()),
+    created_at: isoTime(system.now()),
     resolution_result: null,
     resolution_metadata: {},
   }
@@ -127,14 +128,14 @@ async function createAction(
 }
 
 async function getAction(owner: string, id: string, deps: ActionDeps): Promise<PendingAction | undefined> {
-  const found = await load(owner, id, deps)
-  if (!found || !isOver(found.action, deps)) return found?.action
+  const loaded = await load(owner, id, deps)
+  if (!loaded || !isOver(loaded.action, deps)) return loaded?.action
   return (await settle(owner, id, { status: 'expired' }, deps)) ?? (await load(owner, id, deps))?.action
 }
 
 async function listActions(owner: string, deps: ActionDeps): Promise<readonly PendingAction[]> {
-  const found = await deps.records.list(recordKind, owner)
-  const actions = await Promise.all(found.map(({ key }) => getAction(owner, key, deps)))
+  const records = await deps.records.list(recordKind, owner)
+  const actions = await Promise.all(records.map(({ key }) => getAction(owner, key, deps)))
   return actions.filter(action => action !== undefined)
 }
 
@@ -165,23 +166,23 @@ async function run(
     () => ({ resolution_error: 'the tool failed' }),
   )
   const ended = { ...action, ...outcome }
-  // An owner who was forgotten meanwhile has no record any more, and gets none.
-  const found = await load(owner, action.action_id, deps)
-  if (found) await deps.records.swap(keyOf(owner, action.action_id), found.version, ended)
+  // An owner whose data was deleted in the meantime has no record any more and gets no new one.
+  const loaded = await load(owner, action.action_id, deps)
+  if (loaded) await deps.records.swap(keyOf(owner, action.action_id), loaded.version, ended)
   return ended
 }
 
-/** Moves a pending action to its final status: `undefined` when another was first. */
+/** Moves a pending action to its final status; `undefined` if another writer was first. */
 async function settle(
   owner: string,
   id: string,
   change: Partial<PendingAction>,
   deps: ActionDeps,
 ): Promise<PendingAction | undefined> {
-  const found = await load(owner, id, deps)
-  if (found?.action.status !== 'pending') return undefined
-  const settled = { ...found.action, resolved_at: isoTime(deps.platform.now()), ...change }
-  return (await deps.records.swap(keyOf(owner, id), found.version, settled)) ? settled : undefined
+  const loaded = await load(owner, id, deps)
+  if (loaded?.action.status !== 'pending') return undefined
+  const settled = { ...loaded.action, resolved_at: isoTime(deps.system.now()), ...change }
+  return (await deps.records.swap(keyOf(owner, id), loaded.version, settled)) ? settled : undefined
 }
 
 async function load(owner: string, id: string, { records }: ActionDeps) {
@@ -190,8 +191,8 @@ async function load(owner: string, id: string, { records }: ActionDeps) {
   return record && action ? { action, version: record.version } : undefined
 }
 
-function isOver({ status, expires_at }: PendingAction, { platform }: ActionDeps): boolean {
-  return status === 'pending' && expires_at !== undefined && Date.parse(expires_at) <= platform.now()
+function isOver({ status, expires_at }: PendingAction, { system }: ActionDeps): boolean {
+  return status === 'pending' && expires_at !== undefined && Date.parse(expires_at) <= system.now()
 }
 
 function keyOf(owner: string, key: string): RecordKey {

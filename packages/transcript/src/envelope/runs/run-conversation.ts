@@ -1,5 +1,6 @@
-import type { Json } from '@postern/core'
-import { Rejection } from '@postern/core'
+// Runs a conversation with a foreign or built-in runner, and normalizes and reports its result.
+import type { Json } from '@postern/message'
+import { Rejection } from '@postern/message'
 import type { JsonMap } from '../../json/difference.ts'
 import { copyJson, isJsonMap } from '../../json/difference.ts'
 import type { AgentMessageEnvelope } from '../envelope.ts'
@@ -19,12 +20,12 @@ export interface ConversationRequest {
   readonly single_turn: boolean
 }
 
-/** Another runtime's loop; `null` leaves the conversation to the built-in one. */
+/** Runs another runtime's loop; `null` leaves the conversation to the built-in loop. */
 type ForeignRunner = (request: ConversationRequest) => Promise<unknown>
 type BuiltInRunner = (request: ConversationRequest) => Promise<ConversationResult>
 
 /**
- * Runs a conversation with the given runner. An unusable foreign result becomes a result that says so, with the given messages, and no
+ * Runs a conversation with the given runner. An unusable foreign result becomes a result that reports it, with the given messages, instead of an
  * exception. @throws Rejection for invalid messages in the request; the runner's error
  */
 export async function runConversation(
@@ -49,12 +50,12 @@ function takeForeignResult(messages: readonly AgentMessageEnvelope[], result: un
 const conversationResultSchema = 'agents-api.conversation-result'
 const runOutcomeSchema = 'agents-api.run-outcome'
 
-/** Failures that are worth another try; every other one is not. */
+/** The statuses of failures that may succeed on a retry. All other failures are permanent. */
 const retryableStatuses: ReadonlySet<string> = new Set(['stalled', 'interrupted', 'transcript_lock_contention'])
 
 /**
- * What is kept of a run for those who watch over it: proof of what was run, and the shape of it; no argument and no result. It is the later
- * contract of a conversation's result, as far as it can be had from the result itself. Pure.
+ * Reports a run to observers: evidence of the calls that ran, and their shape, but no argument and no result. It follows the later contract of a
+ * conversation's result, as far as the result itself has these members. Pure.
  */
 export function reportConversation(result: ConversationResult) {
   const executed = result.tool_execution_results.map(readExecuted)
@@ -81,9 +82,9 @@ function readExecuted(execution: ToolExecutionResult, index: number): ExecutedTo
   }
 }
 
-function writeOutcome({ status: named, completed: said, error, warning }: ConversationResult) {
+function writeOutcome({ status: ownStatus, completed: said, error, warning }: ConversationResult) {
   const completed = error === undefined && said !== false
-  const status = typeof named === 'string' && named !== '' ? named : completed ? 'completed' : 'failed'
+  const status = typeof ownStatus === 'string' && ownStatus !== '' ? ownStatus : completed ? 'completed' : 'failed'
   const reason = error ?? warning
   return {
     schema: runOutcomeSchema,
@@ -102,7 +103,7 @@ type ToolExecutionResult = JsonMap & {
   readonly is_handler_tool?: boolean | undefined
 }
 
-/** The result of a conversation loop. The runner's other members stay. */
+/** The result of a conversation loop. Other members of the runner's result are preserved. */
 export type ConversationResult = JsonMap & {
   readonly messages: readonly AgentMessageEnvelope[]
   readonly tool_execution_results: readonly ToolExecutionResult[]
@@ -110,8 +111,8 @@ export type ConversationResult = JsonMap & {
 }
 
 /**
- * A runner's result with every message as an envelope.
- * @throws Rejection malformed, with the prefix `invalid_agent_conversation_result:` and the place
+ * Normalizes a runner's result, with every message as an envelope. @throws Rejection malformed, with the prefix
+ * `invalid_agent_conversation_result:` and the position
  */
 export function normalizeConversationResult(value: unknown): ConversationResult {
   const result = copyResult(value)
@@ -125,7 +126,7 @@ export function normalizeConversationResult(value: unknown): ConversationResult 
   }
 }
 
-/** The result for callers when a runner's result is unusable: the messages as given, no answer, and the reason. */
+/** Builds the result for callers if a runner's result is unusable. It has the messages as given, no answer, and the reason. */
 export function buildFailedResult(messages: readonly unknown[], reason: string): ConversationResult {
   return {
     messages: messages.map(message => normalizeEnvelope(message)),
@@ -148,32 +149,32 @@ function copyResult(value: unknown): JsonMap {
   throw refuseResult('result must be an object')
 }
 
-function normalizeAt(message: Json, place: string): AgentMessageEnvelope {
+function normalizeAt(message: Json, position: string): AgentMessageEnvelope {
   try {
     return normalizeEnvelope(message)
   } catch (cause) {
     const reason = cause instanceof Rejection ? cause.message : 'not a message'
-    throw new Rejection('malformed', `invalid_agent_conversation_result: ${place}: ${reason}`, { cause })
+    throw new Rejection('malformed', `invalid_agent_conversation_result: ${position}: ${reason}`, { cause })
   }
 }
 
-/** PHP writes an empty map as `[]`. */
-function checkExecution(value: Json, place: string): ToolExecutionResult {
-  if (!isJsonMap(value)) throw refuseResult(`${place} must be an object`)
+/** Validates one execution. PHP writes an empty map as `[]`. */
+function checkExecution(value: Json, position: string): ToolExecutionResult {
+  if (!isJsonMap(value)) throw refuseResult(`${position} must be an object`)
   const { tool_name, turn_count, is_handler_tool } = value
   if (typeof tool_name !== 'string' || tool_name === '')
-    throw refuseResult(`${place}.tool_name must be a non-empty string`)
-  if (!Number.isSafeInteger(turn_count)) throw refuseResult(`${place}.turn_count must be an integer`)
+    throw refuseResult(`${position}.tool_name must be a non-empty string`)
+  if (!Number.isSafeInteger(turn_count)) throw refuseResult(`${position}.turn_count must be an integer`)
   if (is_handler_tool !== undefined && typeof is_handler_tool !== 'boolean') {
-    throw refuseResult(`${place}.is_handler_tool must be a boolean`)
+    throw refuseResult(`${position}.is_handler_tool must be a boolean`)
   }
-  const maps = ['result', 'parameters'].map(name => [name, readResultMap(value[name], `${place}.${name}`)] as const)
+  const maps = ['result', 'parameters'].map(name => [name, readResultMap(value[name], `${position}.${name}`)] as const)
   return { ...value, ...Object.fromEntries(maps) } as unknown as ToolExecutionResult
 }
 
-function readResultMap(value: Json | undefined, place: string): JsonMap {
+function readResultMap(value: Json | undefined, position: string): JsonMap {
   if (Array.isArray(value) && value.length === 0) return {}
-  if (!isJsonMap(value)) throw refuseResult(`${place} must be an object`)
+  if (!isJsonMap(value)) throw refuseResult(`${position} must be an object`)
   return value
 }
 

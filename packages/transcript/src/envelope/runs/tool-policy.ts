@@ -1,4 +1,5 @@
-import type { Json } from '@postern/core'
+// Runs a tool call as its policy allows: at once, after approval, or never.
+import type { Json } from '@postern/message'
 import type { JsonMap } from '../../json/difference.ts'
 import { hashContent, isJsonMap } from '../../json/difference.ts'
 import type { RecordStore } from '../../store/record-store.ts'
@@ -6,7 +7,7 @@ import { buildApprovalEnvelope, buildToolResultEnvelope } from '../build.ts'
 import type { AgentMessageEnvelope } from '../envelope.ts'
 import type { PendingAction, PendingActions } from './pending-action.ts'
 
-/** A tool runs at once, after an approval, or never. */
+/** The policies of a tool: it runs at once, after an approval, or never. */
 const toolPolicies = ['direct', 'preview', 'forbidden'] as const
 type ToolPolicy = (typeof toolPolicies)[number]
 
@@ -18,22 +19,22 @@ interface ToolScope {
 }
 
 interface PolicyMemory {
-  /** The remembered policy for this owner, workspace, agent and tool; else `otherwise`. */
+  /** Finds the remembered policy for this owner, workspace, agent and tool; returns `otherwise` if there is none. */
   find(scope: ToolScope, otherwise: ToolPolicy): Promise<ToolPolicy>
   remember(scope: ToolScope, policy: ToolPolicy): Promise<void>
 }
 
 export function createPolicyMemory(records: RecordStore): PolicyMemory {
-  const placeOf = ({ owner, workspace = '', agent, tool_name }: ToolScope) => {
+  const keyOf = ({ owner, workspace = '', agent, tool_name }: ToolScope) => {
     return { kind: 'tool-policy', owner, key: JSON.stringify([workspace, agent, tool_name]) }
   }
   return {
     async find(scope, otherwise) {
-      const value = (await records.get(placeOf(scope)))?.value
+      const value = (await records.get(keyOf(scope)))?.value
       return toolPolicies.find(policy => policy === value) ?? otherwise
     },
     async remember(scope, policy) {
-      await records.put(placeOf(scope), policy)
+      await records.put(keyOf(scope), policy)
     },
   }
 }
@@ -42,20 +43,20 @@ export interface WantedCall extends ToolScope {
   readonly tool_call_id: string
   readonly parameters: { readonly [name: string]: Json }
   readonly turn: number
-  /** What the tool will do, in words and as data, for whoever decides. */
+  /** The effect of the tool, in words and as data, for the person who decides. */
   readonly summary: string
   readonly preview?: Json | undefined
   readonly expires_at?: string | undefined
 }
 
 interface PolicyOutcome {
-  /** Appended to the conversation: the tool's result, or its placeholder. */
+  /** The envelope to append to the conversation: the tool's result, or its placeholder. */
   readonly envelope: AgentMessageEnvelope
-  /** The loop stops without completing its run. */
+  /** True if the loop stops before its run is complete. */
   readonly isWaiting: boolean
 }
 
-/** Runs a call as its policy allows. A call that needs approval is stored first, so that nobody can approve a missing one. */
+/** Runs a call as its policy allows. A call that needs approval is stored first, so that an approval always finds it. */
 export async function callUnderPolicy(
   call: WantedCall,
   policy: ToolPolicy,
@@ -88,7 +89,7 @@ export async function callUnderPolicy(
   return { envelope: buildApprovalEnvelope(summary, action, { tool_call_id }), isWaiting: true }
 }
 
-/** The tool's result after the decision on a pending action: of the run, or of the refusal. */
+/** Builds the tool's result after the decision on a pending action: that of the run, or the refusal. */
 export function buildDecisionEnvelope(action: PendingAction): AgentMessageEnvelope {
   const { kind: tool_name, status, metadata } = action
   const call = { tool_name, tool_call_id: String(metadata.tool_call_id ?? action.action_id) }
@@ -139,13 +140,13 @@ export interface ExecutedTool {
   readonly success: boolean
 }
 
-/** What observers may keep of a call: which arguments and how many, never their values. */
+/** Describes a call for observers: the names and number of its arguments, never their values. */
 export function observeTool({ tool_name, parameters, result }: ExecutedTool) {
   const argument_names = Object.keys(parameters).toSorted()
   return { tool_name, argument_names, argument_count: argument_names.length, result_type: nameType(result) }
 }
 
-/** Digests of a call and its result, without either. */
+/** Returns digests of a call and its result, without either of them. */
 export function auditTool({ tool_name, tool_call_id, parameters, result, turn_count, success }: ExecutedTool) {
   return {
     type: 'tool_execution',

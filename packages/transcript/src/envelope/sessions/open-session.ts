@@ -1,4 +1,5 @@
-import { isoTime } from '@postern/core'
+// Creates a chat session, or reopens a pending one of the same kind.
+import { isoTime } from '@postern/message'
 import { formatUuidOf } from '../../json/uuid.ts'
 import type { RecordKey, StoredRecord } from '../../store/record-store.ts'
 import type { NewSession, PendingSearch, Session, SessionPrincipal, SessionRow, SessionStore } from './session.ts'
@@ -20,9 +21,9 @@ export async function createSession(
   deps: SessionDeps,
   wanted: NewSession = {},
 ): Promise<Session> {
-  const { transcript, records, platform } = deps
+  const { transcript, records, system } = deps
   checkSessionOwner(principal)
-  const row = buildSessionRow(principal, formatUuidOf(platform), isoTime(platform.now()), wanted)
+  const row = buildSessionRow(principal, formatUuidOf(system), isoTime(system.now()), wanted)
   // The row comes first, so that its owner can find and delete the session after an interruption.
   const key = keyOfSession(principal, row.session_id)
   await records.insert(key, row)
@@ -71,11 +72,11 @@ async function findOpened(
   search: PendingSearch,
   deps: SessionDeps,
 ): Promise<SessionRow | undefined> {
-  const found = typeof opened?.value === 'string' ? await findSession(principal, opened.value, deps) : undefined
-  return found && (await isPending(principal, found.row, search, deps)) ? found.row : undefined
+  const session = typeof opened?.value === 'string' ? await findSession(principal, opened.value, deps) : undefined
+  return session && (await isPending(principal, session.row, search, deps)) ? session.row : undefined
 }
 
-/** False when another opening was first. */
+/** Records the latest session; returns false if a concurrent opening was first. */
 function noteOpened(
   key: RecordKey,
   before: StoredRecord | undefined,
@@ -91,8 +92,8 @@ async function isPending(
   { seconds = 600, context = 'chat', token_id }: PendingSearch,
   deps: SessionDeps,
 ): Promise<boolean> {
-  const { transcript, platform } = deps
-  const isRecent = Date.parse(row.created_at) > platform.now() - seconds * 1000
+  const { transcript, system } = deps
+  const isRecent = Date.parse(row.created_at) > system.now() - seconds * 1000
   const isAsked = row.context === context && (token_id === undefined || row.token_id === token_id)
   const thread = isRecent && isAsked ? await findSessionThread(principal, row.session_id, deps) : undefined
   if (!thread) return false

@@ -1,4 +1,5 @@
-import type { Platform } from '@postern/core'
+// Reads, changes and removes the stored rows of chat sessions.
+import type { System } from '@postern/message'
 import type { RecordKey, RecordStore, StoredRecord } from '../../store/record-store.ts'
 import type { ThreadKey, TranscriptStore } from '../../store/transcript-store.ts'
 import { envelopeCodec } from '../codec.ts'
@@ -9,7 +10,7 @@ import { sessionRowSchema } from './session.ts'
 export interface SessionDeps {
   readonly transcript: TranscriptStore
   readonly records: RecordStore
-  readonly platform: Pick<Platform, 'now' | 'randomBytes'>
+  readonly system: Pick<System, 'now' | 'randomBytes'>
 }
 
 interface StoredSession extends StoredRecord {
@@ -25,7 +26,7 @@ export function keyOfSession({ owner }: SessionPrincipal, key: string): RecordKe
   return { kind: sessionKind, owner, key }
 }
 
-/** The record that names the latest session of its kind, so that two concurrent openings find each other. */
+/** Returns the key of the record that names the latest session of its kind, so that two concurrent openings find each other. */
 export function keyOfOpening(
   { owner, workspace_type, workspace_id }: SessionPrincipal,
   { context, agent_slug, token_id }: Pick<SessionRow, 'context' | 'agent_slug' | 'token_id'>,
@@ -34,14 +35,14 @@ export function keyOfOpening(
   return { kind: openingKind, owner, key }
 }
 
-/** The session's row while it has not expired. */
+/** Finds the session's row unless it has expired. */
 export async function findSession(
   principal: SessionPrincipal,
   id: string,
   deps: SessionDeps,
 ): Promise<StoredSession | undefined> {
-  const found = await findStored(principal, id, deps)
-  return found && !isExpired(found.row, deps) ? found : undefined
+  const session = await findStored(principal, id, deps)
+  return session && !isExpired(session.row, deps) ? session : undefined
 }
 
 export function findSessionThread(
@@ -64,7 +65,7 @@ export async function addMessages(principal: SessionPrincipal, row: SessionRow, 
   return { ...row, messages: await readSessionMessages(thread, deps) }
 }
 
-/** Repeats the change until no other writer was first. */
+/** Retries the change until no other writer interferes. */
 export async function changeSession(
   principal: SessionPrincipal,
   id: string,
@@ -72,25 +73,25 @@ export async function changeSession(
   deps: SessionDeps,
 ): Promise<SessionRow | undefined> {
   for (;;) {
-    const found = await findSession(principal, id, deps)
-    if (!found) return undefined
-    const row = { ...found.row, ...change }
-    if (await deps.records.swap(keyOfSession(principal, id), found.version, row)) return row
+    const session = await findSession(principal, id, deps)
+    if (!session) return undefined
+    const row = { ...session.row, ...change }
+    if (await deps.records.swap(keyOfSession(principal, id), session.version, row)) return row
   }
 }
 
 export async function removeSession(principal: SessionPrincipal, id: string, deps: SessionDeps): Promise<void> {
   const { transcript, records } = deps
-  const found = await findStored(principal, id, deps)
-  if (!found) return
+  const session = await findStored(principal, id, deps)
+  if (!session) return
   const thread = await findSessionThread(principal, id, deps)
   if (thread) await transcript.forget(thread)
-  const opening = keyOfOpening(principal, found.row)
+  const opening = keyOfOpening(principal, session.row)
   if ((await records.get(opening))?.value === id) await records.remove(opening)
   await records.remove(keyOfSession(principal, id))
 }
 
-/** The owner's sessions, newest first. Afterwards it removes expired ones, which take space and which the owner can no longer name. */
+/** Lists the owner's sessions, newest first. Afterwards it removes expired sessions, which take up space and which the owner can no longer access. */
 export async function* listSessions(principal: SessionPrincipal, deps: SessionDeps): AsyncGenerator<SessionRow> {
   const expired: SessionRow[] = []
   try {
@@ -110,13 +111,13 @@ async function* listValid(
   deps: SessionDeps,
 ): AsyncGenerator<SessionRow> {
   for (let offset = 0; ; offset += pageSize) {
-    const found = await deps.records.list(sessionKind, principal.owner, { limit: pageSize, offset })
-    for (const row of found.map(readRow)) {
+    const records = await deps.records.list(sessionKind, principal.owner, { limit: pageSize, offset })
+    for (const row of records.map(readRow)) {
       if (!row || !isOwnRow(row, principal)) continue
       if (isExpired(row, deps)) expired.push(row)
       else yield row
     }
-    if (found.length < pageSize) return
+    if (records.length < pageSize) return
     // Other work runs between the pages, because an owner may have very many sessions.
     await new Promise(resolve => setImmediate(resolve))
   }
@@ -132,8 +133,8 @@ async function findStored(
   return row && isOwnRow(row, principal) ? { ...record, row } : undefined
 }
 
-function isExpired({ expires_at }: SessionRow, { platform }: SessionDeps): boolean {
-  return expires_at !== null && Date.parse(expires_at) <= platform.now()
+function isExpired({ expires_at }: SessionRow, { system }: SessionDeps): boolean {
+  return expires_at !== null && Date.parse(expires_at) <= system.now()
 }
 
 function readRow({ value }: StoredRecord): SessionRow | undefined {

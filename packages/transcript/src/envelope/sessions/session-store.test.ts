@@ -1,4 +1,4 @@
-import { Rejection } from '@postern/core'
+import { Rejection } from '@postern/message'
 import { describe, expect, it } from 'vitest'
 import {
   auditTool,
@@ -19,19 +19,19 @@ import {
 const ann: SessionPrincipal = { owner: 'user:ann', owner_type: 'user', owner_key: 'ann' }
 const bob: SessionPrincipal = { owner: 'user:bob', owner_type: 'user', owner_key: 'bob' }
 
-function openRoom() {
+function openSessions() {
   let time = Date.UTC(2026, 2, 13, 10)
   let seed = 0
-  const platform = { now: () => time, randomBytes: (size: number) => new Uint8Array(size).fill(++seed) }
+  const system = { now: () => time, randomBytes: (size: number) => new Uint8Array(size).fill(++seed) }
   const records = createMemoryRecords()
-  const transcript = createMemoryTranscript(platform)
-  const sessions = createSessionStore({ transcript, records, platform })
-  return { platform, records, transcript, sessions, pass: (ms: number) => (time += ms) }
+  const transcript = createMemoryTranscript(system)
+  const sessions = createSessionStore({ transcript, records, system })
+  return { system, records, transcript, sessions, pass: (ms: number) => (time += ms) }
 }
 
 describe('createSessionStore()', () => {
   it('a new session has a UUID version 4, its owner and no messages', async () => {
-    const { sessions } = openRoom()
+    const { sessions } = openSessions()
     const session = await sessions.create(ann, { agent_slug: 'desk' })
     expect(session.session_id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
     expect(session).toMatchObject({
@@ -44,7 +44,7 @@ describe('createSessionStore()', () => {
   })
 
   it('E-36: update replaces the whole list, keeps the title and moves updated_at', async () => {
-    const { sessions, pass } = openRoom()
+    const { sessions, pass } = openSessions()
     const { session_id: id } = await sessions.create(ann, { title: 'Tea' })
     await sessions.update(ann, id, {
       messages: [
@@ -60,7 +60,7 @@ describe('createSessionStore()', () => {
   })
 
   it('E-36: a list with one bad message changes nothing', async () => {
-    const { sessions } = openRoom()
+    const { sessions } = openSessions()
     const { session_id: id } = await sessions.create(ann)
     await sessions.update(ann, id, { messages: [{ role: 'user', content: 'a' }] })
     const bad = sessions.update(ann, id, { messages: [{ role: 'user', content: 'b' }, { role: '' }] })
@@ -71,7 +71,7 @@ describe('createSessionStore()', () => {
   })
 
   it('a list that comes back with one message more leaves the earlier entries as they are', async () => {
-    const { sessions, transcript } = openRoom()
+    const { sessions, transcript } = openSessions()
     const { session_id: id } = await sessions.create(ann)
     const first = await sessions.update(ann, id, {
       messages: [
@@ -87,7 +87,7 @@ describe('createSessionStore()', () => {
   })
 
   it('E-34: two posts of a first message within ten minutes find one session, even at once', async () => {
-    const { sessions, pass } = openRoom()
+    const { sessions, pass } = openSessions()
     const [one, two] = await Promise.all([sessions.open(ann), sessions.open(ann)])
     expect(two.session_id).toBe(one.session_id)
     expect(await sessions.list(ann)).toHaveLength(1)
@@ -100,8 +100,17 @@ describe('createSessionStore()', () => {
     expect((await sessions.open(ann)).session_id).not.toBe(one.session_id)
   })
 
+  it('E-34: a search for a pending session finds that of its own token and context alone', async () => {
+    const { sessions } = openSessions()
+    const { session_id: id } = await sessions.open(ann, { token_id: 'one' })
+    expect((await sessions.findPending(ann, { token_id: 'one' }))?.session_id).toBe(id)
+    expect((await sessions.findPending(ann))?.session_id).toBe(id)
+    expect(await sessions.findPending(ann, { token_id: 'two' })).toBeUndefined()
+    expect(await sessions.findPending(ann, { token_id: 'one', context: 'other' })).toBeUndefined()
+  })
+
   it('E-34: a session with messages is pending only while it holds its lock', async () => {
-    const { sessions } = openRoom()
+    const { sessions } = openSessions()
     const { session_id: id } = await sessions.open(ann)
     await sessions.update(ann, id, { messages: [{ role: 'user', content: 'a' }] })
     expect(await sessions.findPending(ann)).toBeUndefined()
@@ -112,7 +121,7 @@ describe('createSessionStore()', () => {
   })
 
   it('E-35: a second writer gets transcript_lock_contention, and the messages stay', async () => {
-    const { sessions, pass } = openRoom()
+    const { sessions, pass } = openSessions()
     const { session_id: id } = await sessions.create(ann)
     const lock = await sessions.acquireLock(ann, id)
     expect(await sessions.acquireLock(ann, id)).toBeUndefined()
@@ -132,7 +141,7 @@ describe('createSessionStore()', () => {
   })
 
   it('E-37: another owner finds nothing, changes nothing, and deleting nothing succeeds', async () => {
-    const { sessions } = openRoom()
+    const { sessions } = openSessions()
     const { session_id: id } = await sessions.create(ann, { title: 'Tea' })
     expect(await sessions.get(bob, id)).toBeUndefined()
     expect(await sessions.update(bob, id, { messages: [] })).toBeUndefined()
@@ -146,7 +155,7 @@ describe('createSessionStore()', () => {
   })
 
   it('many who share an audience own no session', async () => {
-    const { sessions } = openRoom()
+    const { sessions } = openSessions()
     const audience: SessionPrincipal = { owner: 'audience:all', owner_type: 'audience', owner_key: 'all' }
     await expect(sessions.create(audience)).rejects.toThrow(
       new Rejection('forbidden', 'Cannot use session: a shared audience owns no session'),
@@ -154,7 +163,7 @@ describe('createSessionStore()', () => {
   })
 
   it('lists are newest first, within bounds, without messages unless asked', async () => {
-    const { sessions } = openRoom()
+    const { sessions } = openSessions()
     for (const agent_slug of ['a', 'b', 'a']) {
       const { session_id } = await sessions.create(ann, { agent_slug, title: agent_slug })
       await sessions.update(ann, session_id, { messages: [{ role: 'user', content: agent_slug }] })
@@ -173,7 +182,7 @@ describe('createSessionStore()', () => {
   })
 
   it('the store refuses a session with an invalid end, and reads an end without a zone as UTC', async () => {
-    const { sessions } = openRoom()
+    const { sessions } = openSessions()
     await expect(sessions.create(ann, { expires_at: 'tomorrow' })).rejects.toThrow(
       new Rejection('malformed', 'Cannot open session: expires_at is no time'),
     )
@@ -183,7 +192,7 @@ describe('createSessionStore()', () => {
   })
 
   it('a session whose time is over is not there', async () => {
-    const { sessions, pass } = openRoom()
+    const { sessions, pass } = openSessions()
     const { session_id: id } = await sessions.create(ann, { expires_at: '2026-03-13T10:00:01.000Z' })
     pass(1000)
     expect(await sessions.get(ann, id)).toBeUndefined()
@@ -203,9 +212,9 @@ describe('tools under policy', () => {
   }
 
   function openActions() {
-    const room = openRoom()
+    const opened = openSessions()
     const ran: unknown[] = []
-    const actions = createPendingActions(room.records, room.platform)
+    const actions = createPendingActions(opened.records, opened.system)
     const run = async (parameters: unknown) => {
       ran.push(parameters)
       return { refunded: 5 }
@@ -217,7 +226,7 @@ describe('tools under policy', () => {
         mayResolve: () => true,
         apply: action => run(action.apply_input),
       })
-    return { ...room, actions, run, ran, decide }
+    return { ...opened, actions, run, ran, decide }
   }
 
   it('E-38: under preview the store keeps a pending action, and an approval stands in the place of the result', async () => {
@@ -327,7 +336,7 @@ describe('tools under policy', () => {
   })
 
   it('a remembered decision holds for its workspace, user, agent and tool alone', async () => {
-    const { records } = openRoom()
+    const { records } = openSessions()
     const memory = createPolicyMemory(records)
     await memory.remember(call, 'direct')
     expect(await memory.find(call, 'preview')).toBe('direct')
@@ -357,17 +366,17 @@ describe('tools under policy', () => {
 
 describe('repeated messages', () => {
   it('E-43: a run_id runs once for its owner', async () => {
-    const { records, platform } = openRoom()
+    const { records, system } = openSessions()
     const run = { owner: ann.owner, run_id: 'r1' }
-    await claimRun(records, platform, run)
-    await expect(claimRun(records, platform, run)).rejects.toThrow(
+    await claimRun(records, system, run)
+    await expect(claimRun(records, system, run)).rejects.toThrow(
       new Rejection('replayed', 'Cannot run: this run_id was used already'),
     )
-    await claimRun(records, platform, { ...run, owner: bob.owner })
+    await claimRun(records, system, { ...run, owner: bob.owner })
   })
 
   it('E-41 and E-42: the store ignores its own messages, and takes an id once while it remembers it', async () => {
-    const { records, platform, pass } = openRoom()
+    const { records, system, pass } = openSessions()
     const message = {
       owner: ann.owner,
       ttlMs: 1000,
@@ -377,7 +386,7 @@ describe('repeated messages', () => {
       from_self: false,
       text: 'hi',
     }
-    const screen = (change: object = {}) => screenExternalMessage(records, platform, { ...message, ...change })
+    const screen = (change: object = {}) => screenExternalMessage(records, system, { ...message, ...change })
     expect(await screen({ from_self: true })).toBe('silent_skip')
     expect(await Promise.all([screen(), screen()])).toEqual(['take', 'duplicate'])
     pass(1000)

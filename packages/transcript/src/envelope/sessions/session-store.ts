@@ -1,5 +1,6 @@
-import type { Platform } from '@postern/core'
-import { isoTime, Rejection } from '@postern/core'
+// Implements the session store over the transcript; each session is a thread.
+import type { System } from '@postern/message'
+import { isoTime, Rejection } from '@postern/message'
 import type { CodecFinding } from '../../codec/dialect.ts'
 import { presentMembers } from '../../json/difference.ts'
 import { formatUuidOf } from '../../json/uuid.ts'
@@ -19,14 +20,14 @@ import {
 } from './session-rows.ts'
 
 export function createSessionStore(deps: SessionDeps): SessionStore {
-  const { transcript, platform } = deps
-  const now = () => isoTime(platform.now())
+  const { transcript, system } = deps
+  const now = () => isoTime(system.now())
   return {
     create: (principal, wanted) => createSession(principal, deps, wanted),
     open: (principal, wanted) => openSession(principal, deps, wanted),
     async get(principal, id) {
-      const found = await findSession(principal, id, deps)
-      return found && (await addMessages(principal, found.row, deps))
+      const session = await findSession(principal, id, deps)
+      return session && (await addMessages(principal, session.row, deps))
     },
     update: (principal, id, change) => updateSession(principal, id, change, deps),
     async updateTitle(principal, id, title) {
@@ -56,20 +57,20 @@ async function updateSession(
   { messages, token, ...change }: Parameters<SessionStore['update']>[2],
   deps: SessionDeps,
 ): ReturnType<SessionStore['update']> {
-  const { transcript, platform } = deps
+  const { transcript, system } = deps
   const thread = (await findSession(principal, id, deps)) && (await findSessionThread(principal, id, deps))
   if (!thread) return undefined
   const stored = await transcript.read(thread)
   const findings: CodecFinding[] = []
-  const at = isoTime(platform.now())
+  const at = isoTime(system.now())
   const entries = reconcileEnvelopes(stored, messages, {
     thread_id: thread.thread_id,
     at,
-    newId: () => formatUuidOf(platform),
+    newId: () => formatUuidOf(system),
     report: finding => findings.push(finding),
   })
   await transcript.replace(thread, entries, { token })
-  const changed = { ...presentMembers(change), updated_at: isoTime(platform.now()) }
+  const changed = { ...presentMembers(change), updated_at: isoTime(system.now()) }
   const row = await changeSession(principal, id, changed, deps)
   return row && { ...row, messages: await readSessionMessages(thread, deps), findings }
 }
@@ -105,18 +106,18 @@ async function takeRows(
   return taken.slice(offset)
 }
 
-/** Takes a run's id for this owner permanently, so that a repeated post does not run twice. @throws Rejection replayed */
+/** Reserves a run's id for this owner permanently, so that a repeated request does not run twice. @throws Rejection replayed */
 export async function claimRun(
   records: RecordStore,
-  platform: Pick<Platform, 'now'>,
+  system: Pick<System, 'now'>,
   run: { owner: string; run_id: string },
 ): Promise<void> {
-  const place = { kind: 'run', owner: run.owner, key: run.run_id }
-  const isFirst = await records.insert(place, isoTime(platform.now()))
+  const recordKey = { kind: 'run', owner: run.owner, key: run.run_id }
+  const isFirst = await records.insert(recordKey, isoTime(system.now()))
   if (!isFirst) throw new Rejection('replayed', 'Cannot run: this run_id was used already')
 }
 
-/** What a channel knows of a message from outside. */
+/** A message from outside, with the facts that a channel knows. */
 interface ExternalMessage {
   readonly connector_id: string
   readonly external_provider: string
@@ -125,22 +126,22 @@ interface ExternalMessage {
   readonly text: string
 }
 
-/** Ignores own echoes and empty events. It takes a message once while its id is remembered. */
+/** Ignores echoes of own messages and empty events. It accepts a message once as long as its id is remembered. */
 export async function screenExternalMessage(
   records: RecordStore,
-  platform: Pick<Platform, 'now'>,
+  system: Pick<System, 'now'>,
   message: ExternalMessage & { readonly owner: string; readonly ttlMs: number },
 ): Promise<'take' | 'silent_skip' | 'duplicate'> {
   const { owner, connector_id, external_provider, external_message_id, ttlMs } = message
   if (message.from_self || message.text.trim() === '') return 'silent_skip'
-  const place = {
+  const recordKey = {
     kind: 'external-message',
     owner,
     key: JSON.stringify([connector_id, external_provider, external_message_id]),
   }
-  const now = platform.now()
-  if (await records.insert(place, now)) return 'take'
-  const seen = await records.get(place)
+  const now = system.now()
+  if (await records.insert(recordKey, now)) return 'take'
+  const seen = await records.get(recordKey)
   const isForgotten = typeof seen?.value === 'number' && seen.value + ttlMs <= now
-  return seen && isForgotten && (await records.swap(place, seen.version, now)) ? 'take' : 'duplicate'
+  return seen && isForgotten && (await records.swap(recordKey, seen.version, now)) ? 'take' : 'duplicate'
 }

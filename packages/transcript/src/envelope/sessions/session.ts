@@ -1,5 +1,6 @@
-import type { Json } from '@postern/core'
-import { Rejection } from '@postern/core'
+// Declares chat sessions, their owners and the store of sessions.
+import type { Json } from '@postern/message'
+import { Rejection } from '@postern/message'
 import { z } from 'zod'
 import type { CodecFinding } from '../../codec/dialect.ts'
 import { parseEntryTime } from '../../entry/entry.ts'
@@ -9,7 +10,7 @@ import type { AgentMessageEnvelope } from '../envelope.ts'
 
 const sessionOwnerTypes = ['user', 'audience', 'runtime', 'token', 'system'] as const
 
-/** The caller as the credential proved it, never as a body names it. */
+/** The caller as proved by the credential, never as named in a request body. */
 export interface SessionPrincipal {
   /** The owner of everything that this principal stores. */
   readonly owner: string
@@ -43,7 +44,7 @@ export const sessionRowSchema = z.object({
 export type SessionRow = z.infer<typeof sessionRowSchema>
 export type Session = SessionRow & { readonly messages: readonly AgentMessageEnvelope[] }
 
-/** What the caller decides of a new session. */
+/** The members of a new session that the caller decides. */
 export interface NewSession {
   readonly agent_slug?: string | undefined
   readonly context?: string | undefined
@@ -53,12 +54,15 @@ export interface NewSession {
   readonly expires_at?: string | undefined
 }
 
-/** The owner in a request must be the one that its credential proves. A shared owner type may own nothing. @throws Rejection forbidden */
+/**
+ * Checks that the owner in a request is the one that its credential proves. A shared owner type may own nothing. @throws Rejection
+ * forbidden
+ */
 export function checkSessionOwner(
   principal: SessionPrincipal,
-  named: { readonly owner_type?: string | undefined; readonly owner_key?: string | undefined } = {},
+  claimedOwner: { readonly owner_type?: string | undefined; readonly owner_key?: string | undefined } = {},
 ): void {
-  const { owner_type = principal.owner_type, owner_key = principal.owner_key } = named
+  const { owner_type = principal.owner_type, owner_key = principal.owner_key } = claimedOwner
   if (owner_type !== principal.owner_type || owner_key !== principal.owner_key) {
     throw new Rejection('forbidden', 'Cannot use session: conversation_session_owner_forbidden')
   }
@@ -67,7 +71,7 @@ export function checkSessionOwner(
   }
 }
 
-/** @throws Rejection malformed for an end that is no time */
+/** Builds the row of a new session. @throws Rejection malformed if its end is no time */
 export function buildSessionRow(principal: SessionPrincipal, id: string, now: string, wanted: NewSession): SessionRow {
   return {
     session_id: id,
@@ -90,7 +94,7 @@ export function buildSessionRow(principal: SessionPrincipal, id: string, now: st
   }
 }
 
-/** A session with an unreadable end would never expire. */
+/** Reads the end of a session. An unreadable end is refused, because such a session would never expire. */
 function readEnd(expires_at: string | undefined): string | null {
   if (expires_at === undefined) return null
   const end = parseEntryTime(expires_at)
@@ -99,24 +103,24 @@ function readEnd(expires_at: string | undefined): string | null {
 }
 
 export interface SessionFilter {
-  /** 1 to 100; default 50. */
+  /** The number of sessions, 1 to 100; default 50. */
   readonly limit?: number | undefined
   readonly offset?: number | undefined
   readonly agent_slug?: string | undefined
   readonly context?: string | undefined
-  /** Default false: the lists of messages are empty then. */
+  /** True if the sessions include their messages; default false, so that the lists of messages are empty. */
   readonly include_messages?: boolean | undefined
 }
 
 export interface PendingSearch {
-  /** Default 600. */
+  /** The longest age of the session, seconds; default 600. */
   readonly seconds?: number | undefined
   readonly context?: string | undefined
   readonly token_id?: string | undefined
 }
 
 interface SessionUpdate {
-  /** The whole list, not only the new messages. */
+  /** The whole list of messages, not only the new ones. */
   readonly messages: readonly unknown[]
   readonly metadata?: Session['metadata'] | undefined
   readonly provider?: string | undefined
@@ -132,27 +136,27 @@ interface UpdatedSession extends Session {
 }
 
 /**
- * Sessions of agents over the transcript. Each session is a thread with its messages as envelopes. The first argument is always the caller;
- * sessions of others are not found.
+ * The sessions of agents, stored in the transcript. Each session is a thread with its messages as envelopes. The first argument is always the
+ * caller, who cannot find sessions of others.
  */
 export interface SessionStore {
-  /** @throws Rejection forbidden for an owner that may own none */
+  /** Creates a session. @throws Rejection forbidden for an owner that may own none */
   create(principal: SessionPrincipal, wanted?: NewSession): Promise<Session>
-  /** A pending session of the same context, or a new one, so that a repeated first message makes one session. */
+  /** Opens a pending session of the same context, or a new one, so that a repeated first message creates only one session. */
   open(principal: SessionPrincipal, wanted?: NewSession & Pick<PendingSearch, 'seconds'>): Promise<Session>
   get(principal: SessionPrincipal, id: string): Promise<Session | undefined>
-  /** `undefined` when there is none. @throws Rejection malformed; Unavailable while another writer holds it */
+  /** Updates a session; `undefined` if there is none. @throws Rejection malformed; Unavailable while another writer locks it */
   update(principal: SessionPrincipal, id: string, update: SessionUpdate): Promise<UpdatedSession | undefined>
   updateTitle(principal: SessionPrincipal, id: string, title: string): Promise<boolean>
   markRead(principal: SessionPrincipal, id: string): Promise<boolean>
-  /** Deleting an unknown session succeeds. @throws Unavailable while another writer holds it */
+  /** Removes a session. The removal of an unknown one succeeds. @throws Unavailable while another writer locks it */
   remove(principal: SessionPrincipal, id: string): Promise<void>
-  /** Newest first. @throws Rejection malformed for a limit out of bounds */
+  /** Lists sessions, newest first. @throws Rejection malformed for a limit out of range */
   list(principal: SessionPrincipal, filter?: SessionFilter): Promise<readonly Session[]>
   findPending(principal: SessionPrincipal, search?: PendingSearch): Promise<Session | undefined>
-  /** `undefined` while another writer holds the lock. Default 300 s. */
+  /** Acquires the lock, by default for 300 s; `undefined` while another writer has it. */
   acquireLock(principal: SessionPrincipal, id: string, ttlSeconds?: number): Promise<ThreadLock | undefined>
   releaseLock(principal: SessionPrincipal, id: string, token: string): Promise<boolean>
-  /** The thread behind a session. */
+  /** Finds the thread of a session. */
   findThread(principal: SessionPrincipal, id: string): Promise<ThreadKey | undefined>
 }

@@ -1,3 +1,4 @@
+// Retries, drops or dismisses deliveries one by one.
 import { ApiError, api } from '../../lib/api.js'
 import { counted } from '../../lib/format.js'
 import { say } from '../../parts/toast.js'
@@ -5,8 +6,10 @@ import { say } from '../../parts/toast.js'
 const done = { retry: 'tried again', drop: 'given up', dismiss: 'dismissed' }
 
 /**
- * One by one, and on to the next where one fails. A delivery that is over meanwhile needs no change.
- * @param {readonly any[]} deliveries @param {keyof typeof done} action @param {() => void} refresh
+ * Changes deliveries one by one, even after one has failed. A delivery that has ended meanwhile needs no change.
+ * @param {readonly any[]} deliveries
+ * @param {keyof typeof done} action
+ * @param {() => void} refresh
  */
 export async function changeAll(deliveries, action, refresh) {
   let changed = 0
@@ -37,7 +40,7 @@ function change(id, action) {
   )
 }
 
-/** It was sent, or somebody else has changed it. @param {Error} failure */
+/** Returns true if a failure means that the delivery was sent meanwhile, or that somebody else changed it. @param {Error} failure */
 function isOver(failure) {
   return failure instanceof ApiError && failure.status === 404
 }

@@ -1,3 +1,4 @@
+// Lists deliveries that the gateway has given up, so that the operator can retry or dismiss them.
 import { useSignal } from '../../../vendor/signals.js'
 import { counted } from '../../lib/format.js'
 import { html } from '../../lib/html.js'
@@ -5,7 +6,10 @@ import { Confirm } from '../../parts/dialog.js'
 import { changeAll } from './change.js'
 import { Row } from './row.js'
 
-/** What was given up, to choose from. @param {{ deliveries: readonly any[], hasMore: boolean, refresh: () => void }} props */
+/**
+ * Lets the operator choose among the deliveries that were given up.
+ * @param {{ deliveries: readonly any[], hasMore: boolean, refresh: () => void }} props
+ */
 export function DeadLetters({ deliveries, hasMore, refresh }) {
   const chosen = useSignal(/** @type {ReadonlySet<string>} */ (new Set()))
   const isAsking = useSignal(false)

@@ -1,3 +1,4 @@
+// Shows the waiting deliveries of each host, and whether it is being tried.
 import { clock, counted } from '../../lib/format.js'
 import { html } from '../../lib/html.js'
 import { Badge } from '../../parts/badges.js'
@@ -7,7 +8,7 @@ import { Row, sayUntil } from './row.js'
 const mostRows = 50
 
 /**
- * Each host that something waits for, or that is left alone, with what waits for it.
+ * Shows each host with pending deliveries or a pause, and the deliveries that wait for it.
  * @param {{ hosts: readonly any[], deliveries: readonly any[], refresh: () => void }} props
  */
 export function Hosts({ hosts, deliveries, refresh }) {
@@ -17,7 +18,7 @@ export function Hosts({ hosts, deliveries, refresh }) {
   )}`
 }
 
-/** As the gateway names it: of an address with its port, of a mailbox the domain. @param {string} to */
+/** Returns the host as the gateway names it: with its port for a URL, and the domain for a mailbox. @param {string} to */
 function hostOf(to) {
   if (/^https?:/i.test(to) && URL.canParse(to)) return new URL(to).host
   const name = to.replace(/^@/, '')

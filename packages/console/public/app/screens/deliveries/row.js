@@ -1,3 +1,4 @@
+// Renders a delivery as a row of a table.
 import { now } from '../../lib/clock.js'
 import { counted, longSpan } from '../../lib/format.js'
 import { html } from '../../lib/html.js'

@@ -1,3 +1,4 @@
+// Lists the addresses that no longer get mail.
 import { api } from '../../lib/api.js'
 import { moment } from '../../lib/format.js'
 import { html } from '../../lib/html.js'
@@ -8,7 +9,7 @@ import { attempt } from '../../parts/toast.js'
 /** @param {AbortSignal} signal */
 const readSuppressions = signal => readRelations('/operator/api/suppressions', {}, signal)
 
-/** Addresses that get no mail: they bounced, complained or unsubscribed. */
+/** Shows the addresses that get no mail, because they bounced, complained or unsubscribed. */
 export function Suppressions() {
   const { answer, refresh } = useLoaded(readSuppressions, 'suppressions', ['delivery', 'message'], 500)
   const list = /** @type {readonly any[]} */ (answer ?? [])
@@ -22,7 +23,7 @@ export function Suppressions() {
   return html`<section class="panel" aria-label="Suppressed addresses">
     <header><h2>Suppressed addresses</h2><span class="muted">They get no mail until you lift it, or they write themselves</span></header>
     ${list.map(
-      suppression => html`<div class="item" key=${suppression.place}>
+      suppression => html`<div class="item" key=${suppression.number}>
         <div class="grow">
           <div>${suppression.peer}</div>
           <div class="muted">from ${suppression.agent}${typeof suppression.target === 'string' ? `: ${suppression.target}` : ''}</div>

@@ -1,3 +1,4 @@
+// Renders the buttons of a message: replay, deliver now, copy and save.
 import { api } from '../../lib/api.js'
 import { decodeBase64 } from '../../lib/format.js'
 import { html } from '../../lib/html.js'
@@ -7,7 +8,7 @@ import { changeAll } from '../deliveries/change.js'
 import { writeCurl } from './curl.js'
 import { redact } from './redact.js'
 
-/** What an operator may do with a message. @param {{ record: any, replay: () => void, refresh: () => void }} props */
+/** Shows the buttons for the operator's actions on a message. @param {{ record: any, replay: () => void, refresh: () => void }} props */
 export function Actions({ record, replay, refresh }) {
   const open = record.deliveries.filter(
     (/** @type {any} */ { state }) => state === 'later' || state === 'dead' || state === 'queued',

@@ -1,12 +1,12 @@
 /**
  * A time axis on which long waits are short: between what happens, at most a part of the time in which something happens is drawn.
  * @typedef {object} Axis
- * @property {(at: number) => number} place of an instant, 0 to 1
- * @property {readonly { place: number, after: number }[]} ticks `after`: ms after the first instant
+ * @property {(at: number) => number} position of an instant, 0 to 1
+ * @property {readonly { position: number, after: number }[]} ticks `after`: ms after the first instant
  */
 
 const marks = 5
-/** Least length of a wait that is drawn shorter, ms. */
+/** The least length of a wait that is drawn shorter, ms. */
 const leastGap = 200
 
 /** @param {readonly { from: number, to: number }[]} bars @returns {Axis} */
@@ -28,10 +28,10 @@ export function createAxis(bars) {
   }
   const length = Math.max(1, drawn)
   return {
-    place: at => interpolate(knots, at, 'at', 'drawn') / length,
+    position: at => interpolate(knots, at, 'at', 'drawn') / length,
     ticks: Array.from({ length: marks }, (_, index) => {
-      const place = index / marks
-      return { place, after: interpolate(knots, place * length, 'drawn', 'at') - start }
+      const position = index / marks
+      return { position, after: interpolate(knots, position * length, 'drawn', 'at') - start }
     }),
   }
 }

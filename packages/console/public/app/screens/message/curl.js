@@ -1,19 +1,22 @@
+// Writes the curl command that sends a received message again.
 import { decodeBase64 } from '../../lib/format.js'
 
 /** @typedef {{ via: string, bytes: string, beside: any }} Received what the gateway has of a message as it came */
 
-/** Fields that curl writes itself, or that are not of the request. */
+/** Header fields that curl writes itself, or that do not belong to the request. */
 const unwritten = new Set(['content-length', 'connection', 'transfer-encoding'])
 
 /**
- * A command that sends the same bytes once more. What proved the sender is sent as far as the gateway keeps it; tokens are not kept.
- * @param {Received} received @param {string} agent @param {string} origin of the gateway, as this page reaches it
+ * Writes a command that resends the same bytes, with those proofs of the sender that the gateway stores. The gateway stores no tokens.
+ * @param {Received} received
+ * @param {string} agent
+ * @param {string} origin of the gateway, as this page reaches it
  */
 export function writeCurl({ via, bytes, beside }, agent, origin) {
   const body = readText(bytes)
   const request = (writers[via] ?? writeRun)({ beside: beside ?? {}, agent, origin })
   const command = ['curl', '-sSig', ...request.map(quote)]
-  // Bytes that a terminal would act upon, or that no shell keeps, go as base64.
+  // Bytes that a terminal would interpret, or that no shell preserves, are sent as base64.
   if (body === undefined)
     return `printf %s ${quote(bytes)} | base64 -d | ${[...command, ...feeds[via === 'email' ? 'mail' : 'http']].join(' ')}`
   return [...command, '--data-binary', quote(body)].join(' ')
@@ -52,7 +55,7 @@ function writeRun({ agent, origin }) {
   return ['-H', json, '-H', bearer, `${origin}/api/v1/agents/${agent}/runs`]
 }
 
-/** Text on one line without control characters; undefined for anything else. @param {string} bytes base64 */
+/** Returns a text if it is one line without control characters, and otherwise undefined. @param {string} bytes base64 */
 function readText(bytes) {
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(decodeBase64(bytes))
@@ -62,7 +65,7 @@ function readText(bytes) {
   }
 }
 
-/** One word of a shell (POSIX, 2.2.2). Control characters, which a terminal would act upon, are left out. @param {string} text */
+/** Quotes a text as one word of a shell (POSIX, 2.2.2), without the control characters, which a terminal would interpret. @param {string} text */
 function quote(text) {
   const safe = text.replace(/[\p{Cc}\p{Cf}]/gu, '')
   return /^[\w./:@=+-]+$/.test(safe) ? safe : `'${safe.replaceAll("'", `'\\''`)}'`

@@ -1,16 +1,17 @@
+// Shows the markup of a mail or post in a frame without scripts and network.
 import { useLayoutEffect, useRef } from '../../../vendor/hooks.js'
 import { html } from '../../lib/html.js'
 
 /** @typedef {{ createHTML: (text: string) => any }} MarkupPolicy */
 
-/** The only place where markup of others becomes markup: inside a frame without scripts, forms, links to this page or network. @type {MarkupPolicy} */
+/** Allows markup of others, only here: inside a frame without scripts, forms, links to this page or network. @type {MarkupPolicy} */
 const policy = /** @type {any} */ (globalThis).trustedTypes?.createPolicy('mail-preview', {
   createHTML: (/** @type {string} */ text) => text,
 }) ?? { createHTML: text => text }
 
 const head = `<!doctype html><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:">`
 
-/** Mail, or a post, as its reader sees it. @param {{ markup: string, title?: string }} props */
+/** Shows a mail or post as its reader sees it. @param {{ markup: string, title?: string }} props */
 export function MailFrame({ markup, title = 'The mail as its reader sees it' }) {
   const frame = useRef(/** @type {HTMLIFrameElement | null} */ (null))
   useLayoutEffect(() => {

@@ -1,10 +1,11 @@
+// Renders simple Markdown in previews of answers.
 import { html } from '../../lib/html.js'
 
 const most = 20_000
 const inline =
   /(\*\*|__)(?=\S)([^*_]{1,500})\1|(\*|_)(?=\S)([^*_]{1,500})\3|`([^`]{1,500})`|\[([^\]]{1,300})\]\((https?:\/\/[^\s)]{1,1000})\)/g
 
-/** Enough of Markdown for a preview: paragraphs, lists, emphasis, code and links. Whatever else stands there is shown as it is. @param {{ text: string }} props */
+/** Shows paragraphs, lists, emphasis, code and links of Markdown, which is enough for a preview. Other syntax is shown as it is written. @param {{ text: string }} props */
 export function Markdown({ text }) {
   const blocks = text.slice(0, most).split(/\n{2,}/)
   return html`${blocks.map((block, at) => html`<div key=${at} class="block">${writeBlock(block)}</div>`)}`
@@ -39,7 +40,7 @@ function writeMatch([, , strong, , em, code, words, url]) {
   return html`<a class="link" href=${url} target="_blank" rel="noopener noreferrer nofollow">${words}</a>`
 }
 
-/** The words of an answer. @param {readonly any[]} parts */
+/** Returns the text of an answer. @param {readonly any[]} parts */
 export function wordsOf(parts) {
   return parts
     .map(part => {

@@ -1,10 +1,11 @@
+// Shows a message as it arrived, as the agent saw it, and the answer.
 import { html } from '../../lib/html.js'
 import { Badge } from '../../parts/badges.js'
 import { Code, Json } from '../../parts/json.js'
 import { Tabs } from '../../parts/tabs.js'
 import { Previews } from './previews.js'
 
-/** What came, as it came and as the agent saw it; what was answered, as each channel shows it. @param {{ record: any }} props */
+/** Shows a message as it arrived and as the agent saw it, and the answer as each channel shows it. @param {{ record: any }} props */
 export function Panes({ record }) {
   const { message, response, proofs, turn } = record
   const { raw, ...normalized } = message

@@ -1,3 +1,4 @@
+// Shows an answer as each channel sends it.
 import { useSignal } from '../../../vendor/signals.js'
 import { html } from '../../lib/html.js'
 import { useAnswer } from '../../lib/load.js'
@@ -18,7 +19,7 @@ const views = [
   { name: 'chat', via: 'web', view: Chat },
 ]
 
-/** One answer as each channel sends it; by those that it did not take, as they would. @param {{ record: any }} props */
+/** Shows an answer as each channel sends it, or would send it. @param {{ record: any }} props */
 export function Previews({ record }) {
   const isWide = useSignal(false)
   const path = record.response

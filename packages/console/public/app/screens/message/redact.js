@@ -1,7 +1,9 @@
+// Removes personal data from the record of a message, so that it can be a test fixture.
+
 const handle = /@?[\w.+-]{1,100}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}/g
 const domain = /\b(?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24}\b/gi
 const web = /\bhttps?:\/\/[^\s"'<>)]{1,2000}/g
-/** Members that hold what people wrote, or bytes. */
+/** Members that contain texts of people, or bytes. */
 const spoken = new Set([
   'content',
   'raw',
@@ -20,7 +22,7 @@ const spoken = new Set([
   'data',
   'arguments',
 ])
-/** Members of the record itself, whose words are the gateway's. */
+/** Members of the record itself, whose texts are the gateway's. */
 const kept = new Set([
   'kind',
   'verdict',
@@ -35,7 +37,7 @@ const kept = new Set([
 ])
 
 /**
- * The record of a message without persons: texts become their lengths, addresses and hosts become made-up ones, the same for the same.
+ * Removes personal data from the record of a message: texts become their lengths, and each address and host becomes a made-up one.
  * @param {unknown} record
  */
 export function redact(record) {

@@ -1,3 +1,4 @@
+// Replays a message through the current code without sending anything, and shows the differences.
 import { useEffect } from '../../../vendor/hooks.js'
 import { useSignal } from '../../../vendor/signals.js'
 import { api } from '../../lib/api.js'
@@ -25,7 +26,10 @@ const sections = [
   ['wire', 'What would be sent'],
 ]
 
-/** The message once more through today's code, without sending anything; what is different. @param {{ record: any, close: () => void }} props */
+/**
+ * Replays the message through the current code without sending anything, and shows the differences.
+ * @param {{ record: any, close: () => void }} props
+ */
 export function Replay({ record, close }) {
   const report = useSignal(/** @type {any} */ (undefined))
   const error = useSignal(/** @type {Error | undefined} */ (undefined))
@@ -33,7 +37,7 @@ export function Replay({ record, close }) {
   const isToday = useSignal(false)
   const isBusy = useSignal(false)
   const path = `/operator/api/messages/${record.number}/replay`
-  /** What the report on the screen was made with: the fields may say something else by now. */
+  /** The options of the report on the screen. The fields may have changed since. */
   const ran = useSignal({})
   /** @param {() => Promise<void>} work */
   const busily = async work => {

@@ -1,3 +1,4 @@
+// Lists the stages of a message with their times, from its arrival to its deliveries.
 import { counted, oneLine, size } from '../../lib/format.js'
 
 /**
@@ -11,9 +12,10 @@ import { counted, oneLine, size } from '../../lib/format.js'
  * @property {number} [ms] what it took, where that is not the sum of its bars
  */
 
-/** Everything that happened to a message, in order. @param {any} record @returns {readonly Stage[]} */
+/** Lists everything that happened to a message, in order. @param {any} record @returns {readonly Stage[]} */
 export function listStages(record) {
-  return [...listArrival(record), ...listTurn(record), ...record.deliveries.flatMap(listDelivery)]
+  const steps = (record.steps ?? []).map(describeStep)
+  return [...listArrival(record), ...listTurn(record), ...steps, ...record.deliveries.flatMap(listDelivery)]
 }
 
 /** @param {any} record @returns {readonly Stage[]} */
@@ -65,7 +67,7 @@ function listArrival({ message, proofs, number, trace }) {
   ]
 }
 
-/** Steps of the gateway that prove nothing. */
+/** Steps of the gateway that are not proofs. */
 const own = new Set(['resolve', 'normalize', 'rules'])
 
 /** @param {any} proof @param {{ start: number, steps: readonly any[] }} around @returns {Stage} */
@@ -147,11 +149,11 @@ function listTurn({ message, turn, trace, response, error, merged_into }) {
 
 /** @param {any} attempt @param {string} agent @returns {readonly Stage[]} */
 function describeAttempt(attempt, agent) {
-  const { called_at, leased_at, ended_at, first_output_at, outcome, error, usage, tools = [] } = attempt
+  const { called_at, leased_at, ended_at, first_output_at, outcome, error, usage } = attempt
   const from = called_at ?? leased_at
   const isGood = outcome === 'answered' || outcome === 'silent'
-  const place = error?.file ? `${error.file}:${error.line} ` : ''
-  const note = error ? `${place}${error.message}` : sayUsage(usage)
+  const location = error?.file ? `${error.file}:${error.line} ` : ''
+  const note = error ? `${location}${error.message}` : sayUsage(usage)
   const words = isGood ? outcome : outcome.replaceAll('_', ' ')
   return [
     {
@@ -163,15 +165,42 @@ function describeAttempt(attempt, agent) {
     ...(first_output_at !== undefined && first_output_at > from
       ? [{ name: 'first words', note: '', isSub: true, bars: [{ from, to: first_output_at, kind: 'part' }] }]
       : []),
-    ...tools.map((/** @type {any} */ { name, ms, ok }) => ({
-      name: `tool ${name}`,
-      note: ok ? '' : 'failed',
+    ...listRuns(attempt),
+  ]
+}
+
+/** Lists the requests to models and the calls of tools of an attempt, in order. @param {any} attempt @returns {readonly Stage[]} */
+function listRuns({ models = [], tools = [] }) {
+  const runs = [
+    ...models.map((/** @type {any} */ run) => ({
+      ...run,
+      name: `model ${run.name}`,
+      note: sayUsage([{ ...run, model: '' }]),
+    })),
+    ...tools.map((/** @type {any} */ run) => ({ ...run, name: `tool ${run.name}`, note: '' })),
+  ]
+  return runs
+    .toSorted((one, other) => (one.at ?? 0) - (other.at ?? 0))
+    .map(({ name, note, at, ms, ok }) => ({
+      name,
+      note: ok ? note : 'failed',
       tone: ok ? '' : 'bad',
       isSub: true,
-      bars: [],
+      // Records of older versions have no start time.
+      bars: at === undefined ? [] : [{ from: at, to: at + (ms ?? 0), kind: ok ? 'part' : 'broken' }],
       ms,
-    })),
-  ]
+    }))
+}
+
+/** Shows a note that the agent made in its turn. @param {any} step @returns {Stage} */
+function describeStep({ kind, name, at, ms, message, error }) {
+  return {
+    name: `${kind} ${name}`,
+    note: oneLine([message && `#${message}`, error].filter(Boolean).join(' · ')),
+    tone: error ? 'bad' : '',
+    isSub: true,
+    bars: [{ from: at, to: at + (ms ?? 0), kind: error ? 'broken' : 'part' }],
+  }
 }
 
 /** @param {readonly any[] | undefined} usage */

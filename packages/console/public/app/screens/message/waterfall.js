@@ -1,9 +1,10 @@
+// Draws the stages of a message on one time axis.
 import { span } from '../../lib/format.js'
 import { html } from '../../lib/html.js'
 import { createAxis } from './axis.js'
 import { listStages } from './stages.js'
 
-/** Each stage on one time axis. @param {{ record: any }} props */
+/** Shows each stage on one time axis. @param {{ record: any }} props */
 export function Waterfall({ record }) {
   const stages = listStages(record)
   const waits = new Set(['queue'])
@@ -12,7 +13,7 @@ export function Waterfall({ record }) {
   return html`<section class="waterfall" aria-label="What happened">
     <div class="stage axis" aria-hidden="true">
       <span>what happened</span>
-      <div>${axis.ticks.map(({ place, after }) => html`<i style=${{ left: `${place * 100}%` }}>${after === 0 ? '0' : span(after)}</i>`)}</div>
+      <div>${axis.ticks.map(({ position, after }) => html`<i style=${{ left: `${position * 100}%` }}>${after === 0 ? '0' : span(after)}</i>`)}</div>
       <span class="num">took</span>
     </div>
     <ol>
@@ -25,21 +26,21 @@ export function Waterfall({ record }) {
 function Row({ stage, axis }) {
   const { name, note, bars, isSub, tone = '' } = stage
   const took = stage.ms ?? (bars.length > 0 ? bars.reduce((sum, { from, to }) => sum + to - from, 0) : undefined)
-  const end = Math.max(0, ...bars.map(({ to }) => axis.place(to)))
-  const start = Math.min(1, ...bars.map(({ from }) => axis.place(from)))
-  // Beside the bar, on the side where there is room.
+  const end = Math.max(0, ...bars.map(({ to }) => axis.position(to)))
+  const start = Math.min(1, ...bars.map(({ from }) => axis.position(from)))
+  // The label is next to the bar, on the side with more space.
   const isLeft = end > 0.6 && start > 0.35
-  const place = isLeft
+  const noteStyle = isLeft
     ? { right: `calc(${(1 - start) * 100}% + 8px)`, maxWidth: `${start * 100}%` }
     : { left: `calc(${end * 100}% + 8px)`, right: 0 }
   return html`<li class=${`stage ${isSub ? 'sub' : ''}`} title=${`${name}${note ? `: ${note}` : ''}`}>
     <span class="cut">${name}</span>
     <div class="track">
       ${bars.map(({ from, to, kind }) => {
-        const [left, right] = [axis.place(from), axis.place(to)]
+        const [left, right] = [axis.position(from), axis.position(to)]
         return html`<i class=${`span ${kind}`} style=${{ left: `min(${left * 100}%, 100% - 3px)`, width: `${Math.max(0, right - left) * 100}%` }}></i>`
       })}
-      ${note && html`<span class=${`note ${tone}`} style=${place}>${note}</span>`}
+      ${note && html`<span class=${`note ${tone}`} style=${noteStyle}>${note}</span>`}
     </div>
     <span class="num muted">${took === undefined ? '' : span(took)}</span>
   </li>`

@@ -1,10 +1,11 @@
+// Explains the outcome of a message in one sentence, and names the next step.
 import { clock } from '../../lib/format.js'
 import { html } from '../../lib/html.js'
 import { sayOutcome } from '../../lib/outcome.js'
 import { Copy } from '../../parts/copy.js'
 
 /**
- * The sentence that says what became of it, then what to do, then what it rests on.
+ * Shows a sentence about the outcome of the message, then the next step, and then the facts behind it.
  * @param {{ record: any, why: any, children?: any }} props
  */
 export function Why({ record, why, children }) {

@@ -1,14 +1,15 @@
+// Lists the addresses that are proven to belong to one person.
 import { moment } from '../../lib/format.js'
 import { html } from '../../lib/html.js'
 import { linkTo } from '../../lib/router.js'
 
-/** Addresses that are proven to be of one person. @param {{ links: readonly any[] }} props */
+/** Shows the addresses that are proven to belong to one person. @param {{ links: readonly any[] }} props */
 export function Links({ links }) {
   if (links.length === 0) return null
   return html`<section class="panel" aria-label="Linked addresses">
     <header><h2>Linked addresses</h2><span class="muted">One person, as they have proven themselves</span></header>
     ${links.map(
-      ({ place, agent, asker, target, asked, confirmed, since }) => html`<div class="item" key=${place}>
+      ({ number, agent, asker, target, asked, confirmed, since }) => html`<div class="item" key=${number}>
         <span class="grow"><${Address} of=${asker} /> = <${Address} of=${target} /> <span class="muted">with ${agent}</span></span>
         <span class="muted">
           by <a class="link" href=${linkTo('message', { subject: asked })}>#${asked}</a> and
@@ -25,13 +26,13 @@ function Address({ of }) {
   return html`<a class="link" href=${linkTo('people', { subject: senderOf(of) })}>${of.address}</a>`
 }
 
-/** The address of a linked one, as messages have it. @param {{ via: string, address: string }} linked @returns {string} */
+/** Returns a linked address in the form that messages use. @param {{ via: string, address: string }} linked @returns {string} */
 export function senderOf({ via, address }) {
   return via === 'web' || address.startsWith('@') ? address : `@${address}`
 }
 
 /**
- * The address and all that are linked with it, one by one.
+ * Returns an address and every address that is linked to it, directly or through others.
  * @param {string} address @param {readonly any[]} links
  * @returns {ReadonlySet<string>}
  */

@@ -1,3 +1,4 @@
+// Shows the messages of one person, to export or delete them.
 import { useEffect } from '../../../vendor/hooks.js'
 import { useSignal } from '../../../vendor/signals.js'
 import { api, withQuery } from '../../lib/api.js'
@@ -15,7 +16,7 @@ import { addressesOf, Links, senderOf } from './links.js'
 
 const pageSize = 200
 
-/** All that one person said, by each channel. @param {{ address: string }} props */
+/** Shows all messages of one person, on each channel. @param {{ address: string }} props */
 export function Person({ address }) {
   const query = { sender: address, limit: pageSize }
   const { answer, error, refresh } = useAnswer(withQuery('/operator/api/messages', query), ['message', 'turn'], 500)
@@ -51,8 +52,13 @@ export function Person({ address }) {
   const forgetAll = () =>
     attempt(async () => {
       try {
-        const forgotten = await forget(address, messages)
-        if (forgotten === '') say(`Nothing is deleted: the gateway has nothing of ${address}`, 'bad')
+        const { forgotten, left } = await forget(address, messages)
+        if (left > 0)
+          say(
+            `${counted(left, 'file')} not deleted: in a storage that is not used any more. Deleted: ${forgotten || 'nothing'}`,
+            'bad',
+          )
+        else if (forgotten === '') say(`Nothing is deleted: the gateway has nothing of ${address}`, 'bad')
         else say(`Forgotten: ${forgotten}`)
       } finally {
         older.value = undefined
@@ -89,7 +95,7 @@ export function Person({ address }) {
   `
 }
 
-/** The links of a person. @param {string} address */
+/** Reads the links of a person. @param {string} address */
 async function readLinks(address) {
   const all = []
   for await (const link of readAll('/operator/api/people', {})) all.push(link)
@@ -97,7 +103,7 @@ async function readLinks(address) {
   return all.filter(({ asker }) => own.has(senderOf(asker)))
 }
 
-/** Everything of all addresses of a person, whole. @param {string} address */
+/** Writes the complete records of all addresses of a person. @param {string} address */
 async function writeExport(address) {
   const links = await readLinks(address)
   const addresses = addressesOf(address, links)
@@ -115,17 +121,22 @@ async function writeExport(address) {
 }
 
 /**
- * By every channel: the address alone does not tell by which they wrote. Channels that are open no more come last, as the gateway refuses them.
+ * Deletes the records of an address on every channel, because the address does not tell which ones were used. Closed channels come last, because the gateway refuses them.
  * @param {string} address @param {readonly any[]} messages
- * @returns {Promise<string>} what is deleted, in words; empty if nothing is
+ * @returns {Promise<{ forgotten: string, left: number }>} what is deleted, in words, which are empty if nothing is; and the number of files that could not be deleted
  */
 async function forget(address, messages) {
-  if (address.startsWith('web:')) return sayCounts([await post('owners', { owner: address })])
+  if (address.startsWith('web:')) return sumUp([await post('owners', { owner: address })])
   const { channels } = await api('/operator/api/status')
   const answers = []
   for (const via of new Set([...channels, ...messages.map(message => message.via)]))
     answers.push(await post('people', { address, via }))
-  return sayCounts(answers)
+  return sumUp(answers)
+}
+
+/** @param {readonly any[]} answers */
+function sumUp(answers) {
+  return { forgotten: sayCounts(answers), left: answers.flatMap(({ unreachable = [] }) => unreachable).length }
 }
 
 /** @param {'people' | 'owners'} whose @param {object} body */

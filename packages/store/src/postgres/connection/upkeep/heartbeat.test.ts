@@ -8,7 +8,7 @@ test('the counter reports a gateway as expired after four absences in a row, and
   expect(see(['a', 'b'])).toEqual(['a'])
   expect(see(['a', 'b'])).toEqual(['a'])
   expect([see([]), see(['a']), see(['a']), see(['a'])]).toEqual([[], [], [], []])
-  // While one was blind oneself, anybody may have been there.
+  // After a time without checks any gateway may have returned.
   forget()
   expect(see(['a'])).toEqual([])
 })

@@ -1,33 +1,34 @@
+// Shows other gateways that this one runs, and finds those that have disappeared.
 import pg from 'pg'
 import { lockNumberOf } from '../../server/lock-number.ts'
 import type { Statement } from '../pipelined-run.ts'
 
 /**
- * Who works at a database, by the name its leases bear. As long as one has a connection it holds `lock`, shared, on each of them; the server lets go
- * of it with the last, however that ends. A row without its lock is a gateway that is gone.
+ * The table of gateways that work at a database, by the names in their leases. A gateway holds `lock`, shared, on each of its connections. The server
+ * releases it with the last connection, however that ends. A row whose lock is free belongs to a gateway that has disappeared.
  */
 export const heartbeatTable =
   'CREATE TABLE gateways (lock BIGINT PRIMARY KEY, lease_owner TEXT COLLATE "C" NOT NULL UNIQUE)'
 
-/** What each connection of a gateway is told first: the lock before the row, so that none is ever seen without it. */
+/** Formats the first statements of each connection of a gateway. The lock precedes the row, so that no check sees the row without the lock. */
 export function formatPresence(schema: string, holder: string): string {
   const lock = lockNumberOf(`${schema} ${holder}`)
   const row = `INSERT INTO gateways VALUES (${lock}, ${pg.escapeLiteral(holder)}) ON CONFLICT DO NOTHING`
   return `SELECT pg_advisory_lock_shared(${lock}); ${row}`
 }
 
-/** Those whose lock is free. */
+/** Lists the gateways whose lock is free. */
 export const findExpired: Statement = {
   name: 'fallen',
   text: 'SELECT lease_owner FROM gateways WHERE lease_owner <> $1 AND pg_try_advisory_xact_lock(lock)',
 }
 
-/** How often others are looked at. */
+/** The time between two checks of other gateways, ms. */
 export const heartbeatCheckMs = 2_000
-/** A gateway that loses its connections has them again sooner. */
+/** The number of checks after which a missing gateway expires. A gateway that loses its connections reconnects sooner. */
 const checksUntilExpired = 4
 
-/** Who was gone at several looks in a row. */
+/** Counts the consecutive checks at which a gateway was missing, and names those that have expired. */
 export function createExpiredCounter(): { see(gone: readonly string[]): readonly string[]; forget(): void } {
   let counts: ReadonlyMap<string, number> = new Map()
   return {

@@ -1,11 +1,12 @@
+// Analyzes tables that have grown.
 import type { ClientConfig } from 'pg'
 import pg from 'pg'
 import { socketOf } from '../line.ts'
 import type { Statement } from '../pipelined-run.ts'
 
 /**
- * Tables of which the server knows too little: they have grown to four times of what they were when it last looked, or
- * came from a dump, which brings no statistics along. `pages`: how large they are now.
+ * Finds tables of which the server has poor statistics. They have more than four times the pages of the last analysis, or came from a dump, which
+ * contains no statistics. `pages` is the present size.
  */
 export const findOutgrown: Statement = {
   name: 'outgrown',
@@ -21,45 +22,45 @@ interface OutgrownTable {
 }
 
 /**
- * The server makes a plan once for all values (`plan_cache_mode`), and for an empty table any index is as good as the
- * right one. Its autovacuum looks after a minute, or never: until then each message would read all those before it.
+ * Creates the choice of tables to analyze. The server makes one plan for all values (`plan_cache_mode`), and for an empty table any index looks as
+ * good as the right one. Its autovacuum comes after a minute, or never. Until then each message would read all earlier ones.
  */
 export function createStatistics(): {
-  /** The tables to analyze now, once a look. */
-  outdated(found: readonly OutgrownTable[]): readonly string[]
-  /** Its analysis failed: it is tried again, but not at once. */
+  /** Returns the tables to analyze now. Call it once for each check. */
+  outdated(outgrown: readonly OutgrownTable[]): readonly string[]
+  /** Notes that the analysis of a table failed. It is retried, but not at once. */
   forget(table: string): void
 } {
   const seen = new Map<string, number>()
   const restsUntil = new Map<string, number>()
-  let look = 0
+  let round = 0
   return {
-    outdated(found) {
-      look += 1
-      // Who may not analyze a table is not refused, and must not try it all the time.
-      const grown = found.filter(
-        ({ name, pages }) => pages >= 2 * (seen.get(name) ?? 0) && look >= (restsUntil.get(name) ?? 0),
+    outdated(outgrown) {
+      round += 1
+      // The server ignores an ANALYZE by a user without the right to it, so the table must grow before the next one.
+      const grown = outgrown.filter(
+        ({ name, pages }) => pages >= 2 * (seen.get(name) ?? 0) && round >= (restsUntil.get(name) ?? 0),
       )
       for (const { name, pages } of grown) seen.set(name, pages)
       return grown.map(({ name }) => name)
     },
     forget(table) {
       seen.delete(table)
-      restsUntil.set(table, look + looksUntilRetry)
+      restsUntil.set(table, round + looksUntilRetry)
     },
   }
 }
 
-/** About a minute. */
+/** The number of checks until a failed analysis is retried, which take about a minute. */
 const looksUntilRetry = 30
 
-/** On a connection of its own: a session hears no notification while a statement of its runs, and this one may run for long. */
+/** Analyzes a table on a connection of its own. A session gets no notification during a statement, and this statement may take long. */
 export async function analyzeTable(table: string, client: ClientConfig, setUp: string): Promise<void> {
   const connection = new pg.Client(client)
   connection.on('error', () => undefined)
   try {
     await connection.connect()
-    // Nobody waits for it.
+    // The analysis must not keep the process alive.
     socketOf(connection).unref()
     await connection.query(setUp)
     await connection.query(`ANALYZE ${pg.escapeIdentifier(table)}`)

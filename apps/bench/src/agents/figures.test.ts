@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest'
+import { rows } from '../aims/rows.ts'
+import { toAgentFigures } from './figures.ts'
+
+test('toAgentFigures() names the figures of 100,000 agents by the rows of the aims, and compares calls round by round', () => {
+  const figures = toAgentFigures([
+    { agents: 10, begun: [{ startMs: 900, cpuMs: 700, rss: 120e6 }], calls: [400, 800] },
+    { agents: 100_000, begun: [{ startMs: 4_700, cpuMs: 5_100, rss: 405e6 }], calls: [440, 880] },
+  ])
+  expect(figures.map(({ name, value, beside, ratio }) => [name, value, beside, ratio])).toEqual([
+    ['start, 10 agents', 0.9, undefined, undefined],
+    ['memory, 10 agents', 120, undefined, undefined],
+    ['cost of a call, 10 agents', 600, undefined, undefined],
+    [rows.agentsStart.row, 4.7, 0.9, undefined],
+    [rows.agentsMemory.row, 405, 120, undefined],
+    [rows.agentsCall.row, 660, 600, 1.1],
+  ])
+  expect(figures[3]?.note).toContain('5.1 s of CPU time')
+})
+
+test('toAgentFigures() assigns no row of the aims to any other number of agents', () => {
+  const figures = toAgentFigures([{ agents: 10_000, begun: [], calls: [] }])
+  expect(figures.some(({ row }) => row)).toBe(false)
+})

@@ -1,0 +1,71 @@
+// Computes the figures of gateways with few and with very many agents.
+import type { AimRow } from '../aims/rows.ts'
+import { rows } from '../aims/rows.ts'
+import { median, medianRatio } from '../harness/median.ts'
+import type { Figure } from '../harness/tables/figure.ts'
+import type { Usage } from '../servers/process-usage.ts'
+
+/** A gateway that has just begun to listen, with the resources that it has used by then. */
+export interface BegunGateway extends Usage {
+  /** The time from spawn to listening, ms. */
+  readonly startMs: number
+}
+
+/** The measurements of one number of agents. */
+export interface AgentReadings {
+  readonly agents: number
+  /** The readings of each start. */
+  readonly begun: readonly BegunGateway[]
+  /** The CPU time of a call in each round, µs. */
+  readonly calls: readonly number[]
+}
+
+/** The number of agents in the rows of the aims. */
+const agentsOfRows = 100_000
+
+/** Computes the figures of each number of agents, compared with those of the first number. */
+export function toAgentFigures(readings: readonly AgentReadings[]): readonly Figure[] {
+  const [first] = readings
+  return readings.flatMap((reading, index) => toFigures(reading, index === 0 ? undefined : first))
+}
+
+function toFigures({ agents, begun, calls }: AgentReadings, first: AgentReadings | undefined): readonly Figure[] {
+  const startOf = ({ startMs }: BegunGateway) => startMs / 1_000
+  const memoryOf = ({ rss }: BegunGateway) => rss / 1e6
+  const micros = (call: number) => call
+  const title = { case: 'Agents' }
+  const name = (what: string, { row }: AimRow) => ({
+    name: agents === agentsOfRows ? row : `${what}, ${agents} agents`,
+    ...(agents === agentsOfRows && { row }),
+  })
+  return [
+    {
+      ...title,
+      ...name('start', rows.agentsStart),
+      note: `the npm package, from spawn to listening; all agents in one configuration file; ${(median(begun.map(({ cpuMs }) => cpuMs)) / 1_000).toFixed(1)} s of CPU time`,
+      value: median(begun.map(startOf)),
+      unit: 's',
+      ...(first && { beside: median(first.begun.map(startOf)) }),
+    },
+    {
+      ...title,
+      ...name('memory', rows.agentsMemory),
+      note: 'RSS when it begins to listen',
+      value: median(begun.map(memoryOf)),
+      unit: 'MB',
+      ...(first && { beside: median(first.begun.map(memoryOf)) }),
+    },
+    {
+      ...title,
+      ...name('cost of a call', rows.agentsCall),
+      note: 'an A2A call, answered by an agent, durable; the calls go to agents all over the list',
+      value: median(calls),
+      unit: 'µs CPU',
+      ...(first && {
+        beside: median(first.calls),
+        ratio: medianRatio(calls, first.calls, micros),
+        against: `÷ at ${first.agents}`,
+      }),
+    },
+  ]
+}

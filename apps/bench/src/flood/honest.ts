@@ -1,0 +1,54 @@
+// Measures honest deliveries: their latency at a rate, and the CPU time of one.
+import type { Traffic } from '../activitypub/traffic.ts'
+import { isTaken } from '../activitypub/traffic.ts'
+import { settleServer } from '../harness/measure.ts'
+import { quantile } from '../harness/median.ts'
+import { paceServer, saturateServer } from '../http/load.ts'
+import type { AnswerTimes } from '../ours/answer-times.ts'
+import type { ServerProcess } from '../servers/process.ts'
+
+/** Honest people and the gateway that they write to. */
+export interface HonestTraffic {
+  readonly traffic: Traffic
+  readonly gateway: ServerProcess
+}
+
+/** Latencies of honest deliveries, ms. */
+export interface HonestTimes {
+  /** The p99 within the gateway's process. */
+  readonly inServer: number
+  /** The p99 as the client sees it, including the delay of a core that client, flooder and hosts share. */
+  readonly atClient: number
+  /** The p99 of the delay of the gateway's event loop. */
+  readonly loopDelay: number
+}
+
+const connections = 24
+
+/** Measures honest deliveries that arrive at a rate. @throws Error if the gateway has timed another number of them */
+export async function measureHonest(
+  { traffic, gateway }: HonestTraffic,
+  { perSecond, seconds }: { readonly perSecond: number; readonly seconds: number },
+): Promise<HonestTimes> {
+  const requests = await traffic.prepare(Math.ceil(perSecond * seconds))
+  await gateway.work('times')
+  const { latencies } = await paceServer(loadOf(gateway, requests), perSecond)
+  const { count, p99, loopDelayP99 } = (await gateway.work('times')) as AnswerTimes
+  if (count !== latencies.length || p99 === null) {
+    throw new Error(`the gateway timed ${count} accepted posts, but ${latencies.length} were sent`)
+  }
+  return { inServer: p99, atClient: quantile(latencies, 0.99), loopDelay: loopDelayP99 }
+}
+
+/** Measures accepted deliveries at the highest rate of the gateway. */
+export async function measureAccepted({ traffic, gateway }: HonestTraffic, count: number) {
+  const requests = await traffic.prepare(count)
+  const before = await gateway.sample()
+  const { accepted, seconds } = await saturateServer(loadOf(gateway, requests))
+  const { cpu } = await settleServer(gateway, before.handled + accepted)
+  return { perSecond: accepted / seconds, cpuMicros: (cpu - before.cpu) / accepted }
+}
+
+function loadOf({ port }: ServerProcess, requests: readonly Uint8Array[]) {
+  return { port, connections, requests, isAccepted: isTaken }
+}

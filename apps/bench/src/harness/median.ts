@@ -1,0 +1,24 @@
+// Computes medians, quantiles and ratios of measured rounds.
+
+/** Returns the value at `share` (0–1) of the sorted values, or NaN without values. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
+}
+
+/** Returns the median of the ratios of each round. */
+export function medianRatio<Round>(
+  rounds: readonly Round[],
+  beside: readonly Round[],
+  pick: (round: Round) => number,
+): number {
+  return median(rounds.map((each, index) => pick(each) / pick(beside[index] ?? each)))
+}
+
+/** Returns the median, which is the mean of the two middle values for an even count. */
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  const middle = sorted.length / 2
+  const [low, high] = [sorted[Math.ceil(middle) - 1], sorted[Math.floor(middle)]]
+  return low === undefined || high === undefined ? Number.NaN : (low + high) / 2
+}

@@ -1,0 +1,27 @@
+// Lays a table out in columns of text.
+import type { Line } from './summary.ts'
+
+/** Formats a table that shows a case's title only in its first line, with some text and the note of each line. */
+export function formatCases<Row extends Pick<Line, 'case' | 'name' | 'note'>>(
+  headings: readonly string[],
+  lines: readonly Row[],
+  formatCells: (line: Row) => readonly string[],
+  words: readonly string[],
+): string {
+  const titles = lines.map(({ case: title }, index) => (title === lines[index - 1]?.case ? '' : title))
+  const rows = lines.map((line, index) => [titles[index] ?? '', line.name, ...formatCells(line)])
+  const notes = lines.map(({ case: title, name, note }) => `  ${title}, ${name}: ${note}`)
+  return [formatColumns([headings, ...rows]), '', ...words, ...notes].join('\n')
+}
+
+export function formatValue(value: number): string {
+  return value.toFixed(value < 100 ? 1 : 0)
+}
+
+/** Aligns text to the left and figures to the right. */
+export function formatColumns(rows: readonly (readonly string[])[], textColumns = 2): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map(row => row[column]?.length ?? 0)))
+  const pad = (cell: string, column: number) =>
+    column < textColumns ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0)
+  return rows.map(row => row.map(pad).join('  ').trimEnd()).join('\n')
+}

@@ -1,0 +1,54 @@
+// Summarizes the rounds of a bench case: a line for each server.
+import type { AimRow } from '../../aims/rows.ts'
+import type { RoundResult } from '../measure.ts'
+import { median, medianRatio } from '../median.ts'
+import type { CaseResults, Contender } from '../rounds.ts'
+
+/** One line of the table: the medians over the rounds, except `rss`, which is the maximum, and `messages`, which is the sum. */
+export interface Line extends Omit<RoundResult, 'perSecond'>, Partial<AimRow> {
+  readonly case: string
+  readonly name: string
+  readonly note: string
+  /** Messages that the contender in `against` handles in the CPU time in which this one handles one; absent for the first contender. */
+  readonly ratio?: number | undefined
+  readonly against?: string | undefined
+  /** CPU time per message of the contender in `against`, the median over the rounds, µs. */
+  readonly besideMicros?: number | undefined
+}
+
+/** Summarizes the rounds of each contender. A ratio is computed within each round, and the line has the median of these ratios. */
+export function summarizeCase(title: string, results: CaseResults): readonly Line[] {
+  const contenders = [...results.keys()]
+  return contenders.map((contender, index) => {
+    const rounds = results.get(contender) ?? []
+    const reference = contenders.find(({ name }) => name === contender.against) ?? contenders[0]
+    return {
+      case: title,
+      name: contender.name,
+      note: contender.note,
+      ...summarizeRounds(rounds),
+      ...(index > 0 && reference && compareRounds(contender, rounds, reference, results.get(reference) ?? [])),
+    }
+  })
+}
+
+function summarizeRounds(rounds: readonly RoundResult[]): Omit<RoundResult, 'perSecond'> {
+  return {
+    cpuMicros: median(rounds.map(({ cpuMicros }) => cpuMicros)),
+    p99: median(rounds.map(({ p99 }) => p99)),
+    rss: Math.max(...rounds.map(({ rss }) => rss)),
+    messages: rounds.reduce((sum, { messages }) => sum + messages, 0),
+  }
+}
+
+function compareRounds(
+  { row, aim }: Contender,
+  rounds: readonly RoundResult[],
+  reference: Contender,
+  referenceRounds: readonly RoundResult[],
+): Pick<Line, 'ratio' | 'against' | 'besideMicros' | keyof AimRow> {
+  const cpuOf = ({ cpuMicros }: RoundResult) => cpuMicros
+  const besideMicros = median(referenceRounds.map(cpuOf))
+  const ratio = medianRatio(rounds, referenceRounds, cpuOf)
+  return { ratio, against: reference.name, besideMicros, ...(row && { row }), ...(aim && { aim }) }
+}

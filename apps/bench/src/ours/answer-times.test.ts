@@ -1,0 +1,31 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, onTestFinished, test } from 'vitest'
+import { createAnswerTimer } from './answer-times.ts'
+
+test('createAnswerTimer() times accepted posts within the server, and no others', async () => {
+  const server = createServer(async (request, response) => {
+    if (request.url === '/slow') await sleep(30)
+    response.writeHead(request.url === '/refused' ? 401 : 202).end()
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  const post = async (path: string) => {
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST' })
+    await answer.arrayBuffer()
+  }
+  const timer = createAnswerTimer()
+  await post('/before')
+  expect(timer.read()).toMatchObject({ count: 0, p99: null })
+
+  await Promise.all(['/fast', '/slow', '/refused'].map(post))
+  const { count, p99 } = timer.read()
+  expect(count).toBe(2)
+  expect(p99).toBeGreaterThan(25)
+
+  expect(timer.read()).toMatchObject({ count: 0, p99: null })
+})

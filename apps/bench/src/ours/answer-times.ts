@@ -1,0 +1,54 @@
+// Measures the gateway's answer times inside its own process, so that the delays of a client on a shared core do not count.
+import { subscribe } from 'node:diagnostics_channel'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { quantile } from '../harness/median.ts'
+
+/** The answer times of accepted posts since the last reading. */
+export interface AnswerTimes {
+  readonly count: number
+  /** 99th percentile from the parsed head of a request to the last byte of its answer handed to the socket, ms; null without a post. */
+  readonly p99: number | null
+  /** 99th percentile of the delay of the event loop, which a request meets before its head is parsed, ms. */
+  readonly loopDelayP99: number
+}
+
+type LoopDelay = ReturnType<typeof monitorEventLoopDelay>
+
+/** The status of an accepted post; refused ones have others. */
+const acceptedStatus = 202
+
+/**
+ * Creates a timer whose `read` returns the answer times since the last reading. The first reading is empty and starts the timing, so requests
+ * before it cost nothing extra.
+ */
+export function createAnswerTimer(): { read(): AnswerTimes } {
+  let times: number[] = []
+  let delay: LoopDelay | undefined
+  return {
+    read() {
+      delay ??= startTiming(ms => times.push(ms))
+      const p99 = times.length === 0 ? null : quantile(times, 0.99)
+      const answerTimes = { count: times.length, p99, loopDelayP99: delay.percentile(99) / 1e6 }
+      times = []
+      delay.reset()
+      return answerTimes
+    },
+  }
+}
+
+/** Subscribes to the events that node:http publishes about each request, and calls `note` with each answer time. */
+function startTiming(note: (ms: number) => void): LoopDelay {
+  const begun = new WeakMap<IncomingMessage, number>()
+  subscribe('http.server.request.start', message => {
+    begun.set((message as { readonly request: IncomingMessage }).request, performance.now())
+  })
+  subscribe('http.server.response.finish', message => {
+    const { request, response } = message as { readonly request: IncomingMessage; readonly response: ServerResponse }
+    const at = begun.get(request)
+    if (at !== undefined && response.statusCode === acceptedStatus) note(performance.now() - at)
+  })
+  const delay = monitorEventLoopDelay({ resolution: 1 })
+  delay.enable()
+  return delay
+}

@@ -1,0 +1,10 @@
+import { expect, test } from 'vitest'
+import { describeShare } from './cpu-share.ts'
+
+test('describeShare() bounds a group to a share of each period, as both generations of control groups write it', () => {
+  expect(describeShare('v1', 0.2)).toEqual([
+    ['cpu.cfs_period_us', '20000'],
+    ['cpu.cfs_quota_us', '4000'],
+  ])
+  expect(describeShare('v2', 0.2)).toEqual([['cpu.max', '4000 20000']])
+})

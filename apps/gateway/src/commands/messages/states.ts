@@ -1,3 +1,0 @@
-export const messageStates = ['received', 'working', 'answered', 'failed', 'ignored'] as const
-export const deliveryStates = ['queued', 'sent', 'later', 'dead', 'dismissed'] as const
-export type DeliveryState = (typeof deliveryStates)[number]

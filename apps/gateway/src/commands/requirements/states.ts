@@ -1,2 +1,0 @@
-export const requirementStates = ['open', 'granted', 'declined', 'expired'] as const
-export type RequirementState = (typeof requirementStates)[number]

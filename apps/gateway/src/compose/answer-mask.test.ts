@@ -1,0 +1,54 @@
+import { toProblem } from '@postern/http'
+import { Rejection, Unavailable } from '@postern/message'
+import { createOperationRouter, defineOperation, handleOperation } from '@postern/operator'
+import { Hono } from 'hono'
+import { expect, test } from 'vitest'
+import { createSecretMask } from '../masking/secret-mask.ts'
+import { createAnswerMask } from './answer-mask.ts'
+
+const secret = 'first-secret'
+
+function openApp(run: () => Promise<Response>, { isExport }: { readonly isExport?: true } = {}) {
+  const operation = defineOperation({
+    ...{ id: 'tell', method: 'GET', path: '/tell', summary: 'Tells.', task: 'tell' },
+    ...(isExport && { isExport }),
+  })
+  const mask = createAnswerMask(createSecretMask([secret]))
+  const router = createOperationRouter([handleOperation(operation, run)], { authenticate: (_, next) => next(), mask })
+  const logged: unknown[] = []
+  const write = (...line: readonly unknown[]) => void logged.push(line)
+  const log = { debug: write, info: write, warn: write, error: write }
+  const app = new Hono().route('/', router).onError(error => toProblem(error, log))
+  return { ask: (path = '/operator/api/tell') => app.request(path), logged }
+}
+
+test.each([
+  [new Rejection('malformed', `no ${secret}`, { violations: [{ field: 'a', description: secret }] }), 400],
+  [new Unavailable(`no ${secret}`, { retryAfter: 7 }), 503],
+  [new Error(`no ${secret}`), 500],
+])('the problem of an error hides secrets and keeps its status: %s', async (error, status) => {
+  const { ask, logged } = openApp(() => Promise.reject(error))
+  const answer = await ask()
+  expect(answer.status).toBe(status)
+  expect(await answer.text()).not.toContain(secret)
+  expect(
+    logged
+      .flat()
+      .map(part => (part as { err?: Error }).err?.message ?? '')
+      .join(),
+  ).not.toContain(secret)
+})
+
+test('a refusal of a request that quotes a secret hides it', async () => {
+  const answer = await openApp(async () => new Response()).ask(`/operator/api/tell?${secret}=1`)
+  expect(await answer.json()).toMatchObject({
+    status: 400,
+    detail: 'Cannot tell: there is no parameter "(set)"; it takes none',
+  })
+})
+
+test('answers that an operation writes itself hide secrets, except those of an export', async () => {
+  const write = async () => new Response(`data: ${secret}\n\n`)
+  expect(await (await openApp(write).ask()).text()).toBe('data: (set)\n\n')
+  expect(await (await openApp(write, { isExport: true }).ask()).text()).toBe(`data: ${secret}\n\n`)
+})

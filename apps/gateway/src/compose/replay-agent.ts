@@ -1,0 +1,71 @@
+// Opens a module of the project that answers in a replay in place of the configured agent.
+import { realpathSync } from 'node:fs'
+import { dirname, resolve, sep } from 'node:path'
+import type { AgentDepsOptions } from '@postern/agents'
+import { openAgents, withNewOperatorModules } from '@postern/agents'
+import { ConfigError, Rejection } from '@postern/message'
+import type { ReplayAgent } from '@postern/operator'
+import type { Config } from '../config/schema.ts'
+
+interface AgentFileDeps {
+  readonly config: Pick<Config, 'agents'>
+  readonly opening: AgentDepsOptions
+}
+
+/**
+ * Opens a module of the project in place of an agent, with the agent's other settings. Loads the module and its imports afresh. Loads only files
+ * below the folder of the configuration or of the agent's own module, so that the operator's token cannot run other code.
+ * @throws Rejection `malformed`, `forbidden`
+ */
+export async function openAgentFile(name: string, file: string, deps: AgentFileDeps): Promise<ReplayAgent> {
+  const { config, opening } = deps
+  const use = findInProject(file, listRoots(config.agents[name], opening.baseDir), opening.baseDir)
+  try {
+    const agent = { ...keepCommon(config.agents[name]), use }
+    const agents = await withNewOperatorModules(() =>
+      openAgents({ agents: { [name]: agent }, default_agent: name }, opening),
+    )
+    const running = agents.findRunning(name)
+    if (!running) throw new Error(`the agent "${name}" was not opened`)
+    return { running, close: () => agents.close() }
+  } catch (cause) {
+    if (!(cause instanceof ConfigError)) throw cause
+    throw new Rejection('malformed', `Cannot replay: ${cause.message}`, { cause })
+  }
+}
+
+/** The settings of every kind of agent that affect a turn. A module has no other settings. */
+const commonMembers = ['deadline', 'history', 'receives', 'people'] as const
+
+function keepCommon(agent: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
+  return Object.fromEntries(commonMembers.flatMap(name => (agent[name] === undefined ? [] : [[name, agent[name]]])))
+}
+
+/** Returns the folders of the project’s modules: beside its configuration, and beside the agent’s present module. */
+function listRoots(agent: Readonly<Record<string, unknown>> = {}, baseDir: string): readonly string[] {
+  const ownFolder =
+    typeof agent.use === 'string' && modulePattern.test(agent.use) ? [dirname(resolve(baseDir, agent.use))] : []
+  return [baseDir, ...ownFolder].flatMap(folder => findReal(folder) ?? [])
+}
+
+const modulePattern = /^\.{0,2}\/.*\.(?:ts|mts|js|mjs)$/
+
+/** Returns the absolute path of a module of the project. @throws Rejection */
+function findInProject(file: string, roots: readonly string[], baseDir: string): string {
+  const real = findReal(resolve(baseDir, file))
+  if (real === undefined) throw new Rejection('malformed', `Cannot replay: there is no file "${file}" in the project`)
+  if (!roots.some(root => real.startsWith(root + sep)) || real.split(sep).includes('node_modules')) {
+    throw new Rejection('forbidden', `Cannot replay: "${file}" is outside of the project's folder`)
+  }
+  if (modulePattern.test(real)) return real
+  throw new Rejection('malformed', `Cannot replay: "${file}" is not a module (.ts, .mts, .js or .mjs)`)
+}
+
+/** Resolves symbolic links; returns undefined if the file does not exist. */
+function findReal(path: string): string | undefined {
+  try {
+    return realpathSync(path)
+  } catch {
+    return undefined
+  }
+}

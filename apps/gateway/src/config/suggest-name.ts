@@ -1,0 +1,12 @@
+// Finds the existing name that an operator meant by a misspelled one.
+import { distance } from 'fastest-levenshtein'
+
+/** Returns the valid name that is one or two letters away, or `undefined`. */
+export function suggestName(name: string, validNames: Iterable<string>): string | undefined {
+  const near = [...validNames]
+    .map(each => ({ each, letters: distance(name, each) }))
+    // In a short name, two changed letters make a different name.
+    .filter(({ letters }) => letters <= Math.min(2, name.length / 2))
+    .toSorted((a, b) => a.letters - b.letters)
+  return near[0]?.each
+}

@@ -1,0 +1,48 @@
+import { hash } from 'node:crypto'
+import { expect, test } from 'vitest'
+import type { ConfigFile } from '../config/read-config.ts'
+import { resolveSecrets } from '../config/secrets.ts'
+import { devConfig } from './dev-configs.ts'
+import { makeUpSecrets } from './made-up-secrets.ts'
+
+function read(given: object): ConfigFile {
+  const { value, missing } = resolveSecrets(given, { baseDir: '/nowhere', environment: {} })
+  return { tree: value as ConfigFile['tree'], missing, baseDir: '/nowhere', path: undefined }
+}
+
+const ofKey = (sha256: object) => ({ a2a: { auth: { api_keys: [{ name: 'a', sha256 }] } } })
+
+test('dev mode makes up the digest of an API key in a list, and the key that it lets in', () => {
+  const file = read(ofKey({ env: 'KEY' }))
+  const [made, ...others] = makeUpSecrets(file.missing)
+  expect(others).toEqual([])
+  expect(made).toMatchObject({ source: 'KEY', key: 'a2a.auth.api_keys.0.sha256' })
+  expect(made?.value).toBe(hash('sha256', made?.opensFor ?? ''))
+  const digest = devConfig(file)
+  expect(digest.a2a.auth.api_keys[0]?.sha256).toMatch(/^[0-9a-f]{64}$/)
+})
+
+test('dev mode makes up one value for one variable, and keeps it for the next file', () => {
+  const tree = {
+    agents: { a: { secret: { env: 'S' } }, b: { mcp: [{ url: 'http://x.test/', api_key: { env: 'S' } }] } },
+  }
+  const { missing } = read(tree)
+  const made = makeUpSecrets(missing)
+  expect(made.map(({ key }) => key)).toEqual(['agents.a.secret', 'agents.b.mcp.0.api_key'])
+  expect(new Set(made.map(({ value }) => value)).size).toBe(1)
+  expect(makeUpSecrets(missing, made)).toEqual(made)
+})
+
+test('a fault of a value that dev mode cannot make up names the variable', () => {
+  const file = read({ a2a: { auth: { api_keys: [{ name: { env: 'HOLDER' }, sha256: '0' }] } } })
+  const parse = () => devConfig(file)
+  const fails = expect.objectContaining({
+    errors: expect.arrayContaining([
+      expect.objectContaining({
+        key: 'a2a.auth.api_keys.0.name',
+        message: expect.stringContaining('HOLDER is not set'),
+      }),
+    ]),
+  })
+  expect(parse).toThrow(fails)
+})

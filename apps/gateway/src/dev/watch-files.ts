@@ -1,0 +1,53 @@
+// Watches the folder of a project for changes of its files.
+import { relative, resolve, sep } from 'node:path'
+import type { Log } from '@postern/message'
+import { watch } from 'chokidar'
+
+interface WatchOptions {
+  /** Folder of the configuration file, where the modules of agents are. */
+  readonly folder: string
+  /** The data folder, which is not watched because the gateway itself writes there. */
+  readonly data: string
+  readonly log: Log
+}
+
+/** Editors write a file in several steps, so the watch waits this long for further ones. */
+const settleMs = 100
+
+/**
+ * Calls `onChange` with the absolute paths of changed files, never for two changes at once. Many editors and `git checkout` write a new file and
+ * rename it over the old one; chokidar continues to watch the name.
+ * @returns a function that ends the watch
+ */
+export function watchFiles(
+  { folder, data, log }: WatchOptions,
+  onChange: (paths: ReadonlySet<string>) => Promise<void>,
+): () => void {
+  let timer: NodeJS.Timeout | undefined
+  let changed = new Set<string>()
+  let working = Promise.resolve()
+  const tell = () => {
+    const paths = changed
+    changed = new Set()
+    working = working.then(() => onChange(paths))
+  }
+  const watcher = watch(folder, {
+    ignoreInitial: true,
+    ignored: path => isForeign(relative(folder, path), relative(folder, data)),
+  })
+  watcher.on('all', (_, path) => {
+    changed.add(resolve(folder, path))
+    clearTimeout(timer)
+    timer = setTimeout(tell, settleMs)
+  })
+  watcher.on('error', error => log.warn({ err: error }, 'the gateway no longer notices changes of files'))
+  return () => {
+    clearTimeout(timer)
+    void watcher.close()
+  }
+}
+
+function isForeign(path: string, data: string): boolean {
+  const isData = data !== '' && (path === data || path.startsWith(`${data}${sep}`))
+  return isData || /(?:^|[/\\])(?:node_modules|\.git)(?:[/\\]|$)/.test(path)
+}

@@ -1,0 +1,61 @@
+// Describes agents to programs: the Mentionable agent card, and the directory of all agents as JSON-LD.
+import type { AgentDirectory, AgentProfile, Channel } from '@postern/pipeline'
+
+type GatewayNames = Pick<AgentDirectory, 'domain' | 'origin'>
+
+/** The channels and extensions that all agents of the gateway announce. */
+export interface AnnouncedSetup {
+  readonly channels: readonly Channel[]
+  readonly extensions: readonly { readonly uri: string; readonly description: string }[]
+}
+
+/** Returns the channels that peers outside the gateway can send by. */
+export function listAnnouncedChannels(channels: readonly Channel[]): readonly Channel[] {
+  return channels.filter(({ discovery }) => discovery !== undefined)
+}
+
+/** Returns the Mentionable agent card, v0.1, for other agents and servers. */
+export function describeAgentCard(
+  agent: AgentProfile,
+  { domain, origin }: GatewayNames,
+  { channels, extensions }: AnnouncedSetup,
+): object {
+  const { name, displayName, description, version, iconUrl, iconType } = agent
+  const sections = channels.map(channel => channel.discovery?.describeAgent?.(agent, { extensions }))
+  return {
+    address: `@${name}@${domain}`,
+    name: displayName,
+    description,
+    ...(iconUrl && { icon: { url: iconUrl, ...(iconType && { mime: iconType }) } }),
+    version,
+    protocol_version: '0.1',
+    ...Object.assign({}, ...sections),
+    mentionable: {
+      supported_inbound: listAnnouncedChannels(channels).map(channel => channel.descriptor.name),
+      homepage: `${origin}/agents/${name}`,
+    },
+  }
+}
+
+/** Returns the agents as schema.org JSON-LD (`/.well-known/mentionable-agents.json`). */
+export function describeDirectory(
+  { origin, domain, list }: GatewayNames & Pick<AgentDirectory, 'list'>,
+  { channels }: Pick<AnnouncedSetup, 'channels'>,
+): object {
+  const open = listAnnouncedChannels(channels)
+  return {
+    '@context': ['https://schema.org', { mentionable: 'https://mentionable.dev/ns/v1#' }],
+    '@type': 'Organization',
+    name: domain,
+    url: origin,
+    contactPoint: list().map(({ name, displayName }) => ({
+      '@type': 'ContactPoint',
+      contactType: 'AI assistant',
+      name: displayName,
+      ...Object.assign({}, ...open.map(channel => channel.discovery?.describeContact?.(name))),
+      url: `${origin}/.well-known/agent-card/${name}`,
+      'mentionable:protocols': open.map(channel => channel.descriptor.name),
+      'mentionable:webfinger': `acct:${name}@${domain}`,
+    })),
+  }
+}

@@ -1,0 +1,54 @@
+// Finds the address of a client behind the proxies that the operator trusts.
+import { BlockList, isIP } from 'node:net'
+import { isLoopbackHost, peerAddress } from '@postern/http'
+import type { Config } from '../../config/schema.ts'
+
+export interface TrustedProxies {
+  isTrusted(address: string): boolean
+}
+
+/** A remote client can reach a loopback socket only through a program on this machine. */
+const loopbackNetworks = ['127.0.0.0/8', '::1']
+
+/** Reads the proxies of the configuration. Without any, a gateway that listens on loopback trusts those on its own machine. */
+export function createTrustedProxies({ listen, network }: Pick<Config, 'listen' | 'network'>): TrustedProxies {
+  const networks = network.trusted_proxies ?? (isLoopbackHost(listen.host) ? loopbackNetworks : [])
+  const list = new BlockList()
+  for (const each of networks) addNetwork(list, each)
+  return { isTrusted: address => isIP(address) !== 0 && list.check(address, familyOf(address)) }
+}
+
+function addNetwork(list: BlockList, network: string): void {
+  const [address = '', prefix] = network.split('/')
+  if (prefix === undefined) list.addAddress(address, familyOf(address))
+  else list.addSubnet(address, Number(prefix), familyOf(address))
+}
+
+/** Returns the family of a valid address. Node’s own check compiles an expression that takes longer than the rest of the configuration. */
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return address.includes(':') ? 'ipv6' : 'ipv4'
+}
+
+/** Returns the address of the client: the rightmost hop of `X-Forwarded-For` that is not a trusted proxy. */
+export function findClientAddress(
+  env: unknown,
+  forwardedFor: string | undefined,
+  { isTrusted }: TrustedProxies,
+): string {
+  let address = peerAddress(env)
+  const hops = forwardedFor?.split(',') ?? []
+  while (isTrusted(address)) {
+    const previousHop = parseHop(hops.pop() ?? '')
+    if (previousHop === undefined) break
+    address = previousHop
+  }
+  return address
+}
+
+/** Reads the address of a hop, without a port. Returns undefined for anything else, because nobody vouches for the hops further left. */
+function parseHop(hop: string): string | undefined {
+  const text = hop.trim()
+  const bare = text.replace(/^\[([^\]]*)\](?::\d+)?$/, '$1').replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1')
+  const address = bare.replace(/^::ffff:(?=\d+\.)/i, '')
+  return isIP(address) ? address : undefined
+}

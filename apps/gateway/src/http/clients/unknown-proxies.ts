@@ -1,0 +1,33 @@
+// Warns of proxies that pass requests on and that the configuration does not trust.
+
+import { isPublicAddress, peerAddress } from '@postern/http'
+import type { Log } from '@postern/message'
+import type { TrustedProxies } from './trusted-proxies.ts'
+
+export interface UnknownProxies {
+  /** Checks one request, and remembers its peer if it is an untrusted proxy. */
+  notice(env: unknown, headers: Headers): void
+  /** Returns the addresses of the untrusted proxies, the oldest first. */
+  list(): readonly string[]
+}
+
+export const untrustedProxyFix =
+  'All its clients share one rate limit. If it is your proxy, add its address to network.trusted_proxies.'
+
+/** The largest number of proxies that the gateway warns of. */
+const maxProxies = 16
+
+/** Collects private peers that forward requests and are not trusted. They are most likely the operator’s own proxies. */
+export function createUnknownProxies({ isTrusted }: TrustedProxies, log: Log): UnknownProxies {
+  const warned = new Set<string>()
+
+  function notice(env: unknown, headers: Headers): void {
+    if (warned.size >= maxProxies || !(headers.has('x-forwarded-for') || headers.has('forwarded'))) return
+    const proxy = peerAddress(env)
+    if (proxy === '' || warned.has(proxy) || isTrusted(proxy) || isPublicAddress(proxy)) return
+    warned.add(proxy)
+    log.warn({ proxy }, `a proxy that is not trusted forwards requests: ${untrustedProxyFix}`)
+  }
+
+  return { notice, list: () => [...warned] }
+}

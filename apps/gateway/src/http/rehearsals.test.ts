@@ -1,0 +1,39 @@
+import type { FetchRequest, GuardedFetch } from '@postern/message'
+import { createFixedSecrets } from '@postern/testing'
+import { expect, test } from 'vitest'
+import { openRehearsals, rehearsalField } from './rehearsals.ts'
+
+async function openPasses(key = 'key') {
+  const clock = { now: Date.UTC(2026, 5, 1) }
+  const rehearsals = await openRehearsals(createFixedSecrets(key), () => clock.now)
+  const passes: string[] = []
+  const fetch = rehearsals.withPass(
+    (async (_url: string, request?: FetchRequest) => {
+      passes.push(request?.headers?.[rehearsalField] ?? '')
+    }) as unknown as GuardedFetch,
+    'refused',
+  )
+  const makePass = async () => {
+    await fetch('https://agents.test/inbox', { headers: { date: 'today' } })
+    return passes.at(-1) ?? ''
+  }
+  return { ...rehearsals, clock, makePass }
+}
+
+test('a pass counts once, for half a minute', async () => {
+  const { take, makePass, clock } = await openPasses()
+  const [pass, late] = [await makePass(), await makePass()]
+  expect([take(pass), take(pass)]).toEqual(['refused', undefined])
+  clock.now += 30_001
+  expect(take(late)).toBeUndefined()
+})
+
+test('a pass that somebody else made or changed counts for nothing', async () => {
+  const { take, makePass, clock } = await openPasses()
+  const foreign = await openPasses('another key')
+  const pass = await makePass()
+  const later = pass.replace(/\d+/, String(clock.now + 60_000))
+  const other = pass.replace('refused', 'taken')
+  expect([await foreign.makePass(), later, other, `${pass}A`, '', 'x.y.z'].map(take)).toEqual(Array(6).fill(undefined))
+  expect(take(pass)).toBe('refused')
+})

@@ -1,0 +1,49 @@
+// Signs and checks passes by which the gateway recognizes its own test requests, and lists no refusals of them.
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { FetchRequest, GuardedFetch } from '@postern/message'
+import type { RehearsalEnd, SecretStore } from '@postern/pipeline'
+
+/** The header field that carries a pass. */
+export const rehearsalField = 'postern-rehearsal'
+
+/** The time that a pass is valid, ms: enough for a request to the public address and back. */
+const validMs = 30_000
+
+export interface Rehearsals {
+  /** Adds a new pass to each request of a fetch. `end` says how the request should end. */
+  withPass(fetch: GuardedFetch, end: RehearsalEnd): GuardedFetch
+  /** Returns how the request should end, if this gateway made its pass, the pass is still valid, and nobody has used it here. Uses up the pass. */
+  take(pass: string): RehearsalEnd | undefined
+}
+
+/**
+ * Opens the passes. Their key is in the store, because any of several gateways at one address may get the request. Strangers can neither make nor
+ * reuse a pass.
+ */
+export async function openRehearsals(store: Pick<SecretStore, 'openSecret'>, now: () => number): Promise<Rehearsals> {
+  const secret = await store.openSecret('rehearsals')
+  const listSignatures = (claim: string) => secret.list().map(key => createHmac('sha256', key).update(claim).digest())
+  const used = new Map<string, number>()
+
+  function makePass(end: RehearsalEnd): string {
+    const claim = `${end}.${now() + validMs}.${randomBytes(12).toString('base64url')}`
+    return `${claim}.${listSignatures(claim)[0]?.toString('base64url')}`
+  }
+
+  return {
+    withPass:
+      (fetch, end) =>
+      (url, request: FetchRequest = {}) =>
+        fetch(url, { ...request, headers: { ...request.headers, [rehearsalField]: makePass(end) } }),
+    take(pass) {
+      const [, claim = '', end, until, mac = ''] =
+        /^((refused|taken)\.(\d{13,15})\.[\w-]{16})\.([\w-]{43})$/.exec(pass) ?? []
+      const given = Buffer.from(mac, 'base64url')
+      if (claim === '' || !listSignatures(claim).some(each => timingSafeEqual(given, each))) return undefined
+      for (const [other, time] of used) if (time < now()) used.delete(other)
+      if (Number(until) < now() || used.has(claim)) return undefined
+      used.set(claim, Number(until))
+      return end as RehearsalEnd
+    },
+  }
+}

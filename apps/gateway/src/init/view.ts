@@ -1,0 +1,38 @@
+// Writes a new project, and prints the next steps.
+import { copyFileSync } from 'node:fs'
+import { basename, join, relative, resolve } from 'node:path'
+import type { Output } from '@postern/operator/commands'
+import { findOwnPackage } from './own-package.ts'
+import type { GivenAnswers } from './project.ts'
+import { askForProject, describeProject, writeProject } from './project.ts'
+
+export async function initProject(
+  folder: string,
+  given: GivenAnswers,
+  { print }: Pick<Output, 'print'>,
+): Promise<void> {
+  const { stdin: input, stdout: output } = process
+  const answers = await askForProject(given, { input, output })
+  const directory = resolve(folder)
+  const { dependency, tarball } = findOwnPackage()
+  const files = describeProject(answers, { dependency })
+  writeProject(directory, files)
+  if (tarball !== undefined) copyFileSync(tarball, join(directory, basename(tarball)))
+  const steps = [
+    ...(directory === process.cwd() ? [] : [`cd ${relative(process.cwd(), directory)}`]),
+    'npm install',
+    'npm test',
+    'npm run dev',
+  ]
+  print(
+    [
+      ...[...files.keys()].map(path => `wrote ${path}`),
+      '',
+      'Next:',
+      '',
+      ...steps.map(step => `  ${step}`),
+      '',
+      `Your agent is agents/${answers.agent}.ts.`,
+    ].join('\n'),
+  )
+}

@@ -1,0 +1,28 @@
+import { ReadableStream } from 'node:stream/web'
+import { expect, test } from 'vitest'
+import { maskAnswer } from './masked-answer.ts'
+import { createSecretMask } from './secret-mask.ts'
+
+const mask = createSecretMask(['first-secret'])
+const toAnswer = (body: ReadableStream<Uint8Array>) =>
+  maskAnswer(new Response(body as BodyInit, { status: 201, headers: { 'content-type': 'text/event-stream' } }), mask)
+
+test('an answer in pieces shows no secret, wherever the pieces end', async () => {
+  const bytes = new TextEncoder().encode('data: ü first-secret\n\nrest of first-secret')
+  const pieces = [...bytes].map(byte => Uint8Array.of(byte))
+  const answer = toAnswer(ReadableStream.from(pieces))
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([201, 'text/event-stream'])
+  expect(await answer.text()).toBe('data: ü (set)\n\nrest of (set)')
+})
+
+test('each event goes on before the next one comes, and a reader who leaves ends the stream', async () => {
+  const left: unknown[] = []
+  const source = new ReadableStream<Uint8Array>({
+    start: controller => controller.enqueue(new TextEncoder().encode('data: first-secret\n\n')),
+    cancel: reason => void left.push(reason),
+  })
+  const reader = toAnswer(source).body?.getReader()
+  expect(new TextDecoder().decode((await reader?.read())?.value)).toBe('data: (set)\n\n')
+  await reader?.cancel('left')
+  expect(left).toEqual(['left'])
+})

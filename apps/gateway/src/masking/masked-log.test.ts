@@ -1,0 +1,46 @@
+import type { Log, LogFields } from '@postern/message'
+import { Unavailable } from '@postern/message'
+import { expect, test } from 'vitest'
+import { maskLog } from './masked-log.ts'
+import { createSecretMask } from './secret-mask.ts'
+
+function openLog() {
+  const lines: { fields: LogFields; text: string }[] = []
+  const write = (fields: LogFields, text: string) => void lines.push({ fields, text })
+  const log: Log = { debug: write, info: write, warn: write, error: write }
+  return { lines, log: maskLog(log, createSecretMask(['first-secret'])) }
+}
+
+test('no level of the log tells a secret, in its sentence or its fields', () => {
+  const { lines, log } = openLog()
+  for (const level of ['debug', 'info', 'warn', 'error'] as const)
+    log[level]({ url: 'x?first-secret', list: [{ a: 'first-secret' }] }, 'with first-secret')
+  expect(lines).toEqual(Array(4).fill({ fields: { url: 'x?(set)', list: [{ a: '(set)' }] }, text: 'with (set)' }))
+})
+
+test('an error hides a secret in its stack, its causes and its members, and stays of its class', () => {
+  const { lines, log } = openLog()
+  const inner = Object.assign(new Error('first-secret is wrong'), { code: 'EFIRST', input: 'first-secret' })
+  const err = new Unavailable('cannot use first-secret', { cause: new AggregateError([inner], 'all failed') })
+  log.error({ err }, 'failed')
+  const told = lines[0]?.fields.err as Unavailable
+  const aggregate = told.cause as AggregateError
+  expect(told).toBeInstanceOf(Unavailable)
+  expect([told.message, told.stack, aggregate.errors[0].message, aggregate.errors[0].input].join()).not.toContain(
+    'first-secret',
+  )
+  expect(told.message).toBe('cannot use (set)')
+  expect(aggregate.errors[0].code).toBe('EFIRST')
+  expect(err.message).toBe('cannot use first-secret')
+})
+
+test('the log gets an error without a secret as it is, and a circle of causes ends', () => {
+  const { lines, log } = openLog()
+  const err = new Error('plain')
+  log.error({ err }, 'failed')
+  expect(lines[0]?.fields.err).toBe(err)
+  const circle = new Error('first-secret')
+  circle.cause = circle
+  log.error({ err: circle }, 'failed')
+  expect(lines[1]?.fields.err).toMatchObject({ message: '(set)' })
+})

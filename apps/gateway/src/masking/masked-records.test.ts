@@ -1,0 +1,40 @@
+import type { Lookup } from '@postern/pipeline'
+import type { GatewayStore } from '@postern/store'
+import { expect, test } from 'vitest'
+import { maskRecords } from './masked-records.ts'
+import { createSecretMask } from './secret-mask.ts'
+import { listSecretTexts } from './secret-settings.ts'
+
+test('a look-up keeps its document for a replay, and hides whole secrets alone', async () => {
+  const tree = {
+    store: 'postgres://db.example/postern',
+    agents: {
+      a: {
+        url: 'https://github.com/acme',
+        model: 'large-model',
+        headers: { accept: 'application/json', key: 'spoken-word' },
+      },
+    },
+  }
+  const references = [['store'], ['agents', 'a', 'url'], ['agents', 'a', 'model']]
+  const noted: Lookup[] = []
+  const asked: string[] = []
+  const store = maskRecords(
+    {
+      noteLookup: (lookup: Lookup) => void noted.push(lookup),
+      findLookup: async (key: string) => void asked.push(key),
+    } as unknown as GatewayStore,
+    createSecretMask(listSecretTexts({ tree, references })),
+  )
+  const url = 'https://github.com/acme/postern/issues?with=large-model'
+  const answer = {
+    status: 200,
+    url,
+    headers: { 'content-type': 'application/json', 'x-echo': 'spoken-word' },
+    body: '',
+  }
+  store.noteLookup({ key: url, at: 1, answer })
+  await store.findLookup(url, 1)
+  expect(noted).toEqual([{ key: url, at: 1, answer: { ...answer, headers: { ...answer.headers, 'x-echo': '(set)' } } }])
+  expect(asked).toEqual([url])
+})

@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest'
+import { createSecretMask } from './secret-mask.ts'
+
+test.each([
+  ['a secret', 'hunter2-and-more', 'login with hunter2-and-more failed', 'login with (set) failed'],
+  ['its form in a URL', 'a b/c+d=e-long', 'GET /x?k=a%20b%2Fc%2Bd%3De-long', 'GET /x?k=(set)'],
+  ['its form in JSON', 'say "hello" to me', '{"k":"say \\"hello\\" to me"}', '{"k":"(set)"}'],
+  ['a URL as it stands', 'https://x.test/T1/B2/', 'POST https://x.test/T1/B2: 404', 'POST (set): 404'],
+  ['a URL at the end of a sentence', 'https://x.test/T1/B2', 'no https://x.test/T1/B2.', 'no (set).'],
+])('a text shows %s as "(set)"', (_what, secret, text, shown) => {
+  expect(createSecretMask([secret]).hideIn(text)).toBe(shown)
+})
+
+test('a mask hides the longer of two secrets whole', () => {
+  expect(createSecretMask(['abcdefgh', 'abcdefgh-ijk']).hideIn('abcdefgh-ijk abcdefgh')).toBe('(set) (set)')
+})
+
+test.each(['https://github.com/acme/postern/issues', 'https://github.com/acme?page=2', 'https://github.com/acmes'])(
+  'a text shows %s, which only begins like a secret address',
+  text => {
+    expect(createSecretMask(['https://github.com/acme/', 'https://github.com/acme']).hideIn(text)).toBe(text)
+  },
+)
+
+test('short values stay readable in texts', () => {
+  const text = 'info: --read-only at 8080'
+  expect(createSecretMask(['info', '8080']).hideIn(text)).toBe(text)
+})
+
+test('a mask learns more secrets and forgets none', () => {
+  const mask = createSecretMask(['first-secret'])
+  mask.learn(['second-secret'])
+  expect(mask.hideIn('first-secret second-secret')).toBe('(set) (set)')
+})
+
+test('a value without a secret stays itself, and one with a secret keeps its form', () => {
+  const mask = createSecretMask(['first-secret'])
+  const clean = { a: ['b', { c: 1 }], at: new Date(0) }
+  expect(mask.hideInAll(clean)).toBe(clean)
+  expect(mask.hideInAll({ a: ['b', { c: 'the first-secret' }], n: null })).toEqual({
+    a: ['b', { c: 'the (set)' }],
+    n: null,
+  })
+})

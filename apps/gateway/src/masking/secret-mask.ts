@@ -1,0 +1,72 @@
+// Hides known secrets wherever a text quotes them: in an error, a line of the log or a record.
+
+/** Knows secrets, and masks them in texts that operators read. */
+export interface SecretMask {
+  /** Adds more secrets, for example after a reload. Former ones stay masked. */
+  learn(secrets: readonly string[]): void
+  hideIn(text: string): string
+  /** Masks every text in a value of JSON. Returns the value itself if it has no secret. */
+  hideInAll<Value>(value: Value): Value
+}
+
+/** The least length of a masked secret. Shorter values would also match parts of ordinary words. */
+const leastChars = 8
+
+export function createSecretMask(secrets: readonly string[] = []): SecretMask {
+  const forms = new Set<string>()
+  let pattern: RegExp | undefined
+  const mask: SecretMask = {
+    learn(newSecrets) {
+      for (const form of newSecrets.flatMap(listForms)) forms.add(form)
+      pattern = forms.size === 0 ? undefined : createPattern(forms)
+    },
+    hideIn: text => (pattern === undefined ? text : text.replace(pattern, '(set)')),
+    hideInAll: value => (pattern === undefined ? value : (hideInAll(value, mask.hideIn) as typeof value)),
+  }
+  mask.learn(secrets)
+  return mask
+}
+
+/** Tries the longest form first, so that a form inside it does not leave its remains visible. */
+function createPattern(forms: ReadonlySet<string>): RegExp {
+  const sorted = [...forms].toSorted((left, right) => right.length - left.length)
+  return new RegExp(sorted.map(form => `${escapeForm(form)}${urlStart.test(form) ? urlEnd : ''}`).join('|'), 'g')
+}
+
+function escapeForm(form: string): string {
+  return form.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
+}
+
+/** Matches no longer address that begins with a secret one, because a longer address has secrets of its own. */
+const urlEnd = String.raw`(?![\w%~#?&=+-]|[/.:@][\w%~])`
+const urlStart = /^[a-z][a-z0-9+.-]*(?::\/\/|%3A%2F%2F)/i
+
+/** Lists the forms in which a text may quote a secret: as it is, in a URL, and in JSON. */
+function listForms(secret: string): readonly string[] {
+  const form = urlStart.test(secret) && secret.endsWith('/') ? secret.slice(0, -1) : secret
+  return [form, encodeURIComponent(form), JSON.stringify(form).slice(1, -1)].filter(each => each.length >= leastChars)
+}
+
+function hideInAll(value: unknown, hideIn: (text: string) => string): unknown {
+  if (typeof value === 'string') return hideIn(value)
+  if (Array.isArray(value))
+    return keepIfSame(
+      value,
+      value.map(item => hideInAll(item, hideIn)),
+    )
+  if (!isPlain(value)) return value
+  const members = Object.entries(value)
+  const hidden = members.map(([, child]) => hideInAll(child, hideIn))
+  const isSame = hidden.every((child, index) => child === members[index]?.[1])
+  return isSame ? value : Object.fromEntries(members.map(([name], index) => [name, hidden[index]]))
+}
+
+function keepIfSame(items: readonly unknown[], hidden: readonly unknown[]): readonly unknown[] {
+  return hidden.every((item, index) => item === items[index]) ? items : hidden
+}
+
+function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null) return false
+  const prototype = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
+}

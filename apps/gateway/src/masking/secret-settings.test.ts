@@ -1,0 +1,121 @@
+import { expect, test } from 'vitest'
+import { listSecretTexts, maskSettings } from './secret-settings.ts'
+
+const mask = (tree: object, references?: readonly (readonly string[])[]) => maskSettings({ tree, references })
+
+test('settings hide secrets by their names, and in URLs', () => {
+  const config = {
+    operator_token: 'x',
+    store: 'postgres://me:p%2Fss@db.example:5432/house',
+    network: { dns: ['127.0.0.1:53'], origin: 'https://agents.example/@me:you@there' },
+  }
+  expect(mask(config)).toEqual({
+    ...config,
+    operator_token: '(set)',
+    store: 'postgres://me:(set)@db.example:5432/house',
+  })
+})
+
+test.each([
+  ['postgres://me:p/s@s@db.example/house', 'postgres://me:(set)@db.example/house'],
+  ['postgresql://me@db.example/house', 'postgresql://me@db.example/house'],
+  ['postgres://db.example/house?user=me&password=p&sslmode=require', 'postgres://db.example/house?(set)'],
+  ['https://token@hooks.example/x', 'https://(set)@hooks.example/x'],
+  ['https://me:pass@hooks.example/x', 'https://(set)@hooks.example/x'],
+  ['https://hooks.example/x?api_key=k&size=2&X-Amz-Signature=s#top', 'https://hooks.example/x?(set)#top'],
+  ['SMTPS://me:pass@mail.example', 'SMTPS://(set)@mail.example'],
+  ['https://agents.example/@me', 'https://agents.example/@me'],
+  ['no URL?token=x', 'no URL?token=x'],
+])('settings hide the secrets of the URL %s', (url, printed) => {
+  expect(mask({ url, urls: [url] })).toEqual({ url: printed, urls: [printed] })
+})
+
+test('settings hide lists with the name of a secret, and members whose names tell nothing', () => {
+  const forwarded_props = { tenant: 'a', nested: [{ mode: 'b' }], count: 3 }
+  expect(
+    mask({
+      api_keys: ['a', 'b'],
+      headers: { Authorization: 'Bearer x', accept: 'y' },
+      agents: { x: { forwarded_props } },
+    }),
+  ).toEqual({
+    api_keys: ['(set)', '(set)'],
+    headers: { Authorization: '(set)', accept: '(set)' },
+    agents: { x: { forwarded_props: { tenant: '(set)', nested: [{ mode: '(set)' }], count: 3 } } },
+  })
+})
+
+test('an MCP server shows its command and its first argument alone', () => {
+  const server = { command: 'npx', args: ['@tools/files', '--token', 'x'], env: { PORT: 'y' }, only: ['read'] }
+  const shown = { ...server, args: ['@tools/files', '(set)', '(set)'], env: { PORT: '(set)' } }
+  expect(mask({ agents: { a: { mcp: [server] }, b: { members: { c: { mcp: [server] } } } } })).toEqual({
+    agents: { a: { mcp: [shown] }, b: { members: { c: { mcp: [shown] } } } },
+  })
+})
+
+test('settings hide private members of a JWK, and show its public ones', () => {
+  const jwk = { kty: 'EC', crv: 'P-256', x: 'px', y: 'py', d: 'secret', kid: 'one' }
+  expect(mask({ payments: { jwk } })).toEqual({ payments: { jwk: { ...jwk, d: '(set)' } } })
+})
+
+test('settings hide every value that stands elsewhere, whatever its name', () => {
+  const tree = { origin: 'https://agents.example', agents: { a: { url: 'https://x.test/T1/B2' } }, list: ['a', 'b'] }
+  const references = [['origin'], ['agents', 'a', 'url'], ['list', '1']]
+  expect(mask(tree, references)).toEqual({
+    origin: '(set)',
+    agents: { a: { url: '(set)' } },
+    list: ['a', '(set)'],
+  })
+})
+
+test('texts hide secrets, and show what the gateway tells everybody', () => {
+  const tree = {
+    origin: 'https://agents.example',
+    operator_token: 'token-of-the-operator',
+    store: 'postgres://me:pass-of-me@db.example/house?sslmode=require',
+    agents: { a: { name: 'Desk', model: 'large-model', api_key: 'key-of-the-model', forwarded_props: { mode: 'x' } } },
+  }
+  const references = [['origin'], ['agents', 'a', 'name'], ['agents', 'a', 'model']]
+  expect(listSecretTexts({ tree, references })).toEqual(['token-of-the-operator', 'pass-of-me', 'key-of-the-model'])
+})
+
+const opaque = 'f83OJ3D2xF1Bg8vub9tL'
+
+test('texts hide what looks like a secret in headers, variables, arguments and references, whatever its name', () => {
+  const server = {
+    command: 'npx',
+    args: ['files', '--token', 'spoken-word', opaque.slice(1)],
+    env: { ID: opaque.slice(2) },
+  }
+  const tree = {
+    agents: {
+      a: {
+        headers: { id: opaque, accept: 'application/json' },
+        mcp: [server],
+        forwarded_props: { a: opaque, b: `${opaque}z`, key: `${opaque}y` },
+      },
+    },
+  }
+  const references = [['agents', 'a', 'forwarded_props', 'b']]
+  expect(listSecretTexts({ tree, references })).toEqual([
+    opaque,
+    'spoken-word',
+    opaque.slice(1),
+    opaque.slice(2),
+    `${opaque}z`,
+    `${opaque}y`,
+  ])
+})
+
+test('texts show harmless words of a database, a model, headers, variables and addresses', () => {
+  const tree = {
+    store: 'postgres://db.example/postern',
+    agents: {
+      a: { model: 'gpt-4o-mini', headers: { accept: 'application/json' }, mcp: [{ env: { NODE_ENV: 'production' } }] },
+      b: { url: 'https://x.test/v1/chat' },
+      c: { url: 'https://x.test/v2/chat?format=activity&version=2026-01-01' },
+    },
+  }
+  const references = [['store'], ['agents', 'a', 'model'], ['agents', 'b', 'url']]
+  expect(listSecretTexts({ tree, references })).toEqual(['postgres://db.example/postern', 'https://x.test/v1/chat'])
+})

@@ -1,0 +1,137 @@
+// Finds the secrets in a configuration, to mask them in output and in texts.
+import { findSecretTexts, isSecretName } from './secret-texts.ts'
+import { isUrl, replaceUrlSecrets } from './secret-urls.ts'
+
+type Path = readonly string[]
+
+interface SecretTree {
+  /** A configuration, or a part of one. */
+  readonly tree: unknown
+  /** Paths whose values the configuration file took from a variable or a file. */
+  readonly references?: readonly Path[] | undefined
+}
+
+interface HiddenText {
+  readonly text: string
+  readonly path: Path
+  /** The URL that contains the text. */
+  readonly url?: string
+  /** True if the name of its list or of an option marks it as a secret. */
+  readonly isNamed?: boolean
+  /** True if its value comes from a variable or a file. */
+  readonly isReferenced?: boolean
+  /** True if only its path or form makes it a secret, so that other texts may hold it by chance. */
+  readonly isOpaque?: boolean
+}
+
+/** Returns the text that replaces a secret. */
+type Hide = (hidden: HiddenText) => string
+
+/** Returns a configuration as operators may see it, with `(set)` in place of each secret. */
+export function maskSettings(settings: SecretTree): unknown {
+  return replaceSecrets(settings, () => '(set)')
+}
+
+/**
+ * Lists the secrets of a configuration that no log and no record may contain. Leaves out harmless words in hidden settings, and settings that
+ * the gateway publishes.
+ */
+export function listSecretTexts(settings: SecretTree): readonly string[] {
+  const texts = new Set<string>()
+  replaceSecrets(settings, ({ text, path, url, isNamed = isSecretName(nameOf(path)), isReferenced, isOpaque }) => {
+    const isHarmless = isPublic(path) || (isOpaque && !isReferenced && !isNamed)
+    const value = url === undefined ? { text, isNamed, isWhole: true, isReferenced } : { text: url }
+    if (!isHarmless) for (const secret of findSecretTexts(value)) texts.add(secret)
+    return text
+  })
+  return [...texts]
+}
+
+/** Settings that the gateway publishes, and members that are parts of addresses. */
+const publicSettings = new Set(['origin', 'handle_host', 'default_agent', 'listen', 'data', 'log', 'roles'])
+const publicAgentSettings = new Set(['use', 'description', 'icon', 'fields', 'also_known_as'])
+const publicMembers = new Set(['name', 'issuer', 'subject', 'bucket'])
+
+function isPublic(path: Path): boolean {
+  const [first = '', , member = ''] = path
+  const isOfAgent = first === 'agents' && publicAgentSettings.has(member)
+  return publicSettings.has(first) || isOfAgent || publicMembers.has(path.at(-1) ?? '')
+}
+
+/** Returns the name of a value, or of the list that contains it. */
+function nameOf(path: Path): string {
+  return path.findLast(part => !/^\d+$/.test(part)) ?? ''
+}
+
+function replaceSecrets({ tree, references = [] }: SecretTree, hideText: Hide): unknown {
+  const referenced = new Set(references.map(path => path.join('\0')))
+  const hide: Hide = hidden => hideText({ ...hidden, isReferenced: referenced.has(hidden.path.join('\0')) })
+  const visit = (value: unknown, path: Path): unknown => {
+    if (referenced.has(path.join('\0'))) return hideAll(value, path, hide)
+    if (typeof value === 'string') return hideInUrl(value, path, hide)
+    if (Array.isArray(value))
+      return value.map((item, index) =>
+        typeof item === 'string' && isSecretArgument([...path, String(index)])
+          ? hide({ text: item, path: [...path, String(index)], isNamed: isValueOfSecretOption(item, value[index - 1]) })
+          : visitItem(item, [...path, String(index)]),
+      )
+    return isTree(value) ? mapMembers(value, (child, name) => visitMember(child, [...path, name], value)) : value
+  }
+  // A list with the name of a secret contains secrets, or objects whose members have their own names.
+  const visitItem = (item: unknown, path: Path): unknown =>
+    typeof item === 'string' && secretNames.test(path.at(-2) ?? '')
+      ? hide({ text: item, path, isNamed: true })
+      : visit(item, path)
+  const visitMember = (child: unknown, path: Path, parent: object): unknown => {
+    const name = path.at(-1) ?? ''
+    if (isOpaqueMember(path))
+      return hideAll(child, path, each => hide({ ...each, isOpaque: name === 'forwarded_props' }))
+    const isSecret = secretNames.test(name) || (isJwk(parent) && privateJwkMembers.has(name))
+    return typeof child === 'string' && isSecret ? hide({ text: child, path, isNamed: true }) : visit(child, path)
+  }
+  return visit(tree, [])
+}
+
+const secretNames = /(^|[_-])(token|secret|password|key|authorization|cookie)s?$/i
+
+/** The private members of a key (RFC 7518 §6); `oth` holds objects with such members. */
+const privateJwkMembers = new Set(['d', 'p', 'q', 'dp', 'dq', 'qi', 'k'])
+
+function isJwk(value: object): boolean {
+  return 'kty' in value
+}
+
+/** Returns true if the names of an object’s members do not show which of them are secrets. */
+function isOpaqueMember(path: Path): boolean {
+  const name = path.at(-1)
+  return name === 'headers' || name === 'forwarded_props' || (name === 'env' && path.at(-3) === 'mcp')
+}
+
+/** Returns true if an argument of an MCP server may be a secret. The first one names a package or a script. */
+function isSecretArgument(path: Path): boolean {
+  return path.at(-4) === 'mcp' && path.at(-2) === 'args' && path.at(-1) !== '0'
+}
+
+/** Returns true if an argument is the value of the option before it, as in `--token x`. */
+function isValueOfSecretOption(argument: string, before: unknown): boolean {
+  const isOption = (text: unknown) => typeof text === 'string' && text.startsWith('-')
+  return isOption(before) && !isOption(argument) && isSecretName(String(before))
+}
+
+function hideAll(value: unknown, path: Path, hide: Hide): unknown {
+  if (typeof value === 'string') return hide({ text: value, path })
+  if (Array.isArray(value)) return value.map((item, index) => hideAll(item, [...path, String(index)], hide))
+  return isTree(value) ? mapMembers(value, (child, name) => hideAll(child, [...path, name], hide)) : value
+}
+
+function hideInUrl(text: string, path: Path, hide: Hide): string {
+  return isUrl(text) ? replaceUrlSecrets(text, part => hide({ text: part, path, url: text })) : text
+}
+
+function isTree(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
+
+function mapMembers(members: object, change: (child: unknown, name: string) => unknown): object {
+  return Object.fromEntries(Object.entries(members).map(([name, child]) => [name, change(child, name)]))
+}

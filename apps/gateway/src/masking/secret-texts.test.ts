@@ -1,0 +1,92 @@
+import { measureGrowth } from '@postern/testing/growth'
+import { expect, test } from 'vitest'
+import { findSecretTexts, isLikelySecret } from './secret-texts.ts'
+
+const opaque = 'f83OJ3D2xF1Bg8vub9tL'
+
+test.each([
+  'production',
+  'application/json',
+  'application/vnd.oasis.opendocument.text',
+  'multipart/form-data',
+  'gpt-4o-mini',
+  'claude-sonnet-4-5-20250929',
+  'meta-llama/Llama-3.1-70B-Instruct',
+  'text-embedding-3-small',
+  '2026-01-01T00:00:00Z',
+  '/usr/local/share/postern/files',
+  'node_modules/@tools/files/index.js',
+  'internationalization',
+  'getMessagesOfThread',
+  'f83oj3d2xf1bg8vu.internal.example:8080',
+  '127.0.0.1:11434',
+  '+49 30 901820',
+  'Größenbeschränkung der Anlagen',
+])('"%s" does not look like a secret', text => {
+  expect(isLikelySecret(text)).toBe(false)
+  expect(findSecretTexts({ text })).toEqual([])
+})
+
+test.each([
+  opaque,
+  'ab12-cd34-ef56-gh78',
+  '550e8400-e29b-41d4-a716-446655440000',
+  'sk-proj-7Hq2LmZ0',
+  'aBxQzLmPoRtYuIeWsD',
+  'XXXXXXXXXXXXXXXXXXXXXXXX',
+  '4929123412341234',
+])('"%s" looks like a secret', text => {
+  expect(isLikelySecret(text)).toBe(true)
+})
+
+test.each([
+  ['an option', '--token=hunter-two', 'hunter-two'],
+  ['a query', 'size=large-enough&api-key=hunter-two', 'hunter-two'],
+  ['a sentence', `the key is "${opaque}", and no other`, opaque],
+  ['the URL of an option', '--store=postgres://me:hunter-two@db.example/house', 'hunter-two'],
+  ['JSON', `{"id":"${opaque}"}`, opaque],
+  ['a user with a password', `me:${opaque}`, opaque],
+])('a secret in %s shows itself by its form or its name', (_what, text, secret) => {
+  expect(
+    findSecretTexts({ text }).filter(each => !each.includes(`:${secret}`) && !each.includes(`"${secret}`)),
+  ).toContain(secret)
+})
+
+test('all of a value whose name says it is a secret, by its lines and without its scheme', () => {
+  expect(findSecretTexts({ text: 'plain words', isNamed: true })).toContain('plain words')
+  expect(findSecretTexts({ text: 'Bearer spoken-word', isNamed: true })).toContain('spoken-word')
+  const pem = '-----BEGIN KEY-----\nfirst-line\n-----END KEY-----'
+  expect([...new Set(findSecretTexts({ text: pem, isNamed: true }))]).toEqual([pem, 'first-line'])
+})
+
+test.each([
+  ['postgres://db.example/postern', ['postgres://db.example/postern']],
+  ['https://x.test', []],
+  ['https://x.test/v1/chat', ['https://x.test/v1/chat']],
+  ['https://x.test/?format=activity&version=2026-01-01', ['https://x.test/?format=activity&version=2026-01-01']],
+  [`https://x.test/services/T1/${opaque}`, [`https://x.test/services/T1/${opaque}`, opaque]],
+])('a secret address %s hides no short path and no name of a database', (text, secrets) => {
+  expect([...new Set(findSecretTexts({ text, isWhole: true, isReferenced: true }))]).toEqual(secrets)
+})
+
+test.each([
+  ['postgres://me:p%2Fss-of-me@db.example/house', ['p%2Fss-of-me', 'p/ss-of-me']],
+  ['https://me:pass-of-me@x.test/v1', ['//me:pass-of-me@', 'pass-of-me']],
+  ['https://x.test/v1?token=hunter-two&format=activity', ['hunter-two']],
+])('the URL %s holds these secrets', (text, secrets) => {
+  expect([...new Set(findSecretTexts({ text }))]).toEqual(secrets)
+})
+
+test.each(['words of a prompt, ', 'a=', 'a:', 'a=b&', '?a=https://x.test', 'aB1-', 'a.', 'aB'])(
+  'to read a file that repeats "%s" takes time in proportion to its length',
+  piece => {
+    const grown = measureGrowth(text => findSecretTexts({ text, isNamed: true, isWhole: true }), piece, 38912)
+    expect(grown).toBeLessThan(24)
+    const address = measureGrowth(
+      text => findSecretTexts({ text: `https://x.test/${text}`, isWhole: true }),
+      piece,
+      38912,
+    )
+    expect(address).toBeLessThan(24)
+  },
+)

@@ -1,0 +1,19 @@
+// Finds the parts of a URL that may be secrets: user, password and query.
+
+type UrlPart = 'user' | 'password' | 'query'
+
+const databasePassword = /^(postgres(?:ql)?:\/\/[^:@/?#]*:)([^?#]*)@/
+const userInfo = /^((?!postgres)[a-z][a-z0-9+.-]*:\/\/)([^/?#]*)@/i
+const query = /\?([^#]+)/
+
+export function isUrl(text: string): boolean {
+  return /^[a-z][a-z0-9+.-]*:\/\//i.test(text)
+}
+
+/** Replaces the user, the password and the query of a URL. Keeps a database’s user; in other URLs even a name alone may be a secret. */
+export function replaceUrlSecrets(url: string, replace: (part: string, kind: UrlPart) => string): string {
+  return url
+    .replace(databasePassword, (_, before: string, password: string) => `${before}${replace(password, 'password')}@`)
+    .replace(userInfo, (_, before: string, user: string) => `${before}${replace(user, 'user')}@`)
+    .replace(query, (_, parameters: string) => `?${replace(parameters, 'query')}`)
+}

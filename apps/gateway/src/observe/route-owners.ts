@@ -1,0 +1,30 @@
+// Finds the owner of the route that answers a request: a channel, or the gateway itself.
+import type { Channel } from '@postern/pipeline'
+import type { Context, Hono } from 'hono'
+import { matchedRoutes } from 'hono/route'
+
+/** The owner’s name for pages, discovery, files and the operator’s API. */
+export const ownRoutes = 'gateway'
+
+interface RouteOwner {
+  /** The name of the channel. */
+  readonly channel: string
+  /** The pattern of the route. */
+  readonly path: string
+}
+
+/** Finds the channel whose route a request has matched; undefined if the route is the gateway’s own. */
+export type FindRouteOwner = (context: Context) => RouteOwner | undefined
+
+export function createRouteOwners(channels: readonly Pick<Channel<Hono>, 'descriptor' | 'endpoint'>[]): FindRouteOwner {
+  const owners = new Map(
+    channels.flatMap(({ descriptor, endpoint }) =>
+      endpoint.routes.routes.map(({ path }) => [path, descriptor.name] as const),
+    ),
+  )
+  return context => {
+    const path = matchedRoutes(context).findLast(route => owners.has(route.path))?.path
+    const channel = path === undefined ? undefined : owners.get(path)
+    return path === undefined || channel === undefined ? undefined : { path, channel }
+  }
+}

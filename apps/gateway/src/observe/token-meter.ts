@@ -1,0 +1,65 @@
+// Counts the tokens that agents have spent since this process began.
+import type { TokenUsage } from '@postern/message'
+
+export interface TokenCount {
+  readonly labels: Readonly<Record<string, string>>
+  readonly tokens: number
+}
+
+export interface TokenMeter {
+  count(agent: string, usages: readonly TokenUsage[]): void
+  /** Tokens of input and of output, which make the sum. */
+  list(): readonly TokenCount[]
+  /** The cached and the thinking tokens among them. */
+  listParts(): readonly TokenCount[]
+}
+
+const kinds = [
+  ['input_tokens', 'input'],
+  ['output_tokens', 'output'],
+] as const
+
+const subsetKinds = [
+  ['cached_input_tokens', 'cached_input'],
+  ['cache_write_input_tokens', 'cache_write_input'],
+  ['reasoning_tokens', 'reasoning'],
+] as const
+
+type Member = (typeof kinds)[number][0] | (typeof subsetKinds)[number][0]
+
+/** Agents may name models as they like. Tokens of further models are counted together as `other`. */
+const maxModels = 200
+
+export function createTokenMeter(): TokenMeter {
+  const models = new Set<string>()
+  const [totals, subsets] = [new Map<string, TokenCount>(), new Map<string, TokenCount>()]
+
+  function chooseLabels(agent: string, { provider, model = 'unnamed' }: TokenUsage): TokenCount['labels'] {
+    const labels = { agent, ...(provider !== undefined && { provider }), model }
+    const name = JSON.stringify(labels)
+    if (!models.has(name) && models.size >= maxModels) return { agent, model: 'other' }
+    models.add(name)
+    return labels
+  }
+
+  function add(counts: Map<string, TokenCount>, labels: TokenCount['labels'], tokens: number | undefined): void {
+    if (tokens === undefined) return
+    const name = JSON.stringify(labels)
+    counts.set(name, { labels, tokens: tokens + (counts.get(name)?.tokens ?? 0) })
+  }
+
+  return {
+    count(agent, usages) {
+      for (const usage of usages) {
+        const labels = chooseLabels(agent, usage)
+        const addAll = (counts: Map<string, TokenCount>, members: readonly (readonly [Member, string])[]) => {
+          for (const [member, kind] of members) add(counts, { ...labels, kind }, usage[member])
+        }
+        addAll(totals, kinds)
+        addAll(subsets, subsetKinds)
+      }
+    },
+    list: () => [...totals.values()],
+    listParts: () => [...subsets.values()],
+  }
+}

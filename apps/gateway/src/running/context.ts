@@ -1,0 +1,10 @@
+// The types of what the commands that run a gateway get.
+import type { CommandContext } from '@postern/operator/commands'
+import type { ConfigFile } from '../config/read-config.ts'
+
+/** Everything that commands get, with the configuration file. */
+export interface GatewayCommandContext extends CommandContext {
+  /** Returns the path of the configuration file if an option names one. */
+  configPath(): string | undefined
+  file(): Promise<ConfigFile>
+}

@@ -1,0 +1,90 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { readConfigFile } from '../config/read-config.ts'
+import { printConfig, printDevConfig } from './config-print.ts'
+
+/** Returns the print of a file by `config print`, and the faults with which the command ends. */
+async function print(settings: object, environment: Record<string, string> = {}, printing = printConfig) {
+  const workingDir = mkdtempSync(join(tmpdir(), 'postern-print-'))
+  writeFileSync(join(workingDir, 'postern.config.json'), JSON.stringify(settings))
+  const file = await readConfigFile({ environment, workingDir })
+  let text = ''
+  const output = { json: false, print: (line: string) => (text += line) }
+  const faults = await printing(file, output).then(
+    () => [],
+    (error: AggregateError) => error.errors.map(({ message }: Error) => message),
+  )
+  return { printed: JSON.parse(text), faults }
+}
+
+const token = { name: 'ann', sha256: { env: 'SHA' } }
+const settings = {
+  origin: 'https://agents.example',
+  operator_token: { env: 'TOKEN' },
+  store: { env: 'DATABASE' },
+  log: { level: { env: 'LEVEL' } },
+  web: { auth: { tokens: [token] } },
+  email: { intake: { secret: { file: './intake.txt' } } },
+  agents: { py: { use: 'webhook', url: { env: 'HOOK_URL' }, secret: 'a-secret-that-nobody-should-see' } },
+}
+
+const unset = (name: string) => `(missing: the environment variable ${name} is not set)`
+
+test('the print shows every default, and for each missing value the reason', async () => {
+  const { printed, faults } = await print(settings)
+  expect(printed).toMatchObject({
+    origin: 'https://agents.example',
+    operator_token: unset('TOKEN'),
+    store: unset('DATABASE'),
+    log: { level: unset('LEVEL') },
+    listen: { port: 8787 },
+    web: { auth: { tokens: [{ name: 'ann', sha256: unset('SHA') }] }, attachments: { bucket: 'agent-inputs' } },
+    email: { intake: { secret: '(missing: the file "./intake.txt" cannot be read)' } },
+    agents: { py: { url: unset('HOOK_URL'), secret: '(set)', deadline: '60s' } },
+  })
+  expect(faults).toHaveLength(6)
+  expect(faults[0]).toBe(
+    'operator_token: the environment variable TOKEN is not set. Set TOKEN in the environment, or in the file .env of the folder where you start Postern.',
+  )
+})
+
+test('the print names only what is missing', async () => {
+  const { printed, faults } = await print(settings, { TOKEN: 'x'.repeat(24), SHA: '0'.repeat(64), LEVEL: 'warn' })
+  expect(printed).toMatchObject({ operator_token: '(set)', log: { level: '(set)' }, store: unset('DATABASE') })
+  expect(faults.map(fault => fault.split(':')[0])).toEqual(['store', 'email.intake.secret', 'agents.py.url'])
+})
+
+test('a secret that dev mode makes up is no fault', async () => {
+  const { printed, faults } = await print({
+    agents: { py: { use: 'webhook', url: 'https://hook.example', secret: { env: 'HOOK' } } },
+  })
+  expect(printed.agents.py.secret).toBe('(dev mode makes it up: the environment variable HOOK is not set)')
+  expect(printed.dev).toBe(true)
+  expect(faults).toEqual([])
+})
+
+test('the print shows a file with other faults as it stands, masked, and names every fault', async () => {
+  const { printed, faults } = await print({ ...settings, listen: { prt: 1 }, password: 'never shown' })
+  expect(printed).toMatchObject({ listen: { prt: 1 }, operator_token: unset('TOKEN'), password: '(set)' })
+  expect(printed.agents.py.secret).toBe('(set)')
+  expect(faults).toContain('listen.prt: is not a known key. Did you mean "port"?')
+  expect(faults).toHaveLength(8)
+})
+
+test('a print for dev mode shows what the simulation and dev mode add, and no secret', async () => {
+  const { printed, faults } = await print(
+    { agents: { py: { use: 'webhook', url: 'https://hook.test/', secret: { env: 'SECRET' } } } },
+    {},
+    printDevConfig,
+  )
+  expect(faults).toEqual([])
+  expect(printed).toMatchObject({
+    dev: true,
+    origin: 'https://agents.test',
+    network: { dns: [expect.stringMatching(/^127\.0\.0\.1:\d+$/)] },
+    a2a: { auth: { issuers: expect.arrayContaining([expect.objectContaining({ issuer: 'https://issuer.test' })]) } },
+    agents: { py: { secret: expect.stringMatching(/^\(dev mode makes it up: /) } },
+  })
+})

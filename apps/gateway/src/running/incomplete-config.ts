@@ -1,0 +1,59 @@
+// Reads a configuration that lacks some of its values, for people who want to inspect it.
+
+import type { ConfigError } from '@postern/message'
+import { listConfigFaults } from '@postern/message'
+import type { ConfigFile } from '../config/read-config.ts'
+import { parseConfig } from '../config/read-config.ts'
+import { setAt } from '../config/set-at.ts'
+import { devDefaults, fillAll, isForProduction } from '../dev/dev-configs.ts'
+import { makeUpSecrets } from '../dev/made-up-secrets.ts'
+
+export interface IncompleteConfig {
+  /** The configuration with its defaults, or the file as it is if it has other faults. */
+  readonly config: unknown
+  /** Paths without a value, and the reason for each. */
+  readonly reasons: readonly { readonly path: readonly string[]; readonly reason: string }[]
+  /** Faults that keep the gateway from starting. */
+  readonly faults: readonly ConfigError[]
+}
+
+type Tree = Readonly<Record<string, unknown>>
+
+/** Each kind of text in the schema accepts one of these values. */
+const placeholders = ['0'.repeat(64), 'https://unset.invalid', 'postgres://unset.invalid/unset', 'unset', '1h', '1']
+
+/** Reads the configuration with placeholders for its missing values. */
+export function readIncomplete({
+  tree,
+  missing,
+  path,
+}: Pick<ConfigFile, 'tree' | 'missing' | 'path'>): IncompleteConfig {
+  const filled = missing.reduce((each, setting) => fillBest(each, setting.path, path), tree as Tree)
+  const madeUp = new Set(isForProduction({ path, tree: filled }) ? [] : makeUpSecrets(missing).map(({ key }) => key))
+  const unset = missing.filter(setting => !madeUp.has(setting.path.join('.'))).map(({ error }) => error)
+  const { config, faults } = parse(filled, path)
+  return {
+    config: config ?? tree,
+    reasons: missing.map(({ path: settingPath, problem }) => ({
+      path: settingPath,
+      reason: madeUp.has(settingPath.join('.')) ? `(dev mode makes it up: ${problem})` : `(missing: ${problem})`,
+    })),
+    faults: [...unset, ...faults.filter(({ key }) => !unset.some(error => error.key === key))],
+  }
+}
+
+/** Puts the placeholder with the fewest faults in place of a missing value. Leaves the value absent if no placeholder fits. */
+function fillBest(tree: Tree, missingPath: readonly string[], path: string | undefined): Tree {
+  const trees = placeholders.map(placeholder => setAt(tree, missingPath, placeholder) as Tree)
+  const counted = [...trees, tree].map(filled => ({ filled, count: parse(filled, path).faults.length }))
+  return counted.toSorted((a, b) => a.count - b.count)[0]?.filled ?? tree
+}
+
+function parse(tree: Tree, path: string | undefined): { config?: unknown; faults: readonly ConfigError[] } {
+  const isComplete = isForProduction({ path, tree: { ...tree } })
+  try {
+    return { config: parseConfig(isComplete ? tree : fillAll(tree, devDefaults)), faults: [] }
+  } catch (error) {
+    return { faults: listConfigFaults(error) }
+  }
+}

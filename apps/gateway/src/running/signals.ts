@@ -1,0 +1,35 @@
+// Handles the signals that a service manager, a terminal or an operator sends to a gateway.
+import { closeSync, openSync } from 'node:fs'
+import type { Log } from '@postern/message'
+
+/** Stops at SIGINT and SIGTERM, within ten seconds. SIGHUP, which makes other programs read their configuration again, only logs a warning. */
+export function handleSignals(stop: () => Promise<void>, log: Log): void {
+  let isStopping = false
+  const stopOnce = async (signal: string) => {
+    if (isStopping) return
+    isStopping = true
+    log.info({ signal }, 'stopping')
+    const overdue = setTimeout(() => process.exit(1), 10_000)
+    await stop().catch(error => log.error({ err: error }, 'stopping failed'))
+    clearTimeout(overdue)
+    process.exit(process.exitCode ?? 0)
+  }
+  const hadTerminal = hasTerminal()
+  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => void stopOnce(signal))
+  process.on('SIGHUP', () => {
+    // The kernel also sends SIGHUP when the terminal closes. A gateway that went on would keep its port.
+    if (hadTerminal && !hasTerminal()) return void stopOnce('SIGHUP')
+    const fix = 'Restart the gateway to apply a changed configuration. "postern dev" applies changes without a restart.'
+    log.warn({ signal: 'SIGHUP', fix }, 'the gateway does not read its configuration again while it runs')
+  })
+}
+
+/** Returns true if a terminal controls the process. */
+function hasTerminal(): boolean {
+  try {
+    closeSync(openSync('/dev/tty', 'r'))
+    return true
+  } catch {
+    return false
+  }
+}

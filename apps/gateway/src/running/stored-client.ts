@@ -1,0 +1,73 @@
+// Serves the operator's API from stored data while no gateway runs.
+import { randomBytes } from 'node:crypto'
+import type { ApiOperation } from '@postern/operator'
+import { createClient } from '@postern/operator/client'
+import type { OperatorClient } from '@postern/operator/commands'
+import type { ConfigFile } from '../config/read-config.ts'
+import { effectiveConfig } from '../dev/dev-configs.ts'
+import type { Gateway } from '../gateway.ts'
+import { openGateway } from '../gateway.ts'
+import { createSecretMask } from '../masking/secret-mask.ts'
+import { listSecretTexts } from '../masking/secret-settings.ts'
+import { createLog } from '../observe/log.ts'
+
+/**
+ * Opens the routes of a gateway on the data of a file. Only a command that changes something opens the data for writing. @throws ConfigError, AggregateError of them
+ */
+export async function openStoredClient(file: ConfigFile): Promise<OperatorClient> {
+  const config = effectiveConfig(file)
+  const { baseDir, path: configPath } = file
+  const token = config.operator_token ?? randomBytes(24).toString('base64url')
+  const log = createLog({ level: 'error', readable: true })
+  const mask = createSecretMask(listSecretTexts(file))
+  const open = (readsOnly: boolean) =>
+    // Only a start may change the tables. Another release may be using them, or they may have no backup.
+    openGateway(config, { baseDir, configPath, log, mask, operatorToken: token, changesTables: false, readsOnly })
+  let opened: Promise<OpenedStore | undefined> = Promise.resolve(undefined)
+
+  /** Opens the data once, in the mode of the first operation, because agents run their own code as they open and close. */
+  function openFor(operation: ApiOperation, input: unknown): Promise<Gateway> {
+    return openAs({ readsOnly: isReading(operation, (input as { readonly body?: unknown }).body) })
+  }
+
+  function openAs({ readsOnly }: { readonly readsOnly: boolean }): Promise<Gateway> {
+    const opening = opened.then(async current => {
+      if (current && (readsOnly || !current.readsOnly)) return current
+      await current?.gateway.stop()
+      return { gateway: await open(readsOnly), readsOnly }
+    })
+    // The next operation tries again.
+    opened = opening.catch(() => undefined)
+    return opening.then(({ gateway }) => gateway)
+  }
+
+  const request: Parameters<typeof createClient>[1] = async (path, init) => {
+    const gateway = await openAs({ readsOnly: true })
+    return gateway.app.request(path, init)
+  }
+  const reader = createClient(token, request, {
+    isRunning: false,
+    isSimulating: false,
+    close: async () => void (await (await opened)?.gateway.stop()),
+  })
+  return {
+    ...reader,
+    async call(operation, input) {
+      await openFor(operation, input)
+      return reader.call(operation, input)
+    },
+    async *readLines(operation, input) {
+      await openFor(operation, input)
+      yield* reader.readLines(operation, input)
+    },
+  }
+}
+
+interface OpenedStore {
+  readonly gateway: Gateway
+  readonly readsOnly: boolean
+}
+
+function isReading({ method, isReading: decide }: ApiOperation, body: unknown): boolean {
+  return decide?.(body) ?? method === 'GET'
+}

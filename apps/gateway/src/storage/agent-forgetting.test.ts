@@ -1,0 +1,73 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { openSqliteStore } from '@postern/store'
+import { silentLog } from '@postern/testing'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { parseConfig } from '../config/read-config.ts'
+import { createSystem } from '../system/system.ts'
+import { createAgentForgetting } from './agent-forgetting.ts'
+
+type Deps = Parameters<typeof createAgentForgetting>[0]
+
+/** Watches calls of agents whose `forget()` is given, until the test ends. */
+async function openWatch(forgets: Readonly<Record<string, () => Promise<void>>>) {
+  const store = await openSqliteStore({ path: ':memory:', now: Date.now, log: silentLog, channels: [] })
+  const system = createSystem(
+    parseConfig({ origin: 'https://agents.test', agents: { desk: { use: 'builtin:echo' } } }),
+    { log: silentLog, slices: [] },
+  )
+  const leaving = new AbortController()
+  const agents = {
+    list: () => Object.keys(forgets).map(name => ({ name })),
+    findRunning: (name: string) => ({ agent: { forget: forgets[name] } }),
+  } as unknown as ReturnType<Deps['agents']>
+  const forgetting = createAgentForgetting({ store, channels: [], system, agents: () => agents })
+  const plan = (agent: string, key: string, dueInMs = 0) => {
+    const forgotten = { person: key, addresses: [], threads: [] }
+    const planned = { agent, forgotten, due_at: Date.now() + dueInMs, failures: 0 }
+    return store.records.insert({ kind: 'agent-forgetting', owner: 'gateway', key }, planned)
+  }
+  return {
+    ...{ plan, forgetting },
+    begin() {
+      const watching = forgetting.watch(leaving.signal)
+      onTestFinished(async () => {
+        leaving.abort()
+        await watching
+        system.close()
+        await store.close()
+      })
+    },
+  }
+}
+
+test('an agent whose forget() hangs holds back no call of another agent that is due later', async () => {
+  const forget = vi.fn(async () => undefined)
+  const { plan, begin, forgetting } = await openWatch({ stuck: () => new Promise(() => undefined), desk: forget })
+  await plan('stuck', 'a')
+  await plan('desk', 'b', 700)
+  begin()
+  await vi.waitFor(() => expect(forget).toHaveBeenCalledOnce(), 10_000)
+  const stuck = [{ agent: 'stuck', failures: 0 }]
+  await vi.waitFor(async () => expect(await forgetting.listWaiting()).toMatchObject(stuck))
+})
+
+test('four calls of one agent run side by side, and the next begins when one has ended', async () => {
+  const ends: (() => void)[] = []
+  const hang = () => new Promise<void>(resolve => void ends.push(resolve))
+  const { plan, begin } = await openWatch({ desk: hang })
+  for (const key of ['a', 'b', 'c', 'd', 'e']) await plan('desk', key)
+  begin()
+  await vi.waitFor(() => expect(ends).toHaveLength(4))
+  await sleep(800)
+  expect(ends).toHaveLength(4)
+  ends[0]?.()
+  await vi.waitFor(() => expect(ends).toHaveLength(5))
+})
+
+test('calls that have failed wait with their reason', async () => {
+  const { plan, begin, forgetting } = await openWatch({ desk: () => Promise.reject(new Error('no disk')) })
+  await plan('desk', 'a')
+  begin()
+  const failed = { agent: 'desk', failures: 1, error: 'no disk', againAt: expect.any(Number) }
+  await vi.waitFor(async () => expect(await forgetting.listWaiting()).toEqual([failed]))
+})

@@ -1,0 +1,232 @@
+// Calls agents that have memories of their own, until each of them has forgotten a person.
+import type { AgentDeps } from '@postern/agents'
+import type { Json, Log, System } from '@postern/message'
+import { bindLog, makeId, Unavailable } from '@postern/message'
+import type { AgentOutcome, WaitingForget } from '@postern/operator'
+import type { Channel, ForgottenPerson, SpokenRequest } from '@postern/pipeline'
+import { listForgotten } from '@postern/pipeline'
+import type { GatewayStore } from '@postern/store'
+import { CallSlots } from './call-slots.ts'
+
+/** The kind and the owner of the records of pending calls. */
+const callRecords = { kind: 'agent-forgetting', owner: 'gateway' }
+
+/** Pauses between two calls double from the first to the longest, ms. */
+const [firstPauseMs, longestPauseMs] = [15_000, 6 * 3_600_000]
+/** An unfinished call is made again this long after the agent’s deadline, ms, because its process has died. */
+const graceMs = 60_000
+/** Time between two polls for calls that are due, ms. */
+const [leastPauseMs, longestSleepMs] = [500, 15_000]
+/** An operator waits this long for the first calls, ms. */
+const patienceMs = 10_000
+/** The longest time of one call, ms, and no longer than a turn of the agent. */
+const longestCallMs = 60_000
+
+interface PlannedCall {
+  readonly agent: string
+  readonly forgotten: ForgottenPerson
+  /** ms */
+  readonly due_at: number
+  readonly failures: number
+  readonly error?: string
+}
+
+interface AgentForgettingDeps {
+  readonly store: Pick<GatewayStore, 'records' | 'findSpoken'>
+  readonly channels: readonly Pick<Channel, 'descriptor'>[]
+  readonly system: Pick<System, 'now' | 'sleep' | 'randomBytes'> & { readonly log: Log }
+  /** Returns the running agents. */
+  agents(): Pick<AgentDeps, 'list' | 'findRunning'> | undefined
+}
+
+export interface AgentForgetting {
+  /** Stores the calls of agents that must forget a person, before the gateway itself forgets. Returns ids of the calls. */
+  plan(request: SpokenRequest): Promise<readonly string[]>
+  /** Makes these calls now. Resolves with their outcomes, or their states after a while. */
+  call(ids: readonly string[]): Promise<readonly AgentOutcome[]>
+  /** Makes calls that are due, until `signal` aborts. */
+  watch(signal: AbortSignal): Promise<void>
+  /** Returns the calls that wait: none of an agent that has forgotten everybody. */
+  listWaiting(): Promise<readonly WaitingForget[]>
+}
+
+export function createAgentForgetting(deps: AgentForgettingDeps): AgentForgetting {
+  const { store, system } = deps
+  /** The newest watch; without one this gateway runs no agents. */
+  let watching: AbortSignal | undefined
+  const isDue = ({ due_at }: PlannedCall) => due_at <= system.now()
+  let sleeping = new AbortController()
+  const slots = new CallSlots()
+  /** A call stays planned if the store does not answer. */
+  async function makeCall(id: string, stop: AbortSignal): Promise<AgentOutcome | undefined> {
+    try {
+      return await callAgent(id, deps, stop)
+    } catch (error) {
+      system.log.warn({ err: error, forgetting: id }, 'cannot call an agent to forget somebody')
+      return undefined
+    }
+  }
+  const begin = (id: string, agent: string, stop: AbortSignal) =>
+    slots.run(id, agent, () => makeCall(id, stop))?.finally(() => sleeping.abort())
+
+  /** Begins the calls that are due, and returns the time until the next ones are, ms. Those without a slot begin when another ends. */
+  async function beginDue(signal: AbortSignal): Promise<number> {
+    const planned = (await listPlanned(deps)).filter(({ id }) => !slots.isRunning(id))
+    for (const { id, agent } of planned.filter(isDue)) void begin(id, agent, signal)
+    const waits = planned.filter(each => !isDue(each)).map(({ due_at }) => due_at - system.now())
+    return Math.max(leastPauseMs, Math.min(longestSleepMs, ...waits))
+  }
+
+  return {
+    plan: request => planCalls(request, deps),
+    async call(ids) {
+      const stop = watching
+      return waitFor(ids, {
+        deps,
+        async call(id) {
+          const agent = await readAgentName(id, store.records)
+          const begun = stop && agent !== undefined ? begin(id, agent, stop) : undefined
+          return begun ?? hurry(id, deps)
+        },
+      })
+    },
+    async watch(signal) {
+      watching = signal
+      while (!signal.aborted) {
+        sleeping = new AbortController()
+        const pauseMs = await beginDue(signal)
+        await system.sleep(pauseMs, AbortSignal.any([signal, sleeping.signal]))
+      }
+      await slots.settle()
+    },
+    async listWaiting() {
+      const waiting = await listPlanned(deps)
+      return waiting.map(({ agent, failures, error, due_at: againAt }) => ({ agent, failures, error, againAt }))
+    },
+  }
+}
+
+async function planCalls(
+  request: SpokenRequest,
+  { store, channels, system, agents }: AgentForgettingDeps,
+): Promise<readonly string[]> {
+  const isForgetful = (name: string) => agents()?.findRunning(name)?.agent.forget !== undefined
+  const names = (agents()?.list() ?? []).map(({ name }) => name).filter(isForgetful)
+  if (names.length === 0) return []
+  const ids: string[] = []
+  for (const { agent, ...forgotten } of await listForgotten(request, { store, channels, agents: names })) {
+    const id = makeId(system)
+    // The call waits, because the agent could read the person’s messages again until the gateway has forgotten them.
+    const planned: PlannedCall = { agent, forgotten, due_at: system.now() + graceMs, failures: 0 }
+    await store.records.insert({ ...callRecords, key: id }, planned as unknown as Json)
+    ids.push(id)
+  }
+  return ids
+}
+
+interface FirstCalls {
+  readonly deps: AgentForgettingDeps
+  call(id: string): Promise<AgentOutcome | undefined>
+}
+
+/** Waits for calls, but not longer than an operator would. */
+async function waitFor(
+  ids: readonly string[],
+  { deps: { store, system }, call }: FirstCalls,
+): Promise<readonly AgentOutcome[]> {
+  const patience = new AbortController()
+  const late = system.sleep(patienceMs, patience.signal).then(() => undefined)
+  const outcomes = ids.map(async id => (await Promise.race([call(id), late])) ?? readWaiting(id, store.records))
+  const settled = await Promise.all(outcomes)
+  patience.abort()
+  return settled.flatMap(outcome => outcome ?? [])
+}
+
+async function listPlanned({ store, system }: AgentForgettingDeps) {
+  const waiting = await store.records.list(callRecords.kind, callRecords.owner).catch(error => {
+    system.log.warn({ err: error }, 'cannot read which agents have to forget somebody')
+    return []
+  })
+  return waiting.map(({ key, value }) => ({ id: key, ...(value as unknown as PlannedCall) }))
+}
+
+function toOutcome({ agent, error = 'it has not answered yet' }: PlannedCall): AgentOutcome {
+  return { agent, has_forgotten: false, error }
+}
+
+/** Lets another gateway make the call soon. */
+async function hurry(id: string, { store: { records }, system }: AgentForgettingDeps): Promise<undefined> {
+  const key = { ...callRecords, key: id }
+  const record = await records.get(key)
+  const planned = record && { ...(record.value as unknown as PlannedCall), due_at: system.now() }
+  if (planned) await records.swap(key, record.version, planned as unknown as Json)
+}
+
+async function readAgentName(id: string, records: GatewayStore['records']): Promise<string | undefined> {
+  const record = await records.get({ ...callRecords, key: id })
+  return (record?.value as unknown as PlannedCall | undefined)?.agent
+}
+
+async function readWaiting(id: string, records: GatewayStore['records']): Promise<AgentOutcome | undefined> {
+  const waiting = await records.get({ ...callRecords, key: id })
+  return waiting && toOutcome(waiting.value as unknown as PlannedCall)
+}
+
+/** Makes one call. Returns undefined if another process is making it. */
+async function callAgent(
+  id: string,
+  { store: { records }, system, agents }: AgentForgettingDeps,
+  stop: AbortSignal,
+): Promise<AgentOutcome | undefined> {
+  const key = { ...callRecords, key: id }
+  const record = await records.get(key)
+  if (!record) return undefined
+  const planned = record.value as unknown as PlannedCall
+  const { agent: name } = planned
+  const deadlineMs = Math.min(longestCallMs, agents()?.findRunning(name)?.deadlineMs ?? longestCallMs)
+  const write = (version: number, value: PlannedCall) => records.swap(key, version, value as unknown as Json)
+  const isOurs = await write(record.version, { ...planned, due_at: system.now() + deadlineMs + graceMs })
+  if (!isOurs) return undefined
+  const log = bindLog(system.log, { agent: name })
+  try {
+    const signal = AbortSignal.any([stop, AbortSignal.timeout(deadlineMs)])
+    await forget(planned, { id, signal, log, agents })
+    await records.remove(key)
+    log.info({ forgetting: id }, 'an agent has forgotten somebody')
+    return { agent: name, has_forgotten: true }
+  } catch (error) {
+    const failed = describeFailed(planned, error, system.now())
+    log.warn({ err: error, forgetting: id, failures: failed.failures }, 'an agent has not forgotten somebody yet')
+    await write(record.version + 1, failed)
+    return toOutcome(failed)
+  }
+}
+
+interface ForgetOptions extends Pick<AgentForgettingDeps, 'agents'> {
+  readonly id: string
+  readonly signal: AbortSignal
+  readonly log: Log
+}
+
+/** Calls `forget()` of an agent. Does not wait for an agent that ignores its signal. */
+async function forget({ agent, forgotten }: PlannedCall, { id, signal, log, agents }: ForgetOptions): Promise<void> {
+  const running = agents()?.findRunning(agent)?.agent
+  if (!running?.forget) throw new Error('there is no such agent, or it has no forget()')
+  const aborted = new Promise<never>((_, reject) =>
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true }),
+  )
+  await Promise.race([running.forget(forgotten, { id, signal, log }), aborted])
+}
+
+function describeFailed(planned: PlannedCall, error: unknown, now: number): PlannedCall {
+  const failures = planned.failures + 1
+  const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(20, planned.failures))
+  const askedMs = error instanceof Unavailable && error.retryAfter !== undefined ? error.retryAfter * 1_000 : undefined
+  const reason = error instanceof Error ? error.message : String(error)
+  return {
+    ...planned,
+    due_at: Math.ceil(now + Math.max(1_000, askedMs ?? pauseMs)),
+    failures,
+    error: reason.slice(0, 300).toWellFormed(),
+  }
+}

@@ -1,0 +1,31 @@
+// Limits the concurrent calls, in all and for each agent, so that an agent that hangs delays no other one.
+
+/** Calls at once, in all and of one agent. */
+const [most, mostOfAgent] = [16, 4]
+
+export class CallSlots {
+  readonly #agents = new Map<string, string>()
+  readonly #running = new Set<Promise<unknown>>()
+
+  isRunning(id: string): boolean {
+    return this.#agents.has(id)
+  }
+
+  /** Runs a call if there is a slot for it; else returns undefined. */
+  run<Result>(id: string, agent: string, call: () => Promise<Result>): Promise<Result> | undefined {
+    const ofAgent = [...this.#agents.values()].filter(name => name === agent).length
+    if (this.isRunning(id) || this.#agents.size >= most || ofAgent >= mostOfAgent) return undefined
+    this.#agents.set(id, agent)
+    const running = call().finally(() => {
+      this.#agents.delete(id)
+      this.#running.delete(running)
+    })
+    this.#running.add(running)
+    return running
+  }
+
+  /** Resolves when no call runs any more. */
+  async settle(): Promise<void> {
+    while (this.#running.size > 0) await Promise.allSettled(this.#running)
+  }
+}

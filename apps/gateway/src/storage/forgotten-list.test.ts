@@ -1,0 +1,81 @@
+import fs, { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { measureGrowth } from '@postern/testing/growth'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { openForgottenList } from './forgotten-list.ts'
+
+let directory: string
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'postern-forgotten-list-'))
+})
+afterEach(() => {
+  vi.restoreAllMocks()
+  rmSync(directory, { recursive: true })
+})
+
+const pathOf = (name = 'list') => join(directory, name)
+
+/** Adds a line, as a process that opens the list for it. */
+function add(name: string, path = pathOf()) {
+  const list = openForgottenList(path)
+  const line = list.draft([name], {})
+  list.append(line)
+  return line.id
+}
+
+/** The ids of the lines in the file that hold a name. */
+function find(name: string, path = pathOf()) {
+  const { lines, createFinder } = openForgottenList(path)
+  return createFinder(lines)([name]).map(({ id }) => id)
+}
+
+const linesOf = (path: string) => readFileSync(path, 'utf8').split('\n').slice(1)
+
+test('a list without the end of its first line counts what it lost, and lists people again', () => {
+  const lost = add('ada')
+  truncateSync(pathOf(), 20)
+  const kept = [add('bob'), add('cleo')]
+  expect(openForgottenList(pathOf()).unreadable).toBe(1)
+  expect([...find('bob'), ...find('cleo')]).toEqual(kept)
+  expect(find('ada')).not.toContain(lost)
+})
+
+test('two processes that begin the list at once lose no line', () => {
+  const [ada, bob] = [add('ada', pathOf('first')), add('bob', pathOf('second'))]
+  const [firstHead, firstLine] = linesOf(pathOf('first'))
+  const [secondHead, secondLine] = linesOf(pathOf('second'))
+  writeFileSync(pathOf(), [firstHead, secondHead, firstLine, secondLine].join('\n'))
+  const cleo = add('cleo')
+  expect([find('ada'), find('bob'), find('cleo')]).toEqual([[ada], [bob], [cleo]])
+})
+
+test('two processes that write at once give their lines different names', () => {
+  add('ada')
+  const [one, other] = [openForgottenList(pathOf()), openForgottenList(pathOf())]
+  const drafts = [one.draft(['bob'], {}), other.draft(['bob'], {})] as const
+  one.append(drafts[0])
+  other.append(drafts[1])
+  expect(new Set(find('bob'))).toEqual(new Set(drafts.map(({ id }) => id)))
+  expect(new Set(find('bob')).size).toBe(2)
+})
+
+test('a line that the disk takes in two parts is whole', () => {
+  const write = fs.writeSync as (file: number, data: Uint8Array, offset: number, length: number) => number
+  const short = vi.spyOn(fs, 'writeSync') as unknown as ReturnType<typeof vi.fn<typeof write>>
+  short.mockImplementationOnce((file, data, offset) => write(file, data, offset, 10))
+  const id = add('ada')
+  expect(short).toHaveBeenCalledTimes(2)
+  expect(find('ada')).toEqual([id])
+})
+
+test('a list finds many people among many lines in linear time', () => {
+  const list = openForgottenList(pathOf())
+  const drafts = Array.from({ length: 8000 }, (_, person) => list.draft([`line ${person}`], {}))
+  const findAll = ({ length }: string) => {
+    const finds = list.createFinder(drafts.slice(0, length))
+    for (let person = 0; person < length; person += 1) finds([`person ${person}`])
+  }
+  expect(measureGrowth(findAll, 'x', 8000)).toBeLessThan(24)
+})

@@ -1,0 +1,106 @@
+// Keeps the list of forgotten people in a file, as keyed digests, so that nobody can look up their names.
+import { createHmac, randomBytes } from 'node:crypto'
+import { appendFileSync, readFileSync } from 'node:fs'
+import type { Json } from '@postern/message'
+import { isJsonObject, parseIfJson } from '@postern/message'
+import type { Forgetting } from '@postern/pipeline'
+
+/** The agent that forgot the person; absent if the operator forgot them for all agents. */
+export type ForgottenBy = Pick<Forgetting, 'agent' | 'isOwn'>
+
+export interface ForgottenLine extends ForgottenBy {
+  /** A random id, because a person may be forgotten twice, and two processes may write at once. */
+  readonly id: string
+  readonly digests: ReadonlySet<string>
+}
+
+interface ForgottenList {
+  readonly lines: readonly ForgottenLine[]
+  /** The number of unreadable lines, after a crash cut them or their key off. */
+  readonly unreadable: number
+  /** Lists the lines that a new forgetting fulfils, because it covers them completely. */
+  listWithin(names: readonly string[], whose: ForgottenBy): readonly ForgottenLine[]
+  /** Creates a function that finds the lines with one of the names. */
+  createFinder(lines: readonly ForgottenLine[]): (names: readonly string[]) => readonly ForgottenLine[]
+  /** Creates a line that is not in the file yet. */
+  draft(names: readonly string[], whose: ForgottenBy): ForgottenLine
+  /** Writes a line to the disk before it returns. */
+  append(line: ForgottenLine): void
+}
+
+const listFormat = 'postern-forgotten/1'
+
+/** Opens the list. Each line names its key. The file has several keys if a crash cut one off, or two processes began the list at once. */
+export function openForgottenList(path: string): ForgottenList {
+  const written = readLines(path)
+  const keys = new Map(written.flatMap(readKey).map(key => [nameKey(key), key]))
+  const entries = written.filter(line => readKey(line).length === 0)
+  const lines = entries.flatMap(line => readLine(line, keys))
+  const [firstKey] = keys.values()
+  const own = firstKey ?? randomBytes(32).toString('base64url')
+  keys.set(nameKey(own), own)
+  const digestAll = (names: readonly string[]) =>
+    names.flatMap(name => [...keys.values()].map(key => digestWith(key, name)))
+  return {
+    lines,
+    unreadable: entries.length - lines.length,
+    listWithin(names, whose) {
+      const digests = new Set(digestAll(names))
+      return lines.filter(line => isWithin(line, whose, digests))
+    },
+    createFinder(among) {
+      const linesByDigest = Map.groupBy(
+        among.flatMap(line => [...line.digests].map(digest => ({ digest, line }))),
+        ({ digest }) => digest,
+      )
+      return names => digestAll(names).flatMap(digest => (linesByDigest.get(digest) ?? []).map(({ line }) => line))
+    },
+    draft: (names, { agent, isOwn }) => ({
+      ...{ id: randomBytes(16).toString('base64url'), agent, isOwn },
+      digests: new Set(names.map(name => digestWith(own, name))),
+    }),
+    append({ id, agent, isOwn = false, digests }) {
+      const whose = { ...(agent !== undefined && { agent }), ...(isOwn && { isOwn }) }
+      const added = formatLine({ key: nameKey(own), id, ...whose, digests: [...digests] })
+      const head = firstKey === undefined ? formatLine({ format: listFormat, key: own }) : ''
+      // `appendFileSync` completes a short write, or throws.
+      appendFileSync(path, head + added, { mode: 0o600, flush: true })
+    },
+  }
+}
+
+const digestWith = (key: string, name: string) => createHmac('sha256', key).update(name).digest('base64url')
+
+const nameKey = (key: string) => digestWith(key, 'list').slice(0, 22)
+
+/** Returns true if a forgetting covers a line. One by the operator also deletes data that one by the person keeps. */
+function isWithin(line: ForgottenLine, { agent, isOwn = false }: ForgottenBy, digests: ReadonlySet<string>): boolean {
+  const isOfAgent = agent === undefined || line.agent === agent
+  return isOfAgent && (!isOwn || line.isOwn === true) && [...line.digests].every(digest => digests.has(digest))
+}
+
+/** Formats a line. Begins a new one even if a crash cut the last one off. */
+const formatLine = (value: Json) => `\n${JSON.stringify(value)}`
+
+function readLines(path: string): readonly Json[] {
+  try {
+    const lines = readFileSync(path, 'utf8').split('\n')
+    return lines.flatMap(line => (line === '' ? [] : [(parseIfJson(line) ?? null) as Json]))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw error
+  }
+}
+
+function readKey(line: Json): readonly string[] {
+  return isJsonObject(line) && line.format === listFormat && typeof line.key === 'string' ? [line.key] : []
+}
+
+function readLine(line: Json, keys: ReadonlyMap<string, string>): readonly ForgottenLine[] {
+  if (!isJsonObject(line)) return []
+  const { key, id, agent, isOwn, digests } = line
+  if (typeof key !== 'string' || !keys.has(key) || typeof id !== 'string' || !Array.isArray(digests)) return []
+  const agentName = typeof agent === 'string' ? agent : undefined
+  const read = digests.filter(digest => typeof digest === 'string')
+  return [{ id, agent: agentName, isOwn: isOwn === true, digests: new Set(read) }]
+}

@@ -1,0 +1,173 @@
+import fs, { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { PersonAddress } from '@postern/pipeline'
+import type { GatewayStore } from '@postern/store'
+import { openSqliteStore } from '@postern/store'
+import { silentLog, sketchedChannels, sketchIntake } from '@postern/testing'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { createPeopleForgetting } from './forgotten.ts'
+
+const ada = { via: 'activitypub', address: '@ada@peer.test', subject: 'https://peer.test/ada' } as const
+const bob = { via: 'email', address: '@bob@mail.test' } as const
+const owner = 'web:["https://id.test","cleo"]'
+
+let directory: string
+const open: GatewayStore[] = []
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'postern-forgotten-'))
+})
+afterEach(async () => {
+  for (const store of open.splice(0)) await store.close()
+  rmSync(directory, { recursive: true })
+})
+
+async function say(store: GatewayStore, id: string, { via, address, subject }: PersonAddress, agent = 'echo') {
+  const sender = { address, auth_method: 'none', verified: false } as const
+  const authorship = subject === undefined ? {} : { authorship: { author: subject, object: id } }
+  await store.admit(sketchIntake(id, { agent, message: { sender, received_via: via }, ...authorship }), 'c')
+}
+
+/** A store from before anybody asked to be forgotten, and the forgetting that works on it. */
+async function openEarlier() {
+  const store = await openSqliteStore({ path: ':memory:', channels: sketchedChannels, now: Date.now, log: silentLog })
+  open.push(store)
+  await say(store, 'm1', ada)
+  await say(store, 'm2', ada, 'help')
+  await say(store, 'm3', bob)
+  await store.objects.putObject({ bucket: 'b', path: 'p', owner, mime: 'text/plain', bytes: new Uint8Array([1]) })
+  const refused = { via: 'email', from: 'mx.test', code: 'forbidden', reason: 'no' } as const
+  store.refuse({ ...refused, at: '2026-01-01T00:00:00.000Z', claimed_sender: 'Eve <eve@mail.test>' })
+  await store.listRefusals({ limit: 1 })
+  const idsOf = async () => (await store.listMessages({ limit: 10 })).map(({ id }) => id).sort()
+  return { store, idsOf, forgetting: createPeopleForgetting({ store, directory, log: silentLog }) }
+}
+
+test('an earlier store forgets the people of the list again: by principal, by address, as an owner, and as a claim', async () => {
+  const now = await openEarlier()
+  await now.forgetting.forgetPerson({ agent: 'echo', addresses: [ada] })
+  await now.forgetting.forgetPerson({ addresses: [{ via: 'email', address: '@eve@mail.test' }] })
+  await now.forgetting.forgetOwner(owner, false)
+  expect(readFileSync(join(directory, 'forgotten'), 'utf8')).not.toMatch(/ada|eve|cleo/)
+
+  const earlier = await openEarlier()
+  expect(await earlier.forgetting.obeyList()).toBeGreaterThan(2)
+  expect(await earlier.idsOf()).toEqual(['m2', 'm3'])
+  expect(await earlier.store.objects.findObject('b', 'p')).toBeUndefined()
+  expect(await earlier.store.listRefusals({ limit: 1 })).toEqual([])
+  await say(earlier.store, 'm4', ada)
+  expect(await earlier.forgetting.obeyList()).toBe(0)
+  expect(await earlier.idsOf()).toEqual(['m2', 'm3', 'm4'])
+})
+
+test('a restored ban stays in force without the name after its person said forget me', async () => {
+  const now = await openEarlier()
+  await now.forgetting.forgetPerson({ agent: 'echo', addresses: [bob], isOwn: true })
+  const earlier = await openEarlier()
+  const ban = { kind: 'swarm-ban', owner: 'agent:echo', key: JSON.stringify(['swarm', 'rude', 'bob']) }
+  await earlier.store.records.insert(ban, true, { person: `${bob.via} ${bob.address}` })
+  expect(await earlier.forgetting.obeyList()).toBe(1)
+  expect(await earlier.idsOf()).toEqual(['m1', 'm2'])
+  expect(await earlier.store.records.get(ban)).toBeDefined()
+  expect(JSON.stringify(await earlier.store.records.list('swarm-ban', 'agent:echo'))).not.toContain('bob')
+})
+
+test('a start completes what a crash cut off, and reads a list whose last line is half', async () => {
+  const { store, idsOf } = await openEarlier()
+  const fails = { ...store, forgetPerson: () => Promise.reject(new Error('the process ends')) }
+  const cut = createPeopleForgetting({ store: fails, directory, log: silentLog })
+  await expect(cut.forgetPerson({ addresses: [bob] })).rejects.toThrow('the process ends')
+  appendFileSync(join(directory, 'forgotten'), '\n{"digests":["half')
+  const again = createPeopleForgetting({ store, directory, log: silentLog })
+  expect(await again.obeyList()).toBe(1)
+  expect(await idsOf()).toEqual(['m1', 'm2'])
+  await again.forgetPerson({ addresses: [ada] })
+  expect(await createPeopleForgetting({ store, directory, log: silentLog }).obeyList()).toBe(0)
+})
+
+const failing = () => Promise.reject(new Error('the store is busy'))
+
+/** Forgets with a part of the store that fails. */
+const forgetWith = (store: GatewayStore, part: object) =>
+  createPeopleForgetting({ store: { ...store, ...part }, directory, log: silentLog })
+
+test.each([
+  ['the same word', { agent: 'echo', addresses: [bob], isOwn: true }],
+  ['the operator for all agents', { addresses: [ada, bob] }],
+])('what people say after a forgetting that failed once and then succeeds stays: %s', async (_by, second) => {
+  const { store, idsOf, forgetting } = await openEarlier()
+  const failed = forgetWith(store, { forgetPerson: failing })
+  await expect(failed.forgetPerson({ agent: 'echo', addresses: [bob], isOwn: true })).rejects.toThrow('busy')
+  await forgetting.forgetPerson(second)
+  await say(store, 'm4', bob)
+  expect(await forgetWith(store, {}).obeyList()).toBe(0)
+  expect(await idsOf()).toContain('m4')
+})
+
+test('a forgetting that does less than a failed one leaves that to the next start', async () => {
+  const { store, idsOf, forgetting } = await openEarlier()
+  await expect(forgetWith(store, { forgetPerson: failing }).forgetPerson({ addresses: [ada, bob] })).rejects.toThrow()
+  await forgetting.forgetPerson({ agent: 'echo', addresses: [ada, bob] })
+  expect(await idsOf()).toEqual(['m2'])
+  await forgetWith(store, {}).obeyList()
+  expect(await idsOf()).toEqual([])
+})
+
+test('a store that cannot note a forgetting fails nothing, and notes it later', async () => {
+  const { store, idsOf } = await openEarlier()
+  const insert = vi.fn(store.records.insert).mockImplementationOnce(failing)
+  const forgetting = forgetWith(store, { records: { ...store.records, insert } })
+  const timers = vi.spyOn(globalThis, 'setTimeout')
+  expect(await forgetting.forgetPerson({ addresses: [bob] })).toMatchObject({ messages: 1 })
+  const at = timers.mock.calls.findIndex(([, ms]) => ms === 10_000)
+  const [again, timer] = [timers.mock.calls[at]?.[0], timers.mock.results[at]?.value]
+  timers.mockRestore()
+  clearTimeout(timer)
+  again?.()
+  await vi.waitFor(() => expect(insert).toHaveBeenCalledTimes(2))
+  await Promise.all(insert.mock.results.map(({ value }) => value.catch(() => undefined)))
+  await say(store, 'm4', bob)
+  expect(await forgetWith(store, {}).obeyList()).toBe(0)
+  expect(await idsOf()).toContain('m4')
+})
+
+test('a line that is on disk although its flush failed takes nothing said after its forgetting', async () => {
+  const { store, idsOf, forgetting } = await openEarlier()
+  const flush = vi.spyOn(fs, 'fsyncSync').mockImplementationOnce(() => {
+    throw new Error('the disk fails')
+  })
+  await forgetting.forgetPerson({ addresses: [bob] })
+  expect(flush).toHaveBeenCalledOnce()
+  flush.mockRestore()
+  await say(store, 'm4', bob)
+  expect(await forgetWith(store, {}).obeyList()).toBe(0)
+  expect(await idsOf()).toContain('m4')
+  const earlier = await openEarlier()
+  expect(await earlier.forgetting.obeyList()).toBe(1)
+})
+
+test('a start warns of lines of the list that it cannot read', async () => {
+  const { store, forgetting } = await openEarlier()
+  await forgetting.forgetPerson({ addresses: [bob] })
+  appendFileSync(join(directory, 'forgotten'), '\n{"digests":["half')
+  const warn = vi.fn()
+  await createPeopleForgetting({ store, directory, log: { ...silentLog, warn } }).obeyList()
+  expect(warn).toHaveBeenCalledExactlyOnceWith({ lines: 1 }, expect.stringContaining('cannot be read'))
+})
+
+test('a start forgets once whoever asked many times', async () => {
+  const { forgetting } = await openEarlier()
+  for (let times = 0; times < 3; times += 1) await forgetting.forgetPerson({ addresses: [bob] })
+  const { store } = await openEarlier()
+  const forgetPerson = vi.fn(store.forgetPerson)
+  expect(await forgetWith(store, { forgetPerson }).obeyList()).toBe(1)
+  expect(forgetPerson).toHaveBeenCalledOnce()
+})
+
+test('a list without a folder stops no forgetting', async () => {
+  const { store, idsOf } = await openEarlier()
+  const elsewhere = createPeopleForgetting({ store, directory: join(directory, 'gone'), log: silentLog })
+  expect(await elsewhere.forgetPerson({ addresses: [bob] })).toMatchObject({ messages: 1 })
+  expect(await idsOf()).toEqual(['m1', 'm2'])
+})

@@ -1,0 +1,185 @@
+// Forgets people, and forgets them again when an older backup of the store is restored.
+import { join } from 'node:path'
+import type { Log } from '@postern/message'
+import type { ForgottenOwner, PersonForgetting, WithCalls } from '@postern/operator'
+import type { Forgetting, Forgotten, PersonAddress, SpokenRequest } from '@postern/pipeline'
+import type { GatewayStore } from '@postern/store'
+import type { AgentForgetting } from './agent-forgetting.ts'
+import type { ForgottenBy, ForgottenLine } from './forgotten-list.ts'
+import { openForgottenList } from './forgotten-list.ts'
+
+const fileName = 'forgotten'
+/** The records of lines of the list that this store has already applied. */
+const [kind, listOwner] = ['forgotten-line', 'list']
+
+/** The time until the gateway retries to record applied lines, ms. */
+const retryMs = 10_000
+
+type RecordsOf = Pick<GatewayStore, 'records'>
+
+export interface PeopleForgetting extends PersonForgetting {
+  /** Forgets again the people of the list whom this store has not forgotten. Returns their number. */
+  obeyList(): Promise<number>
+}
+
+interface ForgettingDeps {
+  readonly store: Omit<GatewayStore, 'forOperators'>
+  /** The data folder. */
+  readonly directory: string
+  readonly log: Log
+  /** Absent if no agent has memories of its own. */
+  readonly agents?: Pick<AgentForgetting, 'plan'> | undefined
+}
+
+export function createPeopleForgetting(deps: ForgettingDeps): PeopleForgetting {
+  const { store, directory, log } = deps
+  const open = () => openForgottenList(join(directory, fileName))
+
+  /** Adds a line to the list. A failure does not stop the forgetting, which a full disk needs most. */
+  function note(names: readonly string[], whose: ForgottenBy): readonly ForgottenLine[] {
+    const noted: ForgottenLine[] = []
+    try {
+      const list = open()
+      const line = list.draft(names, whose)
+      // The line counts before it is written, because a line whose flush failed may be on disk.
+      noted.push(...list.listWithin(names, whose), line)
+      list.append(line)
+    } catch (error) {
+      log.error(
+        { err: error },
+        'cannot write the list of forgotten people; after a restore of an older backup, forget them again',
+      )
+    }
+    return noted
+  }
+
+  /** Records lines as applied. At the next start, a pending line would delete messages that its people send from now on. */
+  async function settle(lines: readonly ForgottenLine[]): Promise<void> {
+    try {
+      for (const { id } of await findPending(store, lines)) {
+        await store.records.insert({ kind, owner: listOwner, key: id }, true)
+      }
+    } catch (error) {
+      log.error({ err: error }, 'cannot record that people are forgotten; the gateway retries')
+      setTimeout(() => void settle(lines), retryMs).unref()
+    }
+  }
+
+  async function listed<Result>(names: readonly string[], whose: ForgottenBy, act: () => Promise<Result>) {
+    const noted = note(names, whose)
+    const result = await act()
+    await settle(noted)
+    return result
+  }
+
+  return {
+    forgetPerson: forgetting =>
+      listed(forgetting.addresses.flatMap(nameAddress), forgetting, () => forgetOne(forgetting, deps)),
+    forgetOwner: (owner, leavesBytes) => listed([nameOwner(owner)], {}, () => removeOwner(owner, leavesBytes, deps)),
+    async obeyList() {
+      const list = open()
+      if (list.unreadable > 0) log.warn({ lines: list.unreadable }, unreadableText)
+      const pending = await findPending(store, list.lines)
+      if (pending.length === 0) return 0
+      const count = await forgetAgain(deps, list.createFinder(pending))
+      await settle(pending)
+      log.warn({ lines: pending.length, people: count }, 'forgot people again whom this store still knew')
+      return count
+    },
+  }
+}
+
+const unreadableText =
+  'some lines of the list of forgotten people cannot be read; after a restore of an older backup, forget those people again'
+
+async function findPending({ records }: RecordsOf, lines: readonly ForgottenLine[]): Promise<readonly ForgottenLine[]> {
+  const obeyed = new Set((await records.list(kind, listOwner)).map(({ key }) => key))
+  return lines.filter(({ id }) => !obeyed.has(id))
+}
+
+type FindLines = (names: readonly string[]) => readonly ForgottenLine[]
+
+/** Stores the calls of agents before the gateway forgets, because afterwards it no longer knows the person. */
+async function withCalls<Result>(
+  request: SpokenRequest,
+  agents: ForgettingDeps['agents'],
+  forget: () => Promise<Result>,
+): Promise<WithCalls<Result>> {
+  const calls = (await agents?.plan(request)) ?? []
+  return { ...(await forget()), calls }
+}
+
+function forgetOne(forgetting: Forgetting, { store, agents }: ForgettingDeps): Promise<WithCalls<Forgotten>> {
+  return withCalls(forgetting, agents, () => store.forgetPerson(forgetting))
+}
+
+async function forgetAgain(deps: ForgettingDeps, find: FindLines): Promise<number> {
+  const { store } = deps
+  const forgotten = new Set<string>()
+  const forgetListed = async (person: PersonAddress & { readonly agent?: string | undefined }) => {
+    for (const forgetting of findForgettings(person, find)) {
+      await forgetOne(forgetting, deps)
+      forgotten.add(`${person.via} ${person.address}`)
+    }
+  }
+  const otherPeople = await store.readOtherPeople()
+  for (const owner of otherPeople.owners) {
+    if (find([nameOwner(owner)]).length === 0) continue
+    await removeOwner(owner, false, deps)
+    forgotten.add(owner)
+  }
+  for (const person of otherPeople.persons) await forgetListed(person)
+  for (let last = 0; ; ) {
+    const senders = await store.readSenders(last)
+    if (!senders) return forgotten.size
+    for (const person of senders.persons) await forgetListed(person)
+    last = senders.last
+  }
+}
+
+/** Lists the forgettings of a person in the list, by address and by principal. The address alone may belong to somebody else now. */
+function findForgettings(
+  { via, address, subject, agent }: PersonAddress & { readonly agent?: string | undefined },
+  find: FindLines,
+): readonly Forgetting[] {
+  const bare = { via, address }
+  const withSubject = subject === undefined ? [] : [{ ...bare, subject }]
+  return [bare, ...withSubject].flatMap(each => {
+    const lines = find(nameAddress(each)).filter(
+      line => line.agent === undefined || agent === undefined || line.agent === agent,
+    )
+    // A person may have asked several times.
+    const asked = Map.groupBy(lines, ({ agent: of, isOwn = false }) => JSON.stringify([of ?? null, isOwn]))
+    return [...asked.values()].flatMap(([line]) =>
+      line ? [{ agent: line.agent, isOwn: line.isOwn ?? false, addresses: [each] }] : [],
+    )
+  })
+}
+
+function nameAddress({ via, address, subject }: PersonAddress): readonly string[] {
+  return [JSON.stringify(subject === undefined ? ['address', via, address.toLowerCase()] : ['subject', via, subject])]
+}
+
+function nameOwner(owner: string): string {
+  return JSON.stringify(['owner', owner])
+}
+
+function removeOwner(
+  owner: string,
+  leavesBytes: boolean,
+  { store, agents }: ForgettingDeps,
+): Promise<WithCalls<ForgottenOwner>> {
+  return withCalls({ addresses: [], owner }, agents, () => removeOwned(owner, leavesBytes, store))
+}
+
+async function removeOwned(
+  owner: string,
+  leavesBytes: boolean,
+  { forgetTasks, unlinkAll, transcript, objects, records }: ForgettingDeps['store'],
+): Promise<ForgottenOwner> {
+  const links = await unlinkAll(owner)
+  const runs = await forgetTasks(owner)
+  const threads = await transcript.forgetOwner(owner)
+  const { removed: attachments, unreachable } = await objects.removeObjects(owner, { leavesBytes })
+  return { links, runs, threads, attachments, records: await records.removeOwner(owner), unreachable }
+}

@@ -1,0 +1,55 @@
+import { silentLog } from '@postern/testing'
+import { expect, test } from 'vitest'
+import { createFreeSpace } from './free-space.ts'
+
+function openSpace(floor: number | undefined) {
+  let [time, free] = [0, 2_000]
+  const told: string[] = []
+  const log = { ...silentLog, warn: (_: object, line: string) => void told.push(line) }
+  const space = createFreeSpace({ floor, readFree: () => free, now: () => time, log })
+  return {
+    told,
+    set(bytes: number) {
+      free = bytes
+      time += 1_000
+    },
+    /** Lists those who may write. */
+    list() {
+      return [true, false].map(isProven => {
+        try {
+          space.check({ isProven })
+          return true
+        } catch (error) {
+          return (error as Error).message
+        }
+      })
+    },
+  }
+}
+
+const refusal = 'Cannot store message: the disk is almost full'
+
+test('below the floor only proven senders may write, below half of it nobody, and the log tells each change once', () => {
+  const { told, set, list } = openSpace(1_000)
+  expect(list()).toEqual([true, true])
+  set(999)
+  expect([list(), list()]).toEqual([
+    [true, refusal],
+    [true, refusal],
+  ])
+  set(499)
+  expect(list()).toEqual([refusal, refusal])
+  set(1_000)
+  expect(list()).toEqual([true, true])
+  expect(told).toEqual([
+    'the disk is almost full: the gateway refuses unproven senders for now',
+    'the disk is almost full: the gateway refuses all senders for now',
+    'the disk has space again: all senders may write',
+  ])
+})
+
+test('without a floor everybody may write, however little the disk has left', () => {
+  const { set, list } = openSpace(undefined)
+  set(0)
+  expect(list()).toEqual([true, true])
+})

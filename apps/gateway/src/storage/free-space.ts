@@ -1,0 +1,61 @@
+// Watches the free space on the disk of the embedded store.
+import { statfsSync } from 'node:fs'
+import type { Log } from '@postern/message'
+import { Unavailable } from '@postern/message'
+
+/** Returns true if the disk has space for one more message. */
+export interface FreeSpace {
+  /** @throws Unavailable if the disk is too full for a sender of this kind */
+  check(sender: { readonly isProven: boolean }): void
+}
+
+interface FreeSpaceOptions {
+  /** Below these free bytes the gateway refuses unproven senders, below half of them everybody. Undefined: no limit. */
+  readonly floor: number | undefined
+  /** Returns the free bytes. */
+  readonly readFree: () => number
+  readonly now: () => number
+  readonly log: Log
+}
+
+type Level = 'enough' | 'low' | 'full'
+
+const refusal = 'Cannot store message: the disk is almost full'
+const retryAfter = 300
+/** A measurement of the disk is valid for this long, ms. Mail of one second cannot fill the reserve. */
+const freshMs = 1_000
+
+const fix = 'Free space on the disk, or lower limits.free_bytes.'
+const logTexts: Readonly<Record<Level, string>> = {
+  enough: 'the disk has space again: all senders may write',
+  low: 'the disk is almost full: the gateway refuses unproven senders for now',
+  full: 'the disk is almost full: the gateway refuses all senders for now',
+}
+
+/** Returns the bytes that a program without special rights may still write below `directory`. */
+export function readFreeBytes(directory: string): number {
+  const { bavail, bsize } = statfsSync(directory)
+  return bavail * bsize
+}
+
+export function createFreeSpace({ floor, readFree, now, log }: FreeSpaceOptions): FreeSpace {
+  if (!floor) return { check() {} }
+  let level: Level = 'enough'
+  let measuredAt = Number.NEGATIVE_INFINITY
+
+  function measure(floor: number): void {
+    if (Math.abs(now() - measuredAt) < freshMs) return
+    measuredAt = now()
+    const free = readFree()
+    const measured = free >= floor ? 'enough' : free >= floor / 2 ? 'low' : 'full'
+    if (measured !== level) log.warn({ free_bytes: free, ...(measured !== 'enough' && { fix }) }, logTexts[measured])
+    level = measured
+  }
+
+  return {
+    check({ isProven }) {
+      measure(floor)
+      if (level === 'full' || (level === 'low' && !isProven)) throw new Unavailable(refusal, { retryAfter })
+    },
+  }
+}

@@ -1,0 +1,47 @@
+// Compares the setup of a gateway with that of the data in its store.
+
+import { ConfigError } from '@postern/message'
+import type { RunSetup, SetupDifference } from '@postern/pipeline'
+import type { ChannelSlice } from '../config/channel-slices.ts'
+import type { Config } from '../config/schema.ts'
+
+/** Returns the facts that identify the data of a gateway. */
+export function describeSetup(
+  { origin, agents }: Pick<Config, 'origin' | 'agents'>,
+  slices: readonly ChannelSlice[],
+  mode: RunSetup['mode'],
+): RunSetup {
+  const issuers = slices.flatMap(({ module, config }) => module.tokens?.of(config).issuers ?? [])
+  return {
+    mode,
+    origin,
+    agents: Object.keys(agents).sort(),
+    issuers: [...new Set(issuers.map(({ issuer }) => issuer))].sort(),
+  }
+}
+
+const commands = { production: 'postern start', simulation: 'postern dev' } as const
+
+/** Describes a difference with both values and the fix. */
+export function toSetupError({ fact, stored, given, isRunning }: SetupDifference): ConfigError {
+  if (isRunning) {
+    const problem = `a gateway that runs on the same store has ${nameFact(fact, stored)}, and this one has ${nameFact(fact, given)}`
+    return new ConfigError('store', problem, 'Give both the same configuration, or stop the other one first.')
+  }
+  if (fact === 'mode') {
+    const [formerCommand, command] = [commands[stored as RunSetup['mode']], commands[given as RunSetup['mode']]]
+    const problem = `holds the data of "${formerCommand}", and "${command}" would send its waiting messages ${given === 'simulation' ? 'to simulated peers' : 'to real peers'}`
+    return new ConfigError(
+      'data',
+      problem,
+      `Name another folder or store, or run "${command} --adopt" to take the data over.`,
+    )
+  }
+  const problem = `holds the data of ${nameFact(fact, stored)}, and this gateway has ${nameFact(fact, given)}`
+  const fix = 'Correct "origin", name another folder or store, or run "postern start --adopt" to take the data over.'
+  return new ConfigError('data', problem, fix)
+}
+
+function nameFact(fact: keyof RunSetup, value: string): string {
+  return `the ${fact} ${value === '' ? '(none)' : value}`
+}

@@ -1,0 +1,139 @@
+// Answers fetches of the gateway's own addresses from its own routes, without the network.
+import type { FetchRequest, StreamRequest, System } from '@postern/message'
+import { parseUrl, Unavailable, Undeliverable } from '@postern/message'
+import type { ChannelDescriptor } from '@postern/pipeline'
+import type { Hono } from 'hono'
+import type { GatewaySystem } from './system.ts'
+
+type WaysOut = Pick<System, 'fetch' | 'openStream'>
+
+/** Replaces every fetch of a system with one that answers the gateway’s own addresses locally. */
+export function localizeFetches(system: GatewaySystem, deps: LocalFetchDeps): GatewaySystem {
+  const { configured = system, push } = system
+  return {
+    ...system,
+    ...openLocalFetch(system, deps),
+    configured: openLocalFetch(configured, deps),
+    ...(push && { push: { ...push, fetch: openLocalFetch({ fetch: push.fetch }, deps).fetch } }),
+  }
+}
+
+interface LocalFetchDeps {
+  readonly app: Pick<Hono, 'fetch'>
+  /** The origins of the gateway’s own addresses. */
+  readonly origins: readonly string[]
+  /** The channels that have opened so far. The list grows while the gateway starts. */
+  readonly channels: readonly { readonly descriptor: Pick<ChannelDescriptor, 'openPaths'> }[]
+}
+
+/** Paths of discovery; each channel names the paths of its calls. Paths of the operator are never fetched locally. */
+const discoveryPaths = ['.well-known', 'agents', 'nodeinfo']
+
+const defaultMaxBytes = 1024 * 1024
+
+const defaultTimeoutMs = 10_000
+
+/** Marks a request as the gateway’s own for the server. An address of the network would not do, because others may share it. */
+const ownVisit = { isOwnVisit: true } as const
+
+/** Returns true if a request comes from the gateway itself. No peer can set this mark. */
+export function isOwnVisit(env: unknown): boolean {
+  return env !== null && typeof env === 'object' && 'isOwnVisit' in env && env.isOwnVisit === true
+}
+
+/**
+ * Lets agents of one gateway call each other like strangers, but without leaving it: through its routes with all their checks, not
+ * through the network, where a gateway behind a router often cannot find itself.
+ */
+export function openLocalFetch({ fetch, openStream }: WaysOut, { app, origins, channels }: LocalFetchDeps): WaysOut {
+  const ours = new Set(origins)
+  const isOurs = (url: string) => {
+    const target = parseUrl(url)
+    if (target === undefined || !ours.has(target.origin)) return false
+    const [, first = ''] = target.pathname.split('/')
+    return discoveryPaths.includes(first) || channels.some(({ descriptor }) => descriptor.openPaths?.includes(first))
+  }
+  const call = async (url: string, request: FetchRequest | StreamRequest): Promise<Response> => {
+    const { method = 'GET', headers = {}, body } = request
+    const sent = new Request(url, { method, headers, ...(body !== undefined && { body: body as BodyInit }) })
+    const answer = Promise.resolve(app.fetch(sent, ownVisit))
+    return endWith(request.signal, answer).catch(error => {
+      // An answer that comes after the caller has left may be a stream, which would go on without a reader.
+      void answer.then(late => late.body?.cancel()).catch(() => undefined)
+      throw error
+    })
+  }
+  return {
+    async fetch(url, request = {}) {
+      if (!isOurs(url)) return fetch(url, request)
+      return withinTime(request, async signal => {
+        const { status, headers, body } = await call(url, { ...request, signal })
+        return { status, headers, url, body: await readAll(readPieces(body, signal), request.maxBytes) }
+      })
+    },
+    ...(openStream && {
+      async openStream(url: string, request: StreamRequest = {}) {
+        if (!isOurs(url)) return openStream(url, request)
+        const { status, headers, body } = await call(url, request)
+        return { status, headers, body: readPieces(body, request.signal) }
+      },
+    }),
+  }
+}
+
+/** Bounds the time until the last byte, because the gateway’s own routes may answer without end, too. */
+async function withinTime<Value>(
+  { timeoutMs = defaultTimeoutMs, signal }: FetchRequest,
+  work: (signal: AbortSignal) => Promise<Value>,
+): Promise<Value> {
+  const over = new AbortController()
+  const expire = () => over.abort(new Unavailable('Cannot fetch: no answer in time'))
+  const leave = () => over.abort(signal?.reason)
+  const timer = setTimeout(expire, timeoutMs)
+  if (signal?.aborted) leave()
+  signal?.addEventListener('abort', leave, { once: true })
+  try {
+    return await work(over.signal)
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', leave)
+  }
+}
+
+async function readAll(pieces: AsyncIterable<Uint8Array>, maxBytes = defaultMaxBytes): Promise<Uint8Array> {
+  const read: Uint8Array[] = []
+  let size = 0
+  for await (const piece of pieces) {
+    size += piece.length
+    if (size > maxBytes) throw new Undeliverable(`Cannot fetch: answer is too large: more than ${maxBytes} bytes`)
+    read.push(piece)
+  }
+  return new Uint8Array(Buffer.concat(read))
+}
+
+/** Rejects when the signal aborts. The work itself goes on, and nobody waits for it any more. */
+function endWith<Value>(signal: AbortSignal | undefined, work: Promise<Value>): Promise<Value> {
+  if (!signal) return work
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason)
+    if (signal.aborted) abort()
+    signal.addEventListener('abort', abort, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
+}
+
+async function* readPieces(
+  body: ReadableStream<Uint8Array> | null,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const reader = body?.getReader()
+  const abort = () => void reader?.cancel(signal?.reason).catch(() => undefined)
+  signal?.addEventListener('abort', abort, { once: true })
+  try {
+    for (let piece = await reader?.read(); piece?.value; piece = await reader?.read()) yield piece.value
+    signal?.throwIfAborted()
+  } finally {
+    signal?.removeEventListener('abort', abort)
+    abort()
+  }
+}

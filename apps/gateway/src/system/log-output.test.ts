@@ -1,0 +1,33 @@
+import { expect, test, vi } from 'vitest'
+import { createLogOutput } from './log-output.ts'
+
+function failWith(code: string): never {
+  throw Object.assign(new Error(code), { code })
+}
+
+test('createLogOutput() writes lines in company, and soon', async () => {
+  const write = vi.fn((_: number, octets: NodeJS.ArrayBufferView) => octets.byteLength)
+  const output = createLogOutput(1, write as never)
+  output.write('one\n')
+  output.write('two\n')
+  expect(write).not.toHaveBeenCalled()
+  await vi.waitFor(() => expect(write).toHaveBeenCalledTimes(1))
+  expect(String(write.mock.calls[0]?.[1])).toBe('one\ntwo\n')
+})
+
+test('createLogOutput() forgets a reader that has gone, and keeps the lines that a slow one has not read yet', async () => {
+  const errors = ['EAGAIN', 'EPIPE']
+  const written: string[] = []
+  const write = (_: number, octets: NodeJS.ArrayBufferView) => {
+    const error = errors.shift()
+    if (error) failWith(error)
+    written.push(String(octets))
+    return octets.byteLength
+  }
+  const output = createLogOutput(1, write as never)
+  const long = `${'x'.repeat(9_000)}\n`
+  output.write(long)
+  output.write('kept, then lost\n')
+  output.write('heard\n')
+  await expect.poll(() => written).toEqual(['heard\n'])
+})

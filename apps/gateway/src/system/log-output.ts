@@ -1,0 +1,40 @@
+// Writes lines of the log in batches, and drops lines rather than wait for a slow reader.
+import { writeSync } from 'node:fs'
+
+const flushAt = 8_192
+
+const flushAfterMs = 250
+
+/** The text that waits for a slow reader, in characters. Beyond it the gateway drops lines rather than stop. */
+const maxWaiting = 1_048_576
+
+/**
+ * Opens an output that writes lines a quarter of a second late at most, and the last ones when the process ends. A reader that
+ * has gone away never blocks the process.
+ */
+export function createLogOutput(descriptor: number, write: typeof writeSync = writeSync) {
+  let waiting = ''
+  let timer: NodeJS.Timeout | undefined
+
+  function flush(): void {
+    clearTimeout(timer)
+    timer = undefined
+    const octets = Buffer.from(waiting)
+    try {
+      const written = write(descriptor, octets)
+      waiting = octets.subarray(written).toString()
+    } catch (error) {
+      const isFull = (error as NodeJS.ErrnoException).code === 'EAGAIN' && waiting.length < maxWaiting
+      if (!isFull) waiting = ''
+    }
+  }
+
+  process.once('exit', flush)
+  return {
+    write(line: string): void {
+      waiting += line
+      if (waiting.length >= flushAt) flush()
+      else timer ??= setTimeout(flush, flushAfterMs).unref()
+    },
+  }
+}

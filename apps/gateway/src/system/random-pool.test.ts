@@ -1,0 +1,36 @@
+import { randomBytes } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { createRandomPool } from './random-pool.ts'
+
+const toHex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
+
+test('no two ids from the pool are alike, across its refills too', () => {
+  const take = createRandomPool()
+  const ids = Array.from({ length: 2_000 }, () => toHex(take(16)))
+  expect(new Set(ids).size).toBe(2_000)
+  expect(ids.every(id => /^[0-9a-f]{32}$/.test(id) && !/^0+$/.test(id))).toBe(true)
+})
+
+test('the pool hands out every byte once, to one caller, and wipes it', () => {
+  const filled: Uint8Array[] = []
+  const made: string[] = []
+  const take = createRandomPool(count => {
+    const bytes = randomBytes(count)
+    made.push(toHex(bytes))
+    filled.push(bytes)
+    return bytes
+  })
+  const taken = Array.from({ length: 128 }, () => take(32))
+  expect(taken.map(toHex).join('')).toBe(made.join(''))
+  expect(filled.map(toHex).join('')).toMatch(/^0+$/)
+})
+
+test('the pool makes a large value separately', () => {
+  const asked: number[] = []
+  const take = createRandomPool(count => {
+    asked.push(count)
+    return randomBytes(count)
+  })
+  expect(take(4_097).length).toBe(4_097)
+  expect(asked).toEqual([4_097])
+})

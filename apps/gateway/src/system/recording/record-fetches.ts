@@ -1,0 +1,65 @@
+// Records the answers of other hosts and of DNS, so that a replay can use the same answers.
+import type { FetchAnswer, GuardedFetch, Json, System } from '@postern/message'
+import type { ReplayStore } from '@postern/pipeline'
+import { nameFetch, nameQuestion } from '@postern/pipeline'
+import type { ShownDocument } from './recorded-answer.ts'
+import { describeAnswer, describeFetchFailure, findShown } from './recorded-answer.ts'
+
+/** The members of a system whose answers are recorded. */
+type RecordedSystem = Pick<System, 'fetch' | 'configured' | 'resolveDns'>
+
+type NoteLookup = Pick<ReplayStore, 'noteLookup'>
+
+/** Wraps fetches and DNS queries so that the store records each answer. */
+export function recordFetches<Outer extends RecordedSystem & Pick<System, 'now'>>(
+  system: Outer,
+  store: NoteLookup,
+): Outer {
+  const { fetch, configured, resolveDns, now } = system
+  const note = (key: string, answer: Json | undefined, shown: ShownDocument = {}) => {
+    if (answer !== undefined) store.noteLookup({ key, at: now(), answer, ...shown })
+  }
+  async function fetchAndRecord(
+    fetch: GuardedFetch,
+    key: string,
+    ...asked: Parameters<GuardedFetch>
+  ): Promise<FetchAnswer> {
+    try {
+      const answer = await fetch(...asked)
+      note(key, describeAnswer(answer), findShown(answer))
+      return answer
+    } catch (error) {
+      note(key, describeFetchFailure(error))
+      throw error
+    }
+  }
+  // A request that is not recorded adds no promise of its own, because deliveries pass here, too.
+  const recordEach =
+    (fetch: GuardedFetch): GuardedFetch =>
+    (url, request) => {
+      const key = nameFetch(url, request)
+      return key === undefined ? fetch(url, request) : fetchAndRecord(fetch, key, url, request)
+    }
+
+  return {
+    ...system,
+    fetch: recordEach(fetch),
+    ...(configured && { configured: { ...configured, fetch: recordEach(configured.fetch) } }),
+    resolveDns: async (name, type) => {
+      const key = nameQuestion(name, type)
+      try {
+        const records = await resolveDns(name, type)
+        note(key, { records: records as Json })
+        return records
+      } catch (error) {
+        note(key, describeDnsFailure(error))
+        throw error
+      }
+    },
+  }
+}
+
+function describeDnsFailure(error: unknown): Json | undefined {
+  const { code, message } = (error ?? {}) as { readonly code?: unknown; readonly message?: unknown }
+  return typeof code === 'string' ? { code, message: String(message) } : undefined
+}

@@ -1,0 +1,52 @@
+// Turns answers of other hosts into records for a replay, with the owner and the post that they show.
+import type { FetchAnswer, Json } from '@postern/message'
+import { isJsonObject, parseIfJson, Unavailable, Undeliverable } from '@postern/message'
+import type { Lookup } from '@postern/pipeline'
+
+/** Longer documents are not recorded. Documents that a proof needs are shorter. */
+const maxBytes = 48 * 1024
+
+/** The header fields that channels read. */
+const keptFields = ['content-type', 'location', 'cache-control', 'link']
+
+/** Returns the record of another host’s answer; undefined if its body is too long. */
+export function describeAnswer({ status, headers, url, body }: FetchAnswer): Json | undefined {
+  if (body.byteLength > maxBytes) return undefined
+  const fields = keptFields.flatMap(name => {
+    const value = headers.get(name)
+    return value === null ? [] : [[name, value] as const]
+  })
+  return { status, headers: Object.fromEntries(fields), url, body: Buffer.from(body).toString('base64') }
+}
+
+/** Returns the record of a failed request; undefined if its caller cancelled it. */
+export function describeFetchFailure(error: unknown): Json | undefined {
+  if (error instanceof Unavailable) return { error: 'Unavailable', message: error.message }
+  return error instanceof Undeliverable ? { error: 'Undeliverable', message: error.message } : undefined
+}
+
+export type ShownDocument = Pick<Lookup, 'owner' | 'object'>
+
+/** Finds the owner of a document, and its post: in an actor, a post or its activity, or an account that WebFinger names. */
+export function findShown({ headers, body }: FetchAnswer): ShownDocument {
+  if (!/json/i.test(headers.get('content-type') ?? '') || body.byteLength > maxBytes) return {}
+  const document = parseIfJson(Buffer.from(body).toString())
+  if (!isJsonObject(document)) return {}
+  const posts = [document, document.object].filter(isJsonObject)
+  const post = posts.find(({ attributedTo }) => findId(attributedTo) !== undefined)
+  if (post) return withoutAbsent({ owner: findId(post.attributedTo), object: findId(post) })
+  const { links, actor } = document
+  const self = (Array.isArray(links) ? links : []).find(link => isJsonObject(link) && link.rel === 'self')
+  return withoutAbsent({ owner: findId(isJsonObject(self) ? self.href : (actor ?? document)) })
+}
+
+/** Returns the id of a reference, of an object, or of the first of several. */
+function findId(value: unknown): string | undefined {
+  const first: unknown = Array.isArray(value) ? value[0] : value
+  const id = isJsonObject(first) ? first.id : first
+  return typeof id === 'string' ? id : undefined
+}
+
+function withoutAbsent({ owner, object }: ShownDocument): ShownDocument {
+  return { ...(owner !== undefined && { owner }), ...(object !== undefined && { object }) }
+}

@@ -1,0 +1,77 @@
+// Keeps the files that let commands on the same machine find a running gateway and its token.
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ConfigError, parseJsonText } from '@postern/message'
+import { ownRunSecret } from './run-proof.ts'
+
+/** The content of the file that lets commands on the same machine find a running gateway. */
+export interface RunFile {
+  readonly url: string
+  readonly pid: number
+  readonly isSimulating: boolean
+  /** The gateway proves by it that it wrote this file. */
+  readonly secret: string
+}
+
+const runFileName = 'gateway.json'
+const tokenFileName = 'operator-token'
+
+/** @throws ConfigError `data` */
+export function writeRunFile(directory: string, run: Omit<RunFile, 'secret'>): void {
+  writeOwnFile(join(directory, runFileName), JSON.stringify({ ...run, secret: ownRunSecret } satisfies RunFile))
+}
+
+export function removeRunFile(directory: string): void {
+  rmSync(join(directory, runFileName), { force: true })
+}
+
+/** Returns the last gateway that wrote the file. It may have died since. */
+export function findRunFile(directory: string): RunFile | undefined {
+  const text = readIfThere(join(directory, runFileName))
+  try {
+    return text === undefined ? undefined : (parseJsonText(text) as RunFile)
+  } catch {
+    // The gateway was killed while it wrote the file.
+    return undefined
+  }
+}
+
+/** @throws ConfigError `data` */
+export function makeDataDirectory(directory: string): void {
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 })
+  } catch (cause) {
+    const fix = 'Name a directory that exists or that can be created.'
+    throw new ConfigError('data', `"${directory}" cannot be made a directory`, fix, { cause })
+  }
+}
+
+/** Returns dev mode’s own operator token, and creates it if there is none. @throws ConfigError `data` */
+export function keepOperatorToken(directory: string): string {
+  makeDataDirectory(directory)
+  const path = join(directory, tokenFileName)
+  const kept = readIfThere(path)
+  if (kept) return kept.trim()
+  const made = randomBytes(24).toString('base64url')
+  writeOwnFile(path, made)
+  return made
+}
+
+function writeOwnFile(path: string, text: string): void {
+  try {
+    writeFileSync(path, text, { mode: 0o600 })
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    const fix = code === 'ENOSPC' ? 'The disk is full: make room on it.' : 'Name a directory of your own.'
+    throw new ConfigError('data', `"${path}" cannot be written (${code})`, fix, { cause })
+  }
+}
+
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,49 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { silentLog } from '@postern/testing'
+import { expect, onTestFinished, test } from 'vitest'
+import { createSystem } from './system.ts'
+
+async function openService(): Promise<string> {
+  const server = createServer((_request, response) => response.end('private')).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+test('a private origin opens for the addresses that its list is about, and for no others', async () => {
+  const [own, receiver] = [await openService(), await openService()]
+  const network = { allow_private: [own], allow_private_push: [receiver], loopback: {} }
+  const system = createSystem({ origin: 'https://agents.test', network }, { log: silentLog, slices: [] })
+  onTestFinished(() => system.close())
+  const { fetch, openStream, configured, push, fetchFor } = system
+  const ways = {
+    fetch,
+    openStream: openStream ?? fetch,
+    configured: configured?.fetch ?? fetch,
+    configuredStream: configured?.openStream ?? fetch,
+    push: push?.fetch ?? fetch,
+    checkPush: async (url: string) => push?.checkUrl(url),
+    named: fetchFor('http://127.0.0.1:1'),
+  }
+  const reach = async (way: (url: string) => Promise<unknown>) =>
+    Promise.all(
+      [own, receiver].map(origin =>
+        way(`${origin}/`).then(
+          () => true,
+          () => false,
+        ),
+      ),
+    )
+  const reached = await Promise.all(Object.entries(ways).map(async ([name, way]) => [name, await reach(way)]))
+  expect(Object.fromEntries(reached)).toEqual({
+    fetch: [false, false],
+    openStream: [false, false],
+    configured: [true, false],
+    configuredStream: [true, false],
+    push: [false, true],
+    checkPush: [false, true],
+    named: [true, false],
+  })
+})

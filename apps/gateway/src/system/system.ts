@@ -1,0 +1,71 @@
+// Opens everything outside the process: HTTP, DNS, mail submission, clock, randomness and log.
+import { Resolver } from 'node:dns/promises'
+import { checkFetchUrl, createGuardedFetch } from '@postern/http'
+import type { DnsResolver, GuardedFetch, Log, OpenStream, SubmitMail, System } from '@postern/message'
+import { Unavailable } from '@postern/message'
+import type { ChannelSlice } from '../config/channel-slices.ts'
+import type { Config } from '../config/schema.ts'
+import { pause } from './pause.ts'
+import { createRandomPool } from './random-pool.ts'
+import { softwareVersion } from './version.ts'
+
+export interface GatewaySystem extends System {
+  /** A guarded fetch that may also reach this one origin: for what the operator configured (a webhook agent, a model). */
+  fetchFor(origin: string): GuardedFetch & { readonly openStream: OpenStream }
+  close(): void
+}
+
+interface SystemOptions {
+  readonly log: Log
+  readonly slices: readonly ChannelSlice[]
+  /** Default: the clock of the machine. */
+  readonly clock?: Pick<System, 'now' | 'sleep'> | undefined
+}
+
+/** Opens the real network, mail, clock and randomness of a gateway. */
+export function createSystem(
+  config: Pick<Config, 'origin' | 'network'>,
+  { log, slices, clock: { now, sleep } = { now: Date.now, sleep: pause } }: SystemOptions,
+): GatewaySystem {
+  const { allow_private, allow_private_push, loopback, dns } = config.network
+  const userAgent = `Postern/${softwareVersion} (+${config.origin}/)`
+  const opened: { close(): void }[] = []
+  const openFetch = (allowPrivate: readonly string[]) => {
+    const fetch = createGuardedFetch({ allowPrivate, loopback, userAgent, now })
+    opened.push(fetch)
+    return fetch
+  }
+  const fetch = openFetch([])
+  const configured = openFetch(allow_private)
+  const [submitter] = slices.flatMap(({ module, config: own }) => module.openMail?.(own, log) ?? [])
+  if (submitter) opened.push(submitter)
+  return {
+    fetch,
+    openStream: fetch.openStream,
+    configured: { fetch: configured, openStream: configured.openStream },
+    push: {
+      fetch: openFetch(allow_private_push),
+      checkUrl: url => checkFetchUrl(url, { allowPrivate: allow_private_push, loopback }),
+    },
+    fetchFor: origin => openFetch([...allow_private, origin]),
+    resolveDns: createResolver(dns),
+    submitMail: submitter ?? refuseToSubmit,
+    now,
+    randomBytes: createRandomPool(),
+    sleep,
+    log,
+    close: () => {
+      for (const { close } of opened) close()
+    },
+  }
+}
+
+function createResolver(servers: readonly string[] | undefined): DnsResolver {
+  const resolver = new Resolver({ timeout: 5_000, tries: 2 })
+  if (servers && servers.length > 0) resolver.setServers(servers)
+  return (name, type) => resolver.resolve(name, type)
+}
+
+const refuseToSubmit: SubmitMail = async () => {
+  throw new Unavailable('no mail server is configured to send by')
+}

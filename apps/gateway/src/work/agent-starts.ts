@@ -1,0 +1,64 @@
+// Calls `start()` of each agent when the gateway begins to work, and retries it after a failure.
+import type { AgentDeps } from '@postern/agents'
+import type { Log, System } from '@postern/message'
+import { bindLog } from '@postern/message'
+import type { FailedStart } from '@postern/operator'
+import type { AgentPublisher } from '@postern/pipeline'
+
+/** The agents that speak unasked, from their first `start()` on. */
+export interface AgentStarts {
+  /** Lists the agents whose last `start()` has failed. */
+  listFailed(): readonly FailedStart[]
+  /** Resolves when the first `start()` of every agent has ended, which never happens for an agent that keeps running in it. */
+  readonly firstEnded: Promise<unknown>
+}
+
+interface StartDeps {
+  readonly agents: Pick<AgentDeps, 'list' | 'findRunning'>
+  readonly system: Pick<System, 'now' | 'sleep'> & { readonly log: Log }
+  openPublisher(agent: string, log: Log): AgentPublisher
+}
+
+/** Pauses between two calls double from the first to the longest, ms. */
+const [firstPauseMs, longestPauseMs] = [1_000, 5 * 60_000]
+
+/** Starts every agent, and retries a failed `start()` after growing pauses until `signal` aborts. An agent that failed to start still answers. */
+export function startAgents({ agents, system, openPublisher }: StartDeps, signal: AbortSignal): AgentStarts {
+  const failed = new Map<string, FailedStart>()
+
+  /** Starts an agent. Returns its error instead of throwing it. */
+  async function tryStart(name: string): Promise<{ readonly error: unknown } | undefined> {
+    const log = bindLog(system.log, { agent: name })
+    try {
+      await agents.findRunning(name)?.agent.start?.(openPublisher(name, log))
+      if (failed.delete(name)) log.warn({}, 'agent started again')
+      return undefined
+    } catch (error) {
+      return { error }
+    }
+  }
+
+  function noteFailure(agent: string, { error, ranMs }: { readonly error: unknown; readonly ranMs: number }): number {
+    // A long run before the failure shows that the agent had started.
+    const earlierFailures = ranMs > longestPauseMs ? 0 : (failed.get(agent)?.failures ?? 0)
+    const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** earlierFailures)
+    failed.set(agent, { agent, error, failures: earlierFailures + 1, againAt: system.now() + pauseMs })
+    system.log.error({ agent, err: error, again_in_seconds: pauseMs / 1000 }, 'agent failed to start')
+    return pauseMs
+  }
+
+  async function keepStarting(name: string, onFirst: () => void): Promise<void> {
+    while (!signal.aborted) {
+      const beganAt = system.now()
+      const failure = await tryStart(name)
+      // An agent may end by an error when it learns that the gateway stops.
+      if (!failure || signal.aborted) return onFirst()
+      const pauseMs = noteFailure(name, { ...failure, ranMs: system.now() - beganAt })
+      onFirst()
+      await system.sleep(pauseMs, signal)
+    }
+  }
+
+  const firsts = agents.list().map(({ name }) => new Promise<void>(resolve => void keepStarting(name, resolve)))
+  return { listFailed: () => [...failed.values()], firstEnded: Promise.all(firsts) }
+}

@@ -1,0 +1,33 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openSqliteStore } from '@postern/store'
+import { silentLog } from '@postern/testing'
+import { expect, onTestFinished, test } from 'vitest'
+import { eventually } from '../../test/setup/gateway.ts'
+import { openPausedAgents } from './paused-agents.ts'
+
+/** Two gateways on one database, of which neither hears the hints of the other. */
+async function openTwo() {
+  const path = join(mkdtempSync(join(tmpdir(), 'postern-paused-')), 'postern.db')
+  const open = async () => {
+    const store = await openSqliteStore({ path, now: Date.now, log: silentLog, channels: [] })
+    const paused = await openPausedAgents({ store, concurrency: new Map([['desk', 4]]), everyMs: 50 })
+    onTestFinished(async () => {
+      paused.close()
+      await store.close()
+    })
+    return paused
+  }
+  return [await open(), await open()] as const
+}
+
+test('a pause and its end hold in a gateway that missed the hint', async () => {
+  const [one, other] = await openTwo()
+  await one.setPaused('desk', true)
+  await eventually(async () => other.isPaused('desk'))
+  expect(other.turnsOf.get('desk')).toBe(0)
+  await one.setPaused('desk', false)
+  await eventually(async () => !other.isPaused('desk'))
+  expect(other.turnsOf.get('desk')).toBe(4)
+})

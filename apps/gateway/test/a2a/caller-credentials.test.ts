@@ -1,0 +1,32 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { StartedGateway } from '../../src/testing/index.ts'
+import { startGateway } from '../../src/testing/index.ts'
+
+const echo = '@echo@agents.example'
+let gateway: StartedGateway
+
+beforeAll(async () => {
+  const settings = {
+    origin: 'https://agents.example',
+    agents: {
+      quiet: { use: 'a2a', address: echo },
+      named: { use: 'a2a', address: echo, credentials: 'always' },
+      echo: { use: 'builtin:echo' },
+    },
+    // The card of this gateway asks for no credential.
+    a2a: { auth: { anonymous: true } },
+  } as const
+  gateway = await startGateway({ folder: import.meta.dirname, settings })
+})
+afterAll(() => gateway.stop())
+
+test('An agent whose credentials are "always" says who it is where nobody asks', async () => {
+  const { text } = await gateway.chat({ to: 'named', text: 'hello' })
+  expect(text).toContain('**From:** @named@agents.example')
+  expect(text).toContain('**Verified:** yes')
+})
+
+test('Any other agent calls without a credential where the card asks for none', async () => {
+  const { text } = await gateway.chat({ to: 'quiet', text: 'hello' })
+  expect(text).toContain('**Verified:** no')
+})

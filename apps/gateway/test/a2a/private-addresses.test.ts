@@ -1,0 +1,86 @@
+import { hash, randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import type { Server } from 'node:http'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { waitUntil } from '../peers/eventually.ts'
+import type { TestGateway } from '../setup/gateway.ts'
+import { openTestGateway } from '../setup/gateway.ts'
+
+// These tests let peers name the addresses of a service that the operator allowed for the gateway itself.
+
+const apiKey = 'the-key-of-the-tests'
+const asked: string[] = []
+let service: Server
+let origin = ''
+let connections = 0
+let gateway: TestGateway | undefined
+
+beforeAll(async () => {
+  service = createServer((request, response) => {
+    asked.push(`${request.method} ${request.url}`)
+    response.writeHead(request.method === 'POST' ? 200 : 404).end()
+  }).listen(0, '127.0.0.1')
+  service.on('connection', () => {
+    connections += 1
+  })
+  await once(service, 'listening')
+  origin = `http://127.0.0.1:${(service.address() as AddressInfo).port}`
+})
+afterAll(() => service.close())
+afterEach(async () => {
+  await gateway?.close()
+  gateway = undefined
+  asked.length = 0
+  connections = 0
+})
+
+async function open(network: (own: string) => Readonly<Record<string, unknown>>): Promise<TestGateway> {
+  gateway = await openTestGateway(({ network: { dns, loopback } }) => ({
+    network: { dns, loopback, ...network(origin) },
+    a2a: { auth: { api_keys: [{ name: 'tester', sha256: hash('sha256', apiKey) }] } },
+    agents: {
+      echo: { use: 'builtin:echo' },
+      reader: { use: '../agents/chat/viewer.ts' },
+      front: { use: 'a2a', card: `${origin}/card` },
+    },
+  }))
+  return gateway
+}
+
+async function send({ url }: TestGateway, agent: string, configuration: object, parts: readonly object[] = []) {
+  const message = { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text: 'hello' }, ...parts] }
+  const call = { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message, configuration } }
+  const headers = { 'content-type': 'application/json', 'x-api-key': apiKey, 'a2a-version': '1.0' }
+  const answer = await fetch(`${url()}/agents/${agent}/a2a`, { method: 'POST', headers, body: JSON.stringify(call) })
+  return (await answer.json()) as { readonly result?: unknown; readonly error?: { readonly message: string } }
+}
+
+const push = () => ({ taskPushNotificationConfig: { url: `${origin}/admin/users/1/delete` } })
+
+test('a caller cannot name a receiver of push that allow_private opened for the operator', async () => {
+  const answer = await send(await open(own => ({ allow_private: [own] })), 'echo', push())
+  expect(answer.error?.message).toContain('is not an address notifications are sent to')
+  expect(asked).toEqual([])
+})
+
+test('a caller names a receiver of push that allow_private_push opened', async () => {
+  const answer = await send(await open(own => ({ allow_private_push: [own] })), 'echo', push())
+  expect(answer.error).toBeUndefined()
+  await waitUntil('the push has come', () => asked.includes('POST /admin/users/1/delete'))
+})
+
+test('an agent cannot read a file that a peer names at an address that allow_private opened', async () => {
+  const secure = origin.replace('http:', 'https:')
+  const opened = await open(() => ({ allow_private: [secure], allow_private_push: [secure] }))
+  const file = { url: `${secure}/file.png`, mediaType: 'image/png', filename: 'file.png' }
+  const answer = await send(opened, 'reader', {}, [file])
+  expect(JSON.stringify(answer)).toContain('Cannot fetch: port is not 443')
+  expect(connections).toBe(0)
+})
+
+test('the gateway reaches an agent of the configuration at an address that allow_private opened', async () => {
+  await send(await open(own => ({ allow_private: [own] })), 'front', {})
+  expect(asked).toContain('GET /card')
+})

@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { eventually } from '../setup/gateway.ts'
+import type { WebGateway } from '../setup/web-gateway.ts'
+import { findEvent, openWebGateway, uniqueName } from '../setup/web-gateway.ts'
+import { askWhy, factsOf } from '../why/ask-why.ts'
+
+// These tests check that both the agent and the operator learn of an act that cannot be done.
+
+let web: WebGateway
+beforeAll(async () => {
+  const actor = { use: '../agents/chat/actor.ts' }
+  const email = { listen: { port: 0, protocol: 'smtp' }, write_to: ['example.org', 'alice.test'] }
+  const agents = { actor, alone: { ...actor, isolate: true }, unasked: { use: '../agents/chat/unasked.ts' } }
+  web = await openWebGateway({}, { agents, default_agent: 'actor', email })
+})
+afterAll(() => web.close())
+
+interface Asked {
+  readonly agent: string
+  readonly act: string
+  readonly args: readonly unknown[]
+}
+
+/** Has an agent act. Returns its reply, and the operator's record of the act. */
+async function act({ agent, ...asked }: Asked): Promise<{ readonly given: string; readonly facts: string }> {
+  const id = uniqueName('msg')
+  const messages = [{ id, role: 'user', content: JSON.stringify(asked) }]
+  const body = { threadId: uniqueName('thread'), runId: uniqueName('run'), protocolVersion: '1.0', messages }
+  const run = await web.call(`/api/v1/agents/${agent}/runs`, { method: 'POST', body: JSON.stringify(body) })
+  const events = (await run.text())
+    .split('\n\n')
+    .flatMap(line => (line.startsWith('data: ') ? [JSON.parse(line.slice(6))] : []))
+  const { explanations } = await askWhy(web.gateway, id)
+  const [first] = explanations
+  return { given: findEvent(events, 'TEXT_MESSAGE_CONTENT')?.delta ?? '', facts: first ? factsOf(first) : '' }
+}
+
+const bob = { via: 'email', mentions: ['@bob@elsewhere.example'], subject: 'News' }
+
+/** Acts that the gateway refuses, with the code and the text of each refusal. */
+const refused: readonly (readonly [act: string, args: readonly unknown[], code: string, words: RegExp])[] = [
+  ['post', ['Hello Bob', bob], 'forbidden', /"@bob@elsewhere.example": .*email\.write_to$/],
+  ['post', ['Hello', { via: 'email' }], 'no_recipient', /it names nobody/],
+  ['post', ['Hello', { via: 'email', mentions: ['nobody'] }], 'malformed', /it is no address of a mailbox/],
+  ['post', ['Hello', { via: 'web' }], 'unsupported', /^Cannot post by web/],
+  ['post', ['Hello', { via: 'sms' }], 'unsupported', /^Cannot post by sms: there is no such channel/],
+  ['post', ['Hello', { visibility: 'direct' }], 'no_recipient', /it names nobody who may be called/],
+  ['post', [' \n'], 'malformed', /it has no words/],
+  ['edit', ['r1', 'new'], 'no_recipient', /^Cannot edit "r1"/],
+  ['delete', ['r1'], 'no_recipient', /^Cannot delete "r1"/],
+  ['react', ['like', 'm1'], 'no_recipient', /^Cannot like "m1"/],
+]
+
+describe.each(['actor', 'alone'])('an act of the agent "%s" that cannot be done', agent => {
+  test.each(refused)('gives it a refusal, and stands in why: %s %j', async (name, args, code, words) => {
+    const { given, facts } = await act({ agent, act: name, args })
+    expect(JSON.parse(given)).toMatchObject({ refused: true, code, message: expect.stringMatching(words) })
+    expect(facts).toContain(JSON.parse(given).message)
+    expect(facts).toMatch(/an act of the agent was refused \((post|edit|delete|like), /)
+  })
+
+  test('by a channel without reactions says so', async () => {
+    const { given, facts } = await act({ agent, act: 'react', args: ['like'] })
+    expect(JSON.parse(given)).toMatchObject({ refused: true, message: expect.stringMatching(/^Cannot like by web: /) })
+    expect(facts).toContain('Cannot like by web')
+  })
+})
+
+test('An agent that speaks unasked gets the same refusals, and the operator lists them', async () => {
+  for (const [name, args, code, words] of refused) {
+    const { given } = await act({ agent: 'unasked', act: name, args })
+    const { refused: isRefused, message, ...more } = JSON.parse(given)
+    expect([isRefused, more.code, message]).toEqual([true, code, expect.stringMatching(words)])
+    const { items } = await web.gateway.ask<{ items: readonly { reason: string }[] }>('/refusals?agent=unasked')
+    expect(items.map(({ reason }) => reason)).toContain(message)
+  }
+  const { explanations } = await askWhy(web.gateway, '@unasked@agents.test')
+  expect(JSON.stringify(explanations)).toMatch(/act_refused.*email\.write_to/)
+  expect(JSON.stringify(web.gateway.simulation.mail.received)).not.toContain('elsewhere.example')
+})
+
+test('A mail to several people goes to those whom the operator allows, and why names the others', async () => {
+  const mentions = ['@bob@elsewhere.example', '@ann@alice.test']
+  const { given, facts } = await act({ agent: 'actor', act: 'post', args: ['Hello all', { via: 'email', mentions }] })
+  expect(JSON.parse(given)).toMatch(/^[0-9a-f]{32}$/)
+  expect(facts).toContain('"@bob@elsewhere.example"')
+  await eventually(async () => web.gateway.simulation.mail.received.some(({ text }) => text?.includes('Hello all')))
+})

@@ -1,0 +1,13 @@
+import type { NormalizedMessage } from '@postern/message'
+import { plainTextOf } from '@postern/message'
+import type { AgentContext } from '@postern/pipeline'
+
+/** Hands the request over to `desk` on behalf of its sender; if asked to cheat, on behalf of somebody whom it makes up. */
+export async function handle(message: NormalizedMessage, context: AgentContext): Promise<string> {
+  const isCheating = plainTextOf(message.parts).includes('cheat')
+  context.stage('handing over')
+  context.note({ type: 'observation', content: 'It is for the desk.' })
+  const onBehalfOf = isCheating ? { ...message, id: 'made-up' } : message
+  const { parts } = await context.call('@desk@agents.test', 'Please help.', { onBehalfOf })
+  return plainTextOf(parts)
+}

@@ -1,0 +1,16 @@
+import type { FilePart, NormalizedMessage } from '@postern/message'
+import type { AgentContext } from '@postern/pipeline'
+
+/** Reports how many bytes each file has, or why it cannot be read. With the word `careless`, the error ends its turn. */
+export async function handle({ parts }: NormalizedMessage, { attachment }: AgentContext): Promise<string> {
+  const isCareless = parts.some(part => part.kind === 'text' && part.content === 'careless')
+  const files = parts.filter((part): part is FilePart => part.kind === 'file')
+  const seen = files.map(async file => {
+    const read = await attachment(file).catch(error => {
+      if (isCareless) throw error
+      return String(error)
+    })
+    return typeof read === 'string' ? read : `${read.bytes.length} bytes`
+  })
+  return (await Promise.all(seen)).join('; ')
+}

@@ -1,0 +1,32 @@
+import type { NormalizedMessage } from '@postern/message'
+import type { AgentContext, ForgottenPerson } from '@postern/pipeline'
+
+interface Entry {
+  readonly said: string
+  readonly person: string | undefined
+  readonly thread: string
+}
+
+const diary: Entry[] = []
+const forgotten: ForgottenPerson[] = []
+
+/** Clears the diary, because gateways of other tests in this process have written to it, too. */
+export function start(): void {
+  diary.length = 0
+  forgotten.length = 0
+}
+
+/** Records who has written to it. The text `what?` returns everything that it knows. */
+export function handle({ parts, thread_id }: NormalizedMessage, { person }: AgentContext): string {
+  const said = parts.map(part => (part.kind === 'text' ? part.content.trim() : '')).join('')
+  if (said.startsWith('what?')) return JSON.stringify({ diary, forgotten })
+  diary.push({ said, person: person?.id, thread: thread_id })
+  return JSON.stringify({ id: person?.id, thread: thread_id })
+}
+
+/** Forgets a person and their conversations. */
+export function forget(given: ForgottenPerson): void {
+  forgotten.push(given)
+  const kept = diary.filter(({ person, thread }) => person !== given.person && !given.threads.includes(thread))
+  diary.splice(0, diary.length, ...kept)
+}

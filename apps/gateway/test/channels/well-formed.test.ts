@@ -1,0 +1,59 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { WebGateway } from '../setup/web-gateway.ts'
+import { openWebGateway, uniqueName } from '../setup/web-gateway.ts'
+
+// A surrogate without its other half is not valid text: strict readers close the connection when they meet one (RFC 8259 §8.2).
+
+const apiKey = 'the-key-of-the-tests'
+const halves = /\\u[dD][89a-fA-F]/
+let web: WebGateway
+
+beforeAll(async () => {
+  const api_keys = [{ name: 'tester', sha256: createHash('sha256').update(apiKey).digest('hex') }]
+  web = await openWebGateway(
+    {},
+    {
+      agents: { halver: { use: '../agents/reporting/halver.ts' } },
+      default_agent: 'halver',
+      a2a: { auth: { api_keys } },
+    },
+  )
+})
+afterAll(() => web.close())
+
+async function callA2a(method: string, text: string): Promise<string> {
+  const message = { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text }] }
+  const answer = await fetch(`${web.gateway.url()}/agents/halver/a2a`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'a2a-version': '1.0', 'x-api-key': apiKey },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { message } }),
+  })
+  return answer.text()
+}
+
+test.each(['activitypub', 'email'] as const)('an answer by %s has no half of a character', async via => {
+  const { reply } = await web.gateway.simulation.send({ via, to: 'halver', text: 'whole' })
+  expect(reply?.text).toContain('ok \ufffd and \ufffd done')
+  expect(JSON.stringify(reply)).not.toMatch(halves)
+})
+
+test('an A2A task, its stream and its record have no half of a character', async () => {
+  const task = await callA2a('SendMessage', 'whole')
+  expect(task).toContain('ok \ufffd and \ufffd done')
+  const stream = await callA2a('SendStreamingMessage', 'whole')
+  expect(task + stream).not.toMatch(halves)
+  const [newest] = (await web.gateway.messages()).filter(({ via }) => via === 'a2a')
+  expect(JSON.stringify(await web.gateway.show(`#${newest?.message}`))).not.toMatch(halves)
+})
+
+test('an emoji that two pieces of a stream part is whole in A2A and in the chat', async () => {
+  const stream = await callA2a('SendStreamingMessage', 'in pieces')
+  expect(stream).not.toMatch(halves)
+  expect(stream).toContain('\u{1f600} done')
+  const body = { threadId: uniqueName('thread'), runId: uniqueName('run') }
+  const messages = [{ id: uniqueName('msg'), role: 'user', content: 'in pieces' }]
+  const told = await (await web.postRun({ ...body, messages })).text()
+  expect(told).not.toMatch(halves)
+  expect(told).toContain('\u{1f600} done')
+})

@@ -1,0 +1,95 @@
+import type { BaseEvent } from '@ag-ui/client'
+import { Unavailable } from '@postern/message'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { replayAll } from '../replay/replay-gateway.ts'
+import type { WebGateway } from '../setup/web-gateway.ts'
+import { openWebGateway, readEvents, uniqueName } from '../setup/web-gateway.ts'
+
+// These tests check that an agent that receives the kind `cancel` learns that its question was closed.
+
+let web: WebGateway
+
+beforeAll(async () => {
+  const use = '../agents/asking/closer.ts'
+  web = await openWebGateway(
+    {},
+    { agents: { curious: { use, receives: ['message', 'cancel'] }, deaf: { use } }, default_agent: 'curious' },
+  )
+})
+afterAll(() => web.close())
+
+async function run(agent: string, body: object): Promise<readonly BaseEvent[]> {
+  const init = { method: 'POST', body: JSON.stringify({ protocolVersion: '1.0', runId: uniqueName('run'), ...body }) }
+  return readEvents(await web.call(`/api/v1/agents/${agent}/runs`, init))
+}
+
+/** Has the agent ask a question, and answers it with this entry of `resume`. */
+async function answer(agent: string, content: string, entry: object) {
+  const threadId = uniqueName('thread')
+  const asked = await run(agent, { threadId, messages: [{ id: uniqueName('msg'), role: 'user', content }] })
+  const { outcome } = asked.at(-1) as BaseEvent & { outcome: { interrupts: readonly { id: string }[] } }
+  const [{ id } = { id: '' }] = outcome.interrupts
+  return { id, events: await run(agent, { threadId, messages: [], resume: [{ interruptId: id, ...entry }] }) }
+}
+
+test('a question that a person cancels reaches its agent, which may answer', async () => {
+  const { id, events } = await answer('curious', 'ask', { status: 'cancelled' })
+  expect(JSON.stringify(events)).toContain(`closed: ${id}`)
+  expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })
+  const [newest] = await web.gateway.messages()
+  const { message } = await web.gateway.show(newest?.id ?? '')
+  expect(message).toMatchObject({ kind: 'cancel', in_reply_to: id, parts: [] })
+  const reports = await replayAll(web.gateway)
+  expect(reports.filter(({ outcome }) => outcome !== 'same')).toEqual([])
+  expect(reports).toHaveLength(2)
+})
+
+test('words beside a cancelled question do not count, and its agent hears of the cancel alone', async () => {
+  const threadId = uniqueName('thread')
+  const say = (content: string) => [{ id: uniqueName('msg'), role: 'user', content }]
+  const asked = await run('curious', { threadId, messages: say('ask') })
+  const { outcome } = asked.at(-1) as BaseEvent & { outcome: { interrupts: readonly { id: string }[] } }
+  const resume = [{ interruptId: outcome.interrupts[0]?.id, status: 'cancelled' }]
+  const events = JSON.stringify(await run('curious', { threadId, messages: say('something else'), resume }))
+  expect(events).toContain(`closed: ${outcome.interrupts[0]?.id}`)
+  expect(events).toContain('what was said beside a decision was left out')
+})
+
+test('an agent hears once of a question that several runs close at the same time', async () => {
+  const threadId = uniqueName('thread')
+  const asked = await run('curious', { threadId, messages: [{ id: uniqueName('msg'), role: 'user', content: 'ask' }] })
+  const { outcome } = asked.at(-1) as BaseEvent & { outcome: { interrupts: readonly { id: string }[] } }
+  const [{ id } = { id: '' }] = outcome.interrupts
+  const close = () => run('curious', { threadId, messages: [], resume: [{ interruptId: id, status: 'cancelled' }] })
+  const ended = await Promise.all([close(), close(), close()])
+  expect(ended.map(events => events.at(-1)?.type)).toEqual(['RUN_FINISHED', 'RUN_FINISHED', 'RUN_FINISHED'])
+  expect(ended.filter(events => JSON.stringify(events).includes(`closed: ${id}`))).toHaveLength(1)
+})
+
+test('a person can close a question once more if the gateway broke off before the agent heard of it', async () => {
+  const threadId = uniqueName('thread')
+  const asked = await run('curious', { threadId, messages: [{ id: uniqueName('msg'), role: 'user', content: 'ask' }] })
+  const { outcome } = asked.at(-1) as BaseEvent & { outcome: { interrupts: readonly { id: string }[] } }
+  const [{ id } = { id: '' }] = outcome.interrupts
+  const close = () => run('curious', { threadId, messages: [], resume: [{ interruptId: id, status: 'cancelled' }] })
+  const { store } = web.gateway.gateway()
+  const admit = vi.spyOn(store, 'admit').mockRejectedValueOnce(new Unavailable('the store breaks off'))
+  await close().catch(() => undefined)
+  expect(admit).toHaveBeenCalledOnce()
+  expect(JSON.stringify(await close())).toContain(`closed: ${id}`)
+})
+
+test('an agent that receives messages alone gets no turn for it', async () => {
+  const before = (await web.gateway.messages()).length
+  const { events } = await answer('deaf', 'ask', { status: 'cancelled' })
+  expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })
+  expect((await web.gateway.messages()).length).toBe(before + 1)
+})
+
+test.each([
+  [{ status: 'cancelled' }, 'declined, cancelled: true'],
+  [{ status: 'resolved', payload: { approved: false } }, 'declined, cancelled: false'],
+  [{ status: 'resolved', payload: { approved: true } }, 'granted, cancelled: false'],
+])('an agent tells a cancelled consent from a no: %j', async (entry, words) => {
+  expect(JSON.stringify((await answer('curious', 'consent', entry)).events)).toContain(words)
+})

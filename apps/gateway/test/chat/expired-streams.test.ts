@@ -1,0 +1,40 @@
+import { PROTOCOL_VERSION } from '@ag-ui/core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { TestGateway } from '../setup/gateway.ts'
+import { openTestGateway } from '../setup/gateway.ts'
+import { uniqueName } from '../setup/web-gateway.ts'
+
+// These tests check that nobody continues to read with an expired token.
+
+let gateway: TestGateway
+beforeAll(async () => {
+  const issuer = 'https://issuer.test'
+  const issuers = [{ issuer, audience: 'chat', jwks: `${issuer}/.well-known/jwks.json` }]
+  gateway = await openTestGateway(() => ({
+    agents: { desk: { use: '../agents/waiting/hanging.ts', deadline: '60s' } },
+    web: { enabled: true, auth: { issuers, clock_tolerance_seconds: 0 } },
+  }))
+})
+afterAll(() => gateway.close())
+
+async function ask(path: string, lifetimeSeconds: number, body?: object): Promise<Response> {
+  const token = await gateway.simulation.a2a.token({ sub: 'ann', audience: 'chat', lifetimeSeconds })
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', accept: 'text/event-stream' }
+  const sent = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
+  return fetch(`${gateway.url()}/api/v1/agents/desk/${path}`, { headers, ...sent })
+}
+
+test('a run and a followed conversation end for their reader with the token, and a new token goes on', async () => {
+  const [threadId, runId] = [uniqueName('thread'), uniqueName('run')]
+  const messages = [{ id: 'm1', role: 'user', content: 'hello' }]
+  const nothing = { tools: [], context: [], state: {}, forwardedProps: {} }
+  const run = await ask('runs', 3, { protocolVersion: PROTOCOL_VERSION, threadId, runId, messages, ...nothing })
+  const thread = await ask(`threads/${threadId}/events`, 3)
+  expect([run.status, thread.status]).toEqual([200, 200])
+  const texts = await Promise.all([run.text(), thread.text()])
+  expect(texts[0]).toContain('RUN_STARTED')
+  for (const text of texts) expect(text).not.toMatch(/RUN_FINISHED|RUN_ERROR/)
+  const again = await ask(`runs/${runId}/events`, 60)
+  expect(again.status).toBe(200)
+  await again.body?.cancel()
+})

@@ -1,0 +1,167 @@
+import type { BaseEvent } from '@ag-ui/client'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eventually } from '../setup/gateway.ts'
+import type { WebGateway } from '../setup/web-gateway.ts'
+import { judgeStream, openWebGateway, parseEvents, readEvents, typesOf, uniqueName } from '../setup/web-gateway.ts'
+
+// These tests cover runs that a client rejoins, and conversations that another tab follows.
+
+let web: WebGateway
+beforeAll(async () => {
+  const agents = { chat: { use: '../agents/chat/chatter.ts' }, other: { use: '../agents/chat/chatter.ts' } }
+  web = await openWebGateway({}, { agents, default_agent: 'chat' })
+})
+afterAll(async () => {
+  delete process.env.LINGER
+  await web.close()
+})
+
+const user = (content: string) => ({ id: uniqueName('msg'), role: 'user', content })
+
+interface Reading {
+  readonly text: () => string
+  /** Waits until the text so far contains or matches `words`. */
+  until(words: string | RegExp): Promise<void>
+  leave(): Promise<void>
+}
+
+function readOn(response: Response): Reading {
+  const reader = (response.body ?? new ReadableStream()).pipeThrough(new TextDecoderStream()).getReader()
+  let text = ''
+  const reading = (async () => {
+    for (let piece = await reader.read(); !piece.done; piece = await reader.read()) text += piece.value
+  })().catch(() => undefined)
+  return {
+    text: () => text,
+    async until(words) {
+      await eventually(async () => (typeof words === 'string' ? text.includes(words) : words.test(text)))
+    },
+    async leave() {
+      await reader.cancel()
+      await reading
+    },
+  }
+}
+
+interface ToldEvent extends Pick<BaseEvent, 'type'> {
+  readonly messages?: readonly { readonly id: string; readonly content: string }[]
+  readonly messageId?: string
+  readonly delta?: string
+}
+
+/** Returns the text of each message that a client has after these events, by message id. */
+function textsOf(events: readonly BaseEvent[]): ReadonlyMap<string, string> {
+  const texts = new Map<string, string>()
+  for (const { type, messages = [], messageId = '', delta = '' } of events as readonly ToldEvent[]) {
+    if (type === 'MESSAGES_SNAPSHOT') {
+      texts.clear()
+      for (const { id, content } of messages) texts.set(id, content)
+    }
+    if (type === 'TEXT_MESSAGE_START') texts.set(messageId, '')
+    if (type === 'TEXT_MESSAGE_CONTENT') texts.set(messageId, `${texts.get(messageId)}${delta}`)
+  }
+  return texts
+}
+
+const rejoin = (runId: string, init: RequestInit & { as?: 'bob' } = {}) =>
+  web.call(`/api/v1/agent/runs/${encodeURIComponent(runId)}/events`, init)
+
+async function historyOf(threadId: string) {
+  return new Map((await web.readHistory(threadId)).map(({ id, content }) => [id, content]))
+}
+
+test('a client whose stream broke off rejoins by the run’s id, and receives each word of the history once', async () => {
+  process.env.LINGER = '1'
+  const [threadId, runId] = [uniqueName('thread'), uniqueName('run')]
+  const first = readOn(await web.postRun({ threadId, runId, messages: [user('linger')] }))
+  await first.until('begun ')
+  await first.leave()
+  const again = readOn(await rejoin(runId))
+  await again.until('MESSAGES_SNAPSHOT')
+  delete process.env.LINGER
+  await again.until('RUN_FINISHED')
+  const events = parseEvents(again.text())
+  await judgeStream(again.text(), events)
+  expect(typesOf(events).slice(0, 3)).toEqual(['RUN_STARTED', 'STEP_STARTED', 'MESSAGES_SNAPSHOT'])
+  expect(textsOf(events)).toEqual(await historyOf(threadId))
+})
+
+test('the gateway replays an ended run from the history, and sends nothing to a client that has read its end', async () => {
+  const [threadId, runId] = [uniqueName('thread'), uniqueName('run')]
+  const text = await (await web.postRun({ threadId, runId, messages: [user('count')] })).text()
+  const [, end = ''] = /^id: (\S+)$/m.exec(text) ?? []
+  const events = await readEvents(await rejoin(runId, { headers: { 'last-event-id': 'somewhere' } }))
+  expect(textsOf(events)).toEqual(await historyOf(threadId))
+  expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })
+  expect(typesOf(events)).not.toContain('TEXT_MESSAGE_START')
+  expect((await rejoin(runId, { headers: { 'last-event-id': end } })).status).toBe(204)
+})
+
+test('a client that rejoins an ended run sees how it ended: cancelled or failed', async () => {
+  const runs = [uniqueName('run'), uniqueName('run')] as const
+  await web.say('boom', { runId: runs[0] })
+  expect((await readEvents(await rejoin(runs[0]))).at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'agent_failed' })
+  process.env.LINGER = '1'
+  const running = await web.postRun({ threadId: uniqueName('thread'), runId: runs[1], messages: [user('linger')] })
+  await web.ask('POST', `/api/v1/agent/runs/${runs[1]}/cancel`)
+  delete process.env.LINGER
+  await running.text()
+  const cancelled = await readEvents(await rejoin(runs[1]))
+  expect(cancelled.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'cancelled' } })
+})
+
+test('the gateway shows a run or a conversation only to its owner, and only under its own agent', async () => {
+  const [threadId, runId] = [uniqueName('thread'), uniqueName('run')]
+  await web.say('count', { threadId, runId })
+  const statusOf = async (path: string, as: 'ann' | 'bob' = 'ann') => (await web.call(path, { as })).status
+  expect(await statusOf(`/api/v1/agent/runs/${runId}/events`, 'bob')).toBe(404)
+  expect(await statusOf(`/api/v1/agents/other/runs/${runId}/events`)).toBe(404)
+  expect(await statusOf(`/api/v1/agent/runs/no-such-run/events`)).toBe(404)
+  expect(await statusOf(`/api/v1/agent/threads/${threadId}/events`, 'bob')).toBe(404)
+  expect(await statusOf(`/api/v1/agents/other/threads/${threadId}/events`)).toBe(404)
+  const unproven = await fetch(`${web.gateway.url()}/api/v1/agent/runs/${runId}/events`)
+  expect(unproven.status).toBe(401)
+})
+
+test('another tab shows the person’s messages and each answer as it arrives, run after run', async () => {
+  const threadId = uniqueName('thread')
+  await web.say('count', { threadId })
+  const tab = readOn(await web.call(`/api/v1/agent/threads/${threadId}/events`))
+  await tab.until('RUN_FINISHED')
+  expect(textsOf(parseEvents(tab.text()))).toEqual(await historyOf(threadId))
+  process.env.LINGER = '1'
+  const runId = uniqueName('run')
+  const running = await web.postRun({ threadId, runId, messages: [user('linger')] })
+  await tab.until('begun ')
+  expect(tab.text()).toContain(`"runId":"${runId}"`)
+  expect(tab.text().indexOf('"linger"')).toBeLessThan(tab.text().indexOf('begun '))
+  delete process.env.LINGER
+  await running.text()
+  await web.say('count', { threadId })
+  await tab.until(/(RUN_FINISHED.*){3}/s)
+  expect(textsOf(parseEvents(tab.text()))).toEqual(await historyOf(threadId))
+  await tab.leave()
+})
+
+test('a tab that opens during a run follows it to its end', async () => {
+  process.env.LINGER = '1'
+  const threadId = uniqueName('thread')
+  const running = await web.postRun({ threadId, runId: uniqueName('run'), messages: [user('linger')] })
+  const tab = readOn(await web.call(`/api/v1/agent/threads/${threadId}/events`))
+  await tab.until('MESSAGES_SNAPSHOT')
+  delete process.env.LINGER
+  await running.text()
+  await tab.until('RUN_FINISHED')
+  expect(textsOf(parseEvents(tab.text()))).toEqual(await historyOf(threadId))
+  await tab.leave()
+})
+
+test('a gateway that stops ends the streams of conversations at once', async () => {
+  const other = await openWebGateway()
+  await other.say('count', { threadId: 'open' })
+  const tab = await other.call('/api/v1/agent/threads/open/events')
+  const closed = other.close()
+  // The gateway ends the stream itself: `text()` would fail on a stream that the shutdown cuts off.
+  expect(await tab.text()).toContain('RUN_FINISHED')
+  await closed
+})

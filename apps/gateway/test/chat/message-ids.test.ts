@@ -1,0 +1,168 @@
+import type { BaseEvent, Message } from '@ag-ui/client'
+import { HttpAgent } from '@ag-ui/client'
+import { formatNames } from '@postern/transcript'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { eventually, operatorToken } from '../setup/gateway.ts'
+import type { JsonAnswer, WebGateway } from '../setup/web-gateway.ts'
+import { findEvent, openWebGateway, uniqueName, withoutWarnings } from '../setup/web-gateway.ts'
+
+// These tests check that a message of a chat has one id: in the stream, in the history, and wherever it is moved to.
+
+let web: WebGateway
+beforeAll(async () => {
+  web = await openWebGateway(
+    { trace: true },
+    { agents: { chat: { use: '../agents/chat/clock.ts' } }, default_agent: 'chat' },
+  )
+})
+afterAll(() => web.close())
+
+function openClient(threadId = uniqueName('thread')): HttpAgent {
+  const headers = { authorization: 'Bearer token-of-ann-for-the-tests' }
+  return new HttpAgent({ url: `${web.gateway.url()}/api/v1/agent/runs`, headers, threadId })
+}
+
+async function ask(client: HttpAgent, content: string): Promise<readonly BaseEvent[]> {
+  const events: BaseEvent[] = []
+  client.addMessage({ id: uniqueName('msg'), role: 'user', content })
+  await withoutWarnings(() =>
+    client.runAgent(
+      { runId: uniqueName('run') },
+      { onEvent: ({ event }) => void events.push(event), onRunFailed: () => undefined },
+    ),
+  )
+  return events
+}
+
+const idsOf = (messages: readonly { readonly id: string; readonly role: string }[]) =>
+  messages.map(({ id, role }) => `${role} ${id}`).toSorted()
+
+/** Returns the ids and texts that the client shows, without its calls. */
+const shownTo = ({ messages }: HttpAgent) =>
+  messages
+    .filter(message => message.role === 'user' || (message.role === 'assistant' && message.content))
+    .map(({ id, role, content }: Message) => ({ id, role, content }))
+
+const shownLater = async ({ threadId }: HttpAgent) =>
+  (await web.readHistory(threadId)).map(({ id, role, content }) => ({ id, role, content }))
+
+async function exchange(thread: string, format: string, messages?: readonly JsonAnswer[]): Promise<JsonAnswer> {
+  const query = new URLSearchParams({ owner: 'web:["https://agents.test","ann"]', thread, format })
+  const headers = { authorization: `Bearer ${operatorToken}` }
+  const body = messages && { method: 'POST', body: JSON.stringify({ messages }) }
+  return (await fetch(`${web.gateway.url()}/operator/api/transcript?${query}`, { headers, ...body })).json()
+}
+
+const nameOf = (threadId: string) => `web:${JSON.stringify(['chat', threadId])}`
+
+describe('the id of a message', () => {
+  test.each(['noon', 'between', 'whole', 'consent', 'question'])(
+    'is the same in the stream and in the history, after tool calls too (%s)',
+    async word => {
+      const client = openClient()
+      await ask(client, 'noon')
+      await ask(client, word)
+      expect(shownTo(client)).toEqual(await shownLater(client))
+    },
+  )
+
+  test('is the same for a call and its result', async () => {
+    const client = openClient()
+    const events = await ask(client, 'between')
+    const { messageId } = findEvent(events, 'TOOL_CALL_RESULT')
+    const trace = await web.readHistory(client.threadId, '&include=trace')
+    expect(trace.find(({ role }) => role === 'tool')?.id).toBe(messageId)
+    expect(idsOf(trace)).toEqual(idsOf(client.messages))
+  })
+
+  test('belongs to one message where an agent repeats the ids of its calls', async () => {
+    const threadId = uniqueName('thread')
+    await ask(openClient(threadId), 'between')
+    await ask(openClient(threadId), 'between')
+    const ids = (await web.readHistory(threadId, '&include=trace')).map(({ id }) => id)
+    expect(new Set(ids).size).toBe(ids.length)
+  })
+
+  test.each([...formatNames, 'jsonl'])('stays when the chat moves by %s', async format => {
+    const client = openClient()
+    for (const word of ['between', 'noon', 'whole']) await ask(client, word)
+    const { messages } = await exchange(nameOf(client.threadId), format)
+    const moved = uniqueName('thread')
+    expect(await exchange(nameOf(moved), format, messages)).toMatchObject({ added: 14 })
+    const [before, after] = await Promise.all(
+      [client.threadId, moved].map(threadId => web.readHistory(threadId, '&include=trace')),
+    )
+    expect(before).toHaveLength(14)
+    expect(after?.map(({ id, content }) => [id, content])).toEqual(before?.map(({ id, content }) => [id, content]))
+  })
+})
+
+test.each(['noon', 'between'])(
+  'The words behind a tool call have their latency and the id of the stream in their metadata (C-19): %s',
+  async word => {
+    const client = openClient()
+    const events = await ask(client, word)
+    const answer = (await web.readHistory(client.threadId)).at(-1)
+    expect(answer?.metadata).toEqual({
+      run_id: expect.any(String),
+      stage: 'execution',
+      latency_ms: expect.any(Number),
+      message_id: (events.findLast(({ type }) => type === 'TEXT_MESSAGE_START') as JsonAnswer).messageId,
+    })
+  },
+)
+
+describe('the messages of the history', () => {
+  test('replace what the client heard of an attempt that broke off', async () => {
+    const client = openClient()
+    const events = await ask(client, 'again')
+    expect(JSON.stringify(events)).toContain('Half of ')
+    expect(shownTo(client).at(-1)?.content).toBe('It is noon.')
+    expect(JSON.stringify(client.messages)).not.toContain('Half of ')
+    expect(shownTo(client)).toEqual(await shownLater(client))
+    const trace = await web.readHistory(client.threadId, '&include=trace')
+    expect(idsOf(trace)).toEqual(idsOf(client.messages))
+  })
+
+  test('are what the client has of a run that its owner cancels behind a call', async () => {
+    const client = openClient()
+    client.addMessage({ id: uniqueName('msg'), role: 'user', content: 'wait' })
+    const runId = uniqueName('run')
+    await client.runAgent(
+      { runId },
+      {
+        onEvent({ event }) {
+          if ((event as JsonAnswer).delta === 'noon.') void web.ask('POST', `/api/v1/agent/runs/${runId}/cancel`)
+        },
+      },
+    )
+    await eventually(async () => (await shownLater(client)).length > 1)
+    expect(shownTo(client).map(({ content }) => content)).toEqual(['wait', 'Look', 'It is noon.'])
+    expect(shownTo(client)).toEqual(await shownLater(client))
+  })
+
+  test('are what the client has of a turn that failed', async () => {
+    const client = openClient()
+    const events = await ask(client, 'fail')
+    expect(events.at(-1)?.type).toBe('RUN_ERROR')
+    expect(shownTo(client).map(({ content }) => content)).toEqual(['fail', 'Look', expect.stringContaining('Sorry')])
+    expect(shownTo(client)).toEqual(await shownLater(client))
+  })
+
+  test('keep the calls that a client had before, where its stream ends with them', async () => {
+    const client = openClient()
+    await ask(client, 'between')
+    const before = idsOf(client.messages)
+    await ask(client, 'fail')
+    expect(idsOf(client.messages)).toEqual(expect.arrayContaining(before))
+  })
+})
+
+test('A client closes a question that stands behind a call, and no run waits for it any more', async () => {
+  const client = openClient()
+  const { outcome } = findEvent(await ask(client, 'question'), 'RUN_FINISHED')
+  const interruptId = outcome.interrupts[0]?.id
+  const resume = [{ interruptId, status: 'cancelled' }]
+  const closed = await web.postRun({ threadId: client.threadId, runId: uniqueName('run'), messages: [], resume })
+  expect(await closed.text()).toContain('"outcome":{"type":"success"}')
+})

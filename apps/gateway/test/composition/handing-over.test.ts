@@ -1,0 +1,61 @@
+import { plainTextOf } from '@postern/message'
+import { formatRecord } from '@postern/operator/views'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { TestGateway } from '../setup/gateway.ts'
+import { eventually, openTestGateway } from '../setup/gateway.ts'
+import { askWhy } from '../why/ask-why.ts'
+
+// These tests let one agent hand a message over to another agent of the gateway, with the sender's proofs.
+
+let gateway: TestGateway
+beforeAll(async () => {
+  gateway = await openTestGateway(() => ({
+    agents: {
+      front: { use: '../agents/calling/hand-over.ts' },
+      desk: { use: '../agents/calling/handed.ts' },
+    },
+  }))
+})
+afterAll(() => gateway.close())
+
+async function post(text: string) {
+  const { objectId } = await gateway.simulation.fediverse.deliver({ to: '@front@agents.test', text })
+  return eventually(async () => {
+    const record = await gateway.show(`${objectId}/activity`).catch(() => undefined)
+    return record && record.state !== 'received' && record.state !== 'working' && record
+  })
+}
+
+test('the called agent learns who calls, and what was proven of the sender', async () => {
+  const { number, response } = await post('my order, please')
+  expect(JSON.parse(plainTextOf(response?.parts ?? []).replace(/^@\S+ /, ''))).toEqual({
+    ...{ sender: '@front@agents.test', by: 'front', message: number },
+    ...{ for: '@alice@mastodon.test', verified: true, proofs: 1 },
+  })
+})
+
+test('the record names the call with its message, and the message its caller, without a copy of the sender', async () => {
+  const { number, correlation_id } = await post('my bill, please')
+  const { items } = await gateway.ask<{ items: { message: number; agent: string }[] }>('/messages?agent=desk')
+  const [called] = items
+  const caller = await gateway.show(`#${number}`)
+  expect(caller.steps).toMatchObject([
+    { kind: 'stage', name: 'handing over', ms: expect.any(Number) },
+    { kind: 'note' },
+    { kind: 'call', name: '@desk@agents.test', message: called?.message, ms: expect.any(Number) },
+  ])
+  expect(formatRecord(caller)).toMatch(new RegExp(`  call @desk@agents\\.test .* #${called?.message}\n`))
+  const record = await gateway.show(`#${called?.message}`)
+  expect(record.message.called_by).toEqual({ agent: 'front', message: number, correlation_id, on_behalf: true })
+  expect(JSON.stringify(record.message)).not.toContain('alice')
+  expect(formatRecord(record)).toContain(`called by front in #${number}, on behalf of its sender`)
+  const [{ evidence } = { evidence: [] }] = (await askWhy(gateway, `#${number}`)).explanations
+  const facts = evidence.map(({ fact }) => fact).join('\n')
+  expect(facts).toMatch(new RegExp(`the agent called @desk@agents\\.test \\(#${called?.message}\\), \\d+ ms`))
+  expect(facts).toContain('the agent was in the stage "handing over"')
+})
+
+test('an agent hands over the message of its turn, and no other', async () => {
+  const { state, error } = await post('please cheat')
+  expect([state, error]).toEqual(['failed', 'Cannot call agent: "onBehalfOf" takes the message of the turn alone'])
+})

@@ -1,0 +1,28 @@
+// Compiles every TypeScript example of the pages for users, as modules of a project in strict mode.
+import type { CodeBlock } from './blocks.ts'
+import { isCheckedByLanguage, readCodeBlocks } from './blocks.ts'
+import { foreignBlocks } from './cases.ts'
+import type { TypeEntries } from './type-faults.ts'
+import { findTypeFaults } from './type-faults.ts'
+
+/** The code blocks of the guides, except those for other programs. */
+export const guideBlocks: readonly CodeBlock[] = readCodeBlocks()
+  .filter(isCheckedByLanguage)
+  .filter(({ page, code }) => !foreignBlocks.some(([of, mark]) => of === page && code.includes(mark)))
+
+export const locateBlock = ({ page, line }: CodeBlock) => `${page}:${line}`
+
+const wrong = "import { defineAgent } from 'postern'\nexport default defineAgent({ handle: () => 3 })\n"
+
+/** The name of the one intended fault, which shows that the compiler has checked the modules. */
+export const plantedFault = 'a module that is wrong on purpose'
+
+/** Lists the faults of all examples by their places, and that of a module that is wrong on purpose. `entries` defaults to the source. */
+export function findGuideFaults(entries?: TypeEntries): readonly string[] {
+  const modules = guideBlocks.filter(({ language }) => language === 'ts')
+  const faults = findTypeFaults([...modules.map(({ code }) => `${code}\nexport {}\n`), wrong], entries)
+  return faults.map(fault => {
+    const block = modules[Number(/example-(\d+)\.ts/.exec(fault)?.[1])]
+    return block ? `${locateBlock(block)}: ${fault}` : plantedFault
+  })
+}

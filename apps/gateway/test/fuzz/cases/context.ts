@@ -1,0 +1,9 @@
+import type { Seeds } from './seeds.ts'
+
+export interface CaseContext {
+  readonly seeds: Seeds
+  /** Ids that the server has returned. */
+  readonly ids: readonly string[]
+  /** The time, in ms since the epoch. */
+  readonly now: number
+}

@@ -1,0 +1,196 @@
+import { createHmac, hash } from 'node:crypto'
+import type { NormalizedMessage } from '@postern/message'
+import { plainTextOf } from '@postern/message'
+import { describeSendRequest } from '@postern/simulation'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { channelModules } from '../../src/channels.ts'
+import { ticker } from '../channels/ticker/index.ts'
+import type { TestGateway } from '../setup/gateway.ts'
+import { eventually, gatewayOrigin, openTestGateway } from '../setup/gateway.ts'
+
+// These tests check that an agent with a memory by `thread_id` never answers a person from another person's conversation.
+
+const modules = [...channelModules, ticker]
+const secret = 'sixteen or more characters'
+const tokenOf = (who: string) => `token-of-${who}-for-the-tests`
+const secretWords = 'My number is 42'
+
+let gateway: TestGateway
+
+beforeAll(async () => {
+  const tokens = ['ann', 'mallory'].map(name => ({ name, sha256: hash('sha256', tokenOf(name)) }))
+  gateway = await openTestGateway(
+    () => ({
+      agents: { desk: { use: '../agents/reporting/diarist.ts' } },
+      default_agent: 'desk',
+      web: { enabled: true, auth: { tokens } },
+      ticker: { secret },
+    }),
+    modules,
+  )
+})
+afterAll(() => gateway.close())
+
+type Told = Pick<NormalizedMessage, 'thread_id' | 'thread_source' | 'in_reply_to'> & {
+  readonly past: readonly string[]
+}
+
+/** Returns the conversation of a message, and the agent's memory of it after the message. */
+async function readTold(id: string): Promise<Told> {
+  const record = await eventually(async () => {
+    const shown = await gateway.show(id)
+    return shown.state === 'answered' && shown
+  })
+  const { thread_id, thread_source, in_reply_to } = record.message
+  const past = JSON.parse(plainTextOf(record.response?.parts ?? [])) as string[]
+  return { thread_id, thread_source, in_reply_to, past }
+}
+
+/** One person on a channel, who names a conversation in the channel's own way. */
+interface Speaking {
+  /** Sends a text. `threadName` is the id of another person's first message, or its conversation. */
+  say(
+    who: 'ann' | 'mallory',
+    text: string,
+    threadName?: string,
+  ): Promise<{ readonly id: string; readonly name: string }>
+}
+
+let count = 0
+const unique = (what: string) => `${what}-${++count}`
+
+function sayByPost(field: 'context' | 'conversation' | 'inReplyTo'): Speaking['say'] {
+  return async (who, text, threadName) => {
+    const from = who === 'ann' ? 'alice@mastodon.test' : 'alice@gotosocial.test'
+    const begun = `https://mastodon.test/contexts/${unique('c')}`
+    const threading = {
+      context: { context: threadName ?? begun },
+      // The post has no context, because a context would take precedence.
+      conversation: { context: '', conversation: threadName ?? begun },
+      inReplyTo: threadName === undefined ? {} : { inReplyTo: threadName },
+    }[field]
+    const plan = { to: '@desk@agents.test', from, text, visibility: 'direct' as const, ...threading }
+    const { activityId, objectId } = await gateway.simulation.fediverse.deliver(plan)
+    return { id: activityId, name: field === 'inReplyTo' ? objectId : (threadName ?? begun) }
+  }
+}
+
+function sayByMail(sign: boolean): Speaking['say'] {
+  return async (who, text, threadName) => {
+    const plan = { to: 'desk@agents.test', from: who === 'ann' ? 'alice@alice.test' : 'bob@nodmarc.test', text }
+    const threading = threadName ? { inReplyTo: threadName, references: [threadName] } : {}
+    const { mail } = await gateway.simulation.mail.deliver({
+      ...plan,
+      ...threading,
+      ...(who === 'mallory' && { sign }),
+    })
+    const id = await findMail(mail.messageId, text)
+    return { id, name: mail.messageId }
+  }
+}
+
+/** Finds a mail by its digest, because no proof covers its id. */
+async function findMail(messageId: string, text: string): Promise<string> {
+  const message = await eventually(async () => (await gateway.messages()).find(({ preview }) => preview === text))
+  return message.id === messageId ? messageId : message.id
+}
+
+async function sayByCall(who: 'ann' | 'mallory', text: string, threadName?: string) {
+  const { a2a } = gateway.simulation
+  const messageId = unique('call')
+  const contextId = threadName ?? unique('context')
+  await a2a.deliver({ url: `${gatewayOrigin}/agents/desk/a2a`, text, messageId, contextId, sub: who })
+  return { id: messageId, name: contextId }
+}
+
+/** Uses the context that the gateway itself has given to the first caller. */
+async function sayInGivenContext(who: 'ann' | 'mallory', text: string, threadName?: string) {
+  const { a2a } = gateway.simulation
+  const client = await a2a.client(
+    `${gatewayOrigin}/agents/desk/.well-known/agent-card.json`,
+    await a2a.token({ sub: who }),
+  )
+  const sent = describeSendRequest(text, threadName === undefined ? {} : { contextId: threadName })
+  const answer = await client.sendMessage(sent)
+  return { id: sent.message?.messageId ?? '', name: answer.contextId ?? '' }
+}
+
+async function sayInChat(who: 'ann' | 'mallory', text: string, threadName?: string) {
+  const [threadId, id] = [threadName ?? unique('order'), unique('msg')]
+  const body = { threadId, runId: unique('run'), messages: [{ id, role: 'user', content: text }] }
+  const headers = { 'content-type': 'application/json', authorization: `Bearer ${tokenOf(who)}` }
+  const url = `${gateway.url()}/api/v1/agent/runs`
+  const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
+  await answer.text()
+  const message = await eventually(async () => (await gateway.messages()).find(({ preview }) => preview === text))
+  return { id: message.id, name: threadId }
+}
+
+async function sayByTicker(who: 'ann' | 'mallory', text: string, threadName?: string) {
+  const [id, thread] = [unique('slip'), threadName ?? unique('strip')]
+  const slip = { id, text, thread, from: `@${who}@desk.test`, reply: 'https://desk.test/slips' }
+  const body = JSON.stringify(slip)
+  const seal = createHmac('sha256', secret).update(body).digest('hex')
+  await fetch(`${gateway.url()}/ticker/desk`, { method: 'POST', headers: { 'x-seal': seal }, body })
+  return { id, name: thread }
+}
+
+const speaking: Readonly<Record<string, Speaking['say']>> = {
+  'activitypub by context': sayByPost('context'),
+  'activitypub by conversation': sayByPost('conversation'),
+  'activitypub by inReplyTo': sayByPost('inReplyTo'),
+  'email by References': sayByMail(true),
+  'email by References, unproven': sayByMail(false),
+  'a2a by contextId': sayByCall,
+  'a2a by a contextId of the gateway': sayInGivenContext,
+  'web by threadId': sayInChat,
+  ticker: sayByTicker,
+}
+
+test('every channel has its people here', () => {
+  const channelNames = Object.keys(speaking).map(name => name.split(' ')[0])
+  expect(new Set(channelNames)).toEqual(new Set(modules.map(({ descriptor }) => descriptor.name)))
+})
+
+describe.each(Object.entries(speaking))('%s:', (_, say) => {
+  test('an agent with a memory by thread_id says nothing of it to a person who names the conversation of another', async () => {
+    const first = await say('ann', `${secretWords} ${unique('said')}`)
+    const firstTold = await readTold(first.id)
+    const stranger = await say('mallory', `What is my number? ${unique('asked')}`, first.name)
+    const told = await readTold(stranger.id)
+    expect(told.past).toHaveLength(1)
+    expect(told.thread_id).not.toBe(firstTold.thread_id)
+    const again = await say('ann', `And now? ${unique('again')}`, first.name)
+    const continued = await readTold(again.id)
+    expect(continued.past).toHaveLength(2)
+    expect(continued.past[0]).toContain(secretWords)
+    expect(continued.thread_id).toBe(firstTold.thread_id)
+    for (const { thread_id } of [firstTold, told]) {
+      expect(thread_id).toMatch(/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/)
+    }
+  })
+})
+
+describe('a conversation that everybody may read', () => {
+  test('has one thread_id for all who take part, and an own one for what one of them says aside', async () => {
+    const { fediverse } = gateway.simulation
+    const context = `https://mastodon.test/contexts/${unique('c')}`
+    const to = '@desk@agents.test'
+    const say = async (from: string, visibility: 'public' | 'direct') =>
+      readTold((await fediverse.deliver({ to, from, text: unique('said'), visibility, context })).activityId)
+    const [one, other] = [await say('alice@mastodon.test', 'public'), await say('alice@gotosocial.test', 'public')]
+    expect(other).toMatchObject({ thread_id: one.thread_id, thread_source: context })
+    expect(other.past).toHaveLength(2)
+    const aside = await say('alice@mastodon.test', 'direct')
+    expect(aside.thread_id).not.toBe(one.thread_id)
+    expect(aside).toMatchObject({ thread_source: context, past: [expect.any(String)] })
+  })
+})
+
+test('the name of a conversation on its wire stands beside its thread_id, which a restart does not change', async () => {
+  const first = await sayInChat('ann', unique('words'), 'order-77')
+  const before = await readTold(first.id)
+  expect(before.thread_source).toBe('order-77')
+  await gateway.restart()
+  expect(await readTold(first.id)).toEqual(before)
+})

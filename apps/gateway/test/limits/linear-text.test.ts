@@ -1,0 +1,30 @@
+import { safeFileName } from '@postern/message/file-name'
+import { readVisibleText } from '@postern/message/visible-text'
+import { measureGrowth } from '@postern/testing/growth'
+import { expect, test } from 'vitest'
+
+// Both functions process the messages of strangers, so neither may take more than linear time.
+
+test.each([
+  ...[
+    '\u200b',
+    '\u200f',
+    'ש\u200f',
+    '\u2066',
+    '\u2066\u2069',
+    'ש\n\u200f',
+    '🏴\u{e0067}',
+    '👩\u200d',
+    'م\u200c',
+    '1\ufe0f',
+  ],
+])('readVisibleText() takes linear time for many "%s"', piece => {
+  expect(measureGrowth(text => readVisibleText(`ש${text}b`), piece, 32_000)).toBeLessThan(24)
+})
+
+test.each(['.', ' ', '. ', '/', 'a', '\u200b', '😀'])(
+  'safeFileName() takes linear time for many "%s" inside a name',
+  piece => {
+    expect(measureGrowth(text => safeFileName(`a${text}b`, 0), piece, 64_000)).toBeLessThan(24)
+  },
+)

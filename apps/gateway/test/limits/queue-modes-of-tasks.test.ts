@@ -1,0 +1,241 @@
+import { hash } from 'node:crypto'
+import type { BaseEvent } from '@ag-ui/client'
+import { PROTOCOL_VERSION } from '@ag-ui/core'
+import { describeSendRequest, readSendResult } from '@postern/simulation'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eventually, gatewayOrigin } from '../setup/gateway.ts'
+import type { SlowGateway } from '../setup/slow-gateway.ts'
+import { openSlowGateway } from '../setup/slow-gateway.ts'
+import { readEvents } from '../setup/web-gateway.ts'
+
+// These tests cover queue modes of conversations in which each message is a task of its own: over A2A, and as runs of the chat.
+
+const token = 'token-of-ann-for-the-tests'
+
+let gateway: SlowGateway
+beforeAll(async () => {
+  const use = '../agents/waiting/loiterer.ts'
+  gateway = await openSlowGateway(
+    {
+      merge: { queue: 'merge' },
+      interrupt: { queue: 'interrupt' },
+      'merge-aloud': { use, queue: 'merge' },
+      'interrupt-aloud': { use, queue: 'interrupt' },
+    },
+    {
+      a2a: { limits: { wait_seconds: 20 } },
+      web: { enabled: true, auth: { tokens: [{ name: 'ann', sha256: hash('sha256', token) }] } },
+    },
+  )
+})
+afterAll(() => gateway.close())
+
+let count = 0
+const nameOne = (what: string) => `${what}-${++count}`
+
+const untilStored = (text: string) =>
+  eventually(async () => (await gateway.messages()).find(({ preview }) => preview === text))
+
+async function openClient(agent: string) {
+  const { a2a } = gateway.simulation
+  return a2a.client(`${gatewayOrigin}/agents/${agent}/.well-known/agent-card.json`, await a2a.token())
+}
+
+/** Sends a message, and resolves with its task once that is at rest. */
+async function call(agent: string, text: string, contextId: string) {
+  const client = await openClient(agent)
+  return readSendResult(await client.sendMessage(describeSendRequest(text, { contextId })))
+}
+
+/** Returns the states of a task in order, and the texts of its artifacts, as a caller receives them. */
+async function stream(agent: string, text: string, contextId: string) {
+  const message = { messageId: nameOne('msg'), role: 'ROLE_USER', contextId, parts: [{ text }] }
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendStreamingMessage', params: { message } })
+  const authorization = `Bearer ${await gateway.simulation.a2a.token()}`
+  const headers = { 'content-type': 'application/json', 'a2a-version': '1.0', authorization }
+  const answer = await fetch(`${gateway.url()}/agents/${agent}/a2a`, { method: 'POST', headers, body })
+  const events = [...(await answer.text()).matchAll(/^data: ?(.*)$/gm)].map(([, data = '']) => JSON.parse(data).result)
+  const artifacts: Record<string, string> = {}
+  for (const { artifact } of events.flatMap(({ artifactUpdate }) => artifactUpdate ?? [])) {
+    const words = artifact.parts.map((part: { readonly text: string }) => part.text).join('')
+    artifacts[artifact.artifactId] = `${artifacts[artifact.artifactId] ?? ''}${words}`
+  }
+  const states: string[] = events.flatMap(({ task, statusUpdate }) => (task ?? statusUpdate)?.status.state ?? [])
+  return { states, artifacts }
+}
+
+/** Lets an agent that waits answer, as often as necessary. */
+async function letAnswer<Heard>(agent: string, reading: Promise<Heard>): Promise<Heard> {
+  let isOver = false
+  const end = () => {
+    isOver = true
+  }
+  void reading.then(end, end)
+  await eventually(async () => {
+    await call(agent, 'go', nameOne('context'))
+    return isOver
+  })
+  return reading
+}
+
+/** Sends three messages, the last two while the first is answered, and resolves to the result of each. */
+async function sayThree<Ended>(who: string, say: (words: string) => Promise<Ended>): Promise<readonly Ended[]> {
+  const one = say(`${who} one`)
+  const first = await gateway.nextRun()
+  const two = say(`${who} two`)
+  await untilStored(`${who} two`)
+  const three = say(`${who} three`)
+  await untilStored(`${who} three`)
+  first.finish()
+  const merged = await gateway.nextRun()
+  expect(merged.words).toBe(`${who} two + ${who} three`)
+  merged.finish()
+  return Promise.all([one, two, three])
+}
+
+test('A2A, merge: messages of one context are one turn, and each of their tasks ends with its answer', async () => {
+  const context = nameOne('context')
+  const tasks = await sayThree('ann', words => call('merge', words, context))
+  expect(new Set(tasks.map(({ taskId }) => taskId)).size).toBe(3)
+  expect(tasks.map(({ state, text }) => [state, text])).toEqual([
+    ['completed', 'heard ann one'],
+    ['completed', 'heard ann two + ann three'],
+    ['completed', 'heard ann two + ann three'],
+  ])
+})
+
+test('A2A, interrupt: a newer message of the context ends the older task as canceled, at once for who waits', async () => {
+  const context = nameOne('context')
+  const one = call('interrupt', 'bea one', context)
+  const first = await gateway.nextRun()
+  const two = call('interrupt', 'bea two', context)
+  expect((await one).state).toBe('canceled')
+  expect(first.context.signal.reason).toMatchObject({ kind: 'interrupted' })
+  const second = await gateway.nextRun()
+  expect(second.words).toBe('bea two')
+  second.finish()
+  first.finish()
+  expect(await two).toMatchObject({ state: 'completed', text: 'heard bea two' })
+})
+
+test('A2A, another context: messages disturb nothing there', async () => {
+  const one = call('interrupt', 'cis one', nameOne('context'))
+  const first = await gateway.nextRun()
+  const two = call('interrupt', 'cis two', nameOne('context'))
+  const second = await gateway.nextRun()
+  first.finish()
+  second.finish()
+  expect((await Promise.all([one, two])).map(({ text }) => text)).toEqual(['heard cis one', 'heard cis two'])
+})
+
+test('A2A, merge: the streams of merged tasks hear the same artifact, and end as completed', async () => {
+  const context = nameOne('context')
+  const one = stream('merge-aloud', 'dan one', context)
+  await eventually(async () => (await untilStored('dan one'))?.state === 'working')
+  const two = stream('merge-aloud', 'dan two', context)
+  await untilStored('dan two')
+  const three = stream('merge-aloud', 'dan three', context)
+  await untilStored('dan three')
+  expect(Object.values((await letAnswer('merge-aloud', one)).artifacts)).toEqual(['hm heard dan one (1)'])
+  const [second, third] = await letAnswer('merge-aloud', Promise.all([two, three]))
+  expect(Object.values(third.artifacts)).toEqual(['hm heard dan two++dan three (2)'])
+  expect(second.artifacts).toEqual(third.artifacts)
+  expect([second.states.at(-1), third.states.at(-1)]).toEqual(['TASK_STATE_COMPLETED', 'TASK_STATE_COMPLETED'])
+})
+
+test('A2A, interrupt: the stream of the older task ends as canceled', async () => {
+  const context = nameOne('context')
+  const one = stream('interrupt-aloud', 'eve one', context)
+  await untilStored('eve one')
+  const two = stream('interrupt-aloud', 'eve two', context)
+  expect((await one).states.at(-1)).toBe('TASK_STATE_CANCELED')
+  const second = await letAnswer('interrupt-aloud', two)
+  expect(second.states.at(-1)).toBe('TASK_STATE_COMPLETED')
+  expect(Object.values(second.artifacts)).toEqual(['hm heard eve two (1)'])
+})
+
+const ask = (path: string, init: RequestInit = {}) =>
+  fetch(`${gateway.url()}/api/v1/agents/${path}`, { ...init, headers: { authorization: `Bearer ${token}` } })
+
+async function run(agent: string, content: string, threadId: string): Promise<BaseEvent[]> {
+  const messages = [{ id: nameOne('msg'), role: 'user', content }]
+  const body = JSON.stringify({ protocolVersion: PROTOCOL_VERSION, threadId, runId: nameOne('run'), messages })
+  return readEvents(await ask(`${agent}/runs`, { method: 'POST', body }))
+}
+
+interface ToldEvent extends BaseEvent {
+  readonly messageId?: string
+  readonly delta?: string
+  readonly messages?: readonly { readonly id: string; readonly content: string }[]
+  readonly outcome?: { readonly type: string }
+}
+
+/** Returns the answers that a client has after a run. */
+function answersOf(events: readonly BaseEvent[]): Readonly<Record<string, string>> {
+  const texts: Record<string, string> = {}
+  for (const { messageId = '', delta } of events as readonly ToldEvent[])
+    if (delta !== undefined) texts[messageId] = `${texts[messageId] ?? ''}${delta}`
+  return texts
+}
+
+const endOf = (events: readonly BaseEvent[]) => {
+  const { type, outcome } = events.at(-1) as ToldEvent
+  return [type, outcome?.type]
+}
+
+async function readHistory(agent: string, threadId: string) {
+  const answer = await ask(`${agent}/history?threadId=${threadId}`)
+  const { messages } = (await answer.json()) as { messages: readonly Record<'id' | 'role' | 'content', string>[] }
+  return messages
+}
+
+test('chat, merge: runs of one thread are one turn, and each ends with the answer that the history has', async () => {
+  const thread = nameOne('thread')
+  const streams = await sayThree('fay', words => run('merge', words, thread))
+  expect(streams.map(endOf)).toEqual(Array(3).fill(['RUN_FINISHED', 'success']))
+  const history = await readHistory('merge', thread)
+  const said = history.filter(({ role }) => role === 'assistant')
+  expect(said.map(({ content }) => content)).toEqual(['heard fay one', 'heard fay two + fay three'])
+  const [own, both] = said.map(({ id, content }) => ({ [id]: content }))
+  expect(streams.map(answersOf)).toEqual([own, both, both])
+})
+
+test('chat, interrupt: a newer run cancels the older one, whose words stay as the history has them', async () => {
+  const thread = nameOne('thread')
+  const one = run('interrupt-aloud', 'gus one', thread)
+  await untilStored('gus one')
+  const two = run('interrupt-aloud', 'gus two', thread)
+  const first = await one
+  expect(endOf(first)).toEqual(['RUN_FINISHED', 'cancelled'])
+  const second = await letAnswer('interrupt-aloud', two)
+  expect(endOf(second)).toEqual(['RUN_FINISHED', 'success'])
+  const history = await readHistory('interrupt-aloud', thread)
+  const said = history.filter(({ role }) => role === 'assistant').map(({ id, content }) => [id, content])
+  expect({ ...answersOf(first), ...answersOf(second) }).toEqual(Object.fromEntries(said))
+  expect(Object.values(answersOf(second))).toEqual(['hm heard gus two (1)'])
+})
+
+test('chat, merge: the cancel of one merged run leaves the others, which the agent answers anew without it', async () => {
+  const thread = nameOne('thread')
+  const one = run('merge', 'hal one', thread)
+  const first = await gateway.nextRun()
+  const runId = nameOne('run')
+  const messages = [{ id: nameOne('msg'), role: 'user', content: 'hal two' }]
+  const body = JSON.stringify({ protocolVersion: PROTOCOL_VERSION, threadId: thread, runId, messages })
+  const two = ask('merge/runs', { method: 'POST', body }).then(readEvents)
+  await untilStored('hal two')
+  const three = run('merge', 'hal three', thread)
+  await untilStored('hal three')
+  first.finish()
+  const merged = await gateway.nextRun()
+  expect(await (await ask(`merge/runs/${runId}/cancel`, { method: 'POST', body: '{}' })).json()).toEqual({
+    cancelled: true,
+  })
+  expect(endOf(await two)).toEqual(['RUN_FINISHED', 'cancelled'])
+  const again = await gateway.nextRun()
+  expect(again.words).toBe('hal three')
+  again.finish()
+  merged.finish()
+  expect(Object.values(answersOf(await three))).toEqual(['heard hal three'])
+  await one
+})

@@ -1,0 +1,94 @@
+import { statfsSync } from 'node:fs'
+import type { Refusal } from '@postern/pipeline'
+import { expect, onTestFinished, test } from 'vitest'
+import type { TestGateway } from '../setup/gateway.ts'
+import { gatewayOrigin, openTestGateway } from '../setup/gateway.ts'
+
+// These tests check the storage limits of peers, which each protocol enforces in its own form; the operator sees the refusals.
+
+type Limits =
+  NonNullable<Parameters<typeof openTestGateway>[0]> extends (...any: never[]) => infer Config ? Config : never
+
+async function open(limits: object): Promise<TestGateway> {
+  const gateway = await openTestGateway(() => ({ limits }) as Limits)
+  onTestFinished(() => gateway.close())
+  return gateway
+}
+
+const text = 'many words '.repeat(1_000)
+const senderRefusal = 'Cannot store message: too much of this sender is stored (limits.stored)'
+const diskRefusal = 'Cannot store message: the disk is almost full'
+
+const listRefusals = async (gateway: TestGateway) => {
+  const { items } = await gateway.ask<{ items: Refusal[] }>('/refusals?limit=500')
+  return items.map(({ via, code, reason }) => [via, code, reason])
+}
+
+/** Sends until something is refused. Returns what was accepted before that, and the refusal. */
+async function sendUntil<Answer>(send: () => Promise<Answer>, isRefused: (answer: Answer) => boolean) {
+  for (let taken = 0; taken < 20; taken += 1) {
+    const answer = await send()
+    if (isRefused(answer)) return { taken, answer }
+  }
+  throw new Error('nothing was refused')
+}
+
+test('each channel refuses a sender who has stored too much, and the operator sees it', async () => {
+  const gateway = await open({ stored: { per_identity: 100_000, per_unverified: 50_000 } })
+  const { fediverse, a2a, mail } = gateway.simulation
+  const post = { to: '@echo@agents.test', from: 'alice@mastodon.test', text }
+  const posts = await sendUntil(
+    () => fediverse.deliver(post),
+    ({ status }) => status !== 202,
+  )
+  const tasks = await sendUntil(
+    () => a2a.deliver({ url: `${gatewayOrigin}/agents/echo/a2a`, text }),
+    ({ status }) => status !== 200,
+  )
+  expect([posts.answer.status, tasks.answer.status]).toEqual([429, 429])
+  const send = (overrides: object) => () =>
+    mail.deliver({ to: 'echo@agents.test', text, endpoint: 'smtp' as const, ...overrides })
+  const mails = await sendUntil(send({}), ({ answer }) => answer !== 250)
+  const unproven = await sendUntil(send({ from: 'nobody@nodmarc.test', sign: false }), ({ answer }) => answer !== 250)
+  expect([mails.answer.answer, unproven.answer.answer]).toEqual([450, 450])
+  expect(Math.min(posts.taken, tasks.taken, mails.taken, unproven.taken)).toBeGreaterThan(0)
+  expect(await listRefusals(gateway)).toEqual(
+    ['email', 'email', 'a2a', 'activitypub'].map(via => [via, 'rate_limited', senderRefusal]),
+  )
+}, 60_000)
+
+test('senders who prove nothing share one bound, and proven senders go on', async () => {
+  const gateway = await open({ stored: { unverified: 40_000 } })
+  const { mail } = gateway.simulation
+  const send = (from?: string) =>
+    mail.deliver({ to: 'echo@agents.test', text, endpoint: 'smtp', ...(from && { from, sign: false }) })
+  const unproven = [await send('one@nodmarc.test'), await send('two@nodmarc.test')]
+  expect(unproven.map(({ answer }) => answer)).toEqual([250, 450])
+  expect((await send()).answer).toBe(250)
+}, 60_000)
+
+test('on a disk that is almost full senders who prove nothing get 451, and the gateway takes everybody else', async () => {
+  const { bavail, bsize } = statfsSync('/tmp')
+  const gateway = await open({ free_bytes: Math.floor(bavail * bsize * 1.5) })
+  const { mail } = gateway.simulation
+  const unproven = await mail.deliver({
+    ...{ to: 'echo@agents.test', text: 'hello', endpoint: 'smtp' },
+    ...{ from: 'nobody@nodmarc.test', sign: false },
+  })
+  expect([unproven.answer, unproven.text]).toEqual([451, `451 4.4.3 ${diskRefusal}`])
+  expect((await mail.deliver({ to: 'echo@agents.test', text: 'hello', endpoint: 'smtp' })).answer).toBe(250)
+  expect(await listRefusals(gateway)).toEqual([['email', 'unavailable', diskRefusal]])
+}, 60_000)
+
+test('on a full disk everybody gets 451 or 503, and the gateway is not ready', async () => {
+  const gateway = await open({ free_bytes: Number.MAX_SAFE_INTEGER })
+  const { mail, fediverse, a2a } = gateway.simulation
+  expect((await mail.deliver({ to: 'echo@agents.test', text: 'hello', endpoint: 'smtp' })).answer).toBe(451)
+  const post = await fediverse.deliver({ to: '@echo@agents.test', from: 'alice@mastodon.test', text: 'hello' })
+  expect([post.status, Number(post.headers.get('retry-after'))]).toEqual([503, 300])
+  expect((await a2a.deliver({ url: `${gatewayOrigin}/agents/echo/a2a`, text: 'hello' })).status).toBe(503)
+  expect((await fetch(`${gateway.url()}/readyz`)).status).toBe(503)
+  expect((await listRefusals(gateway)).map(([via, code]) => [via, code])).toEqual(
+    ['a2a', 'activitypub', 'email'].map(via => [via, 'unavailable']),
+  )
+}, 60_000)

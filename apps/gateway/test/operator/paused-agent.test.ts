@@ -1,0 +1,120 @@
+import { randomUUID } from 'node:crypto'
+import { existsSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { agentPausedText } from '@postern/pipeline'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eventually, operatorToken } from '../setup/gateway.ts'
+import type { WebGateway } from '../setup/web-gateway.ts'
+import { openWebGateway, uniqueName } from '../setup/web-gateway.ts'
+
+// These tests cover peers that wait for an answer while an operator has paused the agent.
+
+let web: WebGateway
+
+beforeAll(async () => {
+  web = await openWebGateway(
+    {},
+    {
+      agents: { echo: { use: 'builtin:echo' }, busy: { use: '../agents/waiting/gated.ts', concurrency: 1 } },
+      default_agent: 'echo',
+    },
+  )
+})
+afterAll(() => web.close())
+
+async function setPaused(action: 'pause' | 'resume', agent = 'echo'): Promise<void> {
+  const headers = { authorization: `Bearer ${operatorToken}` }
+  const answer = await fetch(`${web.gateway.url()}/operator/api/agents/${agent}/${action}`, { method: 'POST', headers })
+  expect(answer.status).toBe(200)
+}
+
+interface WireTask {
+  readonly id: string
+  readonly status: { readonly state: string; readonly message?: { readonly parts: readonly { text: string }[] } }
+}
+
+async function call(method: string, params: object, agent = 'echo'): Promise<Response> {
+  const { a2a } = web.gateway.simulation
+  const headers = {
+    'content-type': 'application/json',
+    'a2a-version': '1.0',
+    authorization: `Bearer ${await a2a.token({ sub: 'caller' })}`,
+  }
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+  return fetch(`${web.gateway.url()}/agents/${agent}/a2a`, { method: 'POST', headers, body })
+}
+
+const say = (text: string) => ({
+  message: { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text }] },
+})
+
+async function callTask(method: string, params: object, agent?: string): Promise<WireTask> {
+  const { result, error } = (await (await call(method, params, agent)).json()) as {
+    result?: WireTask & { task?: WireTask }
+    error?: unknown
+  }
+  if (!result) throw new Error(JSON.stringify(error))
+  return result.task ?? result
+}
+
+const wordsOf = ({ status }: WireTask) => status.message?.parts.map(({ text }) => text).join()
+
+test('a blocking call returns the waiting task with words, and the answer comes once the agent goes on', async () => {
+  await setPaused('pause')
+  const task = await callTask('SendMessage', say('hello'))
+  expect(task.status.state).toBe('TASK_STATE_SUBMITTED')
+  expect(wordsOf(task)).toBe(agentPausedText)
+  expect(wordsOf(await callTask('GetTask', { id: task.id }))).toBe(agentPausedText)
+  await setPaused('resume')
+  const ended = await eventually(async () => {
+    const now = await callTask('GetTask', { id: task.id })
+    return now.status.state === 'TASK_STATE_COMPLETED' && now
+  })
+  expect(wordsOf(ended)).toBeUndefined()
+})
+
+test('a call that waits behind another one returns when an operator pauses the agent', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'postern-busy-'))
+  const first = callTask('SendMessage', say(`wait in ${folder}`), 'busy')
+  await eventually(async () => existsSync(join(folder, 'calls')))
+  const second = callTask('SendMessage', say(`wait in ${folder}`), 'busy')
+  await eventually(async () => (await web.gateway.messages()).length >= 3)
+  await setPaused('pause', 'busy')
+  expect(wordsOf(await second)).toBe(agentPausedText)
+  writeFileSync(join(folder, 'go'), '')
+  expect((await first).status.state).toBe('TASK_STATE_COMPLETED')
+  await setPaused('resume', 'busy')
+})
+
+test('a stream begins with the words and goes on to the answer', async () => {
+  await setPaused('pause')
+  const stream = await call('SendStreamingMessage', say('hello'))
+  const reader = (stream.body as ReadableStream<Uint8Array>).getReader()
+  let text = ''
+  const readUntil = async (word: string) => {
+    for (let read = await reader.read(); !read.done; read = await reader.read()) {
+      text += Buffer.from(read.value).toString()
+      if (text.includes(word)) return
+    }
+  }
+  await readUntil('TASK_STATE_SUBMITTED')
+  expect(text).toContain(agentPausedText)
+  await setPaused('resume')
+  await readUntil('TASK_STATE_COMPLETED')
+  expect(text).toContain('TASK_STATE_COMPLETED')
+  await reader.cancel()
+})
+
+test('a run of the chat ends with words, and its answer stands in the conversation once the agent goes on', async () => {
+  await setPaused('pause')
+  const threadId = uniqueName('thread')
+  const events = await web.say('hello', { threadId })
+  expect(events.at(-1)).toMatchObject({ type: 'RUN_ERROR', message: agentPausedText, code: 'agent_paused' })
+  await setPaused('resume')
+  const roles = await eventually(async () => {
+    const history = await web.readHistory(threadId)
+    return history.length === 2 && history.map(({ role }) => role)
+  })
+  expect(roles).toEqual(['user', 'assistant'])
+})

@@ -1,0 +1,135 @@
+import { approvalViews } from '@postern/operator/views'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { openOperatorClient } from '../../src/running/operator-client.ts'
+import { writeRunFile } from '../../src/system/run/run-file.ts'
+import { describeTestConfig, eventually } from '../setup/gateway.ts'
+import type { OperatorGateway } from '../setup/operator-gateway.ts'
+import { eve, openOperatorGateway, tillAgents } from '../setup/operator-gateway.ts'
+import { findActionPath } from '../setup/requirement-steps.ts'
+import { describeSwarm } from '../setup/swarm-gateway.ts'
+
+// These tests use one tool whose arguments decide the outcome of a call: it runs, never runs, or waits for its sender or an operator.
+
+type Shop = Readonly<Record<string, unknown>>
+
+const begins = (letter: string) => ({
+  properties: { order: { type: 'string', pattern: `^${letter}` } },
+  required: ['order'],
+})
+const rules = [
+  { when: begins('f'), policy: 'forbidden' },
+  { when: begins('o'), policy: 'preview', approve: 'operator', notify: eve, expires_after_hours: 2 },
+  { when: begins('s'), policy: 'preview' },
+  { when: begins('t'), policy: 'preview' },
+  { when: begins('n'), policy: 'preview', remember: 'none' },
+]
+
+/** Describes both agents, with these rules for their tills. */
+function describeAgents(shop: Shop, refund: unknown = rules): Shop {
+  const tool_policies = { refund }
+  const refunds = { prompt: 'I am refunds.', tools: shop.tools, tool_policies, navigates_to: ['triage'] }
+  return { shop: { ...shop, tool_policies }, desk: describeSwarm(String(shop.base_url), { refunds }) }
+}
+
+let setup: OperatorGateway
+let bare: Shop = {}
+beforeAll(async () => {
+  const agents = (shop: Shop) => {
+    bare = shop
+    return describeAgents(shop)
+  }
+  setup = await openOperatorGateway({ agents })
+})
+afterAll(() => setup.close())
+beforeEach(() => void setup.takeRings())
+
+async function write(agent: string, order: string): Promise<string> {
+  const { fediverse } = setup.swarm.gateway.simulation
+  const plan = { to: `@${agent}@agents.test`, text: `order ${order}, please`, visibility: 'direct' } as const
+  const { objectId } = await fediverse.deliver(plan)
+  return JSON.stringify((await fediverse.awaitReply(objectId, 30_000)).activity)
+}
+
+async function listAtTerminal(agent: string): Promise<string> {
+  const { gateway } = setup.swarm
+  writeRunFile(gateway.dataDir, { url: gateway.url(), pid: process.pid, isSimulating: true })
+  const tree = describeTestConfig(gateway.simulation, gateway.dataDir)
+  const openClient = () => openOperatorClient({ tree, baseDir: gateway.dataDir, missing: [], path: undefined })
+  const printed: string[] = []
+  await approvalViews.list({ openClient, json: false, print: text => void printed.push(text) }, { agent })
+  return printed.join('\n')
+}
+
+async function readPage(path: string): Promise<string> {
+  return (await fetch(setup.swarm.gateway.url() + path)).text()
+}
+
+test.each(tillAgents)(
+  'E-38: the arguments of a call of %s say whether it runs, never runs, or waits, and for whom',
+  async agent => {
+    const { mail } = setup.swarm.gateway.simulation
+    const mailsBefore = mail.received.length
+    expect(await write(agent, '5')).toContain('refunded:5')
+    expect(setup.takeRings()).toEqual(['begun 5', 'done 5'])
+    expect(await write(agent, 'f1')).toContain('arguments: a call with these is forbidden')
+    expect(await write(agent, 's1')).toContain('/actions/')
+    const { told, waiting } = await setup.askForRefund(agent, 'direct', 'o1')
+    expect(told).toContain('A person has to allow this first.')
+    expect(told).not.toContain('Allow refund')
+    expect(Date.parse(waiting.expires_at) - Date.now()).toBeLessThanOrEqual(2 * 3_600_000)
+    await eventually(async () => mail.received.slice(mailsBefore).some(({ envelope }) => envelope.to.includes(eve)))
+    expect(setup.takeRings()).toEqual([])
+    await setup.decide(waiting.id, { outcome: 'declined' })
+  },
+)
+
+test.each(tillAgents)(
+  'an operator changes a call of %s to no other that is forbidden, or for the sender to allow',
+  async agent => {
+    const { objectId, waiting } = await setup.askForRefund(agent, 'direct', 'o2')
+    const grant = async (order: string) => {
+      const { status, body } = await setup.decide(waiting.id, { outcome: 'granted', arguments: { order } })
+      return [status, body.detail]
+    }
+    const refused = 'Cannot decide: the arguments are not those of "refund": arguments: a call with these is'
+    expect(await grant('f2')).toEqual([400, `${refused} forbidden`])
+    expect(await grant('s2')).toEqual([400, `${refused} for the sender to allow, not for an operator`])
+    expect(setup.takeRings()).toEqual([])
+    expect(await grant('6')).toEqual([200, undefined])
+    await eventually(async () => setup.answersTo(objectId).find(each => each.includes('refunded:6')))
+    expect(setup.takeRings()).toEqual(['begun 6', 'done 6'])
+  },
+)
+
+test.each(tillAgents)('E-39: a remembered yes to %s counts for calls under the same rule alone', async agent => {
+  const path = findActionPath(await write(agent, 's3'))
+  expect(await readPage(path)).toContain(
+    '<code>refund</code> is not asked for again with arguments of this kind for 30 days',
+  )
+  const body = new URLSearchParams({ decision: 'grant', remember: 'always' })
+  expect((await fetch(setup.swarm.gateway.url() + path, { method: 'POST', body })).status).toBe(200)
+  await eventually(async () => setup.takeRings().includes('done s3'))
+  const { items } = await setup.swarm.operate<{ items: readonly object[] }>(`/agents/${agent}/approvals`)
+  expect(items).toMatchObject([{ tool: 'refund', calls: expect.stringMatching(/^[0-9a-f]{16}$/), policy: 'direct' }])
+  expect(await readPage(path)).toContain('<code>refund</code> with arguments of this kind runs without asking')
+  expect(await listAtTerminal(agent)).toMatch(/refund .*\(some arguments\) .*direct/)
+
+  expect(await write(agent, 's4')).toContain('refunded:s4')
+  expect(await readPage(findActionPath(await write(agent, 't1')))).toContain('name="remember"')
+  expect(await readPage(findActionPath(await write(agent, 'n1')))).not.toContain('name="remember"')
+  expect(setup.takeRings()).toEqual(['begun s4', 'done s4'])
+})
+
+test.each([
+  ['forbidden', [{ when: begins('o'), policy: 'forbidden' }], 'forbidden'],
+  ['for the sender to allow', 'preview', 'for the sender to allow, not for an operator'],
+])('a call that is %s by the time an operator allows it does not run', async (_, changed, words) => {
+  const asked = await Promise.all(tillAgents.map(agent => setup.askForRefund(agent, 'direct', 'o3')))
+  await setup.swarm.gateway.restart({ agents: describeAgents(bare, changed) })
+  for (const { objectId, waiting } of asked) {
+    expect((await setup.decide(waiting.id, { outcome: 'granted' })).status).toBe(200)
+    await eventually(async () => setup.answersTo(objectId).find(each => each.includes(`a call with these is ${words}`)))
+  }
+  expect(setup.takeRings()).toEqual([])
+  await setup.swarm.gateway.restart({ agents: describeAgents(bare) })
+})

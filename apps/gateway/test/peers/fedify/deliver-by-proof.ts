@@ -1,0 +1,27 @@
+import { signObject } from '@fedify/fedify'
+import { Create, Mention, Note } from '@fedify/vocab'
+import { ourHost, ourOrigin } from '../names.ts'
+import { ann } from './server.ts'
+import type { FedifyExam } from './stage.ts'
+import { findAgent, newId } from './stage.ts'
+
+/** Delivers a note to the shared inbox with a proof of its own (FEP-8b32) and no HTTP signature. */
+export async function deliverByProof(stage: FedifyExam, content: string): Promise<Note> {
+  const { context, actor } = stage.fedify
+  const agent = await findAgent(stage)
+  const id = newId(stage, 'notes')
+  const tags = [new Mention({ href: agent.id, name: `@echo@${ourHost}` })]
+  const note = new Note({ id, attribution: actor, content: `<p>@echo ${content}</p>`, tags, to: agent.id })
+  const published = Temporal.Now.instant()
+  const create = new Create({ id: new URL('#create', id), actor, object: note, to: agent.id, published })
+  const pair = (await context.getActorKeyPairs(ann)).find(({ privateKey }) => privateKey.algorithm.name === 'Ed25519')
+  if (!pair) throw new Error('ann has no Ed25519 key')
+  const signed = await signObject(create, pair.privateKey, pair.multikey.id ?? actor, context)
+  const response = await fetch(`${ourOrigin}/inbox`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/activity+json' },
+    body: JSON.stringify(await signed.toJsonLd(context)),
+  })
+  if (response.status !== 202) throw new Error(`the inbox answered ${response.status}: ${await response.text()}`)
+  return note
+}

@@ -1,0 +1,200 @@
+import { deepStrictEqual, match, ok } from 'node:assert/strict'
+import { verifyObject } from '@fedify/fedify'
+import { Accept, Announce, Create, Delete, Follow, Like, Note, PUBLIC_COLLECTION, Undo, Update } from '@fedify/vocab'
+import { waitUntil } from '../eventually.ts'
+import { fedifyHost, ourHost, ourOrigin } from '../names.ts'
+import { deliverByProof } from './deliver-by-proof.ts'
+import type { FedifyExam, FedifyStep } from './stage.ts'
+import {
+  deliver,
+  findAgent,
+  findAnswerBelow,
+  findReceived,
+  findRecord,
+  mentionAgent,
+  mentionAnswered,
+  newId,
+} from './stage.ts'
+
+/** The steps between our gateway and a server that signs and demands all that Fedify supports, in order. */
+export const fedifySteps: readonly FedifyStep[] = [
+  { name: 'Fedify finds the agent by its address', run: find },
+  { name: 'ann follows the agent, which accepts', run: follow },
+  { name: 'ann mentions the agent, and its answer carries signatures that Fedify believes', run: converse },
+  { name: 'ann answers the answer: one thread, one history', run: goOn },
+  { name: 'what is said in private is answered in private, and shown to her server alone', run: converseInPrivate },
+  {
+    name: 'mentioned in the middle of a thread, the agent fetches what stands above with a signed look',
+    run: joinLate,
+  },
+  { name: 'ann edits and deletes her note', run: editAndDelete },
+  { name: 'ann likes and boosts the answer, and takes both back', run: react },
+  { name: 'the agent posts, edits and deletes, and likes and boosts ann’s note', run: act },
+  { name: 'a delivery without an HTTP signature counts by its object proof', run: proveByObject },
+  { name: 'new keys: Fedify believes the next answer, and our looks are let in', run: rotate },
+  { name: 'revoked keys: Fedify fetches the new ones and believes the next answer', run: revoke },
+  { name: 'ann takes her follow back', run: unfollow },
+  { name: 'RFC 9421 counted at every delivery of Fedify, and nothing was refused', run: checkDeliveries },
+]
+
+async function find(stage: FedifyExam): Promise<void> {
+  const agent = await findAgent(stage)
+  deepStrictEqual([agent.id?.href, agent.preferredUsername], [stage.gateway.actor, 'echo'])
+}
+
+async function follow(stage: FedifyExam): Promise<void> {
+  const { fedify, gateway } = stage
+  const object = new URL(gateway.actor)
+  const id = newId(stage, 'follows')
+  await deliver(stage, new Follow({ id, actor: fedify.actor, object }))
+  const accept = await findReceived(stage, Accept)
+  deepStrictEqual([accept.actorId?.href, accept.objectId?.href], [gateway.actor, id.href])
+  deepStrictEqual(await gateway.followerCount(), 1)
+}
+
+async function converse(stage: FedifyExam): Promise<void> {
+  const { fedify, gateway } = stage
+  const note = await mentionAgent(stage, 'hello from Fedify')
+  const answer = await findAnswerBelow(stage, note)
+  match(String(answer.content), /hello from Fedify/)
+  deepStrictEqual(answer.attributionId?.href, gateway.actor)
+  const { message } = await findRecord(stage, note.id)
+  deepStrictEqual([message.sender.address, message.sender.verified], [`@ann@${fedifyHost}`, true])
+  const create = await findReceived(stage, Create)
+  const { contextLoader, documentLoader } = fedify.context
+  const isProven = await verifyObject(Create, await create.toJsonLd({ contextLoader }), {
+    contextLoader,
+    documentLoader,
+  })
+  ok(isProven, 'the object proof of the activity is good')
+}
+
+async function goOn(stage: FedifyExam): Promise<void> {
+  const { id: replyTo } = await mentionAnswered(stage, 'first')
+  const note = await mentionAgent(stage, 'second', { replyTo })
+  await findAnswerBelow(stage, note)
+  const { message } = await findRecord(stage, note.id)
+  deepStrictEqual(
+    message.history?.map(({ role }) => role),
+    ['user', 'assistant'],
+  )
+}
+
+async function converseInPrivate(stage: FedifyExam): Promise<void> {
+  const { fedify, gateway } = stage
+  const answer = await mentionAnswered(stage, 'between us', { isPrivate: true })
+  deepStrictEqual(
+    [...answer.toIds, ...answer.ccIds].map(({ href }) => href),
+    [fedify.actor.href],
+  )
+  const loader = await fedify.context.getDocumentLoader({ identifier: 'ann' })
+  const shown = await fedify.context.lookupObject(answer.id?.href ?? '', { documentLoader: loader })
+  match(String(shown?.content), /between us/)
+  deepStrictEqual(await gateway.fetchAsStranger(answer.id?.href ?? ''), 404)
+}
+
+async function joinLate(stage: FedifyExam): Promise<void> {
+  const { fedify } = stage
+  const id = newId(stage, 'notes')
+  const content = 'which bread is the best?'
+  fedify.notes.set(
+    id.pathname.split('/').at(-1) ?? '',
+    new Note({ id, attribution: fedify.actor, content, to: PUBLIC_COLLECTION }),
+  )
+  const note = await mentionAgent(stage, 'and you?', { replyTo: id })
+  await findAnswerBelow(stage, note)
+  const { message } = await findRecord(stage, note.id)
+  match(JSON.stringify(message.history), /which bread is the best\?/)
+  const lookup = fedify.fetches.find(({ path }) => path === id.pathname)
+  deepStrictEqual(lookup?.signer, `${ourOrigin}/actor`)
+}
+
+async function editAndDelete(stage: FedifyExam): Promise<void> {
+  const { fedify, gateway } = stage
+  const note = await mentionAgent(stage, 'a word')
+  await findAnswerBelow(stage, note)
+  const edited = note.clone({ content: '<p>@echo another word</p>', updated: Temporal.Now.instant() })
+  await deliver(stage, new Update({ id: newId(stage, 'updates'), actor: fedify.actor, object: edited }))
+  await waitForKind(stage, 'edit')
+  await deliver(stage, new Delete({ id: newId(stage, 'deletes'), actor: fedify.actor, object: note.id }))
+  await waitForKind(stage, 'delete')
+  const texts = JSON.stringify((await gateway.messages()).map(({ message }) => message.parts))
+  deepStrictEqual([texts.includes('a word'), texts.includes('another word')], [false, false])
+}
+
+async function react(stage: FedifyExam): Promise<void> {
+  const { fedify } = stage
+  const { id: object } = await mentionAnswered(stage, 'say something nice')
+  const acts = [Like, Announce].map(kind => new kind({ id: newId(stage, kind.name), actor: fedify.actor, object }))
+  for (const act of acts) await deliver(stage, act)
+  await waitForKind(stage, 'reaction', 2)
+  for (const act of acts) {
+    await deliver(stage, new Undo({ id: newId(stage, 'undos'), actor: fedify.actor, object: act }))
+  }
+  await waitForKind(stage, 'reaction', 4)
+}
+
+async function act(stage: FedifyExam): Promise<void> {
+  const { gateway } = stage
+  await gateway.postern('post', 'echo', 'good **morning**')
+  const create = await waitUntil('the post has come', async () => {
+    const activity = await findReceived(stage, Create)
+    const object = await activity.getObject(stage.fedify.context)
+    return String(object?.content).includes('good <strong>morning</strong>') ? activity : undefined
+  })
+  const name = create.objectId?.pathname.split('/').at(-1) ?? ''
+  await gateway.postern('edit', 'echo', name, 'good evening')
+  const update = await findReceived(stage, Update)
+  match(String((await update.getObject(stage.fedify.context))?.content), /good evening/)
+  await gateway.postern('delete-post', 'echo', name)
+  await findReceived(stage, Delete)
+  const note = await mentionAgent(stage, 'a fine day')
+  await findAnswerBelow(stage, note)
+  const { message } = await findRecord(stage, note.id)
+  await gateway.act(['like', 'boost'].map(kind => ({ act: kind, message: message.id })))
+  deepStrictEqual((await findReceived(stage, Like)).objectId?.href, note.id?.href)
+  deepStrictEqual((await findReceived(stage, Announce)).objectId?.href, note.id?.href)
+}
+
+async function proveByObject(stage: FedifyExam): Promise<void> {
+  const note = await deliverByProof(stage, 'without a signature of the request')
+  await findAnswerBelow(stage, note)
+  const { message } = await findRecord(stage, note.id)
+  deepStrictEqual([message.sender.address, message.sender.verified], [`@ann@${fedifyHost}`, true])
+}
+
+async function rotate(stage: FedifyExam): Promise<void> {
+  await stage.gateway.postern('keys', 'rotate', 'echo')
+  await mentionAnswered(stage, 'is that you?')
+  await joinLate(stage)
+}
+
+async function revoke(stage: FedifyExam): Promise<void> {
+  await stage.gateway.postern('keys', 'rotate', 'echo', '--revoke')
+  await mentionAnswered(stage, 'and now?')
+  await joinLate(stage)
+}
+
+async function unfollow(stage: FedifyExam): Promise<void> {
+  const { fedify, gateway } = stage
+  const object = new Follow({ id: newId(stage, 'follows'), actor: fedify.actor, object: new URL(gateway.actor) })
+  await deliver(stage, new Undo({ id: newId(stage, 'undos'), actor: fedify.actor, object }))
+  await waitUntil('nobody follows', async () => (await gateway.followerCount()) === 0 || undefined)
+}
+
+/** Checks that Fedify repeats a delivery in the older way if the first one is not accepted. */
+async function checkDeliveries({ gateway, seen }: FedifyExam): Promise<void> {
+  const deliveries = seen.filter(({ host, method, headers }) => {
+    return host === ourHost && method === 'POST' && headers.some(([name]) => name.toLowerCase() === 'signature-input')
+  })
+  ok(deliveries.length > 10)
+  deepStrictEqual([...new Set(deliveries.map(({ answer }) => answer.status))], [202])
+  deepStrictEqual(await gateway.refusals(), [])
+}
+
+async function waitForKind({ gateway }: FedifyExam, kind: string, count = 1): Promise<void> {
+  await waitUntil(`${count} of kind ${kind}`, async () => {
+    const messages = (await gateway.messages()).filter(({ message }) => message.kind === kind)
+    return messages.length >= count || undefined
+  })
+}

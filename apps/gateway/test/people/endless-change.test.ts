@@ -1,0 +1,17 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { PeopleTestGateway } from '../setup/people-gateway.ts'
+import { openPeopleGateway } from '../setup/people-gateway.ts'
+
+let people: PeopleTestGateway
+beforeAll(async () => {
+  const desk = { use: '../agents/people/endless.ts', deadline: '1s', people: { link: true, share: 'history+state' } }
+  people = await openPeopleGateway({ agents: { desk } })
+})
+afterAll(() => people.close())
+
+test("a function of the person's state that never ends fails its turn at the agent's deadline, and the next turn goes on", async () => {
+  await people.linkMail()
+  expect((await people.dm('hello')).text).toContain('known')
+  expect((await people.dm('endless, please')).text).toContain('Sorry')
+  expect((await people.dm('hello again')).text).toContain('known')
+}, 60_000)

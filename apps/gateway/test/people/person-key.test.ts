@@ -1,0 +1,104 @@
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eventually, operatorToken } from '../setup/gateway.ts'
+import type { PeopleTestGateway } from '../setup/people-gateway.ts'
+import { openPeopleGateway } from '../setup/people-gateway.ts'
+
+// These tests check the key of a person, from both of their addresses, through real sockets with real signatures.
+
+interface Person {
+  readonly id: string
+  readonly addresses: readonly { readonly via: string; readonly address: string }[]
+}
+
+interface Told extends Partial<Person> {
+  readonly isPublic: boolean
+  readonly heard: readonly {
+    readonly kind: string
+    readonly id: string
+    readonly before: readonly Person[]
+    readonly after: readonly Person[]
+  }[]
+}
+
+const ledger = join(import.meta.dirname, '../agents/people/ledger.ts')
+const receives = ['message', 'link', 'unlink']
+
+let people: PeopleTestGateway
+
+beforeAll(async () => {
+  people = await openPeopleGateway({
+    agents: {
+      desk: { use: ledger, receives, people: { link: true } },
+      shared: { use: ledger, people: { link: true, share: 'history' } },
+    },
+  })
+})
+afterAll(() => people.close())
+
+function read({ text }: { readonly text: string }): Told {
+  const [digits = ''] = /7b22[0-9a-f]+/.exec(text.replace(/\s/g, '')) ?? []
+  return JSON.parse(Buffer.from(digits, 'hex').toString()) as Told
+}
+
+const account = { via: 'activitypub', address: '@alice@mastodon.test' }
+const mailbox = { via: 'email', address: '@alice@alice.test' }
+
+test('an agent knows a person by one key from linked addresses, and hears of the link and its end', async () => {
+  const [byPost, byMail] = [read(await people.dm('hello')), read(await people.write('hello'))]
+  expect(byPost).toMatchObject({ id: expect.stringMatching(/^[0-9a-f]{32}$/), addresses: [account], isPublic: false })
+  expect(byMail).toMatchObject({ id: expect.stringMatching(/^[0-9a-f]{32}$/), addresses: [mailbox] })
+  expect(byMail.id).not.toBe(byPost.id)
+  const alone = [
+    { id: byPost.id, addresses: [account] },
+    { id: byMail.id, addresses: [mailbox] },
+  ]
+  const joined = { id: byPost.id, addresses: [account, mailbox] }
+
+  await people.linkMail()
+  const { heard } = await eventually(async () => {
+    const told = read(await people.write('and now?'))
+    return told.heard.length > 0 && told
+  })
+  expect(heard).toEqual([{ kind: 'link', id: byPost.id, before: alone, after: [joined] }])
+  expect(read(await people.write('again'))).toMatchObject({ id: byPost.id, addresses: [mailbox] })
+  expect(read(await people.dm('in public', { visibility: 'public' }))).toMatchObject({
+    id: byPost.id,
+    addresses: [account],
+    isPublic: true,
+  })
+
+  await people.write('unlink @alice@mastodon.test')
+  const after = await eventually(async () => {
+    const told = read(await people.write('and now?'))
+    return told.heard.length > 1 && told
+  })
+  expect(after.heard[1]).toEqual({ kind: 'unlink', id: byMail.id, before: [joined], after: alone })
+  expect(after.id).toBe(byMail.id)
+})
+
+test('an agent that shares the conversations sees all addresses, and hears of no link that it does not receive', async () => {
+  await people.linkMail('alice@alice.test', { to: 'shared' })
+  const told = read(await people.write('hello', { to: 'shared' }))
+  expect(told.addresses).toEqual([account, mailbox])
+  const messages = await people.gateway.messages()
+  expect(JSON.stringify(messages)).not.toContain('urn:postern:link:shared')
+})
+
+test('nothing is the key of a sender without a proof', async () => {
+  expect(read(await people.write('hello', { sign: false }))).not.toHaveProperty('id')
+})
+
+test('what the agent hears of a link goes with its person when the operator forgets them', async () => {
+  await people.linkMail()
+  const isTold = async () => JSON.stringify(await people.gateway.messages()).includes('urn:postern:link:desk')
+  await eventually(isTold)
+  const { address, via } = account
+  const answer = await fetch(`${people.gateway.url()}/operator/api/people/forget`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ address, via }),
+  })
+  expect(answer.status).toBe(200)
+  expect(await isTold()).toBe(false)
+})

@@ -1,0 +1,211 @@
+import type { BaseEvent } from '@ag-ui/client'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { decide, findActionPath } from '../setup/requirement-steps.ts'
+import type { JsonAnswer, WebGateway } from '../setup/web-gateway.ts'
+import { openWebGateway, readEvents, uniqueName } from '../setup/web-gateway.ts'
+import type { PythonServer } from './python-server.ts'
+import { startUvicorn } from './python-server.ts'
+
+// These tests cover the questions of LangGraph, as the current `ag-ui-langgraph` asks them.
+
+const graphs = [
+  ...(['text', 'order', 'approval', 'approval-outcome', 'together', 'together-outcome', 'fail'] as const),
+  ...(['checked-approval', 'checked-order', 'batched', 'per_call'] as const),
+]
+type Graph = (typeof graphs)[number]
+
+let server: PythonServer
+let web: WebGateway
+
+beforeAll(async () => {
+  server = await startUvicorn(import.meta.dirname, 'interrupting_graphs:app')
+  const agent = (graph: Graph) => ({ use: 'ag-ui', url: `${server.url}/${graph}`, keeps_history: true })
+  web = await openWebGateway(
+    {},
+    {
+      agents: Object.fromEntries(graphs.map(graph => [graph, agent(graph)])),
+      default_agent: 'text',
+    },
+  )
+}, 120_000)
+afterAll(async () => {
+  await web?.close()
+  server?.stop()
+})
+
+const mail = (to: Graph, text: string, thread?: string) =>
+  web.gateway.simulation.send({ via: 'email', to, text, ...(thread && { thread }) })
+
+interface Interrupt {
+  readonly id: string
+  readonly message?: string
+}
+
+/** Runs the chat once. Returns its text, and the questions at its end. */
+async function chat(agent: Graph, threadId: string, run: { text?: string; resume?: readonly object[] }) {
+  const { text, resume } = run
+  const messages = text === undefined ? [] : [{ id: uniqueName('msg'), role: 'user', content: text }]
+  const body = { protocolVersion: '1.0', threadId, runId: uniqueName('run'), messages, ...(resume && { resume }) }
+  const answer = await web.call(`/api/v1/agents/${agent}/runs`, { method: 'POST', body: JSON.stringify(body) })
+  const events = await readEvents(answer)
+  // LangGraph sends its whole state, which must not reach the chat.
+  expect(events.map(({ type }) => type)).not.toContain('STATE_SNAPSHOT')
+  const { outcome } = events.at(-1) as BaseEvent & { outcome?: { type: string; interrupts?: readonly Interrupt[] } }
+  const said = events.flatMap(event => ('delta' in event && event.type === 'TEXT_MESSAGE_CONTENT' ? [event.delta] : []))
+  return { said: said.join(''), outcome, interrupts: outcome?.interrupts ?? [] }
+}
+
+const answerOf = ({ interrupts }: { interrupts: readonly Interrupt[] }, payload: unknown) => [
+  { interruptId: interrupts[0]?.id, status: 'resolved', payload },
+]
+
+/** Sends a message over A2A in one task. Returns the task's texts. */
+async function call(agent: Graph, parts: readonly object[], taskId?: string) {
+  const message = { messageId: uniqueName('msg'), role: 'ROLE_USER', parts, ...(taskId && { taskId }) }
+  const { task } = await callMethod(agent, 'SendMessage', { message })
+  return { id: task.id as string, task: JSON.stringify(task) }
+}
+
+async function callMethod(agent: Graph, method: string, params: object): Promise<JsonAnswer> {
+  const token = await web.gateway.simulation.a2a.token({ sub: 'carol' })
+  const answer = await fetch(`${web.gateway.url()}/agents/${agent}/a2a`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'a2a-version': '1.0', authorization: `Bearer ${token}` },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+  })
+  return ((await answer.json()) as JsonAnswer).result
+}
+
+async function readNewestAnswer(): Promise<string> {
+  const [newest] = await web.gateway.messages()
+  return JSON.stringify((await web.gateway.show(newest?.id ?? '')).response ?? '')
+}
+
+describe('a question of LangGraph', () => {
+  test.each([
+    ['text', 'Bob', "node got 'Bob'"],
+    ['text', '4711', "node got '4711'"],
+    ['text', '"quoted"', `node got '"quoted"'`],
+    ['order', '{"number": 4711}', "node got {'number': 4711}"],
+    ['checked-order', '{"number": 4711}', 'node got Order(number=4711)'],
+  ] as const)('gets the words of a mail as its schema wants them (%s, %s)', async (graph, words, said) => {
+    const asked = await mail(graph, 'hello')
+    expect(asked.reply?.text).toMatch(/^(What is your name|Which order)\?/)
+    expect((await mail(graph, words, asked.thread)).reply?.text).toContain(said)
+  })
+
+  test('gets the words of a post', async () => {
+    const say = (text: string, thread?: string) =>
+      web.gateway.simulation.send({ via: 'activitypub', to: 'order', text, ...(thread && { thread }) })
+    const asked = await say('hello')
+    expect(asked.reply?.text).toContain('Which order?')
+    expect((await say('{"number": 4711}', asked.thread)).reply?.text).toContain("node got {'number': 4711}")
+  })
+
+  test('gets the JSON of a client of the chat, and of a data part of another agent', async () => {
+    const threadId = uniqueName('thread')
+    const asked = await chat('text', threadId, { text: 'hello' })
+    expect(asked.interrupts).toMatchObject([{ message: 'What is your name?' }])
+    const answered = await chat('text', threadId, { resume: answerOf(asked, { first: ['Bob'] }) })
+    expect(answered).toMatchObject({ said: "node got {'first': ['Bob']}", outcome: { type: 'success' } })
+
+    const { id, task } = await call('text', [{ text: 'hello' }])
+    expect(task).toContain('What is your name?')
+    expect((await call('text', [{ data: { first: ['Bob'] } }], id)).task).toContain("node got {'first': ['Bob']}")
+  })
+
+  test.each([
+    ['text', [{ status: 'cancelled' }], /node got \{'__agui_cancelled__': True/],
+    [
+      'together',
+      [{ status: 'resolved', payload: 'L' }, { status: 'cancelled' }],
+      /'L', two got \{'__agui_cancelled__'/,
+    ],
+    ['approval', [{ status: 'cancelled' }], /node got \{'__agui_cancelled__': True/],
+  ] as const)('hears that a person has cancelled it (%s)', async (graph, entries, said) => {
+    const threadId = uniqueName('thread')
+    let told = await chat(graph, threadId, { text: 'hello' })
+    for (const entry of entries) {
+      told = await chat(graph, threadId, { resume: [{ interruptId: told.interrupts[0]?.id, ...entry }] })
+    }
+    expect(told.said).toMatch(said)
+  })
+
+  test.each([
+    ['text', /node got \{'__agui_cancelled__': True/],
+    ['together', /'__agui_cancelled__'.*two got \{'__agui_cancelled__'/],
+    ['checked-approval', /approved=False/],
+  ] as const)('hears that a client of A2A cancels its task (%s)', async (graph, said) => {
+    const { id } = await call(graph, [{ text: 'hello' }])
+    expect((await callMethod(graph, 'CancelTask', { id })).status.state).toBe('TASK_STATE_CANCELED')
+    await expect.poll(() => readNewestAnswer()).toMatch(said)
+  })
+
+  test.each(['together', 'together-outcome'] as const)('gets its own answer beside another one (%s)', async graph => {
+    const threadId = uniqueName('thread')
+    const first = await chat(graph, threadId, { text: 'hello' })
+    expect(first.interrupts).toMatchObject([{ message: 'Which size?' }])
+    const second = await chat(graph, threadId, { resume: answerOf(first, 'L') })
+    expect(second.interrupts).toMatchObject([{ message: '- amount: 20\n- currency: EUR' }])
+    const done = await chat(graph, threadId, { resume: answerOf(second, false) })
+    expect(done).toMatchObject({ said: "one got 'L', two got False", outcome: { type: 'success' } })
+  })
+
+  test('comes once more after an error, and then the turn has failed', async () => {
+    const { reply, thread } = await mail('fail', 'hello')
+    expect(reply?.text).toContain('Which order?')
+    expect((await mail('fail', '4711', thread)).reply?.text).toMatch(/Please answer again.\s+Which order\?/)
+    const last = await mail('fail', '4712', thread)
+    expect(last.reply?.text).not.toMatch(/Which order|hunter2/)
+    expect((await mail('fail', 'hello', thread)).reply?.text).toContain('Which order?')
+  })
+})
+
+describe('a question of LangGraph with a boolean `approved`', () => {
+  test.each([
+    ['grant', "node got {'approved': True}"],
+    ['decline', "node got {'approved': False}"],
+  ])('gets the decision of a link (%s)', async (decision, said) => {
+    const { reply } = await mail('approval', 'refund')
+    expect(reply?.text).toContain('Refund 20 euros?')
+    await decide(web.gateway, findActionPath(reply?.text ?? ''), decision)
+    await expect.poll(readNewestAnswer, { timeout: 30_000 }).toContain(said)
+  })
+
+  test.each(['approval', 'approval-outcome'] as const)('gets the decision of a button (%s)', async graph => {
+    const threadId = uniqueName('thread')
+    const asked = await chat(graph, threadId, { text: 'refund' })
+    expect(asked.interrupts).toMatchObject([{ message: 'Refund 20 euros?', responseSchema: expect.anything() }])
+    const done = await chat(graph, threadId, { resume: answerOf(asked, { approved: false }) })
+    expect(done).toMatchObject({ said: "node got {'approved': False}", outcome: { type: 'success' } })
+  })
+
+  test.each([
+    [{ status: 'resolved', payload: { approved: true } }, 'node got Approval(approved=True)'],
+    [{ status: 'cancelled' }, 'node got Approval(approved=False)'],
+  ])('passes the check of LangGraph: %j', async (entry, said) => {
+    const threadId = uniqueName('thread')
+    const asked = await chat('checked-approval', threadId, { text: 'refund' })
+    expect(asked.interrupts).toMatchObject([{ message: 'Refund 20 euros?' }])
+    const done = await chat('checked-approval', threadId, { resume: [{ ...answerOf(asked, true)[0], ...entry }] })
+    expect(done.said).toBe(said)
+  })
+})
+
+describe('calls that LangChain wants reviewed', () => {
+  const decideAll = async (graph: Graph, ...decisions: readonly boolean[]) => {
+    const threadId = uniqueName('thread')
+    let told = await chat(graph, threadId, { text: 'refund' })
+    for (const approved of decisions) {
+      expect(told.interrupts).toMatchObject([{ message: expect.stringContaining('Tool: refund') }])
+      told = await chat(graph, threadId, { resume: answerOf(told, { approved }) })
+    }
+    return told.said
+  }
+
+  test('get one decision together, or one each', async () => {
+    expect(await decideAll('batched', true)).toBe('refunded 20, refunded 30')
+    expect(await decideAll('batched', false)).toBe('User rejecte, User rejecte')
+    expect(await decideAll('per_call', false, true)).toMatch(/^User rejecte, refunded (20|30)$/)
+  })
+})

@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { TestGateway } from '../setup/gateway.ts'
+import { eventually, operatorToken } from '../setup/gateway.ts'
+import { openChat, runChat } from '../setup/operator-gateway.ts'
+import type { WebGateway } from '../setup/web-gateway.ts'
+import { openWebGateway } from '../setup/web-gateway.ts'
+
+// These tests let an agent's code ask an operator: the operator reads the question, and the sender learns only that they must wait.
+
+const waits = 'A person has to allow this first.'
+
+let web: WebGateway
+let gateway: TestGateway
+beforeAll(async () => {
+  web = await openWebGateway()
+  gateway = web.gateway
+})
+afterAll(() => web.close())
+
+interface Waiting {
+  readonly id: string
+}
+
+/** Grants the open requirement. Resolves to everything that the gateway sent to the operator. */
+async function grantWaiting(): Promise<string> {
+  const [open] = await eventually(async () => {
+    const { items } = await gateway.ask<{ items: readonly Waiting[] }>('/requirements?state=open')
+    return items.length > 0 && items
+  })
+  const shown = JSON.stringify(await gateway.ask(`/requirements/${open?.id}`))
+  const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
+  const init = { method: 'POST', headers, body: JSON.stringify({ outcome: 'granted' }) }
+  expect((await fetch(`${gateway.url()}/operator/api/requirements/${open?.id}`, init)).status).toBe(200)
+  return shown
+}
+
+test.each(['activitypub', 'email', 'a2a'] as const)('by %s the sender of a message reads that they wait', async via => {
+  const { id } = await gateway.simulation.send({ via, to: 'chat', text: 'doubt', timeoutMs: 30_000 })
+  const { response } = await gateway.show(id)
+  expect(JSON.stringify(response)).toContain(waits)
+  expect(JSON.stringify(response)).not.toMatch(/fraud/i)
+  expect(await grantWaiting()).toContain('Refund 500 to this fraud?')
+  const decided = await eventually(async () =>
+    (await gateway.messages()).find(({ preview }) => preview === 'An operator agreed.'),
+  )
+  expect((await gateway.show(decided.id)).message.policy_resolution).toMatchObject({ data: { note: 'fraud' } })
+})
+
+test('in a chat neither the run nor the history has the question, and the words for the sender are there', async () => {
+  const chat = openChat(`${gateway.url()}/api/v1/agents/chat/runs`, 'token-of-ann-for-the-tests')
+  const events: unknown[] = []
+  chat.subscribe({ onEvent: ({ event }) => void events.push(event) })
+  chat.addMessage({ id: 'asked', role: 'user', content: 'patience' })
+  await runChat(chat)
+  await grantWaiting()
+  await eventually(async () => (await gateway.messages()).find(({ preview }) => preview === 'An operator agreed.'))
+  const history = JSON.stringify(await web.readHistory(chat.threadId, '&include=trace'))
+  for (const seen of [JSON.stringify(events), history]) {
+    expect(seen).toContain('We look into it.')
+    expect(seen).not.toMatch(/fraud/i)
+  }
+})

@@ -1,0 +1,108 @@
+import { requirementViews } from '@postern/operator/views'
+import type { MessageRecord } from '@postern/pipeline'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openOperatorClient } from '../../src/running/operator-client.ts'
+import { writeRunFile } from '../../src/system/run/run-file.ts'
+import { post } from '../replay/replay-gateway.ts'
+import type { TestGateway } from '../setup/gateway.ts'
+import { describeTestConfig, eventually } from '../setup/gateway.ts'
+import { askShop, callShop } from '../setup/requirement-steps.ts'
+import type { WebGateway } from '../setup/web-gateway.ts'
+import { openWebGateway } from '../setup/web-gateway.ts'
+
+// These tests let an operator rerun a turn that failed after its requirement was decided.
+
+const failing = { use: '../agents/asking/failing-desk.ts' }
+let web: WebGateway
+let gateway: TestGateway
+beforeAll(async () => {
+  web = await openWebGateway({}, { agents: { desk: failing, chat: failing, shop: failing }, default_agent: 'chat' })
+  gateway = web.gateway
+})
+afterAll(() => web.close())
+
+/** Grants the one open requirement, and waits until its turn has failed. */
+async function failDecided(): Promise<string> {
+  const [open] = await eventually(async () => {
+    const { items } = await gateway.ask<{ items: readonly { readonly id: string }[] }>('/requirements?state=open')
+    return items.length > 0 && items
+  })
+  const id = open?.id ?? ''
+  expect((await rerun(id)).json.detail).toBe('Cannot run again: nobody has decided yet')
+  await post(gateway, `/requirements/${id}`, { outcome: 'granted' })
+  await eventually(async () => (await findDecision(id))?.state === 'failed')
+  return id
+}
+
+async function findDecision(id: string): Promise<MessageRecord | undefined> {
+  return gateway.show(`urn:postern:resolution:${id}`).catch(() => undefined)
+}
+
+const rerun = (id: string) => post<{ readonly message: number }>(gateway, `/requirements/${id}/rerun`, {})
+
+async function rerunAnswered(id: string): Promise<MessageRecord> {
+  const { status, json } = await rerun(id)
+  expect(status).toBe(200)
+  const record = await eventually(async () => {
+    const shown = await gateway.show(`#${json.message}`)
+    return shown.state === 'answered' && shown
+  })
+  expect(record.response?.parts).toMatchObject([{ content: 'Paid back, as it was granted.' }])
+  const again = await rerun(id)
+  expect([again.status, again.json.detail]).toEqual([403, 'Cannot run again: the turn of its decision has not failed'])
+  return record
+}
+
+/** Reruns the decided turn with the command, and returns its output. */
+async function printOf(id: string): Promise<string> {
+  const printed: string[] = []
+  const tree = describeTestConfig(gateway.simulation, gateway.dataDir)
+  writeRunFile(gateway.dataDir, { url: gateway.url(), pid: process.pid, isSimulating: true })
+  const openClient = () => openOperatorClient({ tree, baseDir: gateway.dataDir, missing: [], path: undefined })
+  await requirementViews.rerun({ openClient, json: false, print: text => void printed.push(text) }, { id })
+  return printed.join()
+}
+
+test('a mail gets its answer once its decided turn runs again', async () => {
+  const { mail } = await gateway.simulation.mail.deliver({ to: 'desk@agents.test', text: 'My money back, please' })
+  const record = await rerunAnswered(await failDecided())
+  expect(record.message.sender.address).toBe('@alice@alice.test')
+  const replies = await eventually(async () => {
+    const texts = gateway.simulation.mail.received.map(({ text }) => text)
+    return texts.some(text => text?.includes('Paid back')) && gateway.simulation.mail.received
+  })
+  const paid = replies.find(({ text }) => text?.includes('Paid back'))
+  expect(paid?.headers.get('references')?.join()).toContain(mail.messageId)
+})
+
+test('a post gets its answer once its decided turn runs again', async () => {
+  await gateway.simulation.fediverse.deliver({ to: '@desk@agents.test', text: 'My money back, please' })
+  const record = await rerunAnswered(await failDecided())
+  await eventually(async () =>
+    (await gateway.show(`#${record.number}`)).deliveries.some(({ state }) => state === 'sent'),
+  )
+})
+
+test('the history of a chat has the answer once its decided turn runs again', async () => {
+  await web.say('My money back, please', { threadId: 'refund', id: 'refund-1' })
+  await rerunAnswered(await failDecided())
+  expect(JSON.stringify(await web.readHistory('refund'))).toContain('Paid back, as it was granted.')
+})
+
+test('the operator reads that the caller of an ended task hears nothing of the answer', async () => {
+  const { task } = await askShop(gateway, 'My money back, please')
+  const id = await failDecided()
+  expect(await printOf(id)).toContain('a caller who waits for it hears nothing')
+  const after = await callShop(gateway, 'GetTask', { id: task?.id })
+  expect(after.task?.status.state).toBe('TASK_STATE_FAILED')
+})
+
+test('the operator reads no such note for a chat, which has the answer in its history', async () => {
+  await web.say('My money back, please', { threadId: 'noted', id: 'noted-1' })
+  expect(await printOf(await failDecided())).toMatch(/runs again as #\d+$/)
+  await eventually(async () => JSON.stringify(await web.readHistory('noted')).includes('Paid back, as it was granted.'))
+})
+
+test('the gateway answers 404 for an unknown requirement', async () => {
+  expect((await rerun('none')).status).toBe(404)
+})

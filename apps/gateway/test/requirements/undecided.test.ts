@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { TestGateway } from '../setup/gateway.ts'
+import { eventually, operatorToken } from '../setup/gateway.ts'
+import { askShop, callShop, findActionPath, policyOf, shopkeeper, wordsOf } from '../setup/requirement-steps.ts'
+import type { WebGateway } from '../setup/web-gateway.ts'
+import { openWebGateway, uniqueName } from '../setup/web-gateway.ts'
+
+// These tests cover questions that a person does not decide in time: everything that waits for them ends, and nobody else is notified.
+
+let web: WebGateway
+let gateway: TestGateway
+const hours = 4 / 3_600
+
+beforeAll(async () => {
+  const requirements = { expires_after_hours: hours }
+  web = await openWebGateway({}, { agents: { shop: shopkeeper }, default_agent: 'shop', requirements })
+  gateway = web.gateway
+})
+afterAll(() => web.close())
+
+interface Listed {
+  readonly via: string
+  readonly resolved_at?: string
+}
+
+async function awaitState(id: string | undefined, state: string) {
+  return eventually(async () => {
+    const answer = await callShop(gateway, 'GetTask', { id })
+    return answer.task?.status.state === state && answer
+  })
+}
+
+test('a task over A2A ends when its caller lets the question go by', async () => {
+  const asked = await askShop(gateway, 'consent please')
+  expect(asked.task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+  const ended = await awaitState(asked.task?.id, 'TASK_STATE_COMPLETED')
+  expect(wordsOf(ended)).toContain('declined by timeout')
+  const state = String(policyOf(asked).state)
+  const late = await askShop(gateway, 'yes', {
+    ...(asked.task && { contextId: asked.task.contextId }),
+    resolution: { in_reply_to_state: state, outcome: 'granted' },
+  })
+  expect(late.error?.violations).toMatchObject([{ description: 'has expired' }])
+})
+
+test('a chat tells a person that they let its question go by, once', async () => {
+  const threadId = uniqueName('thread')
+  const events = await web.say('consent please', { threadId })
+  expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'interrupt' } })
+  const told = () =>
+    web.readHistory(threadId).then(rows => rows.filter(({ content }) => content.includes('by timeout')))
+  await eventually(async () => (await told()).length > 0)
+  await web.say('and now', { threadId })
+  expect(await told()).toHaveLength(1)
+})
+
+test('a person who lets a question to their post go by hears no more of it', async () => {
+  const { objectId } = await gateway.simulation.fediverse.deliver({
+    to: '@shop@agents.test',
+    text: 'consent please',
+    visibility: 'direct',
+  })
+  const { activity } = await gateway.simulation.fediverse.awaitReply(objectId, 30_000)
+  findActionPath(String((activity.object as { readonly content?: string }).content))
+  const listed = await eventually(async () => {
+    const headers = { authorization: `Bearer ${operatorToken}` }
+    const answer = await fetch(`${gateway.url()}/operator/api/requirements?state=expired`, { headers })
+    const { items } = (await answer.json()) as { readonly items: readonly Listed[] }
+    return items.find(({ via, resolved_at }) => via === 'activitypub' && resolved_at !== undefined)
+  })
+  expect(listed).toMatchObject({ resolver: { method: 'timeout' } })
+  expect(gateway.simulation.fediverse.received).toHaveLength(1)
+})

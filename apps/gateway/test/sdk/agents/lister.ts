@@ -1,0 +1,24 @@
+import { defineAgent } from 'postern'
+
+/** Lists the parts of a message, and also returns the list as a file. */
+export default defineAgent({
+  async handle({ parts, sender }, { attachment }) {
+    const lines = await Promise.all(
+      parts.map(async part => {
+        if (part.kind === 'text') return `text ${part.content}`
+        if (part.kind === 'artifact' && part.data !== undefined) return `data ${JSON.stringify(part.data)}`
+        if (part.kind !== 'file' && part.kind !== 'artifact') return part.kind
+        return `file ${part.name} ${part.mime} ${Buffer.from((await attachment(part)).bytes).toString()}`
+      }),
+    )
+    const content = [`from ${sender.address}`, ...lines].join('\n')
+    const data_base64 = Buffer.from(content).toString('base64')
+    const list = {
+      kind: 'file',
+      name: 'list.txt',
+      mime: 'text/plain',
+      bytes_ref: { kind: 'inline', data_base64 },
+    } as const
+    return { parts: [{ kind: 'text', mime: 'text/plain', content }, list] }
+  },
+})

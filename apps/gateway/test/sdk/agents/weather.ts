@@ -1,0 +1,7 @@
+import { defineTool } from 'postern'
+
+export const weather = defineTool({
+  description: 'The weather of a city',
+  parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+  run: ({ city }) => `a real look at ${city}`,
+})

@@ -1,0 +1,114 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import type { PeerReply, StartedGateway } from '../../src/testing/index.ts'
+import { startGateway } from '../../src/testing/index.ts'
+import type { ExampleModel } from '../python/example-model.ts'
+import { openExampleModel } from '../python/example-model.ts'
+
+const guide = { use: 'openai', model: 'm', tools: './agents/weather.ts' } as const
+const rule = { policy: 'preview', approve: 'operator' } as const
+
+function findRequirementId({ parts }: PeerReply): string {
+  const policy = parts.find(part => part.kind === 'policy')?.policy
+  return String(policy?.requirement)
+}
+
+const settings = { agents: { asker: { use: './agents/asker.ts' } } } as const
+const times = { kind: 'file', name: 'times.txt', bytes: new TextEncoder().encode('nine to five') }
+
+describe('a gateway of postern/testing', () => {
+  let gateway: StartedGateway
+  let model: ExampleModel
+
+  beforeAll(async () => {
+    model = await openExampleModel()
+    const agents = { ...settings.agents, guide: { ...guide, base_url: model.url, tool_policies: { weather: rule } } }
+    gateway = await startGateway({ folder: import.meta.dirname, settings: { agents } })
+  })
+  afterAll(async () => {
+    await gateway.stop()
+    model.close()
+  })
+
+  test('sends forged messages and shows what the gateway answers', async () => {
+    const forged = { via: 'activitypub', to: 'asker', text: 'hello', fault: 'tampered' } as const
+    expect(await gateway.send(forged)).toMatchObject({ status: 'refused', refusal: { answer: 401 }, parts: [] })
+  })
+
+  test('shows what reached followers, strangers and mailboxes, with the files', async () => {
+    await gateway.follow('alice@mastodon.test', 'asker')
+    expect(await gateway.inbox('bob@mastodon.test')).toEqual([])
+    const sent = await gateway.send({ via: 'email', from: 'bob@nodmarc.test', to: 'asker', text: 'hello' })
+    const [mail, ...others] = await gateway.inbox('bob@nodmarc.test')
+    expect(others).toEqual([])
+    expect(mail).toMatchObject({ via: 'email', type: 'mail', from: expect.stringContaining('asker@agents.test') })
+    expect(mail).toMatchObject({ text: expect.stringMatching(/^Grüße!/), id: sent.thread })
+    expect(mail?.files.map(({ bytes, ...file }) => ({ ...file, bytes: new Uint8Array(bytes) }))).toMatchObject([times])
+    await vi.waitFor(async () => {
+      const post = (await gateway.inbox('@alice@mastodon.test')).find(({ type }) => type === 'Create')
+      expect(post).toMatchObject({
+        via: 'activitypub',
+        text: expect.stringMatching(/^Open until five\./),
+        files: [times],
+      })
+    })
+    expect(await gateway.inbox('bob@mastodon.test')).toEqual([])
+  })
+
+  test('refuses the inbox of a caller, and the follow of an agent that is not there', async () => {
+    await expect(gateway.inbox('peer')).rejects.toThrow('"peer" has no inbox')
+    await expect(gateway.follow('alice@mastodon.test', 'nobody')).rejects.toThrow()
+    await expect(gateway.follow('peer', 'asker')).rejects.toThrow('Nobody is called peer here')
+  })
+
+  test.each(['activitypub', 'a2a', 'email', 'web'] as const)(
+    'decides a consent by %s as the sender, and an approval as the operator',
+    async via => {
+      const asked = await gateway.send({ via, to: 'asker', text: 'consent' })
+      expect(asked.parts).toMatchObject([{ kind: 'policy', policy: { message: 'May I?' } }])
+      const granted = await gateway.decide(asked, 'granted')
+      expect(granted.parts).toMatchObject([{ kind: 'text', content: 'They said granted.' }])
+      expect(await gateway.record(granted)).toMatchObject({
+        message: { policy_resolution: { resolver: { method: 'link' } } },
+      })
+      const waiting = await gateway.send({ via, to: 'asker', text: 'approval' })
+      const { parts } = await gateway.decide(waiting, 'declined')
+      expect(parts).toMatchObject([{ kind: 'text', content: 'They said declined.' }])
+    },
+  )
+
+  test.each([
+    ['by the result that asked', (asked: PeerReply) => asked],
+    ['by the id of the requirement', (asked: PeerReply) => findRequirementId(asked)],
+  ])('grants the call of a tool with other arguments, %s', async (_, name) => {
+    const asked = await gateway.send({ via: 'email', to: 'guide', text: 'The weather in Oslo?' })
+    const { parts } = await gateway.decide(name(asked), 'granted', { city: 'Bergen' })
+    expect(JSON.stringify(parts)).toContain('a real look at Bergen')
+    const [question, answer] = (await gateway.inbox('alice@alice.test')).slice(-2)
+    expect([question?.text, answer?.text]).toEqual([expect.any(String), expect.stringContaining('Bergen')])
+  })
+
+  test('says why it cannot decide', async () => {
+    const asked = await gateway.send({ via: 'a2a', to: 'asker', text: 'consent' })
+    await expect(gateway.decide(asked, 'granted', { amount: 3 })).rejects.toThrow('there are no arguments to change')
+    await gateway.decide(asked, 'declined')
+    await expect(gateway.decide(asked, 'granted')).rejects.toThrow(`Message ${asked.number} waits for no decision`)
+    await expect(gateway.decide('nothing', 'granted')).rejects.toThrow('There is no requirement "nothing"')
+  })
+})
+
+test.each(['activitypub', 'a2a', 'email'] as const)(
+  'a gateway of postern/testing takes messages by %s after its clock moves on, and what is overdue ends',
+  async via => {
+    const gateway = await startGateway({ folder: import.meta.dirname, settings })
+    const asked = await gateway.send({ via, to: 'asker', text: 'consent' })
+    const before = gateway.clock.now()
+    gateway.clock.advance(2 * 86_400_000)
+    expect(gateway.clock.now() - before).toBeGreaterThanOrEqual(2 * 86_400_000)
+    await vi.waitFor(() => expect(gateway.decide(asked, 'granted')).rejects.toThrow('waits for no decision'))
+    const { status, number } = await gateway.send({ via, to: 'asker', text: 'hello', timeoutMs: 60_000 })
+    expect(['answered', 'completed']).toContain(status)
+    const { message } = await gateway.record({ number })
+    expect(Date.parse(message.received_at) - before).toBeGreaterThanOrEqual(2 * 86_400_000)
+    await gateway.stop()
+  },
+)

@@ -1,0 +1,231 @@
+import { execFile } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { expect, onTestFinished, test } from 'vitest'
+import { createGatewayProcess } from '../setup/gateway-process.ts'
+
+// These tests use a marker for every secret of a configuration, which nothing that the program prints, answers or stores may contain.
+
+const program = fileURLToPath(new URL('../../bin/postern.mjs', import.meta.url))
+const mark = (name: string) => `zq7-${name}-0123456789abcdef`
+const marker = /zq7-[a-z]+/g
+
+const variables: Record<string, string> = {
+  HIDDEN_OPERATOR: mark('operator'),
+  HIDDEN_URL: `http://127.0.0.1:9/hooks/${mark('path')}`,
+  HIDDEN_SECRET: mark('signing'),
+  HIDDEN_PROP: mark('prop'),
+  HIDDEN_KEY: mark('thrown'),
+  HIDDEN_MODEL: `http://127.0.0.1:9/${mark('model')}/v1`,
+}
+
+const harmless: Record<string, string> = {
+  HARMLESS_AGENT: 'http://127.0.0.1:9/v1/chat',
+  HARMLESS_SITE: 'https://github.com/acme',
+  HARMLESS_MODEL: 'gpt-4o-mini',
+}
+
+const failingAgent = `export default {
+  name: 'Failing',
+  handle(_, { log }) {
+    log.warn({ given: { key: process.env.HIDDEN_KEY } }, 'about to use ' + process.env.HIDDEN_KEY)
+    throw new Error('no access with ' + process.env.HIDDEN_KEY, { cause: new Error(process.env.HIDDEN_KEY) })
+  },
+}`
+
+const quotingAgent = `export default {
+  name: 'Quoting',
+  handle({ parts }, { log }) {
+    const text = parts.map(({ content }) => content).join()
+    log.warn({ text }, 'asked about ' + text)
+    throw new Error('no answer to ' + text)
+  },
+}`
+
+const failingServer = `process.stderr.write(process.argv.slice(2).join() + process.env.TOKEN + '\\n'); process.exit(1)`
+
+function describeConfig(folder: string): object {
+  const queried = (name: string) => `http://127.0.0.1:9/v1?api-key=${mark(name)}`
+  return {
+    dev: true,
+    data: 'data',
+    operator_token: { env: 'HIDDEN_OPERATOR' },
+    listen: { port: 0 },
+    email: {
+      listen: { port: 0, protocol: 'smtp' },
+      submit: { host: '127.0.0.1', port: 9, user: 'me', password: mark('smtp') },
+    },
+    log: { level: 'debug' },
+    telemetry: { endpoint: queried('endpoint'), headers: { 'x-api-key': mark('header') } },
+    delivery: { retry_after: 0.2, give_up_after_hours: 0.0001 },
+    agents: {
+      failing: { use: './failing.mjs' },
+      hook: { use: 'webhook', url: { env: 'HIDDEN_URL' }, secret: { file: join(folder, 'secret.txt') } },
+      ui: {
+        use: 'ag-ui',
+        url: queried('query'),
+        api_key: mark('apikey'),
+        forwarded_props: { tenant: { env: 'HIDDEN_PROP' } },
+      },
+      model: {
+        use: 'openai',
+        base_url: { env: 'HIDDEN_MODEL' },
+        model: 'm',
+        api_key: mark('modelkey'),
+        parameters: { user: { env: 'HIDDEN_KEY' } },
+      },
+    },
+  }
+}
+
+const publicPoint = {
+  x: 'f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU',
+  y: 'x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0',
+}
+const privateJwk = { kty: 'EC', crv: 'P-256', ...publicPoint, d: mark('jwk') }
+
+function createFolder(config: (folder: string) => object) {
+  const folder = mkdtempSync(join(tmpdir(), 'postern-hidden-'))
+  const path = join(folder, 'postern.config.json')
+  mkdirSync(join(folder, 'data'))
+  writeFileSync(join(folder, 'failing.mjs'), failingAgent)
+  writeFileSync(join(folder, 'quoting.mjs'), quotingAgent)
+  writeFileSync(join(folder, 'server.mjs'), failingServer)
+  writeFileSync(join(folder, 'secret.txt'), `${mark('filed')}\n`)
+  writeFileSync(path, JSON.stringify(config(folder)))
+  const given = { ...variables, ...harmless }
+  Object.assign(process.env, given)
+  onTestFinished(() => {
+    for (const name of Object.keys(given)) delete process.env[name]
+  })
+  const run = async (...words: readonly string[]): Promise<string> => {
+    const done = await promisify(execFile)(process.execPath, [program, ...words, '--config', path], {
+      cwd: folder,
+    }).catch((error: { stdout: string; stderr: string }) => error)
+    return done.stdout + done.stderr
+  }
+  return { folder, path, run }
+}
+
+/** Starts `postern dev` with this configuration, and asks its operator's API. */
+async function openGateway(path: string, folder: string) {
+  const gateway = createGatewayProcess(path, { command: ['dev'] })
+  onTestFinished(() => gateway.kill())
+  await gateway.start()
+  const { url } = JSON.parse(readFileSync(join(folder, 'data', 'gateway.json'), 'utf8'))
+  const headers = { authorization: `Bearer ${variables.HIDDEN_OPERATOR}`, 'content-type': 'application/json' }
+  const open = (route: string, init: RequestInit = {}) => fetch(`${url}/operator/api/${route}`, { ...init, headers })
+  const ask = async (route: string, init: RequestInit = {}) => (await open(route, init)).text()
+  const send = (to: string, text: string) =>
+    ask('simulation/send', { method: 'POST', body: JSON.stringify({ via: 'a2a', to, text, timeout_seconds: 5 }) })
+  return { gateway, open, ask, send }
+}
+
+function listFiles(folder: string): readonly string[] {
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true })
+  return entries.filter(entry => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name))
+}
+
+const findMarkers = (text: string) => [...new Set(text.match(marker))]
+
+test('no output of a gateway whose agents fail shows a secret: print, settings, log, record, why, doctor, database', async () => {
+  const { folder, path, run } = createFolder(describeConfig)
+  const { gateway, ask, send } = await openGateway(path, folder)
+  const outputs: Record<string, string> = { print: await run('config', 'print') }
+  for (const agent of ['failing', 'hook', 'ui', 'model']) outputs[`send ${agent}`] = await send(agent, 'hello')
+  for (const number of ['1', '3', '5', '7'])
+    for (const route of ['why', 'messages']) outputs[`${route} ${number}`] = await ask(`${route}/%23${number}`)
+  for (const route of ['settings', 'status', 'messages', 'deliveries', 'refusals', 'doctor'])
+    outputs[route] = await ask(route)
+  outputs.why = await run('why', '#1')
+  await gateway.stop()
+  outputs.log = (await gateway.ended()).printed
+  outputs.database = listFiles(join(folder, 'data'))
+    .map(file => readFileSync(file, 'latin1'))
+    .join()
+  expect(outputs['messages 7']).toContain('@model@agents.test')
+  expect(outputs['why 1']).toContain('no access with (set)')
+  expect(outputs.log).toContain('about to use (set)')
+  expect(outputs.settings).toContain('(set)')
+  const shown = Object.entries(outputs).map(([name, text]) => [name, findMarkers(text)] as const)
+  expect(shown.filter(([, markers]) => markers.length > 0)).toEqual([])
+}, 120_000)
+
+/** Reads a stream until it contains this text. */
+async function readUntil(answer: Response, words: string): Promise<string> {
+  let read = ''
+  const decoder = new TextDecoder()
+  for await (const piece of answer.body ?? []) {
+    read += decoder.decode(piece, { stream: true })
+    if (read.includes(words)) break
+  }
+  return read
+}
+
+test('refusals and events of the API show no secret that somebody quotes', async () => {
+  const { folder, path } = createFolder(describeConfig)
+  const { open, ask, send } = await openGateway(path, folder)
+  const events = readUntil(await open('events?kind=message'), 'about (set)')
+  const sent = await send('failing', `about ${mark('filed')}`)
+  const refusal = await ask(`messages?${mark('filed')}=1`)
+  expect(refusal).toContain('there is no parameter \\"(set)\\"')
+  expect([sent, refusal, await events, await ask('messages/%231')].flatMap(findMarkers)).toEqual([])
+}, 60_000)
+
+test('harmless words of hidden values stay readable in the log, the record and the API', async () => {
+  const { folder, path } = createFolder(folder => ({
+    ...describeConfig(folder),
+    telemetry: {
+      endpoint: 'http://127.0.0.1:9/v1?format=activity&version=2026-01-01',
+      headers: { accept: 'application/json', mode: 'production' },
+    },
+    agents: {
+      quoting: { use: './quoting.mjs' },
+      hook: { use: 'webhook', url: { env: 'HARMLESS_AGENT' }, secret: { file: join(folder, 'secret.txt') } },
+      site: { use: 'webhook', url: { env: 'HARMLESS_SITE' }, secret: { file: join(folder, 'secret.txt') } },
+      model: {
+        use: 'openai',
+        base_url: { env: 'HIDDEN_MODEL' },
+        model: { env: 'HARMLESS_MODEL' },
+        api_key: mark('modelkey'),
+      },
+    },
+  }))
+  const words =
+    'https://github.com/acme/postern/issues application/json model gpt-4o-mini in production, activity of 2026-01-01 at /v1/chat'
+  const { gateway, ask, send } = await openGateway(path, folder)
+  await send('quoting', words)
+  const outputs = [await ask('messages/%231'), await ask('why/%231'), await ask('messages')]
+  const settings = await ask('settings')
+  await gateway.stop()
+  outputs.push((await gateway.ended()).printed)
+  for (const output of outputs) expect(output).toContain(words)
+  expect(outputs[1]).toContain(`no answer to ${words}`)
+  for (const hidden of [...Object.values(harmless), 'production', 'format=activity'])
+    expect(settings).not.toContain(`"${hidden}`)
+}, 60_000)
+
+test('a start that fails shows no secret in its errors', async () => {
+  const { run } = createFolder(folder => ({
+    ...describeConfig(folder),
+    payments: { use: 'receipt', issuer: 'https://till.test', jwk: privateJwk },
+    agents: {
+      model: {
+        ...{ use: 'openai', base_url: 'http://127.0.0.1:9/v1', model: 'm' },
+        mcp: [
+          {
+            command: process.execPath,
+            args: ['server.mjs', `--token=${mark('arg')}`, mark('word')],
+            env: { TOKEN: mark('env') },
+          },
+        ],
+      },
+    },
+  }))
+  const outputs = [await run('start'), await run('dev'), await run('config', 'print'), await run('doctor')]
+  expect(outputs[1]).toContain('server.mjs (set)')
+  expect(outputs.flatMap(findMarkers)).toEqual([])
+}, 60_000)

@@ -1,0 +1,83 @@
+// Tests the first line of the program, and the process that it becomes.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { nodeFlags } from 'postern/launch'
+import { expect, test } from 'vitest'
+
+const program = fileURLToPath(new URL('../../bin/postern.mjs', import.meta.url))
+const tell =
+  'console.log(JSON.stringify({ pid: process.pid, trim: process.env.MALLOC_TRIM_THRESHOLD_, flags: process.execArgv.filter(arg => arg.startsWith("--m")) }))'
+const preload = `data:text/javascript,${encodeURIComponent(tell)}`
+
+interface Launch {
+  readonly file: string
+  readonly args: readonly string[]
+  readonly environment?: NodeJS.ProcessEnv
+}
+
+/** Returns the arguments that each program reports when this process becomes it; without a configuration it ends there. */
+async function launch({ file, args, environment = {} }: Launch) {
+  const { MALLOC_TRIM_THRESHOLD_: _, MALLOC_ARENA_MAX: __, NODE_OPTIONS: ___, ...env } = process.env
+  const child = spawn(file, args, { cwd: tmpdir(), env: { ...env, ...environment } })
+  child.stderr.resume()
+  const [output] = await Promise.all([text(child.stdout), once(child, 'exit')])
+  const lines = output.split('\n').filter(line => line.startsWith('{'))
+  return { pid: child.pid, told: lines.map(line => JSON.parse(line)) }
+}
+
+const run = (command: string, environment: NodeJS.ProcessEnv = {}, flags: readonly string[] = []) =>
+  launch({
+    file: process.execPath,
+    args: [...flags, '--import', preload, program, command, '--config', 'none'],
+    environment,
+  })
+
+test.runIf(process.platform !== 'win32')(
+  'a gateway that starts replaces itself once, as the same process, with the settings of its memory',
+  async () => {
+    const { pid, told } = await run('start')
+    expect(told).toEqual([
+      { pid, flags: [] },
+      { pid, trim: '131072', flags: nodeFlags },
+    ])
+  },
+)
+
+test('the settings of the operator stay', async () => {
+  const { pid, told } = await run('start', { MALLOC_TRIM_THRESHOLD_: '1000000' }, ['--max-semi-space-size=32'])
+  expect(told.at(-1)).toEqual({
+    pid,
+    trim: '1000000',
+    flags: ['--min-semi-space-size=4', '--max-semi-space-size=32'],
+  })
+})
+
+test('a flag of the operator in NODE_OPTIONS stays', async () => {
+  const { told } = await run('start', { NODE_OPTIONS: '--max-semi-space-size=32' })
+  expect(told.at(-1).flags).toEqual(['--min-semi-space-size=4'])
+})
+
+test('a command that does not serve begins once', async () => {
+  const { told } = await run('status')
+  expect(told).toHaveLength(1)
+})
+
+test.each(['postern.mjs', 'installed.mjs'])('the first line of %s works with every env and every shell', name => {
+  const path = fileURLToPath(new URL(`../../bin/${name}`, import.meta.url))
+  expect(readFileSync(path, 'utf8').split('\n')[0]).toBe('#!/usr/bin/env node')
+})
+
+test('a person runs the program by its first line', async () => {
+  const PATH = `${dirname(process.execPath)}:${process.env.PATH}`
+  const { pid, told } = await launch({
+    file: program,
+    args: ['start', '--config', 'none'],
+    environment: { PATH, NODE_OPTIONS: `--import=${preload}` },
+  })
+  expect(told.at(-1)).toEqual({ pid, trim: '131072', flags: nodeFlags })
+})

@@ -1,0 +1,62 @@
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { gunzipSync } from 'node:zlib'
+import { backUp, restore } from '@postern/operator/views'
+import { beforeAll, expect, test } from 'vitest'
+import type { ConfigFile } from '../../src/config/read-config.ts'
+import { readConfigFile } from '../../src/config/read-config.ts'
+import { createLog } from '../../src/observe/log.ts'
+import { findDataLocation, openOperatorClient } from '../../src/running/operator-client.ts'
+import { openDev } from '../../src/running/run.ts'
+import { examineUnopenedGateway } from '../../src/running/unopened-doctor.ts'
+
+// These tests let a newer program open the data of an earlier release, whose gateway may run elsewhere.
+
+const fixture = new URL('../../../../fixtures/schema/1/postern.db.gz', import.meta.url)
+const folder = mkdtempSync(join(tmpdir(), 'postern-pending-'))
+const path = join(folder, 'data/postern.db')
+let file: ConfigFile
+let written: Buffer
+
+beforeAll(async () => {
+  mkdirSync(join(folder, 'data'))
+  writeFileSync(path, gunzipSync(readFileSync(fixture)))
+  written = readFileSync(path)
+  const environment = { POSTERN_LISTEN_PORT: '0', POSTERN_EMAIL_LISTEN_PORT: '0' }
+  file = await readConfigFile({ environment, workingDir: folder, settings: { data: 'data' } })
+})
+
+const readNumber = () => {
+  const db = new DatabaseSync(path, { readOnly: true })
+  const number = db.prepare('PRAGMA user_version').get()?.user_version
+  db.close()
+  return number
+}
+
+test('commands that read, backup and doctor leave the tables of an earlier release as they are', async () => {
+  const client = await openOperatorClient(file)
+  const fault = await client.get('/healthz').catch((error: unknown) => error)
+  await client.close()
+  expect(String(fault)).toMatch(/is of an earlier release: its tables have number 1, and a start .* \(adds /)
+  const { findings } = await examineUnopenedGateway({ fault, groups: ['store'], readFile: async () => file })
+  expect(findings.find(({ id }) => id === 'store.schema')).toMatchObject({
+    verdict: 'failure',
+    fix: expect.stringContaining('Back the data up, then start the gateway of this release'),
+  })
+  const output = { json: false, print: () => undefined }
+  const copy = join(folder, 'copy')
+  await backUp(findDataLocation(file), output, copy)
+  await restore(findDataLocation(file), output, { folder: copy, check: true })
+  expect(readFileSync(path).equals(written)).toBe(true)
+})
+
+test('a start brings the tables to the newest number, and commands read them then', async () => {
+  const dev = await openDev(file, { log: createLog({ level: 'silent', readable: false }) })
+  await dev.stop()
+  expect(readNumber()).toBeGreaterThan(1)
+  const client = await openOperatorClient(file)
+  expect(await client.get('/healthz')).toBeDefined()
+  await client.close()
+})

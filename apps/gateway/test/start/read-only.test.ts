@@ -1,0 +1,133 @@
+import { execFile } from 'node:child_process'
+import { hash } from 'node:crypto'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { beforeAll, expect, test } from 'vitest'
+import { createGatewayProcess } from '../setup/gateway-process.ts'
+
+// These tests run reading commands without a gateway: afterwards, the data is the same to the last byte.
+
+const program = fileURLToPath(new URL('../../bin/postern.mjs', import.meta.url))
+const stopped = createFolder()
+const killed = createFolder()
+
+function createFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'postern-read-only-'))
+  const email = { listen: { port: 0, protocol: 'smtp' } }
+  const config = {
+    dev: true,
+    origin: 'https://agents.test',
+    data: 'data',
+    listen: { port: 0 },
+    email,
+    log: { level: 'error' },
+  }
+  writeFileSync(join(folder, 'postern.config.json'), JSON.stringify(config))
+  return folder
+}
+
+async function run(folder: string, ...words: readonly string[]): Promise<string> {
+  const done = await promisify(execFile)(process.execPath, [program, ...words], { cwd: folder }).catch(
+    (error: { stdout: string; stderr: string }) => error,
+  )
+  return done.stdout + done.stderr
+}
+
+/** Returns every file and folder below this one, with its contents and the time of its last change. */
+function describeFolder(folder: string): readonly string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .map(entry => {
+      const path = join(entry.parentPath, entry.name)
+      const { mtimeMs } = statSync(path)
+      return `${path} ${entry.isFile() ? `${mtimeMs} ${hash('sha256', readFileSync(path))}` : ''}`
+    })
+    .toSorted()
+}
+
+beforeAll(async () => {
+  const gateway = createGatewayProcess(join(stopped, 'postern.config.json'), { command: ['dev'] })
+  await gateway.start()
+  await run(stopped, 'send', 'hello', '--via', 'activitypub', '--to', 'echo')
+  // A killed gateway leaves its files like this: its last writes are in the log.
+  cpSync(join(stopped, 'data'), join(killed, 'data'), { recursive: true })
+  await gateway.stop()
+}, 240_000)
+
+function expectDone(output: string): void {
+  expect(output).not.toBe('')
+  expect(output).not.toContain('Cannot write')
+  expect(output).not.toContain('unknown command')
+}
+
+const reading: readonly (readonly string[])[] = [
+  ['messages'],
+  ['show', '#1'],
+  ['why', '#1'],
+  ['deliveries'],
+  ['followers'],
+  ['replay', '#1'],
+  ['doctor', '--only', 'store,gateway,configuration,machine,mail,agents'],
+]
+
+test.each([
+  ['stopped', stopped],
+  ['killed', killed],
+])(
+  'commands that read leave the files of a %s gateway byte-equal, and make none',
+  async (_, folder) => {
+    const before = describeFolder(folder)
+    const outputs: string[] = []
+    for (const words of reading) {
+      outputs.push(await run(folder, ...words))
+      expect(describeFolder(folder)).toEqual(before)
+    }
+    for (const output of outputs) expectDone(output)
+    expect(outputs[0]).toContain('#1')
+    expect(outputs[1]).toContain('hello')
+    expect(outputs[2]).toContain('Answered')
+    const copy = join(mkdtempSync(join(tmpdir(), 'postern-copy-')), 'copy')
+    expect(await run(folder, 'backup', copy)).toContain('Backed up')
+    const added = describeFolder(folder).filter(line => !before.includes(line) && !/\/data $/.test(line))
+    expect(added.filter(line => !line.includes('backup'))).toEqual([])
+    const copied = describeFolder(copy)
+    expect(await run(folder, 'restore', copy, '--check')).toContain('is complete')
+    expect(describeFolder(copy)).toEqual(copied)
+  },
+  360_000,
+)
+
+test('no command makes a database or a folder where no gateway has run', { timeout: 240_000 }, async () => {
+  const folder = createFolder()
+  const before = describeFolder(folder)
+  expect(await run(folder, 'messages')).not.toContain('#')
+  expect(await run(folder, 'doctor', '--only', 'store,gateway,mail')).toContain('store')
+  for (const words of [['keys', 'list'], ['prune'], ['backup', 'copy']]) {
+    expect(await run(folder, ...words)).toContain('there is no database')
+    expect(describeFolder(folder)).toEqual(before)
+  }
+})
+
+test.each([
+  ['stopped', stopped],
+  ['killed', killed],
+])(
+  'export beside a %s gateway prints the conversation',
+  async (_, from) => {
+    const folder = createFolder()
+    cpSync(join(from, 'data'), join(folder, 'data'), { recursive: true })
+    const words = ['export', '--thread', '#1', '--format', 'normalized']
+    const first = await run(folder, ...words)
+    expectDone(first)
+    expect(first).toContain('hello')
+    expect(await run(folder, ...words)).toBe(first)
+  },
+  60_000,
+)
+
+test('a command that changes something still does beside no gateway', async () => {
+  expect(await run(stopped, 'keys', 'rotate', '--json')).toContain('main-key')
+  expect(await run(stopped, 'keys', 'list')).toContain('main-key')
+}, 60_000)

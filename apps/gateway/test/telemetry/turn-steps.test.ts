@@ -1,0 +1,114 @@
+import { call, openModelServer, replyWith } from '@postern/agents/test-model-server'
+import type { WhyAnswer } from '@postern/operator'
+import { formatRecord } from '@postern/operator/views'
+import { expect, onTestFinished, test } from 'vitest'
+import type { ReceivedSpan } from './collector.ts'
+import { attributeOf } from './collector.ts'
+import type { Traced } from './traced-gateway.ts'
+import { callTraced, endAndRead, openTraced, spansNamed } from './traced-gateway.ts'
+
+const script = [call('ask_hook', {}, 'id-1'), call('fall', {}, 'id-2'), replyWith('Both are done.')]
+
+/** Opens a gateway with a model behind an agent, whose calls people do not see. */
+async function openModelTraced(): Promise<Traced & { readonly host: string }> {
+  const model = await openModelServer((_, index) => script[index] ?? { status: 418 })
+  onTestFinished(model.close)
+  const clerk = { use: 'openai', base_url: model.baseUrl, model: 'test-model', tools: '../agents/calling/errands.ts' }
+  const traced = await openTraced({}, {}, { clerk, stager: { use: '../agents/calling/stager.ts' } })
+  return { ...traced, host: new URL(model.baseUrl).host }
+}
+
+const single = (spans: readonly ReceivedSpan[], name: string): ReceivedSpan => {
+  const [span, ...others] = spansNamed(spans, name)
+  if (!span || others.length > 0) throw new Error(`${name}: not one of ${spans.map(each => each.name).join(', ')}`)
+  return span
+}
+const turnOf = (spans: readonly ReceivedSpan[], agent: string) => {
+  const [turn] = spansNamed(spans, 'turn').filter(span => attributeOf(span, 'postern.agent') === agent)
+  if (!turn) throw new Error(`${agent} had no turn`)
+  return turn
+}
+
+test('model requests and tool runs are spans below their turn, in the words of the conventions', async () => {
+  const traced = await openModelTraced()
+  await callTraced(traced, { to: 'clerk' })
+  const spans = await endAndRead(traced)
+  const turn = turnOf(spans, 'clerk')
+  expect(attributeOf(turn, 'gen_ai.operation.name')).toBe('invoke_agent')
+  const models = spansNamed(spans, 'chat test-model')
+  const tools = ['ask_hook', 'fall'].map(name => single(spans, `execute_tool ${name}`))
+  expect(models).toHaveLength(3)
+  for (const span of [...models, ...tools]) {
+    expect(span).toMatchObject({ traceId: turn.traceId, parentSpanId: turn.spanId })
+    expect(BigInt(span.startTimeUnixNano)).toBeGreaterThanOrEqual(BigInt(turn.startTimeUnixNano))
+    expect(BigInt(span.endTimeUnixNano)).toBeLessThanOrEqual(BigInt(turn.endTimeUnixNano))
+    expect(attributeOf(span, 'gen_ai.conversation.id')).toBe(attributeOf(turn, 'gen_ai.conversation.id'))
+  }
+  const [asking, falling] = models
+  if (!asking) throw new Error('no model was asked')
+  expect(asking.kind).toBe(3)
+  expect(attributeOf(asking, 'gen_ai.operation.name')).toBe('chat')
+  expect(attributeOf(asking, 'gen_ai.request.model')).toBe('test-model')
+  expect(`${attributeOf(asking, 'server.address')}:${attributeOf(asking, 'server.port')}`).toBe(traced.host)
+  expect(JSON.stringify(attributeOf(asking, 'gen_ai.response.finish_reasons'))).toContain('tool_calls')
+  // Each tool run names the request in which the model asked for it.
+  expect(tools.map(({ links }) => links?.map(link => link.spanId))).toEqual([[asking.spanId], [falling?.spanId]])
+  const [asked, fallen] = tools.map(span => ({
+    ...{ operation: attributeOf(span, 'gen_ai.operation.name'), tool: attributeOf(span, 'gen_ai.tool.name') },
+    ...{ id: attributeOf(span, 'gen_ai.tool.call.id'), fault: attributeOf(span, 'error.type') },
+    status: span.status.code ?? 0,
+  }))
+  expect(asked).toEqual({ operation: 'execute_tool', tool: 'ask_hook', id: 'id-1', fault: undefined, status: 0 })
+  expect(fallen).toEqual({ operation: 'execute_tool', tool: 'fall', id: 'id-2', fault: 'failed', status: 2 })
+})
+
+test('a call to another agent stands below the tool that makes it, and its `traceparent` goes on from there', async () => {
+  const traced = await openModelTraced()
+  await callTraced(traced, { to: 'clerk' })
+  const spans = await endAndRead(traced)
+  const tool = single(spans, 'execute_tool ask_hook')
+  const calling = single(spans, 'invoke_agent @hook@agents.test')
+  expect(calling).toMatchObject({ kind: 3, traceId: tool.traceId, parentSpanId: tool.spanId })
+  expect(attributeOf(calling, 'gen_ai.agent.name')).toBe('@hook@agents.test')
+  const hook = turnOf(spans, 'hook')
+  const received = spansNamed(spans, 'receive').find(span => span.traceId === hook.traceId)
+  expect(received?.links).toMatchObject([{ traceId: tool.traceId, spanId: calling.spanId }])
+  // The texts of the model, the tool and the other agent do not reach the collector.
+  expect(traced.collector.bodies.join('')).not.toMatch(/xyzzy|quoth|heard|Both are done/)
+})
+
+test('a stage is a span around all that happens in it', async () => {
+  const traced = await openModelTraced()
+  await callTraced(traced, { to: 'stager' })
+  const spans = await endAndRead(traced)
+  const turn = turnOf(spans, 'stager')
+  const [search, write] = ['search', 'write'].map(name => single(spans, `stage ${name}`))
+  const calling = single(spans, 'invoke_agent @hook@agents.test')
+  expect([search?.parentSpanId, write?.parentSpanId]).toEqual([turn.spanId, turn.spanId])
+  expect(calling.parentSpanId).toBe(search?.spanId)
+  expect(BigInt(write?.startTimeUnixNano ?? 0)).toBeGreaterThanOrEqual(BigInt(search?.endTimeUnixNano ?? 0))
+})
+
+test('the record, `show` and `why` have the calls of a model that people do not see', async () => {
+  const traced = await openModelTraced()
+  const { gateway } = traced
+  await callTraced(traced, { to: 'clerk' })
+  const [message] = (await gateway.messages()).filter(({ agent }) => agent === 'clerk')
+  const record = await gateway.show(`#${message?.message}`)
+  expect(record.response?.parts).toEqual([{ kind: 'text', mime: 'text/markdown', content: 'Both are done.' }])
+  expect(record.response).not.toHaveProperty('trace')
+  const [attempt] = record.turn?.attempts ?? []
+  const at = expect.any(Number)
+  expect(attempt?.tools).toEqual([
+    { name: 'ask_hook', at, ms: at, ok: true },
+    { name: 'fall', at, ms: at, ok: false },
+  ])
+  expect(attempt?.models).toEqual(Array.from({ length: 3 }, () => ({ name: 'test-model', at, ms: at, ok: true })))
+  const shown = formatRecord(record)
+  expect(shown).toMatch(/ {2}model test-model .* {2}tool ask_hook [^\n]* ok\n.* {2}tool fall [^\n]* failed\n/s)
+  const why = await gateway.ask<WhyAnswer>(`/why/${record.number}`)
+  const facts = why.explanations[0]?.evidence.map(({ fact }) => fact) ?? []
+  expect(facts).toContainEqual(expect.stringMatching(/^the agent called the tool "ask_hook", \d+ ms$/))
+  expect(facts).toContain('the agent called the tool "fall", which failed')
+  expect(facts.filter(fact => fact.startsWith('the agent asked the model "test-model"'))).toHaveLength(3)
+})

@@ -1,0 +1,48 @@
+"""The agent of these tests behind a real server, and a real gateway before it."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from postern_agent import (
+    CallContext,
+    Message,
+    Reply,
+    create_wsgi_app,
+    data_part,
+    file_part,
+    read_file,
+    refuse,
+    require_consent,
+    require_payment,
+    text_of,
+)
+from postern_agent.testing import serve
+
+pytest_plugins = ["postern_agent.testing.fixtures"]
+SECRET = "whsec_c2hhcmVkIHNlY3JldCBvZiBib3RoIHNpZGVz"
+REPLIES: dict[str, Reply] = {
+    "ask": require_consent("May I?", action_label="Yes"),
+    "price": require_payment("Please pay.", amount="4.50", currency="EUR"),
+    "no": refuse("We are closed."),
+    "file": {"parts": [file_part(b"a,b", name="list.csv"), data_part({"left": 4}, name="stock.json")]},
+}
+
+
+def answer(message: Message, context: CallContext) -> Reply | str:
+    text = text_of(message)
+    files = [f"{part.get('name')}: {read_file(part).decode()}" for part in message["parts"] if part["kind"] == "file"]
+    if text in REPLIES:
+        return REPLIES[text]
+    decided = message.get("policy_resolution")
+    if decided:
+        return f"You said {decided.get('outcome')}."
+    waits = context.deadline is not None and not context.cancelled
+    return f"You said: {text} {files} in time: {waits}"
+
+
+@pytest.fixture(scope="session")
+def gateway_settings() -> Iterator[dict[str, Any]]:
+    with serve(create_wsgi_app(answer, SECRET)) as url:
+        yield {"agents": {"py": {"use": "webhook", "url": url, "secret": SECRET}}}

@@ -1,0 +1,13 @@
+"""When the town office is open: the office tells it, and so do the tools of the guide."""
+
+HOURS = {
+    "monday": "8 to 12",
+    "tuesday": "8 to 12",
+    "wednesday": "closed",
+    "thursday": "8 to 12 and 14 to 18",
+    "friday": "8 to 12",
+}
+
+
+def hours_of(day: str) -> str:
+    return HOURS.get(day.strip().lower(), "closed")

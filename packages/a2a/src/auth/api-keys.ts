@@ -1,0 +1,20 @@
+// Compares API keys with the configured digests.
+import { hash, timingSafeEqual } from 'node:crypto'
+import { Rejection } from '@postern/message'
+import type { ApiKeyConfig } from '../config.ts'
+
+/**
+ * Creates the search for the configured key that a caller presents. Each digest is compared with all configured ones,
+ * so that the time of the answer reveals nothing about them.
+ * @throws Rejection `signature_invalid`
+ */
+export function createApiKeyCheck(keys: readonly ApiKeyConfig[]): (presented: string) => ApiKeyConfig {
+  const digests = keys.map(config => ({ config, digest: Buffer.from(config.sha256, 'hex') }))
+  return presented => {
+    const digest = hash('sha256', presented, 'buffer')
+    let match: ApiKeyConfig | undefined
+    for (const key of digests) if (timingSafeEqual(key.digest, digest)) match = key.config
+    if (!match) throw new Rejection('signature_invalid', 'Cannot take request: API key is not one of ours')
+    return match
+  }
+}

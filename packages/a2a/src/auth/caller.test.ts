@@ -1,0 +1,80 @@
+import { ownerOf } from '@postern/http/tokens'
+import { describe, expect, test } from 'vitest'
+import { addressOf } from './caller.ts'
+
+const issuer = 'https://id.example.org/realm'
+const ofSub = (value: string) => addressOf({ issuer, claim: 'sub', value })
+
+describe('addressOf()', () => {
+  test.each([
+    ['a plain name', 'alice', '@alice@id.example.org'],
+    ['a name with dots and digits', 'a.b-c_9', '@a.b-c_9@id.example.org'],
+  ])('takes %s', (_, sub, address) => {
+    expect(ofSub(sub)).toBe(address)
+  })
+
+  test.each([
+    ['capitals', 'Alice', /^@alice~[0-9a-f]{12}@id\.example\.org$/],
+    [
+      'an address at the host of the issuer',
+      'Bob@id.example.org',
+      /^@bob-id-example-org~[0-9a-f]{12}@id\.example\.org$/,
+    ],
+    ['an address elsewhere', 'alice@evil.test', /^@alice-evil-test~[0-9a-f]{12}@id\.example\.org$/],
+    ['a separator', 'auth0|5f7c', /^@auth0-5f7c~[0-9a-f]{12}@id\.example\.org$/],
+    ['an at sign first', '@victim', /^@victim~[0-9a-f]{12}@id\.example\.org$/],
+    ['two at signs', 'x@evil.test@id.example.org', /^@x-evil-test-id-example-org~[0-9a-f]{12}@id\.example\.org$/],
+    ['nothing readable', '山', /^@caller~[0-9a-f]{12}@id\.example\.org$/],
+    ['control characters', 'a\r\nb', /^@a-b~[0-9a-f]{12}@id\.example\.org$/],
+    ['great length', 'x'.repeat(500), /^@x{40}~[0-9a-f]{12}@id\.example\.org$/],
+  ])('makes a slug with a digest of %s', (_, sub, pattern) => {
+    expect(ofSub(sub)).toMatch(pattern)
+  })
+
+  test('never gives a subject the slug of another', () => {
+    const slug = ofSub('Alice').slice(1).split('@')[0] ?? ''
+    expect(ofSub(slug)).not.toBe(ofSub('Alice'))
+  })
+
+  test('gives every subject an address of its own, also for readers who ignore case', () => {
+    const host = 'id.example.org'
+    const subjects = [
+      'ann',
+      'Ann',
+      'ANN',
+      `ann@${host}`,
+      `ANN@${host}`,
+      `acct:ann@${host}`,
+      `@ann@${host}`,
+      'ann ',
+      'ann\u200b',
+    ]
+    expect(new Set(subjects.map(each => ofSub(each).toLowerCase())).size).toBe(subjects.length)
+  })
+
+  test('tells issuers that share a host apart', () => {
+    const at = (realm: string, value: string) =>
+      addressOf({ issuer: `${issuer}/${realm}`, claim: 'sub', value }, { isHostShared: true })
+    const addresses = [at('a', 'bob'), at('b', 'bob'), at('a', 'Bob'), at('b', 'Bob')]
+    expect(new Set(addresses).size).toBe(4)
+    for (const address of addresses) expect(address).toMatch(/^@bob~[0-9a-f]{12}@id\.example\.org$/)
+  })
+
+  test('keeps a client apart from a subject of the same name', () => {
+    const client = addressOf({ issuer, claim: 'client_id', value: 'alice' })
+    expect(client).toMatch(/^@alice~[0-9a-f]{12}@id\.example\.org$/)
+    expect(addressOf({ issuer, claim: 'client_id', value: 'Alice' })).not.toBe(ofSub('Alice'))
+  })
+})
+
+describe('ownerOf()', () => {
+  test('is one key for one principal and another for any other', () => {
+    const owners = [
+      ownerOf({ issuer, claim: 'sub', value: 'a' }),
+      ownerOf({ issuer, claim: 'client_id', value: 'a' }),
+      ownerOf({ issuer: `${issuer}2`, claim: 'sub', value: 'a' }),
+      ownerOf({ issuer, claim: 'sub', value: 'client_id a' }),
+    ]
+    expect(new Set(owners).size).toBe(4)
+  })
+})

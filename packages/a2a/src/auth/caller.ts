@@ -1,0 +1,125 @@
+// Identifies a proven caller: the holder of a token or of an API key, or nobody.
+import { hash } from 'node:crypto'
+import type { Principal, ScopedCaller, ScopeTable, VerifiedToken } from '@postern/http/tokens'
+import { ownerOf, readGrant } from '@postern/http/tokens'
+import type { CredentialKind, Proof } from '@postern/message'
+import { formatAddress } from '@postern/message'
+import type { UsedKey } from '@postern/pipeline'
+import type { ApiKeyConfig } from '../config.ts'
+
+declare const proven: unique symbol
+
+/** A caller that the transport has proven. Only `verifyCaller` makes one. */
+export interface Caller extends ScopedCaller {
+  readonly [proven]: true
+  /** The key of everything that the caller owns. It is distinct for distinct (iss, sub). */
+  readonly owner: string
+  readonly isAnonymous: boolean
+  /** The address `@local@host`, made from the principal alone. */
+  readonly address: string
+  readonly authMethod: 'a2a-jwt' | 'a2a-oauth' | 'none'
+  readonly subject: string
+  readonly issuer: string
+  /** The kind of the credential that `subject` names. If it is absent, `subject` is that of a token. */
+  readonly credential?: CredentialKind | undefined
+  readonly keyId?: string | undefined
+  readonly proof: Proof
+  /** The key that the proof was made with. */
+  readonly usedKey?: UsedKey | undefined
+}
+
+const plainLocal = /^[a-z0-9]([a-z0-9._-]{0,62}[a-z0-9])?$/
+
+/**
+ * Returns the address of a principal, which no other principal shares. It is `sub` if that is a plain name; every other spelling, also an
+ * address at the issuer's host, becomes a readable slug with `~` and a digest of the exact bytes. If several trusted issuers share a host
+ * (realms of one server), it is always a slug with the issuer in its digest.
+ */
+export function addressOf(principal: Principal, { isHostShared = false } = {}): string {
+  const { issuer, claim, value } = principal
+  const domain = new URL(issuer).hostname
+  if (isHostShared) return formatAddress({ local: slugOf(principal, ownerOf(principal)), domain })
+  const own = claim === 'sub' && plainLocal.test(value) ? value : undefined
+  return formatAddress({ local: own ?? slugOf(principal, `${claim} ${value}`), domain })
+}
+
+function slugOf({ value }: Principal, distinct: string): string {
+  const slug = value
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-|-$/g, '')
+    .slice(0, 40)
+  return `${slug || 'caller'}~${hash('sha256', distinct).slice(0, 12)}`
+}
+
+/** Returns the caller of a verified token. `scopes` come from `readGrant`. */
+export function tokenCaller(
+  token: VerifiedToken,
+  { scopes, isHostShared }: Pick<ScopedCaller, 'scopes'> & { readonly isHostShared: boolean },
+): Caller {
+  const { principal, algorithm, keyId, isAccessToken, usedKey } = token
+  const { issuer, claim, value: subject } = principal
+  return brand({
+    owner: ownerOf(principal),
+    isAnonymous: false,
+    address: addressOf(principal, { isHostShared }),
+    authMethod: isAccessToken ? 'a2a-oauth' : 'a2a-jwt',
+    subject,
+    issuer,
+    ...(claim !== 'sub' && { credential: claim }),
+    keyId,
+    scopes,
+    scheme: 'Bearer',
+    proof: { kind: 'jwt', verdict: 'pass', key_id: keyId, algorithm, issuer, subject },
+    usedKey,
+  })
+}
+
+/** The gateway as the issuer of API keys. */
+interface ApiKeyIssuer {
+  readonly domain: string
+  readonly origin: string
+  readonly table: ScopeTable
+}
+
+/**
+ * Returns the holder of an API key, by the name of the key. No published method fits keys, so `a2a-oauth` with this
+ * gateway as the issuer is used.
+ */
+export function apiKeyCaller({ name, scopes }: ApiKeyConfig, { domain, origin, table }: ApiKeyIssuer): Caller {
+  const principal: Principal = { issuer: origin, claim: 'api_key', value: name }
+  return brand({
+    owner: ownerOf(principal),
+    isAnonymous: false,
+    // The local part is never a plain name, because plain names at our domain belong to our agents.
+    address: formatAddress({ local: slugOf(principal, ownerOf(principal)), domain }),
+    authMethod: 'a2a-oauth',
+    subject: name,
+    issuer: origin,
+    credential: 'api_key',
+    scopes: scopes && readGrant(scopes, { isRequired: true, table }),
+    scheme: 'ApiKey',
+    proof: { kind: 'api-key', verdict: 'pass', issuer: origin, subject: name },
+    usedKey: { from: 'config' },
+  })
+}
+
+/** Returns the caller without a credential, for a configuration that allows it. */
+export function nobodyAt(domain: string): Caller {
+  return brand({
+    owner: 'anonymous',
+    isAnonymous: true,
+    address: `@anonymous@${domain}`,
+    authMethod: 'none',
+    subject: '',
+    issuer: '',
+    scheme: 'Bearer',
+    proof: { kind: 'jwt', verdict: 'none', reason: 'no credential, and anonymous callers are let in' },
+  })
+}
+
+function brand(
+  caller: Omit<Caller, keyof { [Key in keyof Caller as Key extends symbol ? Key : never]: never }>,
+): Caller {
+  return caller as Caller
+}

@@ -1,0 +1,33 @@
+// Lists the issuers of tokens that the gateway trusts.
+import { createIssuerKeys } from '@postern/http/tokens'
+import { toConfigured } from '@postern/message'
+import type { ChannelContext } from '@postern/pipeline'
+import type { TrustedIssuerConfig } from '../config.ts'
+import type { OwnIssuer } from '../keys/own-keys.ts'
+
+export function listIssuers(
+  configs: readonly TrustedIssuerConfig[],
+  { system }: Pick<ChannelContext, 'system'>,
+  own: OwnIssuer | undefined,
+): readonly OwnIssuer[] {
+  const trusted = configs.map(config => ({ config, keys: createIssuerKeys(config.jwks, toConfigured(system)) }))
+  return [...(own && !configs.some(({ issuer }) => issuer === own.config.issuer) ? [own] : []), ...trusted]
+}
+
+/** Finds the issuers with ambiguous plain names: those that share a host, and those at the domain of our agents. */
+export function findSharedHosts(
+  issuers: readonly OwnIssuer[],
+  domain: string,
+  own: OwnIssuer | undefined,
+): ReadonlySet<string> {
+  const hosts = issuers.map(({ config }) => hostOf(config))
+  const isShared = ({ config }: OwnIssuer) => {
+    const isAgents = config !== own?.config && hostOf(config) === domain
+    return isAgents || hosts.filter(host => host === hostOf(config)).length > 1
+  }
+  return new Set(issuers.filter(isShared).map(({ config }) => config.issuer))
+}
+
+function hostOf({ issuer }: TrustedIssuerConfig): string {
+  return new URL(issuer).hostname
+}

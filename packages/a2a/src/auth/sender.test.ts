@@ -1,0 +1,44 @@
+import type { IdentityEvidence } from '@postern/message'
+import { expect, test } from 'vitest'
+import { readProfile } from './sender.ts'
+
+function evidence(claims?: Record<string, unknown>): IdentityEvidence {
+  return {
+    subject: 'slack:T123/U456',
+    issuer: 'slack.test',
+    method: 'urn:mentionable:auth:slack-workspace-member:v0.1',
+    assurance: 'platform',
+    audience: '@desk@agents.test',
+    issued_at: '2026-01-01T00:00:00.000Z',
+    ...(claims && { claims }),
+    proof: { type: 'signed-attestation', alg: 'EdDSA', kid: 'k1' },
+  }
+}
+
+const provider_subject = 'slack:T123/U456'
+
+test('MN-2.2: a profile is what the first evidence says that has one', () => {
+  const profile = { display_name: 'Ann', username: 'ann', locale: 'de', timezone: 'Europe/Vienna' }
+  const said = [
+    evidence(),
+    evidence({ profile, platform: { provider: 'slack' } }),
+    evidence({ profile: { display_name: 'Eve' } }),
+  ]
+  expect(readProfile(said)).toEqual({ ...profile, provider: 'slack', provider_subject })
+})
+
+test('MN-2.2: without evidence that says so there is none', () => {
+  expect(readProfile([])).toBe(undefined)
+  expect(readProfile([evidence(), evidence({ profile: 'Ann' })])).toBe(undefined)
+})
+
+test('MN-2.2: the sender takes only short texts in one line from a profile, and the subject from the evidence', () => {
+  const profile = {
+    display_name: `A\nnn${'n'.repeat(300)}`,
+    username: 7,
+    locale: '\u0000',
+    provider_subject: 'slack:T9/U9',
+    extra: 'x',
+  }
+  expect(readProfile([evidence({ profile })])).toEqual({ display_name: `A nn${'n'.repeat(196)}`, provider_subject })
+})

@@ -1,0 +1,69 @@
+// Names the sender of a message by its caller and by evidence of third parties.
+import type { IdentityEvidence, Sender, SenderProfile } from '@postern/message'
+import { isJsonObject, mintTransportEvidence } from '@postern/message'
+import type { Caller } from './caller.ts'
+
+const profileMembers = ['display_name', 'username', 'locale', 'timezone'] as const
+
+const maxProfileChars = 200
+
+/**
+ * Renders the sender from the principal alone. A message's own statement about its author is only text, unless a
+ * trusted party confirms it.
+ */
+export function renderSender(
+  caller: Caller,
+  accepted: readonly IdentityEvidence[],
+  { audience, issuedAt }: { readonly audience: string; readonly issuedAt: string },
+): Sender {
+  const { address, authMethod, keyId, subject, issuer, credential } = caller
+  const profile = readProfile(accepted)
+  const name = profile?.display_name
+  const shown = { address, ...(name && { display_name: name }), ...(profile && { profile }) }
+  if (authMethod === 'none') {
+    return { ...shown, auth_method: 'none', verified: false, ...(accepted.length > 0 && { identities: [...accepted] }) }
+  }
+  const evidence = {
+    method: authMethod,
+    subject,
+    issuer,
+    assurance: 'oauth',
+    audience,
+    issuedAt,
+    keyId,
+    credential,
+  } as const
+  return {
+    ...shown,
+    auth_method: authMethod,
+    verified: true,
+    ...(keyId && { key_id: keyId }),
+    identities: [mintTransportEvidence(evidence), ...accepted],
+  }
+}
+
+/**
+ * Returns the profile of a person on the chat platform whose connector provides evidence (MN-2.2, MN-6.5). It uses
+ * valid evidence, and for display only. It returns undefined if no evidence has a profile.
+ */
+export function readProfile(accepted: readonly IdentityEvidence[]): SenderProfile | undefined {
+  for (const { claims = {}, subject } of accepted) {
+    const { profile, platform } = claims
+    if (!isJsonObject(profile)) continue
+    const shown = profileMembers.flatMap(name => listText(name, profile[name]))
+    const provider = isJsonObject(platform) ? listText('provider', platform.provider) : []
+    return Object.fromEntries([...shown, ...provider, ['provider_subject', subject]])
+  }
+  return undefined
+}
+
+function listText(name: string, value: unknown): readonly (readonly [string, string])[] {
+  const text =
+    typeof value === 'string'
+      ? value
+          .replace(/\p{Cc}+/gu, ' ')
+          .trim()
+          .slice(0, maxProfileChars)
+      : ''
+  return text === '' ? [] : [[name, text]]
+}

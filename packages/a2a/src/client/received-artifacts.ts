@@ -1,0 +1,163 @@
+// Joins the growing artifacts of an answer in the way that their server intends.
+import type { Part } from '@postern/message'
+import { isJsonObject } from '@postern/message'
+import { appendParts } from '@postern/pipeline'
+import type { WireArtifact, WirePart } from '../format/wire.ts'
+import { readParts } from '../normalize.ts'
+import { readToolEvent } from '../parts/parts.ts'
+
+interface ReceivedArtifact {
+  /** The section of the artifact. Undefined for the first artifact of an answer if it has no name, because the answer is that one result. */
+  readonly section: Section | undefined
+  parts: readonly Part[]
+  /** The text passed on so far, without separators. */
+  told: string
+  /** The number of files and other parts passed on so far. */
+  toldOthers: number
+  /** True if the server has replaced the artifact, so that its content is known only at the end. */
+  isUnsure: boolean
+}
+
+type Section = { readonly id: string; readonly name?: string | undefined }
+
+export type ReceivedArtifacts = ReturnType<typeof createReceivedArtifacts>
+
+/**
+ * Creates the collection of artifacts. `artifactTexts` are those that the task had before the message. They are not part of the answer while they
+ * stay the same.
+ */
+export function createReceivedArtifacts(
+  onPiece: ((parts: readonly Part[]) => void) | undefined,
+  artifactTexts: ReadonlyMap<string, string> = new Map(),
+) {
+  let artifacts = new Map<string, ReceivedArtifact>()
+
+  function open(artifactId: string, name: string | undefined): ReceivedArtifact {
+    const isPlain = artifacts.size === 0 && name === undefined
+    const section = isPlain ? undefined : { id: artifactId, ...(name !== undefined && { name: name.slice(0, 200) }) }
+    return { section, parts: [], told: '', toldOthers: 0, isUnsure: false }
+  }
+
+  function tell(artifact: ReceivedArtifact, parts: readonly Part[]): void {
+    if (!onPiece || parts.length === 0) return
+    artifact.told += textOf(parts)
+    artifact.toldOthers += countOthers(parts)
+    onPiece(parts)
+  }
+
+  return {
+    size: () => artifacts.size,
+    has: (artifactId: string) => artifacts.has(artifactId),
+    countParts: () => [...artifacts.values()].reduce((sum, { parts }) => sum + parts.length, 0),
+    /** Returns all parts, artifact by artifact. */
+    parts: (): readonly Part[] => [...artifacts.values()].flatMap(({ parts }) => parts),
+    /** Returns the parts that have not been passed on. */
+    rest: (): readonly Part[] => [...artifacts.values()].flatMap(restOf),
+    /** Replaces all artifacts with those of a complete task. */
+    replaceAll(list: readonly WireArtifact[]): void {
+      const before = artifacts
+      artifacts = new Map()
+      for (const { artifactId, name, parts } of list) {
+        if (artifactTexts.get(artifactId) === JSON.stringify(parts)) continue
+        const artifact = before.get(artifactId) ?? open(artifactId, name)
+        artifact.parts = inSection(joinWhole(parts), artifact.section)
+        artifacts.set(artifactId, artifact)
+      }
+    },
+    /** Applies one update. The first one is held until the next, because a server may send the whole artifact each time. */
+    update({ artifactId, name, parts: wire }: WireArtifact, { append, isLast }: ArtifactUpdate): void {
+      const former = artifacts.get(artifactId)
+      const artifact = former ?? open(artifactId, name)
+      const parts = inSection(wire.flatMap(readWirePart), artifact.section)
+      artifacts.set(artifactId, artifact)
+      if (former && !append) {
+        artifact.isUnsure = true
+        artifact.parts = parts
+        return
+      }
+      const held = artifact.parts
+      artifact.parts = appendParts(held, parts)
+      if (artifact.isUnsure || !(former || isLast)) return
+      if (artifact.told === '' && artifact.toldOthers === 0) tell(artifact, held)
+      tell(artifact, parts)
+    },
+  }
+}
+
+/** Returns the text of each artifact by its id, so that a later call can tell if it has changed. */
+export function nameArtifacts(list: readonly WireArtifact[]): ReadonlyMap<string, string> {
+  return new Map(list.map(({ artifactId, parts }) => [artifactId, JSON.stringify(parts)]))
+}
+
+interface ArtifactUpdate {
+  readonly append: boolean
+  readonly isLast: boolean
+}
+
+/** Returns the parts of an artifact that have not been passed on, or all parts if its content has changed. */
+function restOf({ parts, told, toldOthers }: ReceivedArtifact): readonly Part[] {
+  if (told === '' && toldOthers === 0) return parts
+  if (!textOf(parts).startsWith(told)) return parts
+  let chars = told.length
+  let otherPartCount = toldOthers
+  const rest: Part[] = []
+  for (const part of parts) {
+    if (part.kind !== 'text') {
+      otherPartCount -= 1
+      if (otherPartCount < 0) rest.push(part)
+      continue
+    }
+    // A separate text does not continue the text that was passed on.
+    const between = chars === 0 && rest.length === 0 ? '\n\n' : ''
+    const skipped = Math.min(chars, part.content.length)
+    chars -= skipped
+    if (skipped < part.content.length) rest.push({ ...part, content: between + part.content.slice(skipped) })
+  }
+  return rest
+}
+
+function textOf(parts: readonly Part[]): string {
+  return parts.map(part => (part.kind === 'text' ? part.content : '')).join('')
+}
+
+function countOthers(parts: readonly Part[]): number {
+  return parts.filter(({ kind }) => kind !== 'text').length
+}
+
+function inSection(parts: readonly Part[], section: Section | undefined): readonly Part[] {
+  if (!section) return parts
+  return parts.map(part => (part.kind === 'tool_call' || part.kind === 'policy' ? part : { ...part, section }))
+}
+
+/**
+ * Joins the parts of a complete artifact. They are separate (A2A §4.1.7), unless spaces at their edges show that they are pieces of one text:
+ * a2a-python makes each chunk of a stream a part of its own.
+ */
+export function joinWhole(wire: readonly WirePart[]): readonly Part[] {
+  const parts = wire.flatMap(readWirePart)
+  const arePieces = parts.length > 1 && parts.some(part => part.kind === 'text' && /^[ \t]|[ \t]$/.test(part.content))
+  return arePieces
+    ? parts.reduce<readonly Part[]>((joined, part) => appendParts(joined, [part]), [])
+    : appendParts([], parts)
+}
+
+/** Converts a part of an answer. Bytes stay in it, because they are not stored yet. */
+function readWirePart(wire: WirePart): readonly Part[] {
+  if (isThought(wire)) return []
+  const event = readToolEvent(wire)
+  if (event) return [event]
+  const { parts: read, blobs } = readParts([wire])
+  const [{ bytes } = { bytes: new Uint8Array() }] = blobs
+  return read.map((item): Part => {
+    if ((item.kind !== 'file' && item.kind !== 'artifact') || item.bytes_ref.kind !== 'content_addressed') return item
+    return { ...item, bytes_ref: { kind: 'inline', data_base64: Buffer.from(bytes).toString('base64') } }
+  })
+}
+
+/**
+ * Returns true if a part is a thought of a model, which Google's ADK marks by `adk_thought` and others by `thought`. Thoughts are not part of an
+ * answer.
+ */
+function isThought({ metadata }: WirePart): boolean {
+  return isJsonObject(metadata) && (metadata.adk_thought === true || metadata.thought === true)
+}

@@ -1,0 +1,86 @@
+// Negotiates extensions (A2A §4.6).
+import type { AgentProfile, ChannelContext } from '@postern/pipeline'
+import { A2aRejection } from '../format/errors.ts'
+import type { ProtocolVersion } from '../format/wire.ts'
+import type { Call } from './call.ts'
+
+/** An extension of the card (A2A §4.4.4). */
+export interface Extension {
+  readonly uri: string
+  readonly description?: string | undefined
+  readonly required?: boolean | undefined
+}
+
+/** The extension for the replay of events: they have ids, and an interrupted stream continues after `Last-Event-ID`. */
+export const replayExtension = 'urn:postern:a2a:event-replay:v1'
+
+/** The extension PolicyParts of Mentionable, v0.1. */
+const policyExtension = 'https://mentionable.dev/ns/policy/v0.1'
+
+/** The extension for tool events in A2A of Mentionable, v0.1. */
+const toolEventsExtension = 'https://mentionable.dev/ns/a2a-tool-events/v0.1'
+
+/** The extensions that the gateway understands. It ignores others. */
+export const supportedExtensions: readonly Extension[] = [
+  {
+    uri: replayExtension,
+    description: 'Events of a stream bear ids; SubscribeToTask with Last-Event-ID goes on behind the one it names.',
+  },
+  {
+    uri: toolEventsExtension,
+    description: 'Tools that an agent ran are data parts of the types tool-call, tool-result and tool-error.',
+  },
+  {
+    uri: policyExtension,
+    description:
+      'What an agent requires or refuses is a PolicyPart: a data part with metadata.mentionable.kind "policy".',
+  },
+]
+
+/** Lists all extensions of an agent: the supported ones, the enabled ones of identity and its own. */
+export function listOfferedExtensions(
+  { identity }: Pick<ChannelContext, 'identity'>,
+  { card }: Pick<AgentProfile, 'card'>,
+): readonly Extension[] {
+  const [enabled, own] = [identity?.extensions ?? [], card?.extensions ?? []]
+  return enabled.length + own.length > 0 ? [...supportedExtensions, ...enabled, ...own] : supportedExtensions
+}
+
+const maxHeader = 8 * 1024
+
+const maxNamed = 64
+
+/**
+ * Returns the extensions that the caller activated; the answer echoes them. Unknown ones, and those beyond the bounds,
+ * are ignored (A2A §4.6).
+ * @throws A2aRejection `extensionSupportRequired`
+ */
+export function negotiateExtensions(
+  header: string | null,
+  supported: readonly Extension[] = supportedExtensions,
+): readonly string[] {
+  if (header === null && !supported.some(({ required }) => required)) return []
+  const requested = new Set(
+    (header ?? '')
+      .slice(0, maxHeader)
+      .split(',', maxNamed)
+      .map(uri => uri.trim()),
+  )
+  const missing = supported.find(({ uri, required }) => required && !requested.has(uri))
+  if (missing) {
+    throw new A2aRejection('extensionSupportRequired', `Cannot take request: extension "${missing.uri}" is required`)
+  }
+  return supported.map(({ uri }) => uri).filter(uri => requested.has(uri))
+}
+
+/** The header in which callers name extensions and the gateway names the active ones. */
+export const extensionHeaders: Readonly<Record<ProtocolVersion, string>> = {
+  '1.0': 'a2a-extensions',
+  '0.3': 'x-a2a-extensions',
+}
+
+/** Reads the event after which an interrupted caller continues, if it activated replay. */
+export function readReplay(headers: Headers, extensions: readonly string[]): Pick<Call, 'lastEventId' | 'canReplay'> {
+  const canReplay = extensions.includes(replayExtension)
+  return { canReplay, lastEventId: canReplay ? (headers.get('last-event-id') ?? undefined) : undefined }
+}

@@ -1,0 +1,47 @@
+// Records refused and failed calls for the operator.
+import { readClaimedSubject } from '@postern/http/tokens'
+import { isJsonObject } from '@postern/message'
+import type { ChannelContext, IntakeSteps, RefusalContext } from '@postern/pipeline'
+import { hasRefusal, recordRefusal } from '@postern/pipeline'
+import { toFault } from '../format/errors.ts'
+import type { Call } from './call.ts'
+
+/** The endpoint and the peer of a call, for the operator's list. */
+interface CallOrigin {
+  readonly from: string
+  readonly binding: Call['binding']
+  readonly steps: IntakeSteps
+  /** The request, which identifies the call. */
+  readonly request: object
+}
+
+const statusOf = (error: unknown) => toFault(error).row.http
+
+/** Returns the data of a refused call for the operator's list. */
+export function describeOrigin({ from, binding, steps, request }: CallOrigin): RefusalContext {
+  return { from, endpoint: `A2A ${binding}`, statusOf, request, ...steps.claims() }
+}
+
+/** Records a call that was refused before its operation began. */
+export function recordCall(error: unknown, origin: CallOrigin, { store, system }: ChannelContext): void {
+  recordRefusal(error, 'a2a', { store, system, ...describeOrigin(origin) })
+}
+
+/** Records a failure that is not a fault of the caller, unless it is recorded already. */
+export function recordFailure(error: unknown, origin: CallOrigin, gateway: ChannelContext): void {
+  if (statusOf(error) >= 500 && !hasRefusal(origin.request)) recordCall(error, origin, gateway)
+}
+
+/** Notes the claimed sender of a call, its agent and its trace. */
+export function claimCall(steps: IntakeSteps, { headers }: { readonly headers: Headers }, agent?: string): void {
+  const sender = readClaimedSubject(headers)
+  steps.calledFrom(headers.get('traceparent') ?? undefined)
+  steps.claim({ agent, ...(sender !== undefined && { claimed_sender: sender }) })
+}
+
+/** Notes the caller's id of the message in a call. */
+export function claimMessage(steps: IntakeSteps, params: unknown): void {
+  const message = isJsonObject(params) ? params.message : undefined
+  const id = isJsonObject(message) ? (message.messageId ?? message.message_id) : undefined
+  if (typeof id === 'string') steps.claim({ peer_id: id })
+}

@@ -1,0 +1,34 @@
+// Negotiates the protocol version (A2A §3.6).
+import { A2aRejection } from '../format/errors.ts'
+import type { ProtocolVersion } from '../format/wire.ts'
+
+/** The version of a caller that names none (A2A §3.6.2). */
+const unnamedVersion = '0.3'
+
+const majorMinor = /^(\d{1,3}\.\d{1,3})(\.\d{1,6})?$/
+
+/** The version that the caller names, and the versions that the endpoint offers. */
+interface VersionOffer {
+  readonly header: string | null
+  readonly query: string | null | undefined
+  readonly offered: readonly ProtocolVersion[]
+}
+
+/**
+ * Returns the version in the header or query, without its patch number. It never falls back silently (A2A §3.6).
+ * @throws A2aRejection `versionNotSupported`
+ */
+export function negotiateVersion({ header, query, offered }: VersionOffer): ProtocolVersion {
+  if (header === '1.0' && !query) return header
+  const versions = [header, query].filter(Boolean).map(text => majorMinor.exec((text as string).trim())?.[1])
+  const wanted = versions.length > 0 ? versions[0] : unnamedVersion
+  const version = offered.find(each => each === wanted)
+  if (version !== undefined && versions.every(other => other === version)) return version
+  const problem = `${describeProblem(versions)}; this agent speaks ${offered.join(', ')}`
+  throw new A2aRejection('versionNotSupported', `Cannot take request: ${problem}`)
+}
+
+function describeProblem(versions: readonly (string | undefined)[]): string {
+  if (versions.length === 0) return 'A2A-Version is absent, which means 0.3'
+  return versions.length > 1 && versions[0] !== versions[1] ? 'two A2A versions named' : 'A2A-Version is not supported'
+}

@@ -1,0 +1,97 @@
+// Counts the bytes of gRPC messages as they arrive, and ends a call whose message arrives too slowly.
+import type { ServerHttp2Stream } from 'node:http2'
+import { constants } from 'node:http2'
+import { sizeInMemory } from '@postern/http'
+import type { ByteHold, System } from '@postern/message'
+import { Rejection } from '@postern/message'
+
+interface BodyDeps {
+  /** The count of the bytes, which lasts until the call has ended, because grpc-js stores the message for as long. */
+  readonly hold: ByteHold | undefined
+  /** Ends the call. */
+  refuse(error: unknown): void
+}
+
+export interface ArrivingBody {
+  /** Counts a decoded message, because a compressed one has grown. Returns true if it may be passed on. */
+  takeMessage(bytes: number): boolean
+  /** Records that the whole message has arrived. */
+  end(): void
+  /** Ends the call if the body arrives more slowly than that of any honest client. */
+  watchPace(sleep: System['sleep']): void
+}
+
+/** The longest time for a message to arrive, ms, because its beginning is in memory. */
+const messageMs = 60_000
+/** The fewest bytes that must arrive in each interval, ms: 1 KB a second, as for mail. */
+const [paceMs, minBytes] = [10_000, 10 * 1000]
+
+/** Watches the body of a call that has not been read yet. */
+export function openBody(call: object, { hold, refuse }: BodyDeps): ArrivingBody {
+  const stream = findStream(call)
+  const ended = new AbortController()
+  let arrived = 0
+  let held = 0
+
+  function take(bytes: number): boolean {
+    try {
+      hold?.add(bytes)
+      held += bytes
+      return true
+    } catch (error) {
+      end(error)
+      return false
+    }
+  }
+
+  function end(error: unknown): void {
+    refuse(error)
+    // A client that does not end its call would leave its message in memory.
+    stream.close(constants.NGHTTP2_NO_ERROR)
+  }
+
+  if (!stream.closed) {
+    stream.on('data', (chunk: Uint8Array) => {
+      arrived += chunk.length
+      take(sizeInMemory(chunk))
+    })
+    stream.once('close', () => {
+      ended.abort()
+      hold?.release()
+    })
+  }
+
+  return {
+    takeMessage: bytes => bytes <= held || take(bytes - held),
+    end: () => ended.abort(),
+    watchPace(sleep) {
+      const late = new Rejection('rate_limited', 'Cannot take request: it did not come in time')
+      const slow = new Rejection('rate_limited', 'Cannot take request: slower than 1 KB a second')
+      const { signal } = ended
+      void sleep(messageMs, signal).then(() => signal.aborted || end(late))
+      void stopSlow({ sleep, signal, countBytes: () => arrived, stop: () => end(slow) })
+    },
+  }
+}
+
+interface Pace {
+  readonly sleep: System['sleep']
+  readonly signal: AbortSignal
+  countBytes(): number
+  stop(): void
+}
+
+async function stopSlow({ sleep, signal, countBytes, stop }: Pace): Promise<void> {
+  while (!signal.aborted) {
+    const before = countBytes()
+    await sleep(paceMs, signal)
+    if (!signal.aborted && countBytes() - before < minBytes) return stop()
+  }
+}
+
+/** Finds the stream of a call. grpc-js passes on whole messages only, so the bytes of one that is still arriving are visible only at its stream. */
+function findStream(call: object): ServerHttp2Stream {
+  const { stream } = call as { readonly stream?: ServerHttp2Stream }
+  if (!stream) throw new Error('grpc-js does not show the stream of a call')
+  return stream
+}

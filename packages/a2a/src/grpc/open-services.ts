@@ -1,0 +1,27 @@
+// Serves health checks and reflection over gRPC without credentials.
+import type { Server } from '@grpc/grpc-js'
+import { ReflectionService } from '@grpc/reflection'
+import { HealthImplementation } from 'grpc-health-check'
+import { writeServiceFiles } from './service-descriptor.ts'
+
+type Described = ConstructorParameters<typeof ReflectionService>[0]
+
+const service = 'lf.a2a.v1.A2AService'
+const openPath = /^\/grpc\.(health\.v1\.Health|reflection\.v1(alpha)?\.ServerReflection)\//
+
+/** Returns true if a call of this path requires no credentials. */
+export function isOpenService(path: string): boolean {
+  return openPath.test(path)
+}
+
+/** Adds both services. @returns the function that tells clients that the listener closes */
+export function addOpenServices(server: Server): () => void {
+  const health = new HealthImplementation({ '': 'SERVING', [service]: 'SERVING' })
+  health.addToServer(server)
+  // The library reads only the files of a package.
+  const described = { [service]: { fileDescriptorProtos: writeServiceFiles() } } as unknown as Described
+  new ReflectionService(described).addToServer(server)
+  return () => {
+    for (const name of ['', service]) health.setStatus(name, 'NOT_SERVING')
+  }
+}

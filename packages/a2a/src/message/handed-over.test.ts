@@ -1,0 +1,42 @@
+import type { ChannelContext, Turn } from '@postern/pipeline'
+import { expect, test } from 'vitest'
+import type { Call } from '../endpoint/call.ts'
+import { readHandedOver, renderHandedOver } from './handed-over.ts'
+
+const origin = 'https://agents.test'
+const turn = { message: 7, agent: 'front', correlationId: 'c7', content: {} } as Turn
+const calledTurn = { ...turn, content: { called_by: { agent: 'x', message: 5, correlation_id: 'c5' } } } as Turn
+const gateway = {
+  store: { readTurn: async (message: number) => (message === 7 ? turn : undefined) },
+  agents: { origin },
+} as unknown as Pick<ChannelContext, 'store' | 'agents'>
+const from = (issuer: string, subject = 'front') => ({ caller: { issuer, subject } }) as Pick<Call, 'caller'>
+const claim = { called_by: { message: 7, on_behalf: true } }
+
+test('a call with our own token of the agent names its turn', async () => {
+  const called_by = { agent: 'front', message: 7, correlation_id: 'c7' }
+  expect(await readHandedOver(claim, from(origin), gateway)).toEqual({ called_by: { ...called_by, on_behalf: true } })
+  expect(await readHandedOver({ called_by: { message: 7 } }, from(origin), gateway)).toEqual({ called_by })
+})
+
+test('a call of a called turn names the message with which the calls began', async () => {
+  const readTurn = async () => calledTurn
+  const { called_by } = await readHandedOver(claim, from(origin), { ...gateway, store: { ...gateway.store, readTurn } })
+  expect(called_by).toMatchObject({ message: 7, first_message: 5 })
+})
+
+test.each([
+  ['another issuer', claim, from('https://issuer.test')],
+  ['another agent', claim, from(origin, 'desk')],
+  ['an unknown turn', { called_by: { message: 8 } }, from(origin)],
+  ['a number that is none', { called_by: { message: '7' } }, from(origin)],
+  ['nobody', {}, from(origin)],
+])('a claim of %s does not count', async (_, mentionable, call) => {
+  expect(await readHandedOver(mentionable, call, gateway)).toEqual({})
+})
+
+test('only a card of this gateway gets the number of the turn', () => {
+  const calledBy = { message: 7, isOnBehalf: true }
+  expect(renderHandedOver({ calledBy }, { card: `${origin}/agents/desk/card`, origin })).toEqual(claim)
+  expect(renderHandedOver({ calledBy }, { card: 'https://peer.test/card', origin })).toEqual({})
+})

@@ -1,0 +1,44 @@
+// Tells one agent of this gateway which turn of another one calls it, and for whom.
+import type { NormalizedMessage } from '@postern/message'
+import { isJsonObject } from '@postern/message'
+import type { AgentCallOptions, ChannelContext } from '@postern/pipeline'
+import type { Call } from '../endpoint/call.ts'
+import type { Mentionable } from './mentionable.ts'
+
+/** The member in which a message names the turn that calls. */
+export type HandedOver = Pick<NormalizedMessage, 'called_by'>
+
+/** Renders the member for a call to `card`. Only cards of this gateway get it, because the number of a message means nothing elsewhere. */
+export function renderHandedOver(
+  { calledBy }: Pick<AgentCallOptions, 'calledBy'>,
+  { card, origin }: { readonly card: string; readonly origin: string },
+): object {
+  if (!calledBy || URL.parse(card)?.origin !== origin) return {}
+  const { message, isOnBehalf } = calledBy
+  return { called_by: { message, ...(isOnBehalf && { on_behalf: true }) } }
+}
+
+/**
+ * Reads the calling turn from the store by its number, if the caller has our own token, which only an agent of this gateway has. The claim of any
+ * other caller is ignored. The sender of that turn is not copied, so that forgetting them leaves no copy.
+ */
+export async function readHandedOver(
+  mentionable: Mentionable,
+  { caller }: Pick<Call, 'caller'>,
+  { store, agents }: Pick<ChannelContext, 'store' | 'agents'>,
+): Promise<HandedOver> {
+  const { called_by: claimed } = mentionable as { readonly called_by?: unknown }
+  if (!isJsonObject(claimed) || !Number.isSafeInteger(claimed.message) || caller.issuer !== agents.origin) return {}
+  const turn = await store.readTurn(Number(claimed.message))
+  if (!turn || turn.agent !== caller.subject) return {}
+  const { message, agent, correlationId: correlation_id, content } = turn
+  const first_message = content.called_by?.first_message ?? content.called_by?.message
+  const isOnBehalf = claimed.on_behalf === true
+  return {
+    called_by: {
+      ...{ agent, message, correlation_id },
+      ...(first_message !== undefined && { first_message }),
+      ...(isOnBehalf && { on_behalf: true }),
+    },
+  }
+}

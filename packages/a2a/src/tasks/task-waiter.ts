@@ -1,0 +1,149 @@
+// Waits for tasks in the calls that caused their turns.
+import type { System } from '@postern/message'
+import type { SettledTask, Store, TaskKey, TaskRecord } from '@postern/pipeline'
+import { readAbortKind } from '@postern/pipeline'
+import { restStates } from '../format/wire.ts'
+
+interface TaskWait {
+  readonly key: TaskKey
+  /** The message with the turn that the call waits for. */
+  readonly message: number
+  /** True if the turn may have ended before the wait began. */
+  readonly mayBeOver: boolean
+  readonly waitMs: number
+  /** Returns true if the agent is paused and begins no turn now. */
+  isPaused?(): boolean
+  /** True if the caller wants the messages of the task, too. */
+  readonly needsEntries: boolean
+}
+
+export type TaskWaiter = ReturnType<typeof createTaskWaiter>
+
+/** The period of the one timer that serves all waits, ms. */
+const tickMs = 250
+
+interface Notice {
+  readonly kind?: unknown
+  /** The task after the turn. Absent if the notice of the store does not contain it. */
+  readonly task?: SettledTask | undefined
+}
+
+interface WaitState {
+  readonly store: Pick<Store, 'listen' | 'findTask'>
+  readonly open: Set<OpenWait>
+  readonly closing: AbortSignal
+  isTicking: boolean
+}
+
+interface OpenWait extends TaskWait {
+  readonly waits: WaitState
+  /** The functions that end the subscription of each message. */
+  readonly heard: Map<number, () => void>
+  readonly onEnd: (task?: SettledTask) => void
+  ticks: number
+}
+
+/** Creates the waiter. One waiter serves all calls. */
+export function createTaskWaiter(store: WaitState['store'], system: Pick<System, 'sleep'>) {
+  const closing = new AbortController()
+  const waits: WaitState = { store, open: new Set(), closing: closing.signal, isTicking: false }
+  return {
+    /**
+     * Returns the task once it is at rest (A2A §3.2.2), or its present state if the time is up or its agent is paused. It returns undefined if
+     * the task no longer exists.
+     */
+    async awaitTask(wait: TaskWait): Promise<SettledTask | undefined> {
+      if (closing.signal.aborted) return store.findTask(wait.key)
+      const task = await new Promise<SettledTask | undefined>(resolve => {
+        beginWait({ ...wait, waits, heard: new Map(), onEnd: resolve, ticks: 0 })
+        void tick(waits, system)
+      })
+      return task ?? store.findTask(wait.key)
+    },
+    /** Ends every wait. Each one returns the present task. */
+    close(): void {
+      closing.abort()
+      for (const wait of waits.open) endWait(wait)
+    },
+  }
+}
+
+function beginWait(wait: OpenWait): void {
+  wait.waits.open.add(wait)
+  hear(wait.message, wait)
+  if (wait.mayBeOver || wait.isPaused?.()) void queryTask(wait)
+}
+
+function hear(message: number, wait: OpenWait): void {
+  const unlisten = wait.waits.store.listen(`message:${message}`, notice => takeNotice(notice, wait))
+  wait.heard.set(message, unlisten)
+}
+
+function takeNotice(notice: unknown, wait: OpenWait): void {
+  const { kind, task } = (notice ?? {}) as Notice
+  if (kind !== 'settled' && readAbortKind(notice) === undefined) return
+  if (task && isSettled(task) && (!wait.needsEntries || task.entries)) endWait(wait, task)
+  else void queryTask(wait)
+}
+
+async function queryTask(wait: OpenWait): Promise<void> {
+  const { store, open } = wait.waits
+  // An error ends the wait too, because the final query of each call throws it.
+  const task = await store.findTask(wait.key).catch(() => undefined)
+  if (!task || isSettled(task) || (task.state === 'submitted' && wait.isPaused?.())) endWait(wait, task)
+  else if (open.has(wait)) hearOthers(listOpenMessages(task), wait)
+}
+
+/** Listens to other messages, which may continue the same task in the meantime. */
+function hearOthers(messages: readonly number[], wait: OpenWait): void {
+  const unheardMessages = messages.filter(message => !wait.heard.has(message))
+  for (const message of unheardMessages) hear(message, wait)
+  // A turn of these messages may have ended in between.
+  if (unheardMessages.length > 0) void queryTask(wait)
+}
+
+function endWait(wait: OpenWait, task?: SettledTask): void {
+  if (!wait.waits.open.delete(wait)) return
+  for (const unlisten of wait.heard.values()) unlisten()
+  wait.onEnd(task)
+}
+
+async function tick(waits: WaitState, system: Pick<System, 'sleep'>): Promise<void> {
+  if (waits.isTicking) return
+  waits.isTicking = true
+  while (waits.open.size > 0 && !waits.closing.aborted) {
+    await system.sleep(tickMs, waits.closing)
+    for (const wait of waits.open) pass(wait)
+  }
+  waits.isTicking = false
+}
+
+function pass(wait: OpenWait): void {
+  wait.ticks += 1
+  if (wait.ticks * tickMs >= wait.waitMs) endWait(wait)
+  else if (isQueryDue(wait.ticks)) void queryTask(wait)
+}
+
+/** Returns true if the store is queried after this number of ticks: after a second, and then every other second, because notices may be lost. */
+export function isQueryDue(ticks: number): boolean {
+  return ticks === 4 || ticks % 8 === 0
+}
+
+/** Returns true if no present message can change a task, because it is at rest, or works outside of any turn. */
+export function isSettled(task: SettledTask): boolean {
+  const { state, response } = task
+  if (restStates.has(state)) return true
+  if (state !== 'working' || response?.status !== 'working') return false
+  return task.entries?.findLast(({ role }) => role === 'user')?.nativeId === response.in_reply_to
+}
+
+/** The number of the newest messages of a long task that can be open. */
+const newest = 16
+
+/** Lists the numbers of messages with turns that may be open. The store numbers messages by their entries. */
+export function listOpenMessages({ entries }: TaskRecord): readonly number[] {
+  return entries
+    .filter(({ role }) => role === 'user')
+    .slice(-newest)
+    .map(({ seq }) => seq)
+}

@@ -1,0 +1,54 @@
+import type { Agent } from '@postern/pipeline'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { A2aTestGateway } from '../setup/gateway.ts'
+import { joinTextParts, openA2aGateway } from '../setup/gateway.ts'
+import { openStream } from '../setup/sse.ts'
+
+const order = { order: 4711, items: [{ sku: 'tea', count: 2 }], paid: false }
+const data = { kind: 'artifact', data: order, name: 'order.json' } as const
+
+/** An agent that answers with JSON only, whole or as a stream, or asks for missing data. */
+const shop: Agent = {
+  handle({ parts }) {
+    const given = parts.flatMap(part => (part.kind === 'artifact' && part.data !== undefined ? [part.data] : []))
+    if (given.length > 0) return { parts: [{ kind: 'artifact', data: { heard: given } }] }
+    if (joinTextParts(parts) === 'stream') return stream()
+    return { parts: [data] }
+  },
+}
+
+async function* stream() {
+  yield 'Your order:'
+  yield data
+}
+
+let gateway: A2aTestGateway
+beforeAll(async () => {
+  gateway = await openA2aGateway({ agents: { shop } })
+})
+afterAll(() => gateway.close())
+
+const shownData = { data: order, filename: 'order.json', mediaType: 'application/json' }
+
+test('An agent answers with JSON, and the caller gets data', async () => {
+  const { body } = await gateway.say('order')
+  expect(body.result.task.artifacts).toMatchObject([{ parts: [shownData] }])
+  const fetched = await gateway.rpc('GetTask', { id: body.result.task.id })
+  expect(fetched.body.result.artifacts).toMatchObject([{ parts: [shownData] }])
+})
+
+test('JSON goes in and out as data', async () => {
+  const { body } = await gateway.say('', { parts: [{ data: order, mediaType: 'application/json' }] })
+  const [{ parts }] = body.result.task.artifacts
+  expect(parts).toEqual([{ data: { heard: [order] }, mediaType: 'application/json' }])
+})
+
+test('A piece of a stream may be JSON', async () => {
+  const message = { messageId: 'data-stream', role: 'ROLE_USER', parts: [{ text: 'stream' }] }
+  const { body } = await gateway.rpc('SendMessage', { message })
+  expect(body.result.task.artifacts).toMatchObject([{ parts: [{ text: 'Your order:' }, shownData] }])
+  const again = { ...message, messageId: 'data-stream-2' }
+  const events = await (await openStream(gateway, 'SendStreamingMessage', { message: again })).events()
+  const told = events.flatMap(event => event.artifactUpdate?.artifact.parts ?? [])
+  expect(told).toContainEqual(shownData)
+})

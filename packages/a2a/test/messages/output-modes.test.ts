@@ -1,0 +1,86 @@
+import type { Agent } from '@postern/pipeline'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { A2aTestGateway } from '../setup/gateway.ts'
+import { joinTextParts, openA2aGateway } from '../setup/gateway.ts'
+import { openStream } from '../setup/sse.ts'
+
+const markdown = 'Open **daily**, see [the map](https://example.org/map).'
+const answers: Readonly<
+  Record<string, readonly [mime: 'text/markdown' | 'text/html' | 'text/plain', content: string]>
+> = {
+  markdown: ['text/markdown', markdown],
+  html: ['text/html', '<p>Open <b>daily</b></p>'],
+  plain: ['text/plain', 'a * b <c>'],
+  json: ['text/plain', '{"open": ["daily"]}'],
+}
+
+const agent: Agent = {
+  async *handle({ parts }) {
+    const asked = joinTextParts(parts)
+    const [mime, content] = answers[asked] ?? answers.markdown ?? ['text/plain', '']
+    if (asked !== 'pieces') return yield { kind: 'text', mime, content }
+    for (const piece of ['Open **da', 'ily**']) {
+      yield { kind: 'text', mime: 'text/markdown', content: piece }
+      await new Promise(resolve => setTimeout(resolve, 60))
+    }
+  },
+}
+
+let gateway: A2aTestGateway
+
+beforeAll(async () => {
+  gateway = await openA2aGateway({ agents: { desk: agent } })
+})
+afterAll(() => gateway.close())
+
+async function ask(text: string, acceptedOutputModes: readonly string[], overrides: object = {}) {
+  const { body } = await gateway.say(text, {}, { configuration: { acceptedOutputModes, ...overrides } })
+  return body.result?.task
+}
+
+describe('an answer comes in a form that the client accepts', () => {
+  test.each<[string, string[], object]>([
+    [
+      'markdown',
+      ['text/plain'],
+      { text: 'Open daily, see the map (https://example.org/map).', mediaType: 'text/plain' },
+    ],
+    ['html', ['text/plain'], { text: 'Open daily', mediaType: 'text/plain' }],
+    ['html', ['text/markdown'], { text: 'Open **daily**', mediaType: 'text/markdown' }],
+    ['markdown', ['text/html'], { text: expect.stringContaining('<strong>daily</strong>'), mediaType: 'text/html' }],
+    ['json', ['application/json'], { data: { open: ['daily'] }, mediaType: 'application/json' }],
+    ['plain', ['text/markdown'], { text: 'a \\* b \\<c\\>', mediaType: 'text/markdown' }],
+    // Parts that the client accepts stay the same, and so do parts that have no other form.
+    ['markdown', ['text/plain', 'text/markdown'], { text: markdown, mediaType: 'text/markdown' }],
+    ['markdown', ['text'], { text: markdown, mediaType: 'text/markdown' }],
+    ['markdown', ['*/*'], { text: markdown, mediaType: 'text/markdown' }],
+    ['markdown', [], { text: markdown, mediaType: 'text/markdown' }],
+    ['plain', ['application/json'], { text: 'a * b <c>', mediaType: 'text/plain' }],
+  ])('%s for %j', async (text, modes, part) => {
+    expect((await ask(text, modes)).artifacts[0].parts).toEqual([part])
+  })
+
+  test('also when the client asks for the task later', async () => {
+    const { id } = await ask('html', ['text/plain'], { returnImmediately: true })
+    const read = async () => (await gateway.rpc('GetTask', { id })).body.result.artifacts?.[0].parts
+    await expect.poll(read).toEqual([{ text: 'Open daily', mediaType: 'text/plain' }])
+  })
+
+  test('in a stream when the text is whole, for pieces may cut its marks', async () => {
+    const stream = async (acceptedOutputModes: readonly string[], id: string) => {
+      const message = { messageId: id, role: 'ROLE_USER', parts: [{ text: 'pieces' }] }
+      const params = { message, configuration: { acceptedOutputModes } }
+      const events = await (await openStream(gateway, 'SendStreamingMessage', params)).events()
+      return events.flatMap(({ artifactUpdate }) => artifactUpdate?.artifact.parts ?? []).map(({ text }) => text)
+    }
+    expect(await stream(['text/plain'], 'p-1')).toEqual(['Open daily'])
+    expect(await stream(['text/markdown'], 'p-2')).toEqual(['Open **da', 'ily**'])
+  })
+})
+
+test('what is JSON by its suffix counts as JSON (RFC 6839 §3.1)', async () => {
+  const send = (mediaType: string) => gateway.say('', { parts: [{ text: 'hi' }, { data: { a: 1 }, mediaType }] })
+  const { body } = await send('application/vnd.shop.order+json')
+  expect(body.result.task.status.state).toBe('TASK_STATE_COMPLETED')
+  expect((await send('application/vnd.shop.order+xml')).body.error?.code).toBe(-32005)
+})

@@ -1,0 +1,56 @@
+import { createPublisher } from '@postern/pipeline'
+import { silentLog } from '@postern/testing'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { A2aTestGateway } from '../setup/gateway.ts'
+import { openA2aGateway } from '../setup/gateway.ts'
+import type { TestReceiver } from '../setup/receiver.ts'
+import { openReceiver } from '../setup/receiver.ts'
+
+// An agent continues the conversation of a caller unasked, by a notification of their task.
+
+let receiver: TestReceiver
+let gateway: A2aTestGateway
+
+beforeAll(async () => {
+  receiver = await openReceiver()
+  gateway = await openA2aGateway({ loopback: { 'hook.test': receiver.port } })
+})
+afterAll(async () => {
+  await gateway.close()
+  await receiver.close()
+})
+
+function reply(thread: string, words: string) {
+  const { store, system, channel } = gateway
+  const publisher = createPublisher({
+    acting: { agent: 'echo', address: '@echo@agents.test' },
+    gateway: { store, system, channels: [channel] },
+    signal: new AbortController().signal,
+    log: silentLog,
+  })
+  return publisher.reply(thread, words)
+}
+
+async function begin(text: string, push?: object) {
+  const configuration = push && { taskPushNotificationConfig: push }
+  const { task } = (await gateway.say(text, {}, { path: '/agents/echo/a2a', ...(configuration && { configuration }) }))
+    .body.result
+  return { task, thread: gateway.heard.at(-1)?.thread_id ?? '' }
+}
+
+test('a caller who asked for notifications gets further words as the result of their task', async () => {
+  const { task, thread } = await begin('hello', { id: 'mine', url: 'https://hook.test/in' })
+  await expect.poll(() => receiver.received.length).toBe(1)
+  expect(await reply(thread, 'It has come.')).toMatch(/^[0-9a-f]{32}$/)
+  await expect.poll(() => receiver.received.length).toBe(2)
+  const pushed = JSON.parse(receiver.received[1]?.text ?? '').task
+  expect(pushed).toMatchObject({ id: task.id, contextId: task.contextId, status: { state: 'TASK_STATE_COMPLETED' } })
+  expect(pushed.artifacts[0].parts).toMatchObject([{ text: 'It has come.' }])
+})
+
+test('the agent gets a refusal for a caller without notifications', async () => {
+  const { task, thread } = await begin('hello again')
+  const given = await reply(thread, 'It has come.')
+  expect(given).toMatchObject({ refused: true, code: 'no_recipient' })
+  expect(String(given)).toContain(`no push notification for the task ${task.id}`)
+})

@@ -1,0 +1,42 @@
+// Chooses between documents for servers and pages for people, and answers with a document.
+
+import { acceptsType } from '@postern/http'
+import type { Json } from '@postern/message'
+import type { Context } from 'hono'
+import { activityAccept, activityJson, activityJsonUtf8 } from '../format/media-types.ts'
+import type { Readers } from './readers.ts'
+
+type Audience = 'everybody' | 'signers'
+
+export function audienceOf({ isSignedOnly }: Pick<Readers, 'isSignedOnly'>): Audience {
+  return isSignedOnly ? 'signers' : 'everybody'
+}
+
+/** The response headers for each audience. A cache must not serve a document that depends on the signature to another reader. */
+const audienceHeaders: Readonly<Record<Audience, Readonly<Record<string, string>>>> = {
+  everybody: { vary: 'Accept', 'cache-control': 'public, max-age=60' },
+  signers: { vary: 'Accept, Signature, Signature-Input', 'cache-control': 'private, no-store' },
+}
+
+export function answerActivity(
+  context: Context,
+  document: Json,
+  audience: Audience = 'everybody',
+  status: 200 | 410 = 200,
+): Response {
+  const headers = { 'content-type': activityJsonUtf8, ...audienceHeaders[audience] }
+  return context.body(JSON.stringify(document), status, headers)
+}
+
+const [, ldJson = ''] = activityAccept.split(', ')
+
+const activityTypes = [activityJson, ldJson, 'application/ld+json', 'text/html']
+
+/**
+ * Returns true if a request asks for an ActivityStreams document: it names such a type and prefers that type to HTML, or accepts both equally
+ * (RFC 9110 §12.5.1).
+ */
+export function asksForActivity(accept: string | undefined): boolean {
+  if (!accept || !/(activity|ld)\+json/i.test(accept)) return false
+  return acceptsType(accept, activityTypes) !== 'text/html'
+}

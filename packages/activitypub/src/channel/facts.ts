@@ -1,0 +1,48 @@
+// Notes the answers of the store about an activity for a later replay.
+
+import type { Json } from '@postern/message'
+import { isJsonObject } from '@postern/message'
+import type { Store } from '@postern/pipeline'
+import type { Lookups, ResolvedDelivery } from '../inbox/activity-kind.ts'
+import { isUnderstood } from '../inbox/activity-kind.ts'
+import type { Facts } from '../proofs/proven-activity.ts'
+
+/**
+ * Creates a store that notes its answers, because follows and earlier activities may be gone when the activity is read
+ * again. With `recordedFacts`, it answers from the notes instead.
+ */
+export function createFacts(store: Pick<Store, keyof Lookups['store']>, recordedFacts?: Facts) {
+  const facts: Record<string, Json> = {}
+  async function ask<Answer>(
+    question: readonly unknown[],
+    query: () => Promise<Answer>,
+    none: Answer,
+  ): Promise<Answer> {
+    const name = JSON.stringify(question)
+    if (recordedFacts) return (recordedFacts[name] as Answer | undefined) ?? none
+    const answer = await query()
+    if (answer !== undefined && !(Array.isArray(answer) && answer.length === 0)) facts[name] = answer as Json
+    return answer
+  }
+  const noting: Lookups['store'] = {
+    findResponse: id => store.findResponse(id),
+    findAuthored: (via, { author, object }) =>
+      ask(['authored', author, object], () => store.findAuthored(via, { author, object }), []),
+    findRelation: key => ask(['relation', key.agent, key.relation, key.peer], () => store.findRelation(key), undefined),
+  }
+  /** The function `list` returns the recorded facts, which are the queries that had a result. */
+  return { store: noting, list: (): Facts => facts }
+}
+
+/** Stores the recorded facts with the activity. */
+export function withFacts(resolved: ResolvedDelivery, facts: Facts): ResolvedDelivery {
+  if (!isUnderstood(resolved) || Object.keys(facts).length === 0) return resolved
+  const { kind, resolved: read } = resolved
+  const { arrival } = read.named
+  const kept = isJsonObject(arrival) ? { ...arrival, facts } : arrival
+  return { kind, resolved: { ...read, named: { ...read.named, arrival: kept as Json } } }
+}
+
+export function readFacts(arrival: Json): Facts {
+  return isJsonObject(arrival) && isJsonObject(arrival.facts) ? (arrival.facts as Facts) : {}
+}

@@ -1,0 +1,51 @@
+// Joins the steps that turn an activity in an inbox into messages to agents.
+
+import type { Inbound } from '@postern/pipeline'
+import type { ActivityPubConfig } from '../config.ts'
+import type { InboxDeps, ResolvedDelivery } from '../inbox/activity-kind.ts'
+import { normalizeDelivery, readWithdrawals } from '../normalize.ts'
+import { createCreatedPosts } from '../peers/document-fetch.ts'
+import { createUnusedLimit, resolveDelivery } from '../resolve.ts'
+import type { InboxRequest } from '../verify.ts'
+import { verifyDelivery } from '../verify.ts'
+import type { ChannelDeps } from './deps.ts'
+import { createFacts, withFacts } from './facts.ts'
+
+const hourMs = 3_600_000
+
+/** The shortest time, in ms, in which a person can read a response and write another message. Faster messages are counted as automated. */
+const swiftMs = 3_000
+
+/** Creates the inbound side of the channel. */
+export function createInbound(config: ActivityPubConfig, deps: ChannelDeps): Inbound<InboxRequest, ResolvedDelivery> {
+  const { agents, isBlocked, fetchDocument, now } = deps
+  const gateway: InboxDeps = {
+    agents,
+    isBlocked,
+    follows: config.follows,
+    maxMentions: config.max_mentions,
+    quotas: {
+      machines: { turns: config.bot_turns_per_hour, withinMs: hourMs },
+      people: { turns: config.rapid_turns_per_hour, withinMs: hourMs, swiftMs },
+    },
+  }
+  const resolving = {
+    ...deps,
+    gateway,
+    fetchCreatedPost: createCreatedPosts({ fetchDocument, now }),
+    mayList: createUnusedLimit(now),
+  }
+  return {
+    name: 'activitypub',
+    async verify(raw, steps) {
+      const facts = createFacts(deps.store, raw.facts)
+      const verified = await verifyDelivery(raw, deps, steps)
+      const parts = { ...resolving, store: facts.store, agent: raw.agent }
+      const resolved = await resolveDelivery(verified, parts, steps)
+      return withFacts(resolved, facts.list())
+    },
+    normalize: normalizeDelivery,
+    withdrawals: readWithdrawals,
+    unused: resolved => (resolved !== 'nothing' && 'unused' in resolved ? resolved.unused : undefined),
+  }
+}

@@ -1,0 +1,24 @@
+// Reads a stored activity again, for example after an update of the gateway.
+
+import type { ChannelContext, ChannelDiagnostics } from '@postern/pipeline'
+import { createIntakeSteps } from '@postern/pipeline'
+import type { ActivityPubConfig } from '../config.ts'
+import { restoreRequest } from '../signature/request-proof.ts'
+import { createChannelDeps } from './deps.ts'
+import { readFacts } from './facts.ts'
+import { createInbound } from './inbound.ts'
+
+/** Creates the function that reads a stored activity again, as its original request. */
+export function createActivityReplay(
+  config: ActivityPubConfig,
+  context: ChannelContext,
+): NonNullable<ChannelDiagnostics['replay']> {
+  return async ({ agent, arrival, raw }, moment) => {
+    const request = restoreRequest(arrival, raw, context.agents.origin)
+    if (!request) return undefined
+    const inbound = createInbound(config, createChannelDeps(config, { ...context, ...moment }))
+    const steps = createIntakeSteps(moment.system)
+    const intakes = inbound.normalize(await inbound.verify({ request, facts: readFacts(arrival) }, steps))
+    return intakes.find(intake => intake.agent === agent)
+  }
+}

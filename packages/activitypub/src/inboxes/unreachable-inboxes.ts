@@ -1,0 +1,150 @@
+// Checks the actors of an inbox that no longer exists, and forgets those that are deleted.
+import { createExpiringMap, createRateLimit, createSingleFlight } from '@postern/limits'
+import type { System } from '@postern/message'
+import { Rejection, Unavailable, Undeliverable } from '@postern/message'
+import type { RelationStore, WithdrawalStore } from '@postern/pipeline'
+import { parseIri } from '../format/iri.ts'
+import type { DeliveryTarget, FollowerTarget } from '../format/post-data.ts'
+import type { FetchDocument } from '../peers/fetched-document.ts'
+
+const pageSize = 200
+/** The pause between two checks of all followers of an agent, ms. An inbox that fails during the pause is checked right after it. */
+const restMs = 5_000
+/** The time during which a shared inbox is not checked again, ms. */
+const lookedMs = 3_600_000
+const maxInboxes = 10_000
+
+interface UnreachableInboxDeps {
+  readonly store: Pick<RelationStore, 'listRelations'>
+  readonly checkDeleted: CheckDeleted
+  readonly system: Pick<System, 'now' | 'sleep'>
+}
+
+/**
+ * Creates the function that handles an inbox that does not exist (any more). It checks the actor of the inbox, or all followers who share it. It
+ * never throws.
+ */
+export function createUnreachableInboxes({
+  store,
+  checkDeleted,
+  system,
+}: UnreachableInboxDeps): (agent: string, target: DeliveryTarget) => void {
+  const checked = createExpiringMap<true>(maxInboxes, () => system.now())
+  /**
+   * The inboxes to check, by agent. They are checked together, because strangers can invent any number of inboxes and each check reads all
+   * followers.
+   */
+  const lost = new Map<string, Set<string>>()
+
+  async function checkFollowers(agent: string, inboxes: ReadonlySet<string>): Promise<void> {
+    for (let after: number | undefined = 0; after !== undefined; ) {
+      const page = await store.listRelations({
+        via: 'activitypub',
+        agent,
+        relation: 'follower',
+        limit: pageSize,
+        after,
+      })
+      const sharing = page.filter(({ target }) => inboxes.has((target as unknown as FollowerTarget).sharedInbox ?? ''))
+      for (const { peer } of sharing) await checkDeleted(peer)
+      after = page.length === pageSize ? page.at(-1)?.number : undefined
+      // Other work can run between two pages.
+      await system.sleep(0)
+    }
+  }
+
+  async function checkLost(agent: string, waiting: Set<string>): Promise<void> {
+    while (waiting.size > 0) {
+      const inboxes = new Set(waiting)
+      waiting.clear()
+      await checkFollowers(agent, inboxes).catch(() => undefined)
+      await system.sleep(restMs)
+    }
+    lost.delete(agent)
+  }
+
+  function scheduleCheck(agent: string, inbox: string): void {
+    const name = `${agent} ${inbox}`
+    if (checked.get(name)) return
+    checked.set(name, true, lookedMs)
+    const waiting = lost.get(agent)
+    if (waiting) {
+      waiting.add(inbox)
+      return
+    }
+    const begun = new Set([inbox])
+    lost.set(agent, begun)
+    void checkLost(agent, begun)
+  }
+
+  return (agent, target) => {
+    if (!('inbox' in target)) return
+    const { inbox, peer } = target
+    if (peer) void checkDeleted(peer)
+    else scheduleCheck(agent, inbox)
+  }
+}
+
+/**
+ * Checks an actor whose inbox answers 404 or 410, by fetching the actor's own document. After a 410, everything of the actor is deleted. After
+ * two 404s a day apart, its relations end, so it gets nothing unasked any more. Its messages stay, because a server in trouble answers 404 for
+ * all its actors. It never throws.
+ */
+type CheckDeleted = (peer: string) => Promise<void>
+
+interface DeletedActorDeps {
+  readonly fetchDocument: FetchDocument
+  readonly store: Pick<WithdrawalStore, 'withdraw'>
+  readonly system: Pick<System, 'now' | 'log'>
+}
+
+const maxPeers = 10_000
+/** The most requests a minute to one server, which may lose all its actors at once. */
+const asksPerHost = 60
+/** The time during which an actor is not checked again, ms. */
+const askedMs = 3_600_000
+const dayMs = 24 * 3_600_000
+const missingMs = 30 * dayMs
+
+/**
+ * Creates the check that forgets actors whose own servers say that they are deleted. Its cache only saves requests: without it, the check asks
+ * again.
+ */
+export function createDeletedCheck({ fetchDocument, store, system }: DeletedActorDeps): CheckDeleted {
+  const now = () => system.now()
+  const asked = createExpiringMap<true>(maxPeers, now)
+  /** The time of the first 404 for each missing actor, in ms since the epoch. */
+  const missing = createExpiringMap<number>(maxPeers, now)
+  const perHost = createRateLimit({ perMinute: asksPerHost, maxKeys: maxPeers }, now)
+  const share = createSingleFlight<void>()
+
+  async function ask(peer: string): Promise<void> {
+    if (asked.get(peer)) return
+    perHost.take(parseIri(peer, 'the peer').host)
+    asked.set(peer, true, askedMs)
+    await ends[(await fetchDocument(peer)).state](peer)
+  }
+
+  const ends = {
+    found: async (peer: string) => missing.delete(peer),
+    async gone(peer: string) {
+      await store.withdraw('activitypub', [{ kind: 'forget_peer', peer }])
+      system.log.info({ peer }, 'peer forgotten: its server says that it is gone')
+    },
+    async missing(peer: string) {
+      const since = missing.get(peer) ?? now()
+      missing.set(peer, since, missingMs)
+      if (now() - since < dayMs) return
+      await store.withdraw('activitypub', [{ kind: 'end_relations', peer }])
+      system.log.info({ peer }, 'relations ended: for a day there has been no such peer')
+    },
+  } as const
+
+  return peer => share(peer, () => ask(peer).catch(error => logFailure(system.log, peer, error)))
+}
+
+/** Logs a check that failed. The next failed delivery repeats it. */
+function logFailure(log: System['log'], peer: string, err: unknown): void {
+  const isExpected = err instanceof Unavailable || err instanceof Undeliverable || err instanceof Rejection
+  log[isExpected ? 'debug' : 'error']({ peer, err }, 'cannot find out whether a peer is gone')
+}

@@ -1,0 +1,43 @@
+// Fetches one actor, and keeps the failure as a result.
+
+import { Unavailable, Undeliverable } from '@postern/message'
+import type { Iri } from '../format/iri.ts'
+import type { RemoteActor } from './actor-document.ts'
+import { parseActor } from './actor-document.ts'
+import type { SignerDocument } from './fetched-document.ts'
+
+/** The result of a fetch. Failures are cached too, so that an invalid name costs only one fetch in a while. */
+export type FoundActor = { readonly actor: RemoteActor; readonly state?: undefined } | Refused
+
+export type Refused =
+  | { readonly actor?: undefined; readonly state: 'gone' | 'missing' }
+  | { readonly actor?: undefined; readonly state?: undefined; readonly error: Unavailable | Undeliverable }
+
+export async function fetchActor(
+  iri: Iri,
+  fetchDocument: (iri: string) => Promise<SignerDocument>,
+  noteForAll?: (actor: RemoteActor) => void,
+): Promise<FoundActor> {
+  try {
+    const fetched = await fetchDocument(iri.href)
+    if (fetched.state !== 'found') return { state: fetched.state }
+    const actor = parseActor(fetched.document, iri)
+    if (fetched.isForAll) noteForAll?.(actor)
+    return { actor }
+  } catch (error) {
+    if (error instanceof Unavailable || error instanceof Undeliverable) return { error }
+    throw error
+  }
+}
+
+export function kindOf(refusal: Refused): 'refused' | 'unavailable' {
+  return 'error' in refusal && refusal.error instanceof Unavailable ? 'unavailable' : 'refused'
+}
+
+/**
+ * Returns true if an actor is complete. Some servers let each account choose what everybody sees of it (Sharkey), and then show keys and inbox
+ * but no name.
+ */
+export function isFullActor({ name, inbox }: RemoteActor): boolean {
+  return name !== undefined && inbox !== undefined
+}

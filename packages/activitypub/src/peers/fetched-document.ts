@@ -1,0 +1,41 @@
+// Defines the outcome of fetching a document from another server.
+
+/**
+ * A document, or the statement of its origin that there is none: `gone` for one that was there (410), `missing` for one
+ * that is not (404).
+ */
+export type FetchedDocument =
+  | { readonly state: 'found'; readonly document: unknown }
+  | { readonly state: 'gone' | 'missing' }
+
+/**
+ * A function that fetches an AS2 document from the origin of its own IRI. The instance actor signs the request, because
+ * strict servers show nothing to strangers (GoToSocial, Mastodon's secure mode).
+ * @throws Unavailable the host did not answer, or asked us to wait
+ * @throws Undeliverable there is no such document, it is not served as one, or its host is blocked
+ */
+export type FetchDocument = (iri: string) => Promise<FetchedDocument>
+
+/**
+ * The fetch of documents of possible signers: actors and keys. Anybody can make us fetch them, and our signature is the largest cost, so the
+ * first request has none. A host that requires a signature gets one.
+ */
+export interface SignerDocuments {
+  /** Fetches a document, first without a signature. @throws like `FetchDocument` */
+  fetch(iri: string): Promise<SignerDocument>
+  /**
+   * Returns true if a host has lately shown everybody the same as us. Otherwise, a document that it shows to everybody is not enough to admit
+   * anybody.
+   */
+  isOpen(host: string): boolean
+  /** Stores the result of the comparison for a host. */
+  learn(host: string, isOpen: boolean): void
+}
+
+/** A document of a possible signer. `isForAll` means that the host showed it without our signature. */
+export type SignerDocument = FetchedDocument & { readonly isForAll?: true }
+
+export interface FetchActorDeps {
+  readonly fetchDocument: FetchDocument
+  now(): number
+}

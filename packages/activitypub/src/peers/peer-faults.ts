@@ -1,0 +1,17 @@
+// Ignores the faults of a peer.
+import type { Rejection, Unavailable, Undeliverable } from '@postern/message'
+
+type PeerFault = typeof Unavailable | typeof Undeliverable | typeof Rejection
+
+/** Returns the result of `query`, or undefined if it throws one of these faults, which are a peer's. */
+export async function ignoreFaults<Found>(
+  faults: readonly PeerFault[],
+  query: () => Promise<Found>,
+): Promise<Found | undefined> {
+  try {
+    return await query()
+  } catch (error) {
+    if (faults.some(Fault => error instanceof Fault)) return undefined
+    throw error
+  }
+}

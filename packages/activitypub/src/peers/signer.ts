@@ -1,0 +1,84 @@
+// Proves that the actor of an activity lists the key of its signature.
+import { Rejection, Unavailable, Undeliverable } from '@postern/message'
+import type { Iri } from '../format/iri.ts'
+import type { RequestProof } from '../signature/request-proof.ts'
+import type { RemoteActors } from './actor-cache.ts'
+import type { RemoteActor } from './actor-document.ts'
+import { ownFaultStatus } from './known-key.ts'
+
+/**
+ * Runs a query and turns its failures into faults of the signer. If the peer refuses its document or shows a wrong one, the signer failed and not
+ * this gateway.
+ */
+export async function asPeersFault<Result>(query: () => Promise<Result>): Promise<Result> {
+  try {
+    return await query()
+  } catch (cause) {
+    if (cause instanceof Undeliverable) {
+      throw new Rejection('signature_invalid', "Cannot verify activity: its actor's document cannot be had", { cause })
+    }
+    if (cause instanceof Unavailable) {
+      const { retryAfter } = cause
+      const did = cause.status === ownFaultStatus ? 'refuses our signature' : 'does not answer'
+      throw new Unavailable(`Cannot verify activity: its actor's host ${did}`, {
+        cause,
+        ...(retryAfter && { retryAfter }),
+      })
+    }
+    throw cause
+  }
+}
+
+/** The claim of a peer to be `iri`, with its own document `actor`. */
+interface SignerClaim {
+  readonly iri: Iri
+  readonly actor: RemoteActor
+  readonly proof: RequestProof
+  /** True if `actor` came from the cache. Otherwise its document has just been fetched, and another fetch finds no newer key. */
+  readonly wasKnown: boolean
+}
+
+/** Finds the actor whom a signer claims to be. It returns undefined if the actor is deleted. @throws Rejection, Unavailable */
+export function findSigner(iri: Iri, actors: Pick<RemoteActors, 'findClaimed'>): Promise<RemoteActor | undefined> {
+  return asPeersFault(() => actors.findClaimed(iri))
+}
+
+/**
+ * Proves that the actor's own document lists the key of the signature. If the key has changed, the document is fetched once more. A document that
+ * its host shows to everybody is enough to reject a signer. To admit one, the host must show it to us.
+ * @throws Rejection `signer_mismatch`, `signature_invalid`; Unavailable
+ */
+export async function proveSigner(
+  claim: SignerClaim,
+  actors: Pick<RemoteActors, 'find' | 'refresh' | 'isProvisional'>,
+): Promise<RemoteActor> {
+  const { iri, actor } = claim
+  const fault = findFault(claim)
+  if (fault && isForged(claim)) throw fault
+  if (actors.isProvisional(actor)) return proveBy(await findShownToUs(iri, actors), claim)
+  return fault ? proveBy((await asPeersFault(() => actors.refresh(iri))) ?? actor, claim) : actor
+}
+
+async function findShownToUs(iri: Iri, actors: Pick<RemoteActors, 'find'>): Promise<RemoteActor> {
+  const actor = await asPeersFault(() => actors.find(iri))
+  if (!actor) throw new Rejection('signature_invalid', 'Cannot verify activity: its host does not show us its actor')
+  return actor
+}
+
+/** Returns true if a document that has just been fetched lists the key, but another key made the signature. */
+function isForged({ actor, proof, wasKnown }: SignerClaim): boolean {
+  return !wasKnown && actor.keys.has(proof.keyId)
+}
+
+function proveBy(actor: RemoteActor, { proof }: Pick<SignerClaim, 'proof'>): RemoteActor {
+  const fault = findFault({ actor, proof })
+  if (fault) throw fault
+  return actor
+}
+
+function findFault({ actor, proof }: Pick<SignerClaim, 'actor' | 'proof'>): Rejection | undefined {
+  const key = actor.keys.get(proof.keyId)
+  if (!key) return new Rejection('signer_mismatch', "Cannot verify activity: its actor does not list the signer's key")
+  if (proof.isMadeBy(key)) return undefined
+  return new Rejection('signature_invalid', 'Cannot verify activity: signature does not fit')
+}

@@ -1,0 +1,51 @@
+// Lists the inboxes and people that a post goes to, and plans a delivery to each.
+
+import type { PlannedDelivery } from '@postern/pipeline'
+import { activityIri, pieceId } from '../format/own-iris.ts'
+import type { DeliveryDestination, DeliveryTarget, ReplyTarget } from '../format/post-data.ts'
+import { toJson } from '../format/targets.ts'
+import type { Called } from '../text/called-people.ts'
+
+/** The destination of one post. */
+export interface Destination {
+  readonly to: string
+  readonly peer?: string | undefined
+  readonly target: DeliveryDestination
+}
+
+/** Returns the destinations of a response: its author's inbox, and the people it mentions. */
+export function replyDestinations(reply: ReplyTarget, called: Called, isForAll: boolean): readonly Destination[] {
+  // The shared inbox is for posts that everyone on that server may see.
+  const inbox = (isForAll ? reply.sharedInbox : undefined) ?? reply.inbox
+  const author: Destination[] = inbox ? [{ to: inbox, peer: reply.actor, target: { inbox, peer: reply.actor } }] : []
+  return [...author, ...mentionDestinations(called)]
+}
+
+export function mentionDestinations({ chosen, named }: Called): readonly Destination[] {
+  return [
+    ...chosen.map(mention => ({ to: mention, target: { mention } })),
+    ...named.map(mention => ({ to: mention, target: { mention, isNamed: true } as const })),
+  ]
+}
+
+/**
+ * Plans the deliveries of the pieces to each destination in order, so that the server already knows the post that the next piece answers.
+ * `overrides` is further data for the rendering.
+ */
+export function addressPieces(
+  pieces: number,
+  destinations: readonly Destination[],
+  overrides: Partial<DeliveryTarget> = {},
+): readonly PlannedDelivery[] {
+  return Array.from({ length: pieces }, (_, piece) =>
+    destinations.map(({ to, peer, target }) => {
+      const json = toJson({ ...target, ...(piece > 0 && { piece }), ...overrides } as DeliveryTarget)
+      return { to, ...(peer && { peer }), target: json }
+    }),
+  ).flat()
+}
+
+export function aliasesOf(post: string, pieces: number): readonly string[] {
+  const posts = Array.from({ length: pieces }, (_, piece) => pieceId(post, piece))
+  return posts.flatMap(iri => [iri, activityIri(iri)])
+}

@@ -1,0 +1,91 @@
+// Fetches the objects that a proven activity refers to.
+
+import type { Proof } from '@postern/message'
+import { Rejection } from '@postern/message'
+import type { IntakeSteps } from '@postern/pipeline'
+import type { IsBlocked } from './domains/blocklist.ts'
+import { isAboutBlocked } from './domains/blocklist.ts'
+import type { Findings, InboxDeps, Lookups, ResolvedDelivery } from './inbox/activity-kind.ts'
+import { activityKinds } from './inbox/kinds/activity-kinds.ts'
+import { limitFetches } from './peers/fetch-limit.ts'
+import type { NamedActivity, ProvenActivity, VerifiedDelivery } from './proofs/proven-activity.ts'
+import { describeUnused } from './unused-activity.ts'
+import type { Handles } from './webfinger/handles.ts'
+
+interface ResolveDeps extends Lookups {
+  readonly gateway: InboxDeps
+  readonly handles: Pick<Handles, 'confirm'>
+  readonly isBlocked: IsBlocked
+  /** The agent of the inbox. It is absent for the shared inbox. */
+  readonly agent?: string | undefined
+  /** Returns true if the operator's list has room for one more unused activity of this host. */
+  mayList(host: string): boolean
+}
+
+const bringsPosts: ReadonlySet<string> = new Set(['Create', 'Update', 'Announce'])
+
+/**
+ * Fetches the objects that a proven activity refers to. The name of its sender is confirmed only if the activity
+ * concerns a local agent.
+ * @throws Rejection `forbidden`
+ */
+export async function resolveDelivery(
+  verified: VerifiedDelivery,
+  deps: ResolveDeps,
+  steps: IntakeSteps,
+): Promise<ResolvedDelivery> {
+  if (verified === 'nothing' || !verified.activity) return verified
+  const { type, json } = verified.activity
+  if (bringsPosts.has(type) && isAboutBlocked(json, deps.isBlocked))
+    return listUnused(verified, deps, 'Cannot give activity to an agent: its post is of a blocked host')
+  const kind = activityKinds.get(type)
+  const lookedAt = steps.now()
+  const findings = await kind?.find(verified, deps)
+  if (!kind || !findings) return listUnused(verified, deps)
+  steps.note({ kind: 'resolve', verdict: 'pass' }, lookedAt)
+  const namedAt = steps.now()
+  const namedActivity = concernsAgents(findings) ? await nameActor(verified, deps) : { ...verified, address: undefined }
+  const handle = namedActivity.proofs.find(({ kind: proof }) => proof === 'webfinger')
+  if (handle) steps.note(handle, namedAt)
+  return {
+    kind,
+    resolved: { named: namedActivity, agents: [], earlierMessages: [], gateway: deps.gateway, ...findings },
+  }
+}
+
+function listUnused({ activity }: ProvenActivity, deps: ResolveDeps, blocked?: string): ResolvedDelivery {
+  const unused = describeUnused(activity, deps)
+  if (!unused || !deps.mayList(activity.actor.host)) return 'nothing'
+  return { unused: blocked === undefined ? unused : { ...unused, code: 'forbidden', reason: blocked } }
+}
+
+/** The most unused activities a minute in the operator's list. */
+const unusedCeilings = { perHost: 30, inAll: 300 } as const
+
+/** Creates the limit. A flood of unused activities must not push everything else out of the operator's list. */
+export function createUnusedLimit(now: () => number): ResolveDeps['mayList'] {
+  const count = limitFetches(unusedCeilings, now)
+  return host => {
+    try {
+      count(host)
+      return true
+    } catch (error) {
+      if (error instanceof Rejection) return false
+      throw error
+    }
+  }
+}
+
+function concernsAgents({ agents = [], earlierMessages = [], post }: Findings): boolean {
+  return agents.length > 0 || earlierMessages.length > 0 || post !== undefined
+}
+
+async function nameActor(proven: ProvenActivity, { handles }: ResolveDeps): Promise<NamedActivity> {
+  const address = await handles.confirm(proven.actor)
+  return { ...proven, address, proofs: [...proven.proofs, proveHandle(address)] }
+}
+
+function proveHandle(address: string | undefined): Proof {
+  if (address) return { kind: 'webfinger', verdict: 'pass', address }
+  return { kind: 'webfinger', verdict: 'none', reason: 'the name is not confirmed by its host' }
+}

@@ -1,0 +1,119 @@
+// Writes the parts of a response as the HTML of a post.
+
+import { memoize } from '@postern/limits'
+import { markdownToPostHtml } from '@postern/markup/markdown'
+import type { NormalizedResponse, Part, ResponseStatus, TextPart } from '@postern/message'
+import { escapeHtml } from '@postern/message'
+import { findWebAddress } from '../format/iri.ts'
+import { sanitizePost } from '../html/sanitize.ts'
+
+type PartWriters = { readonly [Kind in Part['kind']]: (part: Extract<Part, { kind: Kind }>) => string }
+
+const textWriters: { readonly [Mime in TextPart['mime']]: (content: string) => string } = {
+  'text/plain': plainToHtml,
+  'text/markdown': markdownToPostHtml,
+  'text/html': sanitizePost,
+}
+
+/** The writers of each kind of part. */
+const partWriters: PartWriters = {
+  text: ({ mime, content }) => textWriters[mime](content),
+  link: ({ url, title, description }) => paragraph(linkTo(url, title ?? url), description),
+  file: ({ name, bytes_ref }) => paragraph(attachmentOf(name, bytes_ref)),
+  artifact: ({ name, bytes_ref }) => paragraph(attachmentOf(name, bytes_ref)),
+  tool_call: ({ name, result, error }) => paragraph(`<code>${escapeHtml(name)}</code>`, stateOfCall(result, error)),
+  policy: ({ policy }) => paragraph(escapeHtml(policy.message), undefined, actionOf(policy.url, policy.action_label)),
+}
+
+/** The text of a response without text, by its status. */
+const stateTexts: Readonly<Record<ResponseStatus, string>> = {
+  completed: '',
+  input_required: 'More is needed to go on.',
+  auth_required: 'Who you are has to be known first.',
+  rejected: 'This was declined.',
+  failed: 'This could not be answered.',
+  working: 'Still working on it.',
+}
+
+const rememberHtml = memoize<string>({ sizeOf: html => html.length })
+
+/** The parts of a post's text, and the status of the response. */
+interface Worded extends Pick<NormalizedResponse, 'status'> {
+  readonly parts: readonly Part[]
+}
+
+/** Writes parts like `partsToHtml`, once for posts that are sent and read many times. */
+export function partsToHtmlOnce({ parts, status }: Worded): string {
+  return rememberHtml(JSON.stringify([status, parts]), () => partsToHtml({ parts, status }))
+}
+
+/** Writes the parts of a response as HTML. It is pure. */
+export function partsToHtml({ parts, status }: Worded): string {
+  const html = parts.map(writePart).join('')
+  return html || paragraph(escapeHtml(stateTexts[status]))
+}
+
+/** Writes an agent's description with paragraphs, and with addresses as links. It is pure. */
+export function describeInHtml(description: string): string {
+  return partsToHtml({ status: 'completed', parts: [{ kind: 'text', mime: 'text/plain', content: description }] })
+}
+
+/** Writes one part. An unknown kind has no text. */
+function writePart(part: Part): string {
+  const write = Object.hasOwn(partWriters, part.kind) ? (partWriters[part.kind] as (part: Part) => string) : () => ''
+  return write(part)
+}
+
+function plainToHtml(text: string): string {
+  return text
+    .trim()
+    .split(/\n{2,}/)
+    .map(block => paragraph(withAddresses(block).replaceAll('\n', '<br>')))
+    .join('')
+}
+
+function withAddresses(text: string): string {
+  return text
+    .split(/(https?:\/\/[^\s<>"']{1,2048})/)
+    .map((piece, at) => (at % 2 === 1 ? linkAddress(piece) : escapeHtml(piece)))
+    .join('')
+}
+
+function linkAddress(match: string): string {
+  const address = trimAddress(match)
+  return linkTo(address, address) + escapeHtml(match.slice(address.length))
+}
+
+/** Removes the end of a sentence from the address in it. */
+function trimAddress(address: string): string {
+  const bare = address.replace(/[.,;:!?*_~]{1,16}$/, '')
+  return bare.endsWith(')') && !bare.includes('(') ? bare.slice(0, -1) : bare
+}
+
+function paragraph(html: string, note?: string, suffix = ''): string {
+  return html ? `<p>${html}${note ? `: ${escapeHtml(note)}` : ''}${suffix}</p>` : ''
+}
+
+function linkTo(url: string, label: string): string {
+  const href = findWebAddress(url)
+  return href
+    ? `<a href="${escapeHtml(href)}" rel="nofollow noopener noreferrer">${escapeHtml(label)}</a>`
+    : escapeHtml(label)
+}
+
+type BytesRef = Extract<Part, { kind: 'file' }>['bytes_ref']
+
+/** Writes a link to a file, or only its name if it has no public address. */
+function attachmentOf(name: string | undefined, ref: BytesRef): string {
+  const label = name ?? 'Attachment'
+  return ref.kind === 'url' ? linkTo(ref.url, label) : escapeHtml(label)
+}
+
+function stateOfCall(result: unknown, error: { readonly message: string } | undefined): string {
+  if (error) return `failed, ${error.message}`
+  return result === undefined ? 'begun' : 'done'
+}
+
+function actionOf(url: string | undefined, label: string | undefined): string {
+  return url ? ` ${linkTo(url, label ?? url)}` : ''
+}

@@ -1,0 +1,52 @@
+// Recognizes questions that a yes or a no answers, and finds the value that each of them stands for.
+import type { Json } from '@postern/message'
+import { isJsonObject } from '@postern/message'
+
+export interface Consent {
+  readonly granted: Json
+  readonly declined: Json
+  /** True if the server accepts only these two values, so that a cancelled question counts as a no. */
+  readonly isStrict?: true | undefined
+}
+
+/** The maximum number of actions in one question. */
+const maxActions = 50
+
+/** Reads a yes-or-no question; undefined for any other. `isChecked`: LangGraph itself checks the answer against the schema. */
+export function readConsent(schema: unknown, value: unknown, isChecked: boolean): Consent | undefined {
+  const strict = isChecked ? ({ isStrict: true } as const) : {}
+  if (hasApproved(schema)) return { granted: { approved: true }, declined: { approved: false }, ...strict }
+  return isJsonObject(value) ? readReview(value, schema) : undefined
+}
+
+/** Returns true if the schema asks only for a yes or a no: a boolean `approved`, and no other required member. */
+function hasApproved(schema: unknown): boolean {
+  if (!isJsonObject(schema) || !isJsonObject(schema.properties)) return false
+  const { approved } = schema.properties
+  const required: readonly unknown[] = Array.isArray(schema.required) ? schema.required : []
+  return isJsonObject(approved) && approved.type === 'boolean' && required.every(name => name === 'approved')
+}
+
+const [approve, reject] = [{ type: 'approve' }, { type: 'reject' }] as const
+
+/** Reads both modes of LangChain's HumanInTheLoopMiddleware, which reviews all calls of a model together or each call separately. */
+function readReview(
+  { type, action_requests: actions, review_configs: configs }: { readonly [name: string]: unknown },
+  schema: unknown,
+): Consent | undefined {
+  if (type === 'tool_approval' && offersBoth(schema)) return { granted: approve, declined: reject, isStrict: true }
+  if (!Array.isArray(actions) || !Array.isArray(configs) || !configs.every(allowsBoth)) return undefined
+  if (actions.length === 0 || actions.length > maxActions) return undefined
+  const decisions = (decision: Json) => ({ decisions: actions.map(() => decision) })
+  return { granted: decisions(approve), declined: decisions(reject), isStrict: true }
+}
+
+function allowsBoth(config: unknown): boolean {
+  const allowed: unknown = isJsonObject(config) ? config.allowed_decisions : undefined
+  return Array.isArray(allowed) && allowed.includes(approve.type) && allowed.includes(reject.type)
+}
+
+function offersBoth(schema: unknown): boolean {
+  const text = JSON.stringify(schema) ?? ''
+  return [approve, reject].every(({ type }) => text.includes(`"const":"${type}"`))
+}

@@ -1,0 +1,124 @@
+// Asks the questions of a server one after the other, and stores each answer until all are there.
+import { hash } from 'node:crypto'
+import type { Json, NormalizedMessage } from '@postern/message'
+import { subjectOf } from '@postern/message'
+import type { AgentChunk, AgentContext } from '@postern/pipeline'
+import { readPayload } from './payload.ts'
+import { tellQuestion } from './question.ts'
+import type { ServerInterrupt } from './server-interrupts.ts'
+
+export type InterruptAnswer = { readonly status: 'resolved'; readonly payload: Json } | { readonly status: 'cancelled' }
+
+/** A server's question that stays open between two runs. */
+export interface OpenInterrupt extends ServerInterrupt {
+  readonly answer?: InterruptAnswer | undefined
+  /** The keys of the person who is asked, and who alone may answer. Absent if an earlier release asked. */
+  readonly askedOf?: readonly string[] | undefined
+}
+
+/** The `code` of a consent that represents a question of a server; the members of its `data` identify the question. */
+const consentCode = 'agent:interrupt'
+const consentMember = 'dev.postern.interrupt'
+/** The digest of the question. Some servers reuse an id, and a yes to one question is no yes to another. */
+const questionMember = 'dev.postern.question'
+
+/** The person who writes the message of a turn. */
+interface Answerer {
+  readonly sender: NormalizedMessage['sender']
+  readonly person?: AgentContext['person'] | undefined
+}
+
+function keysOf({ sender, person }: Answerer): readonly string[] {
+  return [hash('sha256', subjectOf(sender)).slice(0, 32), ...(person ? [person.id] : [])]
+}
+
+/** Returns true if the interrupt asks this person. In a conversation of several people, a message of anybody else answers nothing. */
+export function isAskedOf({ askedOf }: OpenInterrupt, answerer: Answerer): boolean {
+  return askedOf === undefined || keysOf(answerer).some(key => askedOf.includes(key))
+}
+
+/** Records who is asked. Questions still belong to the person who was asked first as long as the server repeats one of them. */
+export function addressInterrupts(
+  told: readonly ServerInterrupt[],
+  open: readonly OpenInterrupt[],
+  answerer: Answerer,
+): readonly OpenInterrupt[] {
+  // Some servers give an open question a new id in each run.
+  const toldNames = new Set(told.flatMap(each => [each.id, digestQuestion(each)]))
+  const isKnown = (each: OpenInterrupt) => toldNames.has(each.id) || toldNames.has(digestQuestion(each))
+  const askedOf = open.find(each => each.askedOf && isKnown(each))?.askedOf ?? keysOf(answerer)
+  return told.map(each => ({ ...each, askedOf }))
+}
+
+function digestQuestion({ question, schema, consent }: OpenInterrupt): string {
+  return hash('sha256', JSON.stringify([question, schema, consent])).slice(0, 32)
+}
+
+/** Restores the open interrupts from the agent's state. An earlier release stored only their ids. */
+export function restoreInterrupts(kept: readonly (OpenInterrupt | string)[] = []): readonly OpenInterrupt[] {
+  return kept.map(each => (typeof each === 'string' ? { id: each, question: tellQuestion({}), via: 'resume' } : each))
+}
+
+/** Returns true if the message is a decision on such a consent. */
+export function isDecision({ policy_resolution }: Pick<NormalizedMessage, 'policy_resolution'>): boolean {
+  return policy_resolution?.code === consentCode
+}
+
+/** Returns the questions with the answer that a message gives; undefined if it answers none of them. */
+export function answerInterrupts(
+  open: readonly OpenInterrupt[],
+  message: NormalizedMessage,
+  words: string,
+  person?: AgentContext['person'],
+): readonly OpenInterrupt[] | undefined {
+  const data = message.policy_resolution?.data ?? {}
+  const isDecided = (each: OpenInterrupt) =>
+    each.id === data[consentMember] && digestQuestion(each) === data[questionMember]
+  const answerer = { sender: message.sender, person }
+  const isMeant = (each: OpenInterrupt) =>
+    isDecision(message) ? isDecided(each) : each.answer === undefined && !each.consent && isAskedOf(each, answerer)
+  const index = open.findIndex(isMeant)
+  const asked = open[index]
+  return asked && open.with(index, { ...asked, answer: readAnswer(asked, message, words) })
+}
+
+/** Returns all questions as cancelled, with the answers so far, because nobody wants any more what these would allow. */
+export function cancelInterrupts(open: readonly OpenInterrupt[]): readonly OpenInterrupt[] {
+  return open.map(each => ({ ...each, answer: cancelInterrupt(each) }))
+}
+
+/** Returns the answer for a question that is cancelled. Some servers accept only a yes or a no. */
+function cancelInterrupt({ consent }: OpenInterrupt): InterruptAnswer {
+  return consent?.isStrict ? { status: 'resolved', payload: consent.declined } : { status: 'cancelled' }
+}
+
+function readAnswer(asked: OpenInterrupt, message: NormalizedMessage, words: string): InterruptAnswer {
+  const { schema, consent } = asked
+  const { policy_resolution: decision, kind } = message
+  if (kind === 'cancel' || decision?.cancelled === true) return cancelInterrupt(asked)
+  if (!consent) return { status: 'resolved', payload: readPayload(message, words, schema) }
+  return { status: 'resolved', payload: decision?.outcome === 'granted' ? consent.granted : consent.declined }
+}
+
+export function findUnanswered(open: readonly OpenInterrupt[]): OpenInterrupt | undefined {
+  return open.find(({ answer }) => answer === undefined)
+}
+
+/** Asks one question. `introduction` is text that precedes it. */
+export function askQuestion(
+  interrupt: OpenInterrupt,
+  { requireConsent }: Pick<AgentContext, 'requireConsent'>,
+  { now, introduction }: { readonly now: number; readonly introduction?: string | undefined },
+): AgentChunk {
+  const { id, question, consent, expiresAt } = interrupt
+  const content = [introduction, question].filter(Boolean).join('\n\n')
+  if (!consent) return { status: 'input_required', parts: [{ kind: 'text', mime: 'text/markdown', content }] }
+  const expires = expiresAt === undefined ? {} : { expires_in: countSeconds(Date.parse(expiresAt) - now) }
+  const data = { [consentMember]: id, [questionMember]: digestQuestion(interrupt) }
+  return requireConsent({ message: content, code: consentCode, data, ...expires })
+}
+
+/** Converts a time to seconds, within the limits of a requirement. */
+function countSeconds(ms: number): number {
+  return Math.min(30 * 86_400, Math.max(60, Math.round(ms / 1000)))
+}

@@ -1,0 +1,59 @@
+// Reads the JSON that answers a server's question. The schema of the question determines how a text is read.
+import type { Json, NormalizedMessage, Part } from '@postern/message'
+import { isJsonObject, parseIfJson } from '@postern/message'
+
+type Schema = { readonly [name: string]: unknown }
+
+/** Returns the value with which a message answers. `words` is the text of its parts. */
+export function readPayload(
+  message: Pick<NormalizedMessage, 'parts' | 'received_via' | 'raw'>,
+  words: string,
+  schema: Json | undefined,
+): Json {
+  const values = message.parts.flatMap(readData)
+  if (values.length > 0) return values.length === 1 ? (values[0] ?? null) : values
+  const resumed = readResumed(message)
+  if (resumed !== undefined) return resumed
+  const parsed = isJsonObject(schema) ? (parseIfJson(words) as Json | undefined) : undefined
+  return parsed !== undefined && isAsked(parsed, schema as Schema) ? parsed : words
+}
+
+/** Reads the data part of another agent's message. */
+function readData(part: Part): readonly Json[] {
+  return part.kind === 'artifact' && part.data !== undefined ? [part.data] : []
+}
+
+/** Reads the payload with which a client of the chat resumes the run, if it is more than a text. */
+function readResumed({ received_via, raw }: Pick<NormalizedMessage, 'received_via' | 'raw'>): Json | undefined {
+  if (received_via !== 'web' || !isJsonObject(raw) || !Array.isArray(raw.resume)) return undefined
+  const [entry, ...others] = raw.resume as readonly unknown[]
+  const payload = isJsonObject(entry) && others.length === 0 ? entry.payload : undefined
+  return typeof payload === 'string' || payload === undefined ? undefined : (payload as Json)
+}
+
+/** Returns true if the schema asks for a value of this type; otherwise the answer stays a text. */
+function isAsked(value: Json, schema: Schema): boolean {
+  const types = listTypes(schema)
+  return types.has(typeOf(value)) || (Number.isInteger(value) && types.has('integer'))
+}
+
+const maxDepth = 3
+
+function listTypes(schema: Schema, depth = 0): ReadonlySet<string> {
+  const { type, properties, items, enum: values, const: value, anyOf, oneOf } = schema
+  const branches = [anyOf, oneOf].flatMap(list => (Array.isArray(list) && depth < maxDepth ? list : []))
+  const members = [...(Array.isArray(values) ? values : []), ...(value === undefined ? [] : [value])]
+  const typeNames = [type].flat().filter(name => typeof name === 'string')
+  return new Set([
+    ...typeNames,
+    ...(typeNames.length === 0 ? members.map(member => typeOf(member as Json)) : []),
+    ...(typeNames.length === 0 && properties !== undefined ? ['object'] : []),
+    ...(typeNames.length === 0 && items !== undefined ? ['array'] : []),
+    ...branches.flatMap(branch => (isJsonObject(branch) ? [...listTypes(branch, depth + 1)] : [])),
+  ])
+}
+
+function typeOf(value: Json): string {
+  if (value === null) return 'null'
+  return Array.isArray(value) ? 'array' : typeof value
+}

@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest'
+import type { QuestionSource } from './question.ts'
+import { tellQuestion } from './question.ts'
+
+const waits = 'The agent waits for your answer.'
+
+test.each<[what: string, source: QuestionSource, question: string]>([
+  ['its message', { message: 'Really?', about: 'Else?', reason: 'a b' }, 'Really?'],
+  ['a value that is a text', { about: 'Which size?' }, 'Which size?'],
+  ['the words of a value', { about: { type: 'pick', prompt: 'Which size?', sizes: ['S'] } }, 'Which size?'],
+  [
+    'the members of a value',
+    { about: { amount: 20, order: { id: 7 }, note: null } },
+    '- amount: 20\n- order: {"id":7}',
+  ],
+  ['each of several values', { about: [{ question: 'One?' }, 'Two?', ['no']] }, 'One?\n\nTwo?'],
+  [
+    'the calls that LangChain wants reviewed',
+    {
+      about: {
+        action_requests: [
+          { name: 'mail', args: { to: 'Bob' }, description: 'Send this mail?' },
+          { name: 'pay', args: { euros: 20 } },
+        ],
+        review_configs: [],
+      },
+    },
+    'Send this mail?\n\nMay the agent call `pay`?\n\n- euros: 20',
+  ],
+  ['its tool call', { call: { name: 'pay', args: { euros: 20 } } }, 'May the agent call `pay`?\n\n- euros: 20'],
+  ['a tool call without arguments', { call: { name: 'pay', args: undefined } }, 'May the agent call `pay`?'],
+  ['a reason that is a sentence', { reason: 'Something is missing' }, 'Something is missing'],
+])('a question comes from %s', (_what, source, question) => {
+  expect(tellQuestion(source)).toBe(question)
+})
+
+test.each<[QuestionSource]>([
+  [{ reason: 'langgraph:interrupt' }],
+  [{ message: ' ', reason: 'tool_call' }],
+  [{ about: { type: 'confirm', toolCallId: 'call_1', ns: [], responseSchema: {} } }],
+  [{ about: 7 }],
+  [{}],
+])('a question never comes from an identifier: %j', source => {
+  expect(tellQuestion(source)).toBe(waits)
+})
+
+test('a question has 8,000 characters at most', () => {
+  expect(tellQuestion({ message: 'x'.repeat(1_000_000) })).toHaveLength(8_000)
+  const about = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`m${index}`, index]))
+  expect(tellQuestion({ about }).split('\n')).toHaveLength(32)
+})

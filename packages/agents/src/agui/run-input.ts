@@ -1,0 +1,110 @@
+// Writes the body of a run: the conversation, its ids, and the author of the message.
+import { createHash } from 'node:crypto'
+import type { HistoricalMessage, Json, NormalizedMessage, Part } from '@postern/message'
+import { isFilePart, plainTextOf } from '@postern/message'
+import type { AgentContext } from '@postern/pipeline'
+import { quoteNames } from '@postern/pipeline'
+import type { OpenInterrupt } from './interrupts/open-interrupts.ts'
+import { writeResume } from './interrupts/resume.ts'
+
+/** The data of a conversation that is stored between two runs. */
+export interface KeptRun {
+  /** The latest state that the server has sent. */
+  readonly state?: Json | undefined
+  /** The open questions of the server. */
+  readonly interrupts?: readonly (OpenInterrupt | string)[] | undefined
+  /** The id of the answer that asks them; absent if an earlier release asked. */
+  readonly question?: string | undefined
+  /** True if the server failed at the answers, so that the questions were asked once more. */
+  readonly hasAskedAgain?: boolean | undefined
+  /** The ids that the server gave its answers, keyed by Postern's ids of them. */
+  readonly answers?: Readonly<Record<string, string>> | undefined
+}
+
+export interface RunRequest {
+  readonly agent: string
+  readonly message: NormalizedMessage
+  readonly context: Pick<AgentContext, 'correlationId' | 'history'>
+  /** The entries of `context`. */
+  readonly described: readonly object[]
+  readonly kept: KeptRun
+  /** The server's questions with their answers; empty if the message answers none. */
+  readonly answered: readonly OpenInterrupt[]
+  /** True if the server stores the conversation under its thread id, so that only new messages are sent. */
+  readonly isKeptThere: boolean
+  readonly forwardedProps: { readonly [name: string]: Json }
+}
+
+/** Returns the body of a run (AG-UI 1.0, RunAgentInput). Servers of 0.1 accept it, too. */
+export function describeRunInput(request: RunRequest): object {
+  const { agent, message, context, described, kept, answered, isKeptThere, forwardedProps } = request
+  const { state = {}, answers = {} } = kept
+  const past = isKeptThere ? [] : context.history().turns.flatMap(turn => writeTurn(turn, answers))
+  return {
+    threadId: nameThread(agent, message),
+    runId: toUuid([agent, context.correlationId, message.id]),
+    state,
+    // The answer to a question of the server is sent with the question, not as a message.
+    messages: answered.length > 0 ? past : [...past, writeMessage(firstIdOf(message), 'user', writeWords(message))],
+    tools: [],
+    context: described,
+    ...writeResume(answered, forwardedProps),
+  }
+}
+
+/** Returns the text of a message in the form that every run has it. */
+export function writeWords({ parts }: Pick<NormalizedMessage, 'parts'>): string {
+  return writeParts(parts.map(quoteNames))
+}
+
+/**
+ * Returns the id under which the server stores the conversation. A conversation from a release that gave agents the wire's own id keeps
+ * the id that the server already has for it.
+ */
+function nameThread(agent: string, { received_via, thread_id, thread_source }: NormalizedMessage): string {
+  return toUuid(thread_id === thread_source ? [agent, received_via, thread_id] : [agent, thread_id])
+}
+
+/** Ids of peers may reveal who they are, and some servers accept only UUIDs. */
+function toUuid(words: readonly string[]): string {
+  const digest = createHash('sha256').update(JSON.stringify(words)).digest('hex')
+  const pieces = [digest.slice(0, 8), digest.slice(8, 12), `8${digest.slice(13, 16)}`, `8${digest.slice(17, 20)}`]
+  return [...pieces, digest.slice(20, 32)].join('-')
+}
+
+/** Returns the id of the first of several merged messages, which are one turn of the history under that id. */
+function firstIdOf({ id, merged }: NormalizedMessage): string {
+  return merged?.[0]?.id ?? id
+}
+
+function writeTurn(
+  { id = '', role, parts }: HistoricalMessage,
+  answers: NonNullable<KeptRun['answers']>,
+): readonly RunMessage[] {
+  const content = writeParts(parts)
+  if (content === '') return []
+  const ownId = role === 'assistant' && Object.hasOwn(answers, id) ? answers[id] : undefined
+  return [ownId === undefined ? writeMessage(id, role, content) : { id: ownId, role, content }]
+}
+
+interface RunMessage {
+  readonly id: string
+  readonly role: HistoricalMessage['role']
+  readonly content: string
+}
+
+/**
+ * Returns a message whose id also depends on its text. A server with a checkpointer skips ids that it has, and LangGraph rewinds to a message
+ * whose text has changed, such as one that the history has merged with the one next to it.
+ */
+function writeMessage(id: string, role: RunMessage['role'], content: string): RunMessage {
+  return { id: toUuid([id, content]), role, content }
+}
+
+/** Writes text and links as they are, and files as their names. */
+function writeParts(parts: readonly Part[]): string {
+  const files = parts.flatMap(part =>
+    isFilePart(part) ? [`[${part.name ?? 'a file'}, ${part.mime ?? 'unknown type'}]`] : [],
+  )
+  return [plainTextOf(parts), ...files].filter(Boolean).join('\n\n')
+}

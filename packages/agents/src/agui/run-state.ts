@@ -1,0 +1,140 @@
+// Holds the state of an AG-UI run, which patches change within limits (RFC 6902).
+import { createRequire } from 'node:module'
+import { isDeepStrictEqual } from 'node:util'
+import type { Json } from '@postern/message'
+import { lazy } from '@postern/message'
+import type { Operation } from 'rfc6902'
+import { z } from 'zod'
+
+const require = createRequire(import.meta.url)
+const patches = lazy(() => require('rfc6902/patch.js') as typeof import('rfc6902/patch.js'))
+const pointers = lazy(() => require('rfc6902/pointer.js') as typeof import('rfc6902/pointer.js'))
+
+/** The maximum size of a state, bytes of its JSON, and the maximum nesting of its members. */
+const maxBytes = 2 * 1024 * 1024
+const maxDepth = 200
+/** The maximum numbers of operations in one delta and in one run, and the maximum number of bytes that the operations of a run write. */
+const maxOfDelta = 1_000
+const maxOfRun = 20_000
+const maxWritten = 32 * 1024 * 1024
+
+/** No segment of a pointer may lead to the prototype of all objects. */
+const pointerSchema = z
+  .string()
+  .refine(pointer => !pointer.split('/').some(name => ['__proto__', 'constructor', 'prototype'].includes(name)))
+const operationSchema = z.looseObject({
+  op: z.enum(['add', 'remove', 'replace', 'move', 'copy', 'test']),
+  path: pointerSchema,
+  from: pointerSchema.optional(),
+})
+type StateOperation = z.infer<typeof operationSchema>
+
+/** The state of a run. Each operation that writes is measured before the next one runs, because each `copy` may double the state. */
+export class RunState {
+  readonly #holder: { state: Json | undefined }
+  /** The approximate size of the state, bytes. */
+  #bytes = 0
+  #written = 0
+  #operations = 0
+  #isOwn = false
+
+  constructor(state: Json | undefined) {
+    this.#holder = { state }
+  }
+
+  get value(): Json | undefined {
+    return this.#holder.state
+  }
+
+  /** Replaces the whole state. @throws Error if the new state is too large */
+  replace(state: Json | undefined): void {
+    this.#bytes = measure(state ?? null)
+    this.#written += this.#bytes
+    this.#holder.state = state
+    this.#isOwn = true
+    this.#check()
+  }
+
+  /** Applies a JSON Patch. A failure ends the run, so the state need not be restored. @throws Error */
+  patch(delta: unknown): void {
+    const read = z.array(operationSchema).safeParse(delta)
+    if (!read.success) throw new Error('Cannot read an AG-UI event: a state delta is no JSON Patch')
+    this.#operations += read.data.length
+    if (read.data.length > maxOfDelta || this.#operations > maxOfRun)
+      throw new Error(
+        `Cannot apply the state delta of the AG-UI server: more than ${maxOfDelta} operations, or ${maxOfRun} in the run`,
+      )
+    if (!this.#isOwn) this.replace(structuredClone(this.#holder.state ?? {}))
+    for (const operation of read.data) this.#apply(operation)
+  }
+
+  #apply({ op, from, path, value: given }: StateOperation): void {
+    const [target, source] = [`/state${path}`, from === undefined ? undefined : `/state${from}`]
+    if (op === 'test') {
+      if (!isDeepStrictEqual(this.#find(target).value, given)) throw faulty('TestError')
+      return
+    }
+    this.#count({ op, target, source, value: source === undefined ? given : this.#find(source).value })
+    const operation = { op, path: target, from: source, ...(given !== undefined && { value: given }) }
+    const fault = patches().apply(this.#holder, operation as Operation)
+    if (fault) throw faulty(fault.name)
+  }
+
+  /** Counts what an operation writes and removes, before it does so. */
+  #count({ op, target, source, value }: CountedOperation): void {
+    const { parent, value: former } = this.#find(target)
+    // An element that is inserted into a list moves the one at its place and does not replace it.
+    const isLost = op === 'remove' || op === 'replace' || (former !== undefined && !Array.isArray(parent))
+    if (isLost) this.#bytes -= sizeOf(target, former)
+    if (op === 'move' && source !== undefined) this.#bytes -= sizeOf(source, value)
+    if (op !== 'remove') {
+      const written = sizeOf(target, value)
+      this.#bytes += written
+      this.#written += written
+    }
+    this.#check()
+  }
+
+  #find(pointer: string) {
+    return pointers().Pointer.fromJSON(pointer).evaluate(this.#holder)
+  }
+
+  #check(): void {
+    if (this.#bytes > maxBytes) throw new Error(`The state of the AG-UI server has more than ${maxBytes} bytes`)
+    if (this.#written > maxWritten)
+      throw new Error(`The AG-UI server writes more than ${maxWritten} bytes into the state of one run`)
+  }
+}
+
+interface CountedOperation {
+  readonly op: string
+  readonly target: string
+  readonly source: string | undefined
+  readonly value: unknown
+}
+
+/** Returns the size of a member with its name, bytes. @throws Error if values are nested too deeply */
+function sizeOf(pointer: string, value: unknown): number {
+  const names = pointer.split('/')
+  return (names.at(-1)?.length ?? 0) + 4 + measure(value ?? null, names.length)
+}
+
+function faulty(name: string): Error {
+  return new Error(`Cannot apply the state delta of the AG-UI server: ${name}`)
+}
+
+/**
+ * Returns the approximate size of a value, bytes of its JSON. It stops counting once the value is too large. @throws Error if values are nested too
+ * deeply
+ */
+function measure(value: unknown, depth = 0): number {
+  if (depth > maxDepth) throw new Error(`The state of the AG-UI server is deeper than ${maxDepth} members`)
+  if (typeof value === 'string') return Buffer.byteLength(value) + 2
+  if (typeof value !== 'object' || value === null) return 8
+  let bytes = 2
+  for (const name in value) {
+    bytes += (Array.isArray(value) ? 1 : name.length + 4) + measure(value[name as keyof typeof value], depth + 1)
+    if (bytes > maxBytes) return bytes
+  }
+  return bytes
+}

@@ -1,0 +1,80 @@
+/** Reads the part of an entry of `agents` that describes the agent's A2A card. */
+import type { AgentCardDetails } from '@postern/pipeline'
+import { z } from 'zod'
+
+const webAddress = z.url({ protocol: /^https?$/, error: 'must be a web address' }).max(2_000)
+const line = (most: number) => z.string().trim().min(1).max(most)
+const mediaTypes = z.array(z.string().regex(/^[\w!#$&^.+-]+\/[\w!#$&^.+*-]+$/, 'must be a media type')).min(1)
+
+export const cardConfigSchema = z.strictObject({
+  /** Abilities of the agent; default: one skill, a conversation. */
+  skills: z
+    .array(
+      z.strictObject({
+        /** Id of the skill, unique in the card. */
+        id: line(200),
+        /** Name of the skill. */
+        name: line(200),
+        /** Description of the skill, for people and agents. */
+        description: line(2_000),
+        /** Words by which agents find the skill. */
+        tags: z.array(line(100)).min(1).max(50),
+        /** Examples of requests for the skill. */
+        examples: z.array(line(2_000)).min(1).max(20).optional(),
+        /** Media types that it takes; default: `a2a.input_modes`. */
+        input_modes: mediaTypes.optional(),
+        /** Media types that it answers with; default: `a2a.output_modes`. */
+        output_modes: mediaTypes.optional(),
+      }),
+    )
+    .min(1)
+    .max(100)
+    .refine(list => new Set(list.map(({ id }) => id)).size === list.length, 'must not name a skill twice')
+    .optional(),
+  /** The organization that offers the agent. */
+  provider: z
+    .strictObject({
+      /** Name of the organization. */
+      organization: line(200),
+      /** Website of the organization. */
+      url: webAddress,
+    })
+    .optional(),
+  /** Address of the agent's documentation. */
+  documentation_url: webAddress.optional(),
+  /** Picture of the agent; default: `icon`. */
+  icon_url: webAddress.optional(),
+  /** Extensions of A2A that the agent itself understands. */
+  extensions: z
+    .array(
+      z.strictObject({
+        /** URI of the extension. */
+        uri: z
+          .string()
+          .regex(/^[a-z][a-z0-9+.-]*:[^\s,]+$/i, 'must be a URI')
+          .max(500),
+        /** Description of its use by the agent. */
+        description: line(2_000).optional(),
+        /** Callers have to activate it. */
+        required: z.boolean().default(false),
+      }),
+    )
+    .min(1)
+    .max(50)
+    .optional(),
+})
+
+export function describeCard(config: z.output<typeof cardConfigSchema>): AgentCardDetails {
+  const { skills, provider, documentation_url, icon_url, extensions } = config
+  return {
+    skills: skills?.map(({ input_modes, output_modes, ...skill }) => ({
+      ...skill,
+      inputModes: input_modes,
+      outputModes: output_modes,
+    })),
+    provider,
+    documentationUrl: documentation_url,
+    iconUrl: icon_url,
+    extensions,
+  }
+}

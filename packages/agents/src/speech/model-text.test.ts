@@ -1,0 +1,251 @@
+import { describe, expect, test } from 'vitest'
+import type { ModelTextOptions } from './model-text.ts'
+import { ModelText } from './model-text.ts'
+import { SpeechHabit } from './speech-habit.ts'
+
+interface Read {
+  readonly text: string
+  readonly pieces: readonly string[]
+  readonly withheld: Readonly<Record<string, string>>
+}
+
+function read(said: string, size: number, options: ModelTextOptions = {}): Read {
+  const reader = new ModelText(options)
+  const pieces: string[] = []
+  for (let at = 0; at < said.length; at += size) pieces.push(reader.add(said.slice(at, at + size)))
+  pieces.push(reader.end())
+  const withheld: Record<string, string> = {}
+  for (const { kind, text } of reader.withheld) withheld[kind] = (withheld[kind] ?? '') + text
+  return { text: pieces.join(''), pieces: pieces.filter(Boolean), withheld }
+}
+
+/** Reads the text in pieces of every size, which must give the same result. */
+function readEverySplit(said: string, options: () => ModelTextOptions = () => ({})): Read {
+  const unsplit = read(said, Math.max(1, said.length), options())
+  for (let size = 1; size <= Math.min(said.length, 40); size += 1) {
+    expect({ size, ...read(said, size, options()) }).toMatchObject({
+      size,
+      text: unsplit.text,
+      withheld: unsplit.withheld,
+    })
+  }
+  return unsplit
+}
+
+const unknown = () => ({ habit: new SpeechHabit() })
+
+describe('reasoning', () => {
+  test.each([
+    '<think>The user wants hours.</think>\n\nOpen daily.',
+    '\n <THINK>The user wants hours.</THINK>Open daily.',
+    '<thinking>\nThe user wants hours.\n</thinking>\nOpen daily.',
+    '<thought>The user wants hours.</thought>\nOpen daily.',
+    '<thinking effort="low">The user wants hours.</thinking>\nOpen daily.',
+    '<antThinking>The user wants hours.</antThinking>Open daily.',
+    '<thoughts>The user wants hours.</thoughts>\nOpen daily.',
+    '<reasoning>The user wants hours.</reasoning> Open daily.',
+    '<seed:think>The user wants hours.</seed:think>Open daily.',
+    '<think>a</think><think>b</think>Open daily.',
+    '<think></think>\n<thinking>The user wants hours.</thinking>Open daily.',
+    '◁think▷The user wants hours.◁/think▷Open daily.',
+    '[THINK]The user wants hours.[/THINK]Open daily.',
+    '<|channel|>analysis<|message|>The user wants hours.<|end|><|start|>assistant<|channel|>final<|message|>Open daily.<|return|>',
+    '<|channel|>commentary to=functions.hours<|constrain|>json<|message|>{"day":1}<|call|><|channel|>final<|message|>Open daily.',
+    'analysisThe user wants hours.assistantfinalOpen daily.',
+    '<|channel>thought\nThe user wants hours.<channel|>Open daily.',
+    '<|START_THINKING|>The user wants hours.<|END_THINKING|><|START_RESPONSE|>Open daily.<|END_RESPONSE|>',
+    '<|begin_of_thought|>Hm.<|end_of_thought|>\n\n<|begin_of_solution|>Open daily.<|end_of_solution|>',
+  ])('reaches nobody: %j', said => {
+    const { text, withheld } = readEverySplit(said)
+    expect(text).toBe('Open daily.')
+    expect(withheld.reasoning).toBeDefined()
+    expect(readEverySplit(said, unknown).text).toBe('Open daily.')
+  })
+
+  test.each([
+    'The user wants hours.\n</think>\n\nOpen daily.',
+    'plan…</think>Open daily.',
+    'I use `find`</think>Open daily.',
+    'The plan is done. </thinking> Open daily.',
+    'Hm.\n</reasoning>\nOpen daily.',
+    'Hm.◁/think▷Open daily.',
+    '\n</think>\n\nOpen daily.',
+    '```\nunfinished code\n</think>\nOpen daily.',
+  ])('reaches nobody when only its end has a mark: %j', said => {
+    const { text, withheld } = readEverySplit(said, unknown)
+    expect(text).toBe('Open daily.')
+    expect(withheld.reasoning).toContain('/')
+  })
+
+  test('stays away when nothing follows it', () => {
+    expect(readEverySplit('<think>I am not done').text).toBe('')
+  })
+
+  test('reaches nobody at the beginning of a later line either', () => {
+    expect(readEverySplit('Let me see.\n<think>\nThe shed?\n</think>\nOpen daily.').text).toBe(
+      'Let me see.\n\nOpen daily.',
+    )
+  })
+
+  test('of its own field goes to the record, and the text does not wait', () => {
+    const reader = new ModelText(unknown())
+    reader.addReasoning('The user wants hours.')
+    expect(reader.add('Open daily.')).toBe('Open daily.')
+    expect(reader.withheld).toEqual([{ kind: 'reasoning', text: 'The user wants hours.' }])
+  })
+})
+
+describe('calls of tools and control tokens', () => {
+  test.each([
+    ['Open daily.\n<tool_call>\n{"name": "hours", "arguments": {}}\n</tool_call>', 'tool_call'],
+    ['Open daily.<tool_call>{"name": "hours"}</tool_call>', 'tool_call'],
+    ['Open daily. <function=hours>{"day": 1}</function>', 'tool_call'],
+    ['Open daily.\n<function_calls>\n<invoke name="hours">\n</invoke>\n</function_calls>', 'tool_call'],
+    ['Open daily.\n[TOOL_CALLS][{"name": "hours"}]', 'tool_call'],
+    [
+      'Open daily.<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>hours<｜tool▁calls▁end｜>',
+      'tool_call',
+    ],
+    ['Open daily.\n<tool_call>\n{"name": "hours"', 'tool_call'],
+    ['Open daily.<|im_end|>', 'control_token'],
+    ['Open daily.<|fim_pad|>', 'control_token'],
+    ['Open daily.</s>\n', 'control_token'],
+    ['<|message|>Open daily.<|end|>', 'control_token'],
+    ['Open daily.<|im_end|>\n<|im_start|>user\nAnd on Sunday?', 'control_token'],
+    ['Open daily.\n<end_of_turn>', 'control_token'],
+    ['Open daily.<end_of_turn>\n<start_of_turn>user\nThanks!', 'control_token'],
+    ['Open daily.<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nThanks!', 'control_token'],
+    ['<|im_start|>assistant\nOpen daily.', 'control_token'],
+    ['Open daily.<｜end▁of▁sentence｜>', 'control_token'],
+    ['Open daily.<|endoftext|>', 'control_token'],
+  ])('reach nobody: %j', (said, kind) => {
+    const { text, withheld } = readEverySplit(said)
+    expect(text).toBe('Open daily.')
+    expect(withheld[kind]).toBeDefined()
+    expect(readEverySplit(said, unknown).text).toBe('Open daily.')
+  })
+
+  test('may stand between words', () => {
+    const said = 'Let me look.\n<tool_call>\n{"name": "hours"}\n</tool_call>\nOpen daily.'
+    expect(readEverySplit(said).text).toBe('Let me look.\n\nOpen daily.')
+  })
+})
+
+describe('an answer about them', () => {
+  test.each([
+    'DeepSeek R1 writes `<think>` before and `</think>` after it.',
+    'It puts its plan between <think> and </think> tags.',
+    'Wrap it as <think>plan</think> so that it is left out.',
+    'You close it with </think> at the end.',
+    'The tag is called "</think>".',
+    'The tag (</think>) is the end.',
+    'For example:\n\n```\n<think>\nplan\n</think>\nanswer<|im_end|>\n<tool_call>\n{}\n</tool_call>\n```\n\nThat is all.',
+    '~~~xml\n<thinking>\nplan\n</thinking>\n~~~',
+    'Price: <s>12</s> <s>11</s>',
+    'The token </s> ends a turn, and <|pad|> fills one.',
+    'The token <|im_end|> ends a turn, and `<end_of_turn>` does elsewhere.',
+    'Models use the <tool_call> tag for that.',
+    'ChatML ends with `<|im_end|>`\nand begins with `<|im_start|>`.',
+    'I think so. <b>Bold</b>, a < b, x <- y, [link](https://agents.test), [TODO], <!-- note -->',
+    'A list:\n- [ ] one\n- [x] two\n\n<details>\n<summary>More</summary>\n</details>',
+    'Analysis: it is open daily.',
+    'an `unclosed span\nand <b>more</b> `of` it ``a ` b``',
+    '  indented\n\n\n    code\n\ttabs  \n\nend  \n',
+    'We have <3 for you',
+    'a <',
+    '[',
+    '`',
+    '\n~~ struck ~~ <s>old</s>\nnew',
+  ])('stays: %j', said => {
+    const trimmed = said.trimStart()
+    expect(readEverySplit(said)).toMatchObject({ text: trimmed, withheld: {} })
+    expect(readEverySplit(said, unknown)).toMatchObject({ text: trimmed, withheld: {} })
+  })
+})
+
+describe('the gateway’s own data block', () => {
+  const delimiter = 'postern-data-3fk2'
+  const options = () => ({ delimiter })
+
+  test.each([
+    `<${delimiter}>\n{"from":"@ann@peer.test"}\n</${delimiter}>\nOpen daily.`,
+    `Open <${delimiter}>{"from":"@ann@peer.test"}</${delimiter}>daily.`,
+    `\`\`\`\n<${delimiter}>\n{"from":"@ann@peer.test"}\n</${delimiter}>\n\`\`\``,
+    `Open daily.</${delimiter}>`,
+    `The block is called ${delimiter}.`,
+    `Open daily.\n<${delimiter}>\n{"from":"@ann@peer.test"`,
+  ])('reaches nobody: %j', said => {
+    const { text, withheld } = readEverySplit(said, options)
+    expect(text).not.toMatch(/3fk2|peer\.test/)
+    expect(withheld.data_block).toContain('3fk2')
+    expect(text.replace(/\s|`/g, '')).toMatch(/^(?:Opendaily\.|Theblockiscalled\.|)$/)
+  })
+
+  test('lets a text pass that resembles it', () => {
+    const said = '<postern-data>{}</postern-data> and postern-data-3fk1'
+    expect(readEverySplit(said, options).text).toBe(said)
+  })
+})
+
+describe('a stream', () => {
+  const plain = 'We are open daily, from nine to five.'
+
+  test('passes on at once once an answer has shown that the model begins outside of a thought', () => {
+    const habit = new SpeechHabit()
+    expect(read(plain, 7, { habit }).pieces).toEqual([plain])
+    expect(read(plain, 7, { habit }).pieces.length).toBeGreaterThan(4)
+  })
+
+  test('waits for the end of the thought when the model begins inside one', () => {
+    const habit = new SpeechHabit()
+    read('Hm.\n</think>\nYes.', 7, { habit })
+    const { text, pieces } = read(`Hours?\n</think>\n${plain}`, 7, { habit })
+    expect(text).toBe(plain)
+    expect(pieces.length).toBeGreaterThan(4)
+  })
+
+  test('loses nothing of an answer without a thought by a model that has begun inside one', () => {
+    const habit = new SpeechHabit('first')
+    expect(read(plain, 7, { habit }).text).toBe(plain)
+  })
+
+  test('publishes no thought that has no end', () => {
+    const reader = new ModelText({ habit: new SpeechHabit('first') })
+    reader.add('The user wants')
+    expect(reader.end({ isCutOff: true })).toBe('')
+    expect(reader.withheld).toEqual([{ kind: 'reasoning', text: 'The user wants' }])
+  })
+
+  test('takes the tag out when the operator has said that it never waits', () => {
+    expect(read('Hm.\n</think>\nYes.', 3, { habit: new SpeechHabit('none') }).text).toBe('Hm.\n\nYes.')
+  })
+})
+
+test('A long text costs linear time, whatever it holds, and the record stays small', () => {
+  for (const unit of [
+    '<',
+    '<think',
+    '</think>',
+    '`',
+    '[TOOL',
+    '◁',
+    '<|channel|>',
+    'a\n',
+    '<a>',
+    '``` ',
+    '<tool_call>\n',
+  ]) {
+    const said = unit.repeat(Math.ceil((256 * 1024) / unit.length))
+    const before = process.threadCpuUsage()
+    for (const size of [said.length, 4096]) {
+      const { withheld } = read(said, size, { delimiter: 'postern-data-3fk2', habit: new SpeechHabit() })
+      expect(Object.values(withheld).join('').length).toBeLessThanOrEqual(32 * 1024)
+    }
+    expect({ unit, isFast: process.threadCpuUsage(before).user < 5_000_000 }).toEqual({ unit, isFast: true })
+  }
+})
+
+test('ModelText reads twenty million characters in one piece, more than an expression can go back over', () => {
+  const { text } = read('x'.repeat(20_000_000), 20_000_000)
+  expect(text).toHaveLength(20_000_000)
+})

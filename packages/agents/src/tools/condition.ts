@@ -1,0 +1,113 @@
+// Checks arguments against a condition: a JSON Schema of which every keyword must count. It rejects keywords that the check would ignore, because
+// a call would then fall under another rule.
+
+import { createArgumentCheck } from './tools.ts'
+
+type Schema = Readonly<Record<string, unknown>>
+
+const notes = ['title', 'description', '$comment']
+const alternatives = ['anyOf', 'oneOf', 'allOf']
+const keywordsOf: Readonly<Record<string, readonly string[]>> = {
+  object: ['properties', 'required', 'additionalProperties', 'minProperties', 'maxProperties'],
+  array: ['items', 'contains', 'minItems', 'maxItems'],
+  string: ['minLength', 'maxLength', 'pattern'],
+  number: ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
+  boolean: [],
+  null: [],
+}
+
+/** Creates the check for a condition. @throws Error for a schema of which a part would not count */
+export function createCondition(when: Schema): (args: unknown) => boolean {
+  const schema = { type: 'object', ...when }
+  if (schema.type !== 'object') throw new Error('"type" must be "object", as arguments are')
+  checkSchema(schema)
+  const findFault = createArgumentCheck(schema)
+  return args => findFault(args) === undefined
+}
+
+function checkSchema(schema: unknown): void {
+  if (typeof schema === 'boolean') return
+  if (!isSchema(schema)) throw new Error('a schema must be an object, "true" or "false"')
+  const keywords = Object.keys(schema).filter(keyword => !notes.includes(keyword))
+  const misused = keywords.find(keyword => !isUsable(keyword, schema[keyword]))
+  if (misused !== undefined) throw new Error(`"${misused}" has a value of another kind than JSON Schema gives it`)
+  if (keywords.includes('enum') || keywords.includes('const')) checkValues(schema, keywords)
+  else checkKeywords(schema, keywords)
+  for (const inner of listInner(schema)) checkSchema(inner)
+}
+
+/** Returns true if the value of a keyword has the right type. The check ignores a value of another type. */
+function isUsable(keyword: string, value: unknown): boolean {
+  if (/^(min|max|exclusive|multiple)/.test(keyword)) return typeof value === 'number'
+  if (keyword === 'pattern') return typeof value === 'string'
+  if (keyword === 'properties') return isSchema(value)
+  return !['required', 'enum', ...alternatives].includes(keyword) || (Array.isArray(value) && value.length > 0)
+}
+
+function checkValues(schema: Schema, keywords: readonly string[]): void {
+  const other = keywords.find(keyword => !['type', 'enum', 'const'].includes(keyword))
+  if (other !== undefined) throw new Error(`"${other}" does not count beside "enum" or "const"`)
+  const values = [...(Array.isArray(schema.enum) ? schema.enum : []), schema.const]
+  if (values.some(value => typeof value === 'object' && value !== null)) {
+    throw new Error('"enum" and "const" take no objects or lists')
+  }
+}
+
+function checkKeywords(schema: Schema, keywords: readonly string[]): void {
+  const types = [schema.type ?? []].flat().map(String)
+  const strange = types.find(type => !Object.hasOwn(keywordsOf, type))
+  if (strange === 'integer') throw new Error('"integer" misses large numbers: write "number"')
+  if (strange !== undefined) throw new Error(`there is no type "${strange}"`)
+  const counting = ['type', ...alternatives, ...types.flatMap(type => keywordsOf[type] ?? [])]
+  const ignored = keywords.find(keyword => !counting.includes(keyword))
+  if (ignored !== undefined) throw new Error(describeIgnored(ignored))
+  if (types.length === 0 && keywords.length > 1) throw new Error(`"${keywords.join('" and "')}" need a "type" beside`)
+  checkWords(schema)
+}
+
+function describeIgnored(keyword: string): string {
+  const [type] = Object.entries(keywordsOf).find(([, keywords]) => keywords.includes(keyword)) ?? []
+  return type === undefined ? `"${keyword}" cannot be checked` : `"${keyword}" needs "type": "${type}" beside it`
+}
+
+function checkWords({ required = [], properties = {}, pattern }: Schema): void {
+  const names = Array.isArray(required) ? required : []
+  const missing = names.find(name => !Object.hasOwn(Object(properties), String(name)))
+  if (missing !== undefined) throw new Error(`"properties" has no "${String(missing)}", which "required" names`)
+  if (pattern !== undefined && !isLinear(String(pattern))) {
+    throw new Error('a "pattern" may repeat one thing at most, outside of groups, and must then begin with "^"')
+  }
+}
+
+/** Returns true if the time to match grows at most linearly with the text. A repetition inside or after another one may take far longer. */
+function isLinear(pattern: string): boolean {
+  // Escapes and classes each match one character; a reference to a group does not.
+  const plain = pattern.replace(/\\[^1-9k]/g, 'x').replace(/\[[^\]]*\]/g, 'x')
+  const outside = withoutGroups(plain)
+  const [first, ...more] = plain.match(/[*+{]/g) ?? []
+  if (plain.includes('\\')) return false
+  if (first === undefined) return true
+  return more.length === 0 && plain.startsWith('^') && !outside.includes('|') && /[^)][*+{]/.test(outside)
+}
+
+/** Removes the content of groups and keeps their parentheses. */
+function withoutGroups(pattern: string): string {
+  let depth = 0
+  let outside = ''
+  for (const character of pattern) {
+    if (character === ')') depth -= 1
+    if (depth === 0) outside += character
+    if (character === '(') depth += 1
+  }
+  return outside
+}
+
+function listInner({ properties, additionalProperties, items, contains, ...others }: Schema): readonly unknown[] {
+  const namedSchemas = Object.values(Object(properties))
+  const single = [additionalProperties, items, contains].filter(schema => schema !== undefined)
+  return [...namedSchemas, ...single, ...alternatives.flatMap(keyword => others[keyword] ?? [])]
+}
+
+function isSchema(value: unknown): value is Schema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,63 @@
+// Moves the files of a tool's result into the answer, and leaves the model the part that it can read.
+import type { ArtifactPart, FilePart } from '@postern/message'
+import { describeFaults, givenPartSchema, isFilePart } from '@postern/message'
+import { detectImageType } from '@postern/transcript'
+
+/** The description of a file that a tool attaches. */
+export interface AboutFile {
+  readonly name?: string | undefined
+  /** The media type; default: the type that the bytes of an image show, otherwise `application/octet-stream`. */
+  readonly mime?: string | undefined
+}
+
+export type AnswerFile = FilePart | ArtifactPart
+
+/** Describes the bytes as a part of an answer. An image is recognized by its bytes. */
+export function describeFile(bytes: Uint8Array, { name, mime = 'application/octet-stream' }: AboutFile = {}): FilePart {
+  return {
+    kind: 'file',
+    mime: detectImageType(bytes) ?? mime,
+    size: bytes.length,
+    ...(name !== undefined && { name }),
+    bytes_ref: { kind: 'inline', data_base64: Buffer.from(bytes).toString('base64') },
+  }
+}
+
+/**
+ * Splits the return value of a tool. The files in `{ parts }` go into the answer, and the model reads their name, type and size instead of their
+ * bytes. @throws Error naming the member if a file cannot be part of an answer
+ */
+export function takeFiles(returned: unknown): { readonly result: unknown; readonly files: readonly AnswerFile[] } {
+  const parts = readParts(returned)
+  if (!parts?.some(isFileLike)) return { result: returned, files: [] }
+  const files: AnswerFile[] = []
+  const left = parts.map(part => {
+    if (!isFileLike(part)) return part
+    const file = readFile(part)
+    files.push(file)
+    return summarizeFile(file)
+  })
+  return { result: { ...(returned as object), parts: left }, files }
+}
+
+function readParts(returned: unknown): readonly unknown[] | undefined {
+  if (typeof returned !== 'object' || returned === null || !('parts' in returned)) return undefined
+  return Array.isArray(returned.parts) ? returned.parts : undefined
+}
+
+function isFileLike(part: unknown): boolean {
+  return (
+    typeof part === 'object' && part !== null && 'kind' in part && (part.kind === 'file' || part.kind === 'artifact')
+  )
+}
+
+function readFile(part: unknown): AnswerFile {
+  const { data, error } = givenPartSchema.safeParse(part)
+  if (data && isFilePart(data)) return data
+  throw new Error(`The tool returned a file that is not valid${error ? `: ${describeFaults(error, part)}` : ''}`)
+}
+
+function summarizeFile({ kind, name, mime, size, bytes_ref }: AnswerFile) {
+  const bytes = bytes_ref.kind === 'inline' ? Buffer.byteLength(bytes_ref.data_base64, 'base64') : size
+  return { kind, name, mime, size: bytes }
+}

@@ -1,0 +1,22 @@
+// Records the run of a tool in its turn, even if people do not see the call.
+import type { ToolCallPart } from '@postern/message'
+import { findStepRecorder, nameFault } from '@postern/pipeline'
+import type { ToolOutcome } from './tools.ts'
+
+/** Runs a tool as a step of the turn. Every step that the tool starts through the context of `run` becomes a child of that step. */
+export async function recordToolRun<Context extends object>(
+  { id, name }: Pick<ToolCallPart, 'id' | 'name'>,
+  context: Context,
+  run: (context: Context) => Promise<ToolOutcome>,
+): Promise<ToolOutcome> {
+  const step = findStepRecorder(context)?.begin({ kind: 'tool', name, id })
+  if (!step) return run(context)
+  try {
+    const outcome = await run(step.within(context))
+    step.end('error' in outcome ? { fault: 'failed' } : {})
+    return outcome
+  } catch (error) {
+    step.end({ fault: nameFault(error) })
+    throw error
+  }
+}

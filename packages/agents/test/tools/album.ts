@@ -1,0 +1,36 @@
+import type { ToolContext } from '../../src/index.ts'
+
+const data_base64 = Buffer.alloc(300_000, 'report ').toString('base64')
+
+export const report = {
+  description: 'Returns a file beside other JSON',
+  run: () => ({
+    rows: 12,
+    parts: [
+      { kind: 'file', name: 'report.pdf', mime: 'application/pdf', bytes_ref: { kind: 'inline', data_base64 } },
+      { kind: 'text', mime: 'text/plain', content: 'twelve rows' },
+    ],
+  }),
+  preview: () => 'Write the report?',
+}
+
+export const sketch = {
+  description: 'Attaches a picture by its bytes',
+  run(_args: unknown, { attach }: ToolContext) {
+    attach(Buffer.from('iVBORw0KGgo=', 'base64'), { name: 'sketch.png' })
+    return 'drawn'
+  },
+}
+
+export const torn = {
+  description: 'Returns a file with bad base64',
+  run: () => ({ parts: [{ kind: 'file', name: 'a', bytes_ref: { kind: 'inline', data_base64: '#' } }] }),
+}
+
+export const gone = {
+  description: 'Attaches a file and fails',
+  run(_args: unknown, { attach }: ToolContext) {
+    attach(Buffer.from('x'))
+    throw new Error('broken')
+  },
+}

@@ -1,0 +1,4 @@
+export const halve = {
+  description: 'Returns halves of characters',
+  run: (args: unknown) => ({ args, '\ud83d': ['\ude00'] }),
+}

@@ -1,0 +1,153 @@
+/** Renders the Markdown of a message, which the page shows while the message is being written. */
+import { make, readAddress } from './elements.js'
+import { settledLength } from './settled.js'
+import { build } from './tokens.js'
+import MarkdownIt from './vendor/markdown-it.js'
+
+/** The longest parsed block. A longer one is shown as plain text, because parsing it again with each chunk would block the page. */
+const maxBlock = 100_000
+/** The number of characters that are parsed at once. */
+const maxPiece = 50_000
+/** The deepest nesting of blocks. */
+const maxNesting = 20
+/** The largest share of the time that parsing may take, as a divisor. */
+const restFactor = 5
+
+/** @typedef {import('markdown-it').Token} Token */
+/** @typedef {Record<string, { href: string, title: string }>} References links that are defined elsewhere in the text */
+
+const parser = createParser()
+
+/** Creates a parser of CommonMark with the tables and strikethrough of GFM, as for mail. */
+function createParser() {
+  const created = new MarkdownIt({ html: false, linkify: true, breaks: true })
+  created.set({ maxNesting: maxNesting + 1 })
+  created.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false })
+  created.linkify.add('//', null).add('ftp:', null)
+  // An address is shown as written, because a decoded one could look like another address.
+  created.normalizeLinkText = address => address
+  created.normalizeLink = address => readAddress(address) ?? ''
+  created.validateLink = address => address !== ''
+  return created
+}
+
+/** The Markdown of one message, while it is being written and afterwards. */
+export class MarkdownText {
+  #element
+  #onWritten
+  #text = ''
+  /** The text that is not parsed yet. */
+  #waiting = ''
+  /** The text of the blocks that may still change, and their elements. */
+  #tail = ''
+  /** @type {readonly ChildNode[]} */
+  #tailNodes = []
+  /** @type {References} */
+  #references = {}
+  #isPlain = false
+  /** The last chunk may have been cut within a line end. */
+  #isAfterReturn = false
+  #costMs = 0
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #timer
+
+  /** @param {HTMLElement} element @param {() => void} [onWritten] called when the element has changed */
+  constructor(element, onWritten = () => undefined) {
+    this.#element = element
+    this.#onWritten = onWritten
+  }
+
+  /** Adds a chunk. The element shows it soon: parsing takes a bounded share of the time, however many chunks arrive. @param {string} piece */
+  append(piece) {
+    const isCut = this.#isAfterReturn && piece[0] === '\n'
+    // All line ends become the same kind, so that lines are counted as the library counts them.
+    const lines = piece.slice(isCut ? 1 : 0).replaceAll(/\r\n?/g, '\n')
+    if (piece !== '') this.#isAfterReturn = piece.endsWith('\r')
+    this.#text += lines
+    this.#waiting += lines
+    this.#plan()
+  }
+
+  /** Shows everything, because no more text arrives. */
+  end() {
+    clearTimeout(this.#timer)
+    while (this.#waiting.length > maxPiece) this.#read()
+    this.#read(true)
+    // Links may be defined below the block that contains them.
+    const mayBeLate = this.#text.includes(']:') && this.#text.length <= maxBlock
+    if (mayBeLate && !this.#isPlain) this.#element.replaceChildren(build(parser.parse(this.#text, {})))
+    this.#onWritten()
+  }
+
+  #plan() {
+    this.#timer ??= setTimeout(() => {
+      const begun = performance.now()
+      this.#timer = undefined
+      this.#read()
+      this.#onWritten()
+      this.#costMs = performance.now() - begun
+      if (this.#waiting !== '') this.#plan()
+    }, restFactor * this.#costMs)
+  }
+
+  /** Parses the next chunk, and recreates the blocks that it may have changed. @param {boolean} [isEnd] */
+  #read(isEnd = false) {
+    this.#tail += this.#waiting.slice(0, maxPiece)
+    this.#waiting = this.#waiting.slice(maxPiece)
+    if (this.#isPlain) {
+      this.#tailNodes[0]?.appendChild(document.createTextNode(this.#tail))
+      this.#tail = ''
+      return
+    }
+    const shown = isEnd ? this.#tail : this.#tail.slice(0, settledLength(this.#tail))
+    const tokens = shown.length > maxBlock ? undefined : this.#parse(shown, Object.create(this.#references))
+    if (tokens === undefined) return this.#showPlain()
+    const settled = countSettled(tokens, shown)
+    for (const node of this.#tailNodes) node.remove()
+    this.#element.append(build(tokens.slice(0, settled.tokens)))
+    const ends = build(tokens.slice(settled.tokens))
+    this.#tailNodes = [...ends.childNodes]
+    this.#element.append(ends)
+    const done = shown.slice(0, settled.length)
+    if (done.includes(']:')) parser.parse(done, { references: this.#references })
+    this.#tail = this.#tail.slice(settled.length)
+  }
+
+  /**
+   * Returns the tokens of a text, or undefined if it nests so deep that the library would leave text out.
+   * @param {string} text
+   * @param {References} references
+   */
+  #parse(text, references) {
+    const tokens = parser.parse(text, { references })
+    return tokens.some(({ level }) => level >= maxNesting) ? undefined : tokens
+  }
+
+  /** Shows the rest of the message as plain text. */
+  #showPlain() {
+    this.#isPlain = true
+    for (const node of this.#tailNodes) node.remove()
+    const plain = make('div', { class: 'plain' })
+    plain.textContent = this.#tail
+    this.#element.append(plain)
+    this.#tailNodes = [plain]
+    this.#tail = ''
+  }
+}
+
+/**
+ * Returns how many tokens, and how much of the text, are of blocks that no later words change: those before the last block that begins
+ * on a whole line.
+ * @param {readonly Token[]} tokens @param {string} text
+ */
+function countSettled(tokens, text) {
+  const wholeLines = text.split('\n').length - 1
+  const blocks = tokens.flatMap(({ level, nesting, map }, index) =>
+    level === 0 && nesting >= 0 && map && map[0] < wholeLines ? [{ index, end: map[1] }] : [],
+  )
+  const [before, last] = blocks.slice(-2)
+  if (!before || !last) return { tokens: 0, length: 0 }
+  let length = 0
+  for (let line = 0; line < before.end; line += 1) length = text.indexOf('\n', length) + 1
+  return { tokens: last.index, length }
+}

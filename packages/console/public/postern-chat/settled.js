@@ -1,0 +1,97 @@
+/** Finds how much of unfinished Markdown can be shown without becoming something else later. */
+
+/** The length up to which a mark waits for its other half; after that it is shown as text. Addresses and rows of tables may be longer. */
+const maxHeld = 256
+const maxLongHeld = 2_000
+
+/** Matches a start of a line that only the rest of the line decides: a list, a heading, a rule, a row, the end of a fence. */
+const undecidedLine = /^[-+*=_#~`:|>.)\d\s]*$/
+const fenceOpening = /^[\s>]*(?:[-+*]\s+)?(?:`{3}|~{3})/
+/** Matches the address of a link that is written elsewhere, which shows nothing. */
+const definition = /^ {0,3}\[[^\]]*\]:/
+const row = /^[\s>]*\|/
+const delimiterRow = /^[\s>:|-]*$/
+
+/**
+ * Returns the length of the part of a text that can be shown: a half-written link, address, span of code, emphasis, head of a table or
+ * beginning of a line waits for its other half. Looks at the last lines alone.
+ * @param {string} text
+ */
+export function settledLength(text) {
+  const lineAt = text.lastIndexOf('\n') + 1
+  const line = text.slice(lineAt)
+  const table = findTableHead(text, lineAt)
+  if (table < text.length && text.length - table <= maxLongHeld) return table
+  if (line.length <= maxHeld && (undecidedLine.test(line) || fenceOpening.test(line))) return lineAt
+  if (line.length <= maxLongHeld && definition.test(line)) return lineAt
+  const windowAt = Math.max(0, line.length - maxLongHeld)
+  return lineAt + windowAt + settledWords(line.slice(windowAt))
+}
+
+/** Finds the beginning of the rows that may be the head of a table, which only the row below decides. @param {string} text @param {number} lineAt */
+function findTableHead(text, lineAt) {
+  const previousAt = lineAt === 0 ? -1 : text.lastIndexOf('\n', lineAt - 2) + 1
+  const [line, previous] = [text.slice(lineAt), previousAt < 0 ? '' : text.slice(previousAt, lineAt)]
+  if (!row.test(previous)) return row.test(line) ? lineAt : text.length
+  const beforeAt = previousAt === 0 ? -1 : text.lastIndexOf('\n', previousAt - 2) + 1
+  const isSecond = beforeAt < 0 || !row.test(text.slice(beforeAt, previousAt))
+  return isSecond && delimiterRow.test(line) ? previousAt : text.length
+}
+
+const mark =
+  /\\(?:.|$)|`+|<(?:https?:|mailto:)[^\s<>]*>?|(?:https?|mailto):[^\s<>]*|&[#\w]*;?|!?\[|\](?:\((?:[^()]|\([^()]*(?:\)|$))*\)?)?|[*_~]+|!$/gi
+
+/** Returns the length of the text before the first mark that is still open. @param {string} line */
+function settledWords(line) {
+  /** @type {{ text: string, at: number, held: number }[]} */
+  const open = []
+  for (const { 0: text, index } of line.matchAll(mark)) {
+    const isLast = index + text.length === line.length
+    const code = open.find(each => each.text[0] === '`')
+    if (code) {
+      if (text === code.text && !isLast) open.length = open.indexOf(code)
+      continue
+    }
+    readMark(open, { text, at: index, isLast, before: line[index - 1] ?? ' ', after: line[index + text.length] ?? ' ' })
+  }
+  return open.find(({ at, held }) => line.length - at <= held)?.at ?? line.length
+}
+
+/**
+ * Opens or closes the syntax that a mark belongs to.
+ * @param {{ text: string, at: number, held: number }[]} open
+ * @param {{ text: string, at: number, isLast: boolean, before: string, after: string }} found
+ */
+function readMark(open, { text, at, isLast, before, after }) {
+  const kind = text.at(-1) === '[' ? '[' : (text[0] ?? '')
+  if (kind === '[' || kind === '`') open.push({ text: kind === '[' ? '[' : text, at, held: maxHeld })
+  else if (kind === ']') readLinkEnd(open, { text, isLast })
+  else if ('*_~'.includes(kind)) readEmphasis(open, { text, at, isLast, before, after })
+  // This may be the beginning of an address, an entity, an escape or an image.
+  else if (isLast && !/[>;]$|^\\./.test(text)) open.push({ text, at, held: maxLongHeld })
+}
+
+/** @param {{ text: string, held: number }[]} open @param {{ text: string, isLast: boolean }} found */
+function readLinkEnd(open, { text, isLast }) {
+  if (!isLast || text.endsWith(')')) cutAt(open, '[')
+  const link = open.findLast(each => each.text === '[')
+  if (link && isLast) link.held = maxLongHeld
+}
+
+/**
+ * @param {{ text: string, at: number, held: number }[]} open
+ * @param {{ text: string, at: number, isLast: boolean, before: string, after: string }} found
+ */
+function readEmphasis(open, { text, at, isLast, before, after }) {
+  const isClosing = /\S/.test(before)
+  if (isClosing && !isLast && cutAt(open, text[0] ?? '')) return
+  const isOpening = /\S/.test(after) && !/[\p{L}\p{N}]/u.test(before)
+  if (isOpening || isLast) open.push({ text, at, held: maxHeld })
+}
+
+/** Removes the newest open mark of a kind and everything that is open inside it. @param {{ text: string }[]} open @param {string} kind */
+function cutAt(open, kind) {
+  const at = open.findLastIndex(({ text }) => text[0] === kind)
+  if (at >= 0) open.length = at
+  return at >= 0
+}

@@ -1,7 +1,0 @@
-const unitsMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
-
-/** Milliseconds of a text such as `500ms`, `30m` or `7d`; NaN for any other. Which units and lengths a setting takes, its schema says. */
-export function parseDuration(text: string): number {
-  const [, count, unit = ''] = /^(\d{1,6})(ms|[smhd])$/.exec(text) ?? []
-  return Number(count) * (unitsMs[unit] ?? Number.NaN)
-}

@@ -1,0 +1,81 @@
+// Limits the answers by mail, regardless of other rules.
+
+import type { Intake, TurnBudget } from '@postern/pipeline'
+import type { ProvenMail } from '../authenticate/proven-mail.ts'
+import type { AnswerBudgets } from '../config/answers.ts'
+import { findField } from '../mail/header.ts'
+import { formatMailbox } from '../mail/mailbox.ts'
+import { isReplySubject } from '../mail/subjects.ts'
+import type { TextDigests } from './text-digests.ts'
+
+const hourMs = 3_600_000
+
+const dayMs = 24 * hourMs
+
+/** The fastest reply of a person, ms. Nobody reads a response and writes another mail in less time. */
+const swiftMs = 10_000
+
+/** The facts about a response that its budgets depend on. */
+interface Budgeted {
+  readonly agent: string
+  readonly words: TextDigests
+  /** True if the mail names no earlier mail. */
+  readonly beginsThread: boolean
+  /** True if the response goes to further people. */
+  readonly isToAll: boolean
+  /** The mailbox that gets the response, if it is not the author's. */
+  readonly namedMailbox: string | undefined
+}
+
+/**
+ * Plans the limits of a response. They stop machines that do not declare themselves, and mail to people who never wrote, because the response to a
+ * forged author would go to a stranger.
+ */
+export function planBudgets(
+  mail: ProvenMail,
+  { agent, words, beginsThread, isToAll, namedMailbox }: Budgeted,
+  budgets: AnswerBudgets,
+): Pick<Intake, 'quota' | 'budgets'> {
+  const { addresses, authentication, header } = mail
+  const pair = `${agent} ${(namedMailbox ?? formatMailbox(addresses.author)).toLowerCase()}`
+  const isProven = authentication.isVerified && namedMailbox === undefined
+  const verdict = isProven ? 'v' : 'u'
+  // An unproven sender who claims a name must not use up the budget of the owner of that name.
+  const answers = limit(`answers ${verdict} ${pair}`, budgets.correspondent_per_hour, hourMs, 'correspondent_budget')
+  const unverified = [
+    limit(`unproven ${pair}`, budgets.unverified_per_day, dayMs, 'backscatter_budget'),
+    limit('unproven', budgets.unverified_per_hour, hourMs, 'backscatter_budget'),
+  ]
+  const perThread = [
+    limit('hour', budgets.thread_per_hour, hourMs, 'thread_budget'),
+    limit('day', budgets.thread_per_day, dayMs, 'thread_budget'),
+    limit(`said ${words.exact}`, budgets.repeats_per_hour, hourMs, 'repeated'),
+  ]
+  // A responder that starts a new thread each time escapes the limits of a thread. A person rarely repeats a text in several threads, and a mail
+  // program refers to the mail that it answers.
+  // mail program refers to the mail that it answers.
+  const isReply = isReplySubject(findField(header, 'subject') ?? '')
+  const restarts = [`began ${pair} ${words.withoutNumbers}`, ...(isReply ? [`began re ${pair}`] : [])].map(key =>
+    limit(key, budgets.restarts_per_day, dayMs, 'restart_budget'),
+  )
+  const toAll = limit(
+    `to all ${agent} ${addresses.author.domain}`,
+    budgets.reply_all_per_hour,
+    hourMs,
+    'reply_all_budget',
+  )
+  return {
+    quota: { turns: budgets.rapid_per_hour, withinMs: hourMs, swiftMs },
+    budgets: [
+      answers,
+      ...perThread.map(each => ({ ...each, isPerThread: true }) as const),
+      ...(beginsThread ? restarts : []),
+      ...(isProven ? [] : unverified),
+      ...(isToAll ? [toAll] : []),
+    ],
+  }
+}
+
+function limit(key: string, turns: number, withinMs: number, flag: string): TurnBudget {
+  return { key, turns, withinMs, flag }
+}

@@ -1,0 +1,35 @@
+// Flags an author whose domain or name imitates another.
+
+import { domainToUnicode } from 'node:url'
+import type { AgentDirectory } from '@postern/pipeline'
+import type { Mailbox } from '../mail/mailbox.ts'
+import { foldLetters, skeletonOf } from './fold-letters.ts'
+
+/**
+ * Returns flags for an author whose domain or name imitates another: `mixed_script`, `lookalike_domain` (the whole domain reads as Latin, or as this
+ * gateway's domain) and `display_name_spoof` (the name contains an address, or is that of a local agent).
+ */
+export function findLookAlikes({ domain, name }: Mailbox, agents: AgentDirectory): string[] {
+  const shown = domainToUnicode(domain).normalize('NFC')
+  const isForeign = /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}]/u.test(shown)
+  const readsAsLatin = isForeign && !/\P{ASCII}/u.test(skeletonOf(shown))
+  const readsAsOurs = domain !== agents.domain && foldLetters(shown) === foldLetters(agents.domain)
+  return [
+    ...(shown.split('.').some(isMixed) ? ['mixed_script'] : []),
+    ...(readsAsLatin || readsAsOurs ? ['lookalike_domain'] : []),
+    ...(isSpoofedName(name, agents) ? ['display_name_spoof'] : []),
+  ]
+}
+
+/** Returns true if a label mixes two alphabets. Chinese, Japanese and Korean mix theirs with Latin and are not meant. */
+function isMixed(label: string): boolean {
+  const scripts = [/\p{Script=Latin}/u, /\p{Script=Cyrillic}/u, /\p{Script=Greek}/u, /\p{Script=Armenian}/u]
+  return scripts.filter(script => script.test(label)).length > 1
+}
+
+function isSpoofedName(name: string | undefined, agents: AgentDirectory): boolean {
+  if (!name) return false
+  if (name.includes('@')) return true
+  const folded = foldLetters(name.trim())
+  return agents.list().some(({ displayName }) => foldLetters(displayName) === folded)
+}

@@ -1,0 +1,42 @@
+// Finds the boundary of a multipart: the one that its type names, or the one that its body shows (RFC 2046 §5.1.1).
+
+/** Returns the boundary parameter of a multipart type. */
+export function readBoundary(type: string): string | undefined {
+  const match = /;\s*boundary\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;]+))/i.exec(type)
+  return match?.[1]?.replace(/\\(.)/g, '$1') ?? match?.[2]
+}
+
+/** The longest preamble, in octets. */
+const maxPreamble = 16 * 1024
+/** Matches a delimiter line, followed by the first field of a part or by the empty line of a part without fields. */
+const delimiter = /^--([\w'()+,./:=?][\w'()+,./:=? -]{0,69})\r?\n(?:[!-9;-~]{1,76}:|\r?\n)/
+const separators = /^-*$/
+
+interface BodyRange {
+  readonly octets: Buffer
+  readonly start: number
+  /** The delimiters of the enclosing multiparts, at which the body ends at the latest. */
+  readonly around: readonly string[]
+}
+
+/** Returns the boundary of the first line in a body that has the form of a delimiter. It returns undefined if there is none. */
+export function guessBoundary({ octets, start, around }: BodyRange): string | undefined {
+  const end = Math.min(octets.length, start + maxPreamble)
+  for (let at = start; at >= 0 && at < end; at = nextDashes(octets, at)) {
+    const boundary = delimiter.exec(octets.toString('latin1', at, at + 160))?.[1]?.trimEnd()
+    if (boundary === undefined || separators.test(boundary)) continue
+    return around.includes(`--${boundary}`) ? undefined : boundary
+  }
+  return undefined
+}
+
+function nextDashes(octets: Buffer, from: number): number {
+  const at = octets.indexOf('\n--', from)
+  return at < 0 ? -1 : at + 1
+}
+
+/** Returns true if a body has a line that begins with the delimiter of a boundary. */
+export function hasDelimiter(octets: Buffer, start: number, boundary: string): boolean {
+  const line = `--${boundary}`
+  return octets.toString('latin1', start, start + line.length) === line || octets.indexOf(`\n${line}`, start) >= 0
+}

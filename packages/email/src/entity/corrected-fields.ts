@@ -1,0 +1,132 @@
+// Rewrites malformed fields about the structure of an entity in the form of RFC 2045.
+import type { HeaderBlock, HeaderField } from '../mail/header.ts'
+import { charsetOfMeta } from '../text/charset-of-meta.ts'
+import { readBoundary } from './boundary.ts'
+
+/** Octets that replace others for the parser. Signatures are verified over the original octets. */
+export interface Correction {
+  readonly start: number
+  readonly end: number
+  readonly text: string
+}
+
+/** An entity whose fields are corrected. */
+interface CorrectedEntity {
+  readonly header: HeaderBlock
+  /** True for the message itself and for the first part of its parent. A text there is meant for people. */
+  readonly isFirst: boolean
+  /** Finds the boundary that the body shows (RFC 2046 §5.1.1) if the type names none, or one that the body lacks. */
+  findBoundary(boundary: string | undefined): string | undefined
+}
+
+/** The effective type, and the corrections for the parser. */
+interface CorrectedFields {
+  readonly type: string
+  readonly corrections: readonly Correction[]
+}
+
+/** Returns the corrections with which the parser reads the fields of an entity. */
+export function correctFields(entity: CorrectedEntity): CorrectedFields {
+  const { fields } = entity.header
+  const field = fields.find(({ name }) => name === 'content-type')
+  const encoding = fields.find(({ name }) => name === 'content-transfer-encoding')
+  const type = field ? correctType(field.value, entity) : ''
+  const corrections = [
+    ...(field && type !== field.value ? [replaceField(field, `Content-Type: ${type}`)] : []),
+    ...(encoding ? correctEncoding(encoding) : []),
+  ]
+  return { type, corrections: corrections.sort((one, other) => one.start - other.start) }
+}
+
+/** Returns the octets with all corrections, which must be in order and must not overlap. */
+export function applyCorrections(octets: Buffer, corrections: readonly Correction[]): Buffer {
+  let at = 0
+  const pieces = corrections.flatMap(({ start, end, text }) => {
+    const before = octets.subarray(at, start)
+    at = end
+    return [before, Buffer.from(text)]
+  })
+  return Buffer.concat([...pieces, octets.subarray(at)])
+}
+
+function replaceField({ start, end }: HeaderField, line: string): Correction {
+  return { start, end, text: `${line}\r\n` }
+}
+
+/** The encodings of RFC 2045 §6.1. */
+const encodings = /^(?:7bit|8bit|binary|base64|quoted-printable)$/i
+
+/** Corrects an encoding. The field is one token, and anything after it is ignored. */
+function correctEncoding(field: HeaderField): Correction[] {
+  if (encodings.test(field.value)) return []
+  const token = /^[\s"']*([a-z0-9-]{1,20})/i.exec(withoutComments(field.value))?.[1] ?? ''
+  return encodings.test(token) ? [replaceField(field, `Content-Transfer-Encoding: ${token}`)] : []
+}
+
+const wellFormed = /^[\w!#$%&'*+.^`|~-]{1,127}\/[\w!#$%&'*+.^`|~-]{1,127}$/
+/** Matches the text types that keep their type wherever they are. Any other text in a place for people is read as plain text. */
+const forPrograms =
+  /^text\/(?:plain|html|calendar|csv|tab-separated-values|(?:x-)?vcard|directory|rfc822-headers|rtf|richtext|x-amp-html|watch-html|css|xml|javascript|ecmascript)$/
+
+function correctType(value: string, entity: CorrectedEntity): string {
+  const bare = withoutComments(value)
+  const [, head = '', end = '', remainder = ''] = /^[\s;]*"?([^\s;"]*)"?\s*(;?)([\s\S]*)$/.exec(bare) ?? []
+  const params = remainder.trim() === '' ? '' : `; ${remainder.trim()}`
+  const name = readName(head.toLowerCase(), entity)
+  if (name === undefined) return value
+  const isWellWritten = name === head.toLowerCase() && bare === value && (params === '' || end === ';')
+  const written = isWellWritten ? value : `${name}${params}`
+  if (name.startsWith('multipart/')) return correctMultipart({ written, name, params }, entity)
+  // The parser would read HTML as UTF-8 when only the HTML itself names its charset.
+  return name === 'text/html' && !/;\s*charset\b/i.test(params) ? `${written}; charset=${charsetOfMeta}` : written
+}
+
+/** Returns the effective type. It returns undefined if the field stays as it is. */
+function readName(head: string, { header, isFirst }: CorrectedEntity): string | undefined {
+  const isFile = header.fields.some(namesFile)
+  if (wellFormed.test(head)) {
+    const isForPeople = isFirst && !isFile && head.startsWith('text/') && !forPrograms.test(head)
+    return isForPeople ? 'text/plain' : head
+  }
+  if (isFile) return undefined
+  if (/^multipart\b/.test(head)) return 'multipart/mixed'
+  if (/^(?:text\/?)?html?$/.test(head)) return 'text/html'
+  const isCoded = header.fields.some(
+    ({ name, value }) => name === 'content-transfer-encoding' && /^\s*base64/i.test(value),
+  )
+  // The default type is plain text (RFC 2045 §5.2). An encoded part whose type names no text may be anything.
+  return isCoded && !/^(?:text|plain)?\b/.test(head) ? undefined : 'text/plain'
+}
+
+function namesFile({ name, value }: HeaderField): boolean {
+  if (name === 'content-disposition') return !/^inline\b/i.test(value) || /;\s*filename\b/i.test(value)
+  return name === 'content-type' && /[;\s]name\b/i.test(value)
+}
+
+interface WrittenType {
+  readonly written: string
+  readonly name: string
+  readonly params: string
+}
+
+/** Returns a multipart type with the boundary that the body shows. Without any boundary in the body the entity is plain text. */
+function correctMultipart({ written, name, params }: WrittenType, entity: CorrectedEntity): string {
+  const declaredBoundary = readBoundary(`x${params}`)
+  const boundary = entity.findBoundary(declaredBoundary)
+  if (boundary === undefined) return 'text/plain'
+  return boundary === declaredBoundary ? written : `${name}; boundary="${boundary}"`
+}
+
+/** Removes comments, which are in parentheses and may be nested. A quoted string contains none (RFC 5322 §3.2.2). */
+function withoutComments(value: string): string {
+  if (!value.includes('(')) return value
+  let depth = 0
+  const kept: string[] = []
+  for (const [token] of value.matchAll(/"(?:[^"\\]|\\.)*"|\\.|[^"\\()]+|./gs)) {
+    if (token === '(') depth += 1
+    else if (token === ')' && depth > 0) depth -= 1
+    else if (depth === 0) kept.push(token)
+  }
+  // A parenthesis that is never closed does not begin a comment.
+  return depth > 0 ? value : kept.join('').trim()
+}

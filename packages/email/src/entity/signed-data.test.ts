@@ -1,0 +1,69 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { readCms } from './signed-data.ts'
+
+type Write = (tag: number, content: Buffer) => Buffer
+
+const definite: Write = (tag, content) => {
+  const digits = content.length.toString(16)
+  const length = Buffer.from(digits.padStart(digits.length + (digits.length % 2), '0'), 'hex')
+  const first = content.length < 0x80 ? Buffer.of(content.length) : Buffer.of(0x80 | length.length, ...length)
+  return Buffer.concat([Buffer.of(tag), first, content])
+}
+const indefinite: Write = (tag, content) =>
+  tag & 0x20 ? Buffer.concat([Buffer.of(tag, 0x80), content, Buffer.of(0, 0)]) : definite(tag, content)
+const oid = (hex: string) => definite(0x06, Buffer.from(hex, 'hex'))
+
+/** Writes a message of this kind with its content in these pieces. `write` encodes each element. */
+function write(write: Write, pieces: readonly Buffer[], kind = '2a864886f70d010702'): Buffer {
+  const string =
+    pieces.length === 1
+      ? definite(0x04, pieces[0] ?? Buffer.alloc(0))
+      : write(0x24, Buffer.concat(pieces.map(piece => definite(0x04, piece))))
+  const info = write(0x30, Buffer.concat([oid('2a864886f70d010701'), write(0xa0, string)]))
+  const algorithms = write(0x31, write(0x30, oid('608648016503040201')))
+  const signed = write(
+    0x30,
+    Buffer.concat([definite(0x02, Buffer.of(1)), algorithms, info, write(0x31, Buffer.alloc(0))]),
+  )
+  return write(0x30, Buffer.concat([oid(kind), write(0xa0, signed)]))
+}
+
+const bytes = fc.uint8Array({ maxLength: 300 }).map(each => Buffer.from(each))
+
+test('readCms() finds the content, in DER and in BER, whole or in pieces', () => {
+  fc.assert(
+    fc.property(
+      fc.array(bytes, { minLength: 1, maxLength: 5 }),
+      fc.constantFrom(definite, indefinite),
+      (pieces, writer) => {
+        expect(readCms(write(writer, pieces))).toEqual({ kind: 'signed-data', content: Buffer.concat(pieces) })
+      },
+    ),
+  )
+})
+
+test('readCms() reads no more than the kind of what is encrypted', () => {
+  expect(readCms(write(definite, [Buffer.from('x')], '2a864886f70d010703'))).toEqual({ kind: 'enveloped-data' })
+})
+
+test('readCms() throws for no octets, and finds all of the content or nothing where they end early', () => {
+  const signedData = write(indefinite, [Buffer.from('a'), Buffer.from('b')])
+  for (let end = 0; end < signedData.length; end += 1) {
+    expect([undefined, 'ab']).toContain(readCms(signedData.subarray(0, end))?.content?.toString())
+  }
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 60 }), octets => {
+      const read = readCms(Buffer.from(octets))
+      expect(read === undefined || read.kind !== undefined).toBe(true)
+    }),
+  )
+})
+
+test('readCms() reads no strings that are nested without end', () => {
+  const deep = Buffer.concat([Buffer.alloc(100_000, Buffer.of(0x24, 0x80)), definite(0x04, Buffer.from('x'))])
+  const info = indefinite(0x30, Buffer.concat([oid('2a864886f70d010701'), indefinite(0xa0, deep)]))
+  const signed = indefinite(0x30, Buffer.concat([definite(0x02, Buffer.of(1)), definite(0x31, Buffer.alloc(0)), info]))
+  const octets = indefinite(0x30, Buffer.concat([oid('2a864886f70d010702'), indefinite(0xa0, signed)]))
+  expect(readCms(octets)).toEqual({ kind: 'signed-data', content: undefined })
+})

@@ -1,0 +1,102 @@
+// Reads the message inside an S/MIME signature (RFC 8551 §3.5.2). This needs no key, and verifies nothing.
+
+/** The deepest nesting of constructed octet strings. Programs write one level. */
+const maxDepth = 8
+const [octetString, sequence, objectId, explicitContent] = [0x04, 0x30, 0x06, 0xa0]
+const isConstructed = 0x20
+
+/** Object identifiers of content types (RFC 5652 §5.1, §6.1; RFC 5083 §2; RFC 3274 §1.1), as the hexadecimal digits of their encoding. */
+const kinds: ReadonlyMap<string, CmsKind> = new Map([
+  ['2a864886f70d010702', 'signed-data'],
+  ['2a864886f70d010703', 'enveloped-data'],
+  ['2a864886f70d0109100117', 'authEnveloped-data'],
+  ['2a864886f70d0109100109', 'compressed-data'],
+])
+
+type CmsKind = 'signed-data' | 'enveloped-data' | 'authEnveloped-data' | 'compressed-data'
+
+/** A cryptographic message, as far as it is readable without a key. */
+interface CmsContent {
+  /** The kind, by its name in the parameter `smime-type` (RFC 8551 §3.2.2). */
+  readonly kind: CmsKind
+  /** The signed MIME entity. Absent if there is none inside, as in a detached signature or a list of certificates. */
+  readonly content?: Buffer | undefined
+}
+
+/** Returns the content of a `ContentInfo` (RFC 5652 §3) in BER or DER. It returns undefined for other octets. */
+export function readCms(octets: Buffer): CmsContent | undefined {
+  const info = readHead(octets, 0, octets.length)
+  const type = info?.tag === sequence ? readHead(octets, info.start, info.limit) : undefined
+  if (!info || type?.tag !== objectId || type.end === undefined) return undefined
+  const kind = kinds.get(octets.toString('hex', type.start, type.end))
+  if (kind !== 'signed-data') return kind && { kind }
+  const content = readHead(octets, type.end, info.limit)
+  const signed = content?.tag === explicitContent ? readHead(octets, content.start, content.limit) : undefined
+  return { kind, content: signed?.tag === sequence ? readSigned(octets, signed) : undefined }
+}
+
+/** Reads `SignedData` (RFC 5652 §5.1): a version, the digest algorithms, and then the signed content. */
+function readSigned(octets: Buffer, { start, limit }: Element): Buffer | undefined {
+  const version = skipElement(octets, start, limit)
+  const algorithms = version === undefined ? undefined : skipElement(octets, version, limit)
+  const info = algorithms === undefined ? undefined : readHead(octets, algorithms, limit)
+  if (info?.tag !== sequence) return undefined
+  const type = skipElement(octets, info.start, info.limit)
+  const content = type === undefined ? undefined : readHead(octets, type, info.limit)
+  return content?.tag === explicitContent ? joinOctets(octets, content.start, content.limit) : undefined
+}
+
+/** The beginning of an element: its tag and the position of its content. */
+interface Element {
+  readonly tag: number
+  readonly start: number
+  /** The end of the content. Absent if an end mark follows it instead (X.690 §8.1.3.6). */
+  readonly end: number | undefined
+  /** The offset that the content cannot exceed. */
+  readonly limit: number
+}
+
+function readHead(octets: Buffer, at: number, limit: number): Element | undefined {
+  const [tag, first] = [octets[at], octets[at + 1]]
+  if (tag === undefined || first === undefined || at + 2 > limit || (tag & 0x1f) === 0x1f) return undefined
+  if (first === 0x80) return tag & isConstructed ? { tag, start: at + 2, end: undefined, limit } : undefined
+  const size = first < 0x80 ? 0 : first & 0x7f
+  const start = at + 2 + size
+  if (size > 4 || start > limit) return undefined
+  const end = start + (size === 0 ? first : octets.readUIntBE(at + 2, size))
+  return end > limit ? undefined : { tag, start, end, limit: end }
+}
+
+/** Returns the offset after an element. It returns undefined if the element has no end. */
+function skipElement(octets: Buffer, from: number, limit: number): number | undefined {
+  let [at, open] = [from, 0]
+  do {
+    const element = readHead(octets, at, limit)
+    if (!element) return undefined
+    if (element.tag === 0) open -= 1
+    else if (element.end === undefined) open += 1
+    at = element.end ?? element.start
+  } while (open > 0)
+  return open < 0 ? undefined : at
+}
+
+/** Joins the octets of an octet string, which BER allows programs to split (X.690 §8.7.3). It returns undefined for other elements. */
+function joinOctets(octets: Buffer, from: number, limit: number): Buffer | undefined {
+  const pieces: Buffer[] = []
+  /** The ends of the open strings, outermost first. */
+  const open: (number | undefined)[] = []
+  let at = from
+  do {
+    const element = readHead(octets, at, limit)
+    if (!element || open.length > maxDepth) return undefined
+    at = element.end ?? element.start
+    if (element.tag === 0 && open.length > 0 && open.at(-1) === undefined) open.pop()
+    else if (element.tag === (octetString | isConstructed)) {
+      open.push(element.end)
+      at = element.start
+    } else if (element.tag === octetString) pieces.push(octets.subarray(element.start, at))
+    else return undefined
+    while (open.length > 0 && open.at(-1) === at) open.pop()
+  } while (open.length > 0)
+  return Buffer.concat(pieces)
+}

@@ -1,0 +1,39 @@
+// Joins the steps of incoming mail: verify, then normalize.
+
+import type { Inbound } from '@postern/pipeline'
+import type { ProvenMail } from './authenticate/proven-mail.ts'
+import type { RawMail } from './mail/raw.ts'
+import type { NormalizeMailDeps } from './normalize.ts'
+import { normalizeMail } from './normalize.ts'
+import type { AddressTokens } from './tokens/address-tokens.ts'
+import type { VerifyMailDeps } from './verify.ts'
+import { verifyMail } from './verify.ts'
+
+interface MailInboundDeps
+  extends Omit<VerifyMailDeps, 'tokens' | 'steps'>,
+    Pick<NormalizeMailDeps, 'config' | 'maxHops'> {
+  openTokens(): Promise<AddressTokens>
+}
+
+/** Creates the inbound side of the channel. */
+export function createMailInbound({
+  config,
+  maxHops,
+  openTokens,
+  ...verifying
+}: MailInboundDeps): Inbound<RawMail, ProvenMail> {
+  const { agents } = verifying.gateway
+  // The tokens are read with the first mail, so that `normalize` stays pure.
+  let tokens: AddressTokens | undefined
+  return {
+    name: 'email',
+    async verify(raw, steps) {
+      tokens ??= await openTokens()
+      return verifyMail(raw, { ...verifying, tokens, steps })
+    },
+    normalize(mail) {
+      if (!tokens) throw new Error('mail is normalized that was not verified')
+      return normalizeMail(mail, { agents, tokens, config, maxHops })
+    },
+  }
+}

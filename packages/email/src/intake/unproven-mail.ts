@@ -1,0 +1,124 @@
+// Reads the header of a mail before its proof.
+
+import { Rejection } from '@postern/message'
+import type { ChannelContext, IntakeSteps } from '@postern/pipeline'
+import type { MailLimits } from '../config/limits.ts'
+import type { AddressReader, MailAddresses } from '../mail/address-list.ts'
+import { countEntries } from '../mail/address-list.ts'
+import { readAuthor } from '../mail/author.ts'
+import type { HeaderBlock } from '../mail/header.ts'
+import { fieldValues, findField, scanHeaders } from '../mail/header.ts'
+import type { Mailbox } from '../mail/mailbox.ts'
+import { formatMailbox } from '../mail/mailbox.ts'
+import type { RawMail } from '../mail/raw.ts'
+import type { AddressedAgent } from '../mail/recipients.ts'
+import { findRecipients } from '../mail/recipients.ts'
+import type { AddressTokens } from '../tokens/address-tokens.ts'
+import { nameClaims } from './claims.ts'
+
+export interface ReadMailDeps {
+  readonly gateway: Pick<ChannelContext, 'agents' | 'system' | 'store'>
+  readonly limits: MailLimits
+  readonly tokens: Pick<AddressTokens, 'readTag'>
+  openAddresses(): Promise<AddressReader>
+  readonly steps: IntakeSteps
+}
+
+/** A message with a parsed header. All cheap facts are known, and nothing is proven. */
+export interface UnprovenMail {
+  readonly raw: RawMail
+  /** True if the message comes from the null sender to addresses that only bounces of the gateway's mail use. */
+  readonly isReport: boolean
+  readonly header: HeaderBlock
+  readonly addresses: MailAddresses
+  readonly recipients: readonly AddressedAgent[]
+}
+
+/** Reads the header, the author and the recipients of a message. @throws Rejection */
+export async function readUnprovenMail(
+  raw: RawMail,
+  { gateway, limits, tokens, openAddresses, steps }: ReadMailDeps,
+): Promise<UnprovenMail> {
+  const header = scanHeaders(raw.octets, limits)
+  const sender = findField(header, 'from')?.trim() || raw.envelope.from
+  // The list of refusals shows these claims.
+  steps.claim({
+    ...nameClaims({ sender, recipients: raw.envelope.to }, gateway.agents),
+    peer_id: findField(header, 'message-id')?.trim(),
+  })
+  const addressedAgents = findRecipients(raw.envelope.to, gateway.agents)
+  const isReport = raw.envelope.from === '' && areBounceAddresses(addressedAgents, tokens, gateway.system.now())
+  const addresses = readMailAddresses(header, await openAddresses(), { limits, isReport })
+  const recipients =
+    raw.envelope.to.length > 0 ? addressedAgents : findRecipients(listNamed(header, addresses), gateway.agents)
+  if (recipients.length === 0) throw new Rejection('no_recipient', 'Cannot accept mail: no such agent here')
+  return { raw, isReport, header, addresses, recipients }
+}
+
+function readMailAddresses(
+  header: HeaderBlock,
+  read: AddressReader,
+  { limits, isReport }: { readonly limits: MailLimits; readonly isReport: boolean },
+): MailAddresses {
+  const author = isReport ? readReporter(header, read) : readAuthor(fieldValues(header, 'from'), read)
+  refuseCrowd(header, limits)
+  const [replyTo, to, cc] = ['reply-to', 'to', 'cc'].map(name =>
+    fieldValues(header, name).flatMap(value => read(value).mailboxes),
+  ) as [Mailbox[], Mailbox[], Mailbox[]]
+  if (to.length + cc.length > limits.addresses) throw tooManyRecipients(limits)
+  return { author, replyTo, to, cc }
+}
+
+/**
+ * Returns the author of a report. Some servers send reports without an address in From ("Mail Delivery Subsystem"), and then the recipient address
+ * shows that the mail is a report.
+ */
+function readReporter(header: HeaderBlock, read: AddressReader): Mailbox {
+  try {
+    return readAuthor(fieldValues(header, 'from'), read)
+  } catch {
+    return { local: 'mailer-daemon', domain: 'unknown.invalid' }
+  }
+}
+
+/** The average length of an address with its name. */
+const charsPerAddress = 80
+
+/** Refuses far too many addresses unread, because parsing them delays other work. A name may hold separators too. */
+function refuseCrowd(header: HeaderBlock, limits: MailLimits): void {
+  const values = ['reply-to', 'to', 'cc'].flatMap(name => fieldValues(header, name))
+  const entries = values.reduce((sum, value) => sum + countEntries(value), 0)
+  if (entries > limits.addresses * 4) throw tooManyRecipients(limits)
+  if (values.reduce((sum, value) => sum + value.length, 0) > limits.addresses * charsPerAddress) {
+    throw new Rejection('malformed', 'Cannot read mail: its recipients are too long')
+  }
+}
+
+function tooManyRecipients({ addresses }: MailLimits): Rejection {
+  return new Rejection('malformed', `Cannot read mail: more than ${addresses} recipients in the header`)
+}
+
+/** Returns the recipients of a mail whose transport gave no envelope: those that the last hop recorded, else those that the author named. */
+function listNamed(header: HeaderBlock, { to, cc }: MailAddresses): readonly string[] {
+  // Responders write their own name here, without an address.
+  const delivered = ['delivered-to', 'x-original-to'].flatMap(name => fieldValues(header, name)).filter(isAddressLike)
+  if (delivered.length > 0) return delivered
+  return [...to, ...cc].map(formatMailbox)
+}
+
+function isAddressLike(value: string): boolean {
+  return value.includes('@')
+}
+
+/**
+ * Returns true if all recipients are bounce addresses. A report about the gateway's mail is unsigned, in the name of some server, but the recipient
+ * address is a text that the gateway signed.
+ */
+function areBounceAddresses(
+  recipients: readonly AddressedAgent[],
+  tokens: Pick<AddressTokens, 'readTag'>,
+  now: number,
+): boolean {
+  const isBounce = ({ agent, tag }: AddressedAgent) => tokens.readTag(agent, tag, now).token?.kind === 'bounce'
+  return recipients.length > 0 && recipients.every(isBounce)
+}

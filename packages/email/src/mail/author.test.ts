@@ -1,0 +1,21 @@
+import { measureGrowth } from '@postern/testing/growth'
+import { expect, test } from 'vitest'
+import { hasOneReading } from './author.ts'
+
+test.each([
+  ['"B (x) <y>" (a \\) b) <b@b.test>', true],
+  ['b@b.test (one) (two)', true],
+  ['<a@a.test> <b@b.test>', false],
+  ['"open <b@b.test>', false],
+  ['"open \\" <b@b.test>', false],
+  ['(open \\) <b@b.test>', false],
+  ['(a (b) c) <b@b.test>', false],
+  ['b@b.test \\', true],
+])('hasOneReading() says of %j: %s', (value, hasOne) => {
+  expect(hasOneReading(value)).toBe(hasOne)
+})
+
+test.each(['"\\', '(\\', '"', '('])('a From that repeats %j takes linear time', piece => {
+  // For eight times the input, linear work grows about 8 times, and quadratic work 64 times.
+  expect(measureGrowth(hasOneReading, piece, 64_000)).toBeLessThan(24)
+})

@@ -1,0 +1,104 @@
+// Splits the header of a message into fields by octets (RFC 5322 §2.2).
+
+import { isAscii, isUtf8 } from 'node:buffer'
+// This imports a single file, because without the schemas of the whole package a thread that reads mail starts a third sooner.
+import { Rejection } from '@postern/message/errors'
+import type { MailLimits } from '../config/limits.ts'
+import { toBuffer } from './buffers.ts'
+
+/** One field of a header. `start` and `end` are offsets of its octets, line ends included. */
+export interface HeaderField {
+  /** The name in lower case. */
+  readonly name: string
+  /** The unfolded and trimmed value. Encoded words are not decoded. */
+  readonly value: string
+  readonly start: number
+  readonly end: number
+}
+
+export interface HeaderBlock {
+  readonly fields: readonly HeaderField[]
+  /** The offset of the first octet after the empty line, or the length of the message if it has no empty line. */
+  readonly bodyStart: number
+}
+
+export type HeaderLimits = Pick<MailLimits, 'header_bytes' | 'field_bytes' | 'fields'>
+
+const [LF, CR, NUL, SPACE, TAB, COLON] = [0x0a, 0x0d, 0x00, 0x20, 0x09, 0x3a]
+
+const namePattern = /^[!-9;-~]+$/
+
+/** The longest line in octets (RFC 5322 §2.1.1). A name has to end within the first line. */
+const maxName = 998
+
+/**
+ * Splits the header block of a message into fields (RFC 5322 §2.2). It reads octets, with CRLF or LF line ends. The
+ * author is read from these fields only, so no later parser can change the answer.
+ * @throws Rejection `too_large` over a limit, `malformed` for a line that is no field, a bare CR or NUL
+ */
+export function scanHeaders(message: Uint8Array, limits: HeaderLimits, from = 0): HeaderBlock {
+  const octets = toBuffer(message)
+  const fields: HeaderField[] = []
+  let at = from
+  while (at < octets.length) {
+    if (isLineEnd(octets, at)) return { fields, bodyStart: endOfLine(octets, at) }
+    const end = endOfField(octets, at, at + limits.field_bytes)
+    if (end - at > limits.field_bytes) throw tooLarge(`a header field is larger than ${limits.field_bytes} bytes`)
+    if (end - from > limits.header_bytes) throw tooLarge(`the header is larger than ${limits.header_bytes} bytes`)
+    if (fields.length >= limits.fields) throw tooLarge(`more than ${limits.fields} header fields`)
+    fields.push(readField(octets, at, end))
+    at = end
+  }
+  return { fields, bodyStart: at }
+}
+
+/** Returns the values of all fields of this name, in order. */
+export function fieldValues({ fields }: HeaderBlock, name: string): string[] {
+  return fields.filter(field => field.name === name).map(field => field.value)
+}
+
+/** Returns the value of the first field of this name. */
+export function findField({ fields }: HeaderBlock, name: string): string | undefined {
+  return fields.find(field => field.name === name)?.value
+}
+
+function isLineEnd(octets: Buffer, at: number): boolean {
+  return octets[at] === LF || (octets[at] === CR && octets[at + 1] === LF)
+}
+
+function endOfLine(octets: Buffer, at: number): number {
+  const lf = octets.indexOf(LF, at)
+  return lf < 0 ? octets.length : lf + 1
+}
+
+/** Returns the offset after the last line of a folded field. It stops looking soon after `cap`. */
+function endOfField(octets: Buffer, start: number, cap: number): number {
+  let end = endOfLine(octets, start)
+  while (end <= cap && (octets[end] === SPACE || octets[end] === TAB)) end = endOfLine(octets, end)
+  return end
+}
+
+function readField(octets: Buffer, start: number, end: number): HeaderField {
+  const line = octets.subarray(start, end)
+  const colon = line.indexOf(COLON)
+  const name = colon < 0 || colon > maxName ? '' : line.toString('latin1', 0, colon).replace(/[ \t]+$/, '')
+  if (!namePattern.test(name)) throw new Rejection('malformed', 'Cannot read mail: a header line is not a field')
+  if (hasBareControl(line)) throw new Rejection('malformed', 'Cannot read mail: a header field has a bare CR or NUL')
+  const text = decodeOctets(line.subarray(colon + 1))
+  return { name: name.toLowerCase(), value: text.replace(/\r?\n/g, '').trim(), start, end }
+}
+
+function hasBareControl(line: Buffer): boolean {
+  if (line.includes(NUL)) return true
+  for (let cr = line.indexOf(CR); cr >= 0; cr = line.indexOf(CR, cr + 1)) if (line[cr + 1] !== LF) return true
+  return false
+}
+
+/** Decodes UTF-8 (RFC 6532). Other octets come from old software and are read as Latin-1. */
+function decodeOctets(octets: Buffer): string {
+  return isAscii(octets) || !isUtf8(octets) ? octets.toString('latin1') : octets.toString('utf8')
+}
+
+function tooLarge(what: string): Rejection {
+  return new Rejection('too_large', `Cannot read mail: ${what}`)
+}

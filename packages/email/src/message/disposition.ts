@@ -1,0 +1,60 @@
+// Decides if an agent answers a mail, reads it, or never sees it.
+
+import { agentFlag } from '@postern/message'
+import type { ProvenMail } from '../authenticate/proven-mail.ts'
+import { isAutoReply } from '../automatic/auto-reply.ts'
+import { isListMail } from '../automatic/field-rules.ts'
+import type { Marking } from '../automatic/marks.ts'
+import { findMarks } from '../automatic/marks.ts'
+import type { ReadReport } from '../bounces/bounce.ts'
+import { judgeReport, noReport } from '../bounces/bounce.ts'
+import type { EmailConfig } from '../config.ts'
+import type { ReplyAddress } from '../out/reply-address.ts'
+
+/** The flags of mail that no agent may see. Such mail is stored for the operator. */
+const keptFlags: ReadonlySet<string> = new Set([
+  'duplicate_header',
+  'parser_killed',
+  'mime_limits',
+  'unparsable',
+  'dmarc_quarantine',
+  'signature_flood',
+])
+
+interface Judging {
+  /** The flags for this recipient alone. */
+  readonly noted: readonly string[]
+  readonly reply: ReplyAddress
+  readonly written: ReadReport | undefined
+}
+
+/** Returns the flags, the reports and the disposition of a mail for one of its recipients. */
+export function judgeFor(
+  mail: ProvenMail,
+  marking: Marking,
+  { noted, reply, written }: Judging,
+  config: Pick<EmailConfig, 'answer_lists' | 'show_auto_replies'>,
+) {
+  const marks = findMarks(mail, marking)
+  const { agentMail, tokens, token } = marking
+  const { agent } = marking.recipient
+  const report = written ? judgeReport(written, { agent, tokens, token, receivedAt: mail.raw.receivedAt }) : noReport
+  const quarantine = mail.authentication.isQuarantined ? ['dmarc_quarantine'] : []
+  const byAgent = agentMail ? [agentFlag] : []
+  const byList = config.answer_lists && isListMail(mail) ? ['by_list'] : []
+  const byForm = reply.namedBy === 'form' ? ['by_form'] : []
+  const odd = [...mail.flags, ...noted, ...byAgent, ...byList, ...byForm]
+  const flags = [...odd, ...reply.flags, ...quarantine, ...marks, ...report.flags]
+  return { flags, handling: chooseDisposition(mail, { marks, flags }, config), report }
+}
+
+/** Returns the disposition. `show` means that the agent reads the mail and that nothing is sent. */
+function chooseDisposition(
+  mail: ProvenMail,
+  { marks, flags }: { readonly marks: readonly string[]; readonly flags: readonly string[] },
+  config: Pick<EmailConfig, 'show_auto_replies'>,
+): 'answer' | 'show' | 'keep' {
+  if (flags.some(flag => keptFlags.has(flag))) return 'keep'
+  if (marks.length === 0) return 'answer'
+  return config.show_auto_replies && isAutoReply(mail, marks) ? 'show' : 'keep'
+}

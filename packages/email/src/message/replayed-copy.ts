@@ -1,0 +1,23 @@
+// Recognizes a copy of a proven mail that its author may not have sent to this agent now.
+
+import type { AgentDirectory } from '@postern/pipeline'
+import type { ProvenMail } from '../authenticate/proven-mail.ts'
+import { findField } from '../mail/header.ts'
+import { formatMailbox } from '../mail/mailbox.ts'
+import type { AddressedAgent } from '../mail/recipients.ts'
+import { findRecipient } from '../mail/recipients.ts'
+import { readCovered } from '../signatures/coverage.ts'
+import { isRecent } from '../signatures/recent-date.ts'
+
+/**
+ * Returns true if a mail may be a replayed copy. A proof holds for every copy, at any time. It shows that its author writes to
+ * this agent now only if it covers a `To` with the agent, a recent `Date`, and the text or at least the subject.
+ */
+export function mayBeReplayed(mail: ProvenMail, recipient: AddressedAgent, agents: AgentDirectory): boolean {
+  const { authentication, header, addresses, body, raw } = mail
+  if (!authentication.isVerified) return false
+  const { covered, named } = readCovered(header, addresses, authentication.timing)
+  const isNamed = named.to.some(mailbox => findRecipient(formatMailbox(mailbox), agents)?.agent === recipient.agent)
+  const isSaid = body.text !== '' || findField(covered, 'subject') !== undefined
+  return !isNamed || !isSaid || !isRecent(covered, Date.parse(raw.receivedAt))
+}

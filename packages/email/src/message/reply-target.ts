@@ -1,0 +1,69 @@
+// Describes the target of replies to a mail: subject, thread and recipients.
+
+import type { AgentChain } from '@postern/message'
+import type { AgentDirectory } from '@postern/pipeline'
+import type { ProvenMail } from '../authenticate/proven-mail.ts'
+import { isListMail } from '../automatic/field-rules.ts'
+import type { EmailConfig } from '../config.ts'
+import type { MailThread } from '../intake/thread.ts'
+import { findField } from '../mail/header.ts'
+import { readHeaderText } from '../mail/header-text.ts'
+import { formatMailbox } from '../mail/mailbox.ts'
+import { findOthers } from '../out/other-recipients.ts'
+import type { ReplyAddress } from '../out/reply-address.ts'
+import type { ReadTag } from '../tokens/address-tokens.ts'
+
+/** Returns the people of To and Cc who get the response too. */
+export function listOthers(
+  mail: ProvenMail,
+  reply: ReplyAddress,
+  { agents, config }: { readonly agents: AgentDirectory; readonly config: Pick<EmailConfig, 'reply_all'> },
+): readonly string[] {
+  if (!config.reply_all || isListMail(mail) || reply.namedBy) return []
+  return findOthers(mail, agents).filter(other => other !== reply.mailbox)
+}
+
+interface Addressed {
+  readonly others: readonly string[]
+  readonly scope: string
+  readonly chain: AgentChain | undefined
+  readonly isSilent: boolean
+}
+
+/** Describes the recipients of a response. */
+export function describeReply({ mailbox, name }: ReplyAddress, { others, scope, chain, isSilent }: Addressed) {
+  return {
+    mailbox,
+    ...(name && { name }),
+    others: [...others],
+    scope,
+    ...(chain && { hop: chain.hop, max_hops: chain.max_hops }),
+    ...(isSilent && { is_silent: true }),
+  }
+}
+
+/**
+ * Lists the references. The message of the token in the recipient address comes before those that the mail program
+ * names.
+ */
+export function listReferences({ references }: MailThread, { token }: ReadTag): readonly string[] {
+  return token?.kind === 'reply' ? [token.alias, ...references] : references
+}
+
+/** Names the person who began a conversation of several people. */
+export function nameBeginner({ addresses: { author } }: ProvenMail, others: readonly string[]) {
+  return others.length > 0 ? { begunBy: `mailto:${formatMailbox(author).toLowerCase()}` } : {}
+}
+
+export function describeTarget({ header }: ProvenMail, thread: MailThread, { tag }: ReadTag) {
+  const topic = readHeaderText(header, 'thread-topic')
+  const index = findField(header, 'thread-index')
+  return {
+    subject: readHeaderText(header, 'subject'),
+    ...(thread.messageId && { message_id: thread.messageId }),
+    references: thread.references.filter(id => !thread.aliases.includes(id)),
+    ...(topic && { thread_topic: topic }),
+    ...(index && index.length <= 1024 && { thread_index: index }),
+    ...(tag && { tag }),
+  }
+}

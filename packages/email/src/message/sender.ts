@@ -1,0 +1,48 @@
+// Describes the author of a mail as the sender of a message, with the evidence.
+
+import type { IdentityEvidence, Sender } from '@postern/message'
+import { formatAddress, mintTransportEvidence } from '@postern/message'
+import type { Authentication } from '../authenticate/verdict.ts'
+import type { Mailbox } from '../mail/mailbox.ts'
+import { formatMailbox } from '../mail/mailbox.ts'
+import { formatKeyId } from '../signatures/judge-signature.ts'
+
+/** Describes the author as a sender, with the evidence. `context` is the same for all evidence of one mail. */
+export function describeAuthor(
+  author: Mailbox,
+  { method, isVerified, signature, signedBy, voucher }: Authentication,
+  context: { readonly audience: string; readonly issuedAt: string },
+): Sender {
+  const subject = `mailto:${formatMailbox(author)}`
+  const identities: IdentityEvidence[] = []
+  if (signature) {
+    const shared = { ...context, subject, issuer: signature.domain, keyId: formatKeyId(signature) }
+    // The assurance is `address` only if DMARC passed, because then the domain's policy covers its own users.
+    identities.push(
+      method === 'email-dmarc'
+        ? mintTransportEvidence({ ...shared, method, assurance: 'address' })
+        : mintTransportEvidence({ ...shared, method: 'email-dkim', assurance: 'domain' }),
+    )
+  }
+  if (voucher) {
+    // A third party that the operator trusts reports the author. No key of the author's domain was seen.
+    const { issuer, keyId } = voucher
+    identities.push(
+      mintTransportEvidence({ ...context, method: 'email-dmarc', subject, issuer, assurance: 'domain', keyId }),
+    )
+  }
+  for (const other of signedBy) {
+    // A valid signature of another domain is evidence about that domain, never about the author.
+    const shared = { ...context, subject: other.domain, issuer: other.domain, keyId: formatKeyId(other) }
+    identities.push(mintTransportEvidence({ ...shared, method: 'email-dkim', assurance: 'domain' }))
+  }
+  return {
+    address: formatAddress(author),
+    ...(author.name && { display_name: author.name, profile: { display_name: author.name } }),
+    auth_method: method,
+    verified: isVerified,
+    ...(signature && { key_id: formatKeyId(signature) }),
+    ...(voucher && { key_id: voucher.keyId }),
+    ...(identities.length > 0 && { identities }),
+  }
+}

@@ -1,0 +1,118 @@
+// Parses a message that consists of texts, as mailparser would.
+
+import { lazy } from '@postern/message/lazy'
+import type { HeaderBlock, HeaderLimits } from '../mail/header.ts'
+import { findField } from '../mail/header.ts'
+import { decodeBase64Lines, decodeQuotedPrintable } from '../text/transfer-encoding.ts'
+import type { ContentType, Entity, Leaf } from './multipart.ts'
+import { readMultipart } from './multipart.ts'
+
+/**
+ * The limits of HTML. Larger HTML may take tens of milliseconds, because each element is matched with each rule of its
+ * style sheets.
+ */
+const [maxHtml, maxTags, maxRules] = [16 * 1024, 500, 50]
+
+/**
+ * Reads a message that consists of texts: plain, HTML, or several of them in `multipart/alternative` and `multipart/mixed`. The result is that of
+ * mailparser. It returns undefined for a message with files, or with anything that is not plainly well-formed, which only the parser can read.
+ */
+export async function readSimpleMime(octets: Buffer, header: HeaderBlock, limits: HeaderLimits) {
+  const root = { octets, header, end: octets.length, depth: 0, isAlternative: false }
+  const leaves = readEntity(root, limits)
+  if (!leaves) return undefined
+  const hasHtml = leaves.some(({ type }) => type === 'text/html')
+  // The parser joins HTML and other texts that are not alternatives of it.
+  if (hasHtml && leaves.length > 1 && leaves.some(({ isAlternative }) => !isAlternative)) return undefined
+  const texts = await Promise.all(leaves.map(async leaf => ({ type: leaf.type, text: await decodeLeaf(leaf) })))
+  const html = join(texts, 'text/html', '<br/>\n')
+  if (html !== undefined && !isLight(html)) return undefined
+  return { text: join(texts, 'text/plain', '\n'), html }
+}
+
+/**
+ * Decodes a text. Most mail is UTF-8, so the tables of all other charsets are loaded with the first mail that needs
+ * one.
+ */
+async function decodeLeaf({ octets, charset }: Leaf): Promise<string> {
+  const text = unicode.test(charset) ? octets.toString() : (await loadCharsets()).decodeCharset(octets, charset)
+  return text.replace(/\r?\n/g, '\n')
+}
+
+const loadCharsets = lazy(() => import('../text/charsets.ts'))
+
+function isLight(html: string): boolean {
+  return (
+    html.length <= maxHtml &&
+    html.split('<', maxTags + 1).length <= maxTags &&
+    html.split('{', maxRules + 1).length <= maxRules
+  )
+}
+
+function join(
+  leaves: readonly Readonly<Record<'type' | 'text', string>>[],
+  wanted: string,
+  between: string,
+): string | undefined {
+  const texts = leaves.flatMap(({ type, text }) => (type === wanted && text !== '' ? [text] : []))
+  return texts.length > 0 ? texts.join(between) : undefined
+}
+
+function readEntity(entity: Entity, limits: HeaderLimits): readonly Leaf[] | undefined {
+  const { header, depth } = entity
+  const type = readType(findField(header, 'content-type') ?? (depth === 0 ? 'text/plain' : ''))
+  if (!type || !hasPlainHeader(header)) return undefined
+  if (!type.name.startsWith('multipart/')) return readLeaf(entity, type)
+  const isEncoded = !isIdentity(findField(header, 'content-transfer-encoding'))
+  return isEncoded ? undefined : readMultipart(entity, type, limits, readEntity)
+}
+
+function readLeaf({ octets, header, end, isAlternative }: Entity, type: ContentType): readonly Leaf[] | undefined {
+  const charset = type.params.get('charset')
+  // HTML without a charset may declare one in its text.
+  if (type.name === 'text/html' && charset === undefined) return undefined
+  const decoded = decodeTransfer(octets.subarray(header.bodyStart, end), findField(header, 'content-transfer-encoding'))
+  if (!decoded) return undefined
+  return [{ type: type.name, octets: decoded, charset: charset ?? 'utf-8', isAlternative }]
+}
+
+const unicode = /^(?:utf-8|us-ascii)$/i
+
+const charsets = /^(?:utf-8|us-ascii|iso-8859-(?:[1-9]|1[0-6])|windows-125[0-8]|koi8-[ru])$/i
+
+/** Returns true if a header has no field twice, and nothing that makes a file of a text. */
+function hasPlainHeader(header: HeaderBlock): boolean {
+  const names = new Set(header.fields.map(({ name }) => name))
+  return names.size === header.fields.length && /^inline$/i.test(findField(header, 'content-disposition') ?? 'inline')
+}
+
+const typePattern =
+  /^(text\/plain|text\/html|multipart\/alternative|multipart\/mixed)((?:[ \t]*;[ \t]*[a-z]+=(?:"[^"\\]*"|[\w.+:-]+))*)[ \t]*;?$/i
+
+/** The values of each parameter. The parser reads all others. */
+const params: Readonly<Record<string, RegExp>> = {
+  charset: charsets,
+  boundary: /^[\w'+./:=-]{1,70}$/,
+  format: /^fixed$/i,
+}
+
+function readType(value: string): ContentType | undefined {
+  const match = typePattern.exec(value)
+  if (!match) return undefined
+  const parameters = [...(match[2] ?? '').matchAll(/([a-z]+)=(?:"([^"]*)"|([^\s;]+))/gi)]
+  const read = new Map(parameters.map(([, name = '', quoted, token]) => [name.toLowerCase(), quoted ?? token ?? '']))
+  const isPlain = read.size === parameters.length && [...read].every(([name, text]) => params[name]?.test(text))
+  return isPlain ? { name: (match[1] ?? '').toLowerCase(), params: read } : undefined
+}
+
+/** Decodes a Content-Transfer-Encoding (RFC 2045 §6). It returns undefined unless the octets are exactly so encoded. */
+function decodeTransfer(octets: Buffer, encoding = '7bit'): Buffer | undefined {
+  if (isIdentity(encoding)) return octets
+  if (/^quoted-printable$/i.test(encoding)) return decodeQuotedPrintable(octets)
+  return /^base64$/i.test(encoding) ? decodeBase64Lines(octets) : undefined
+}
+
+/** Returns true if an encoding changes nothing. */
+function isIdentity(encoding = '7bit'): boolean {
+  return /^(?:7bit|8bit|binary)$/i.test(encoding)
+}

@@ -1,0 +1,115 @@
+// Encodes a rendered mail with its files as octets.
+
+import { escapeHtml, lazy } from '@postern/message'
+import { safeFileName } from '@postern/message/file-name'
+import type { LookupStore } from '@postern/pipeline'
+import { hopField } from '../tokens/hop-field.ts'
+import type { MailAttachment, MailWire } from './mail-wire.ts'
+
+/** The most octets of attached files. Receivers commonly take 25 MB, and base64 makes four octets of three. */
+const maxAttached = 18 * 1024 * 1024
+
+/** The fields that only this gateway can write, because they are signed with its key. */
+interface MailMarks {
+  /** The address for replies, if it is not that of the sender. */
+  readonly replyTo: string | undefined
+  /** The hop field, by which the gateway recognizes its own mail when it returns. */
+  readonly hop: string
+  /** The link by which the recipient ends unasked mail. */
+  readonly unsubscribeUrl: string | undefined
+}
+
+/** The library is loaded once: a new import for each mail would resolve its name each time. */
+const loadComposer = lazy(() => import('nodemailer/lib/mail-composer'))
+
+/**
+ * Encodes a mail as text and HTML alternatives with its files. All header fields are written by the gateway. Nothing in the mail depends on the time
+ * of the call, so a second attempt sends the same octets. The text is always sent, with a note for each file that is deleted or too large.
+ */
+export async function encodeMail(
+  wire: MailWire,
+  marks: MailMarks,
+  store: Pick<LookupStore, 'findBlob'>,
+): Promise<Buffer> {
+  const loaded = await Promise.all(wire.attachments.map((file, index) => loadAttachment(file, index, store)))
+  const { attachments, missing } = chooseAttached(loaded)
+  const { default: MailComposer } = await loadComposer()
+  const composer = new MailComposer({
+    ...headerOf(wire, marks),
+    text: [wire.text, ...missing].join('\n\n'),
+    html: missing.length > 0 ? appendNotes(wire.html, missing) : wire.html,
+    attachments,
+    textEncoding: 'quoted-printable',
+    disableFileAccess: true,
+    disableUrlAccess: true,
+    newline: '\r\n',
+    baseBoundary: wire.messageId.replace(/[^0-9a-z]/gi, '').slice(0, 40),
+  } as ConstructorParameters<typeof MailComposer>[0])
+  return composer.compile().build()
+}
+
+function headerOf(wire: MailWire, { replyTo, hop, unsubscribeUrl }: MailMarks) {
+  const { from, to, alsoTo, cc, isLetter, subject, messageId, inReplyTo, references, threadTopic, threadIndex, date } =
+    wire
+  return {
+    from,
+    to: [to, ...alsoTo],
+    ...(cc.length > 0 && { cc: [...cc] }),
+    ...(replyTo && { replyTo }),
+    subject,
+    date: new Date(date),
+    messageId: `<${messageId}>`,
+    ...(inReplyTo && { inReplyTo: `<${inReplyTo}>` }),
+    ...(references.length > 0 && { references: references.map(id => `<${id}>`) }),
+    headers: {
+      // Automatic mail declares itself (RFC 3834 §5), and asks other machines not to answer it.
+      'Auto-Submitted': isLetter ? 'auto-generated' : 'auto-replied',
+      'X-Auto-Response-Suppress': 'All',
+      [hopField]: hop,
+      // These fields give the reader's mail program a one-click link (RFC 8058).
+      ...(unsubscribeUrl && {
+        'List-Unsubscribe': { prepared: true, value: `<${unsubscribeUrl}>` },
+        'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+      }),
+      ...(threadTopic && { 'Thread-Topic': threadTopic }),
+      ...(threadIndex && { 'Thread-Index': threadIndex }),
+    },
+  }
+}
+
+async function loadAttachment(
+  { name, mime, bytes_ref }: MailAttachment,
+  index: number,
+  store: Pick<LookupStore, 'findBlob'>,
+) {
+  const filename = safeFileName(name, index)
+  const contentType = /^[\w.+-]+\/[\w.+-]+$/.test(mime) ? mime : 'application/octet-stream'
+  if (bytes_ref.kind === 'inline')
+    return { filename, contentType, content: Buffer.from(bytes_ref.data_base64, 'base64') }
+  const blob = await store.findBlob(bytes_ref.digest)
+  return { filename, contentType, content: blob && Buffer.from(blob.bytes) }
+}
+
+type Loaded = Awaited<ReturnType<typeof loadAttachment>>
+
+/** Chooses the files that fit, in their order, and writes a line for each of the others. */
+function chooseAttached(loaded: readonly Loaded[]) {
+  const attachments: (Loaded & { readonly content: Buffer })[] = []
+  const missing: string[] = []
+  let remainingBytes = maxAttached
+  for (const { content, ...file } of loaded) {
+    if (content === undefined) missing.push(`${file.filename}: this file is not stored any more.`)
+    else if (content.length > remainingBytes) missing.push(`${file.filename}: this file is too large for a mail.`)
+    else {
+      attachments.push({ ...file, content })
+      remainingBytes -= content.length
+    }
+  }
+  return { attachments, missing }
+}
+
+function appendNotes(html: string, notes: readonly string[]): string {
+  const lines = notes.map(note => `<p>${escapeHtml(note)}</p>`).join('')
+  const end = html.lastIndexOf('</body>')
+  return end < 0 ? html + lines : html.slice(0, end) + lines + html.slice(end)
+}

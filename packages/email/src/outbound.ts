@@ -1,0 +1,70 @@
+// Joins the outbound steps of the channel: replies, direct messages, notices and keys.
+
+import { defaultMaxHops, Rejection } from '@postern/message'
+import type { Channel, ChannelContext } from '@postern/pipeline'
+import { renderUnsent } from '@postern/pipeline'
+import type { EmailConfig } from './config.ts'
+import { createMailSender } from './deliver.ts'
+import { listMailRecords } from './dkim/dns-records.ts'
+import { createDkimSigner } from './dkim/own-keys.ts'
+import { addressMail } from './out/address-mail.ts'
+import { createMailBackground } from './out/background.ts'
+import { sendProbe } from './out/probe.ts'
+import { scopeOfMailbox } from './out/scope.ts'
+import { liftMailSuppression } from './out/suppression.ts'
+import { previewMailTarget, retargetToAuthor } from './out/target.ts'
+import type { AddressTokens } from './tokens/address-tokens.ts'
+import { addressDirectMessage, addressMailNotice } from './unasked/direct-message.ts'
+import { createCorrespondentFinder, refuseMailReply } from './unasked/unasked.ts'
+
+/**
+ * Opens the outbound side. Its `actions` have no `address`, because sent mail cannot be changed or withdrawn. An agent writes
+ * only to people who wrote to it, or whom the operator allows (`addressDirectMessage`). The gateway's own messages go
+ * by `addressNotice`.
+ */
+export function openMailOutbound(
+  config: EmailConfig,
+  { admission, system, store, agents, fileAddress, showRequirement, maxHops = defaultMaxHops }: ChannelContext,
+  openTokens: () => Promise<AddressTokens>,
+) {
+  const { selector } = config.dkim
+  const signer = createDkimSigner({ store, domain: agents.domain, selector, clock: system })
+  const rendering = { agents, config, fileAddress, showRequirement, maxHops }
+  const delivering = { gateway: { admission, store, system }, agents, signer, config, openTokens }
+  const sender = createMailSender(rendering, delivering)
+  const findCorrespondents = createCorrespondentFinder(config, { store, system })
+  return {
+    ...sender,
+    actions: {
+      addressDirectMessage: (post, correspondents) =>
+        addressDirectMessage(post, { agents, unasked: config, correspondents }),
+      ...(findCorrespondents && { findCorrespondents }),
+      addressNotice: action => addressMailNotice(action, agents),
+      addressReply: async answered =>
+        refuseMailReply(answered, config, system.now()) ?? addressMail(answered, agents, maxHops),
+    },
+    conversations: {
+      fetchBackground: createMailBackground({ store, agents, isQuoting: config.quote }),
+      privateScope: subject => scopeOfMailbox(subject.replace(/^mailto:/, '')),
+      retarget: retargetToAuthor,
+    },
+    peers: {
+      liftSuppression: (agent, peer) => liftMailSuppression({ agent, peer }, { admission, store, system, agents }),
+    },
+    diagnostics: {
+      preview: ({ turn, response }) =>
+        renderUnsent(sender, { turn: { ...turn, target: previewMailTarget(turn.content) }, response }),
+      probe: () => sendProbe({ system, agents, signer, openTokens }),
+    },
+    keys: {
+      list: async () => listMailRecords(await signer.publish(), agents.domain),
+      async rotate(agent, options) {
+        if (agent !== undefined && !agents.find(agent)) {
+          throw new Rejection('no_recipient', 'Cannot rotate keys: there is no such agent')
+        }
+        // The keys belong to the domain, and one agent has none of its own.
+        return agent === undefined ? signer.rotate(options) : []
+      },
+    },
+  } satisfies Partial<Channel>
+}

@@ -1,0 +1,100 @@
+// Asks DNS for the checks of mail, with bounded questions and answers and a short cache.
+
+import { createExpiringMap } from '@postern/limits'
+import type { System } from '@postern/message'
+import type { MailLimits } from '../config/limits.ts'
+
+export type MailDns = ReturnType<typeof createMailDns>
+
+/** The DNS questions that one message may ask. */
+export type DnsBudget = ReturnType<MailDns['openBudget']>
+
+/**
+ * The times for which the cache keeps records and absent names, ms, and its size. The resolver hides the lifetimes of the records, so these times are
+ * short enough for all. An absent name is soon queried again.
+ */
+const [presentMs, absentMs, cacheEntries] = [30_000, 2_000, 2_000]
+
+/** The largest answer, in records and in characters. A mail server never needs a larger one. */
+const [maxRecords, maxAnswerChars] = [100, 64 * 1024]
+
+/** The time budget for all questions of a message, in timeouts. Without it, each question could take one timeout. */
+const timeoutsPerBudget = 3
+
+/**
+ * Creates the resolver for the checks of mail. Every question has a time limit, and the size of answers is limited. The cache keeps answers for half
+ * a minute, and does not keep failures. Errors have a `code`: `ENOTFOUND` and `ENODATA` mean that the name or record is absent, and every other code
+ * means that DNS failed.
+ */
+export function createMailDns(system: Pick<System, 'resolveDns' | 'now' | 'sleep'>, limits: MailLimits) {
+  const cache = createExpiringMap<Promise<unknown>>(cacheEntries, () => system.now())
+
+  function ask(name: string, type: string): Promise<unknown> {
+    const key = `${type} ${name.toLowerCase()}`
+    const cachedAnswer = cache.get(key)
+    if (cachedAnswer) return cachedAnswer
+    const answer = askOnce(system, name, type, limits.dns_timeout_ms)
+    cache.set(key, answer, presentMs)
+    answer.catch(error => {
+      if (cache.get(key) !== answer) return
+      if (isAbsence(error)) cache.set(key, answer, absentMs)
+      else cache.delete(key)
+    })
+    return answer
+  }
+
+  const isKnown = (name: string) => cache.get(`TXT ${name.toLowerCase()}`) !== undefined
+  return {
+    /** Returns those of the names that have TXT records in the cache. */
+    listKnown: (names: readonly string[]): ReadonlySet<string> => new Set(names.filter(isKnown)),
+    openBudget() {
+      let asked = 0
+      const until = system.now() + limits.dns_timeout_ms * timeoutsPerBudget
+      return {
+        /** True once a message has asked more questions than it may. Later failures are then the message's own fault, and not DNS trouble. */
+        isExhausted: () => asked > limits.dns_questions,
+        async resolve(name: string, type: string): Promise<unknown> {
+          asked += 1
+          if (asked > limits.dns_questions) throw dnsError('EBUDGET', 'too many questions')
+          if (system.now() >= until) throw dnsError('ETIMEOUT', 'all questions together took too long')
+          return ask(name, type)
+        },
+      }
+    },
+  }
+}
+
+function isAbsence(error: unknown): boolean {
+  const { code } = (error ?? {}) as { readonly code?: string }
+  return code === 'ENOTFOUND' || code === 'ENODATA'
+}
+
+async function askOnce(
+  { resolveDns, sleep }: Pick<System, 'resolveDns' | 'sleep'>,
+  name: string,
+  type: string,
+  timeoutMs: number,
+): Promise<unknown> {
+  const done = new AbortController()
+  const expire = async () => {
+    await sleep(timeoutMs, done.signal)
+    throw dnsError('ETIMEOUT', 'no answer in time')
+  }
+  try {
+    return checkSize(await Promise.race([resolveDns(name, type), expire()]))
+  } finally {
+    done.abort()
+  }
+}
+
+/** Treats an absurdly large answer as no answer. */
+function checkSize(answer: unknown): unknown {
+  const records = Array.isArray(answer) ? answer : [answer]
+  const chars = records.reduce<number>((sum, record) => sum + JSON.stringify(record ?? null).length, 0)
+  if (records.length > maxRecords || chars > maxAnswerChars) throw dnsError('ENODATA', 'answer too large')
+  return answer
+}
+
+function dnsError(code: string, message: string): Error & { readonly code: string } {
+  return Object.assign(new Error(message), { code })
+}

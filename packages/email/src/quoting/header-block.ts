@@ -1,0 +1,110 @@
+// Recognizes the header block above a message that Outlook, GMX, QQ, Foxmail, Notes and others quote without marks.
+import type { PhraseKind } from './phrase-table.ts'
+import { listByLanguage } from './phrase-table.ts'
+import { isAnnounced, isBlank, isDelimiterLine, seenLine } from './quoted-line.ts'
+import { isSeparator } from './separator.ts'
+
+const roles = ['from', 'sent', 'to', 'copy', 'subject'] as const satisfies readonly PhraseKind[]
+type Role = (typeof roles)[number]
+
+/** Labels in lower case, each with its roles and the language of each role. */
+const labels: ReadonlyMap<string, ReadonlySet<string>> = readLabels()
+
+function readLabels(): ReadonlyMap<string, ReadonlySet<string>> {
+  const read = new Map<string, Set<string>>()
+  for (const role of roles) {
+    for (const [language, phrases] of listByLanguage(role)) {
+      for (const label of phrases) read.set(label, (read.get(label) ?? new Set()).add(`${role} ${language}`))
+    }
+  }
+  return read
+}
+
+/** The maximum number of lines of a block, and the maximum length of a line in characters. */
+const [maxFields, maxField] = [9, 200]
+
+interface Field {
+  /** The roles and languages of the label. Absent if the table lacks the label. */
+  readonly roles: ReadonlySet<string> | undefined
+  readonly value: string
+}
+
+interface KnownField extends Field {
+  readonly roles: ReadonlySet<string>
+}
+
+/**
+ * Returns the number of lines from this one on that are a header block, or 0 if they are none. A block may begin with any of its fields. It names the
+ * author by a mailbox, or has an author, a date with a time, a recipient and a subject. No text of the author is directly above it. In a language
+ * that the table lacks, a block counts if each of its lines is a field and the values fit.
+ */
+export function measureHeaderBlock(lines: readonly string[], at: number): number {
+  const first = readField(lines[at] ?? '')
+  if (!first || !isApart(lines, at)) return 0
+  const next = lines.slice(at, at + maxFields)
+  const end = next.findIndex(isBlank)
+  const block = end < 0 ? next : next.slice(0, end)
+  const fields = block.flatMap(line => readField(line) ?? [])
+  const knownFields = fields.filter((field): field is KnownField => field.roles !== undefined)
+  if (first.roles && isHeaderBlock(knownFields, lines, at)) return block.length
+  const isWhole = fields.length === block.length && end >= 0
+  return isWhole && hasHeaderValues(fields) && !isAnnounced(lines, at) ? block.length : 0
+}
+
+const valueForms = {
+  mailbox: /^[^<>]{0,100}[<[(]?(?:mailto:)?[^<>()[\]\s]+@[^<>()[\]\s]+[>\])]?;?$/i,
+  /** Matches the numbers of a date, with or without the name of its month, and of a time. */
+  moment: /(?:\p{Nd}+\P{Nd}+){2,}\p{Nd}{1,2}[:.時点]\p{Nd}{2}/u,
+  answerTo: /^(?:re|fwd?|aw|antw?|sv|vs|odp|ynt|答复|回复|回覆|返信)\s?[:：]/i,
+} as const
+
+/**
+ * Returns true for values in Outlook's order: a mailbox, a date with a time, other people, and last the subject of an answer. A person's own list has
+ * other values.
+ */
+function hasHeaderValues(fields: readonly Field[]): boolean {
+  const values = fields.map(({ value }) => value.trim())
+  return (
+    values.length >= 4 &&
+    valueForms.mailbox.test(values[0] ?? '') &&
+    valueForms.moment.test(values[1] ?? '') &&
+    values.slice(2, -1).some(value => value.includes('@')) &&
+    valueForms.answerTo.test(values.at(-1) ?? '')
+  )
+}
+
+function readField(line: string): Field | undefined {
+  const [, label, value = ''] =
+    /^[\s*]{0,4}(\p{L}[^:：*<>@]{0,30}?)[\s*]{0,3}[:：][\s*]{0,4}(.*)$/u.exec(seenLine(line.slice(0, maxField))) ?? []
+  return label === undefined ? undefined : { roles: labels.get(label.normalize('NFC').toLowerCase()), value }
+}
+
+function isApart(lines: readonly string[], at: number): boolean {
+  const above = lines[at - 1] ?? ''
+  return isBlank(above) || isDelimiterLine(above) || isSeparator(above)
+}
+
+/** Matches a drawn line. Outlook draws 32 underscores, and the few marks above a person's signature or list are not enough. */
+const isDrawnLine = /^(?:_{10,}|-{10,})$/
+
+function isHeaderBlock(fields: readonly KnownField[], lines: readonly string[], at: number): boolean {
+  const find = (role: Role) => fields.find(field => [...field.roles].some(each => each.startsWith(`${role} `)))
+  const [from, sent, subject] = [find('from'), find('sent'), find('subject')]
+  if (fields.length < 3 || !from || !/\p{L}/u.test(from.value) || !(sent ?? subject)) return false
+  const isBelowLine = isDrawnLine.test((lines[at - 1] ?? '').trim())
+  const hasTime = namesTime.test(sent?.value ?? '')
+  const isByProgram = isBelowLine || from.value.includes('@') || (isWhole(fields) && hasTime)
+  // A person who shows a header announces it, and leaves out the time.
+  return isByProgram && (!isAnnounced(lines, at) || hasTime)
+}
+
+/** Matches a time of day that is not a part of a date. */
+const namesTime = /(?<![\p{Nd}.])\p{Nd}{1,2}[:.時点时]\p{Nd}{2}(?![\p{Nd}.])/u
+
+/** Returns true if all four fields are there in one language. A journey or an order has fewer of them. */
+function isWhole(fields: readonly KnownField[]): boolean {
+  const roles = fields.map(field => field.roles)
+  const languages = [...(roles[0] ?? [])].map(each => each.slice(each.indexOf(' ')))
+  const needed = ['from', 'sent', 'to', 'subject'] as const
+  return languages.some(language => needed.every(role => roles.some(each => each.has(role + language))))
+}

@@ -1,0 +1,150 @@
+// Recognises the line above a quotation: "On … wrote:".
+import { isDeviceLine } from './device-line.ts'
+import { anyOf, listPhrases } from './phrase-table.ts'
+import { isAnnounced, isBlank, isQuotedLine, seenLine } from './quoted-line.ts'
+
+/** The maximum numbers of lines and characters of an introduction, which may be wrapped. */
+const [maxWrapped, maxIntroduction] = [6, 400]
+
+/** Matches scripts without spaces between words, in which a verb has no visible boundaries. */
+const unspaced = /^\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Hangul}|\p{Script=Thai}|\p{Script=Khmer}/u
+const verbs = listPhrases('wrote')
+const spacedVerb = `(?<![\\p{L}\\p{N}\\p{M}])${anyOf(verbs.filter(verb => !unspaced.test(verb)))}(?![\\p{L}\\p{N}\\p{M}])`
+const anyVerb = `(?:${spacedVerb}|${anyOf(verbs.filter(verb => unspaced.test(verb)))})`
+const namesWriting = new RegExp(anyVerb, 'iu')
+const endsInWriting = new RegExp(`${anyVerb}\\s?(?:[:：៖.։]|[:：]?\\s?-{2,})?$`, 'iu')
+
+/** Matches the end of an Armenian introduction: the date comes last, with a case ending and without a colon. */
+const endsInArmenian = /ին[.։]?$/u
+
+/** Matches a first person, which no program uses for its owner. */
+const namesOneself =
+  /(?:^|\s)(?:I|ich|je|yo|io|ik|eu|jag|jeg|ja|я|já)\s+(?:\S{1,12}\s)?\S{3,12}\s?[:：]$|(?:^|\s)j['’]ai\s|(?:^|\s)(?:schrieb|skrev|schreef)\s+(?:ich|jag|jeg|ik)(?:\s|[:：])/iu
+
+/** Matches the first word of an introduction that begins with its date. */
+const opensDated =
+  /^(?:-{2,} )?(?:on|at|am|le|el|il|op|em|den|dnia|dne|dňa|på|w dniu|ve|v|a|la|în|na|на|dana|дана|pada|þann|më|je|di|ar|di|vào|στις|tarihinde|в|пн|вт|ср|чт|пт|сб|вс|понедельник|вторник|среда|четверг|пятница|суббота|воскресенье|po|út|st|čt|pá|so|ne|في|על|ב|בתאריך|در|เมื่อ|ในวันที่|在)(?![\p{L}\p{N}])|^在\s?\d/iu
+/**
+ * Matches dates at the beginning: `2016-03-03 17:21 GMT+01:00 Some One`, `2013/7/20 Some One <a@b.example>`, `2026年5月3日`, `2026. 5. 3.`, `3. května
+ * 2026`.
+ */
+const opensWithDate =
+  /^\p{Nd}{1,4}(?:[-./ ]\s?(?:\p{Nd}{1,2}[-./]\s?\p{Nd}{1,4}\.?|\p{L}{3,12}\.?)(?=[\s,، 、])|年\s?\p{Nd}{1,2}月|년\s?\p{Nd}{1,2}월)/u
+/** Matches a time of day. Only programs write one in a line together with a mailbox. */
+const namesTime = /\p{Nd}{1,2}[:：時시點点h.]\s?\p{Nd}{2}(?!\p{Nd})/u
+const namesMailbox = /[<(](?:mailto:)?[^<>()\s]+@[^<>()\s]+[>)]|\[mailto:|\(mailto:/i
+/** Matches the introduction of Tuta: date, time, a word for "by", and the address without brackets. */
+const byTuta =
+  /^\S{1,12} ?\S{1,12},? \S{0,12},? ?\p{Nd}{1,2}[:.]\p{Nd}{2}(?:\s?[ap]\.?m\.?)?,? \S{1,12}(?: \S{1,12})? \S+@\S+[:：]$/iu
+/** Matches the introduction of HCL Notes: `-----name wrote: -----`. */
+const byNotes = new RegExp(`^-{3,10}\\s?\\S.{0,200}${anyVerb}\\s?[:：]?\\s?-{3,10}$`, 'iu')
+
+/** Returns the number of lines from this one on that introduce a quotation, or 0 if they do not. */
+export function measureIntroduction(lines: readonly string[], at: number): number {
+  const first = seenLine(lines[at])
+  if (byNotes.test(first)) return 1
+  const isDated = opensDated.test(first) || opensWithDate.test(first)
+  if (isDated && isBareIntroduction(first) && (isQuoteNext(lines, at + 1) || standsAlone(lines, at, 1))) return 1
+  const mayBeWrapped = isDated || /\S@\S|<$/.test(first) || namesTime.test(first)
+  const count = countWrapped(lines, at, { isDated, most: mayBeWrapped ? maxWrapped : 1 })
+  return count > 1 && opensBelow(lines, at, count) ? 0 : count
+}
+
+/**
+ * Returns true if an introduction begins on a line below the first one. The author's own last line may look like a beginning, and then a later line
+ * has a complete date and time.
+ */
+function opensBelow(lines: readonly string[], at: number, count: number): boolean {
+  for (let below = at + 1; below < at + count; below += 1) {
+    const line = seenLine(lines[below])
+    const isDated = /\p{Nd}/u.test(line) && (opensDated.test(line) || opensWithDate.test(line))
+    const mayOpen = isDated || (namesTime.test(line) && namesDay.test(line))
+    const remainingLines = lines
+      .slice(below, at + count)
+      .map(seenLine)
+      .join(' ')
+      .trim()
+    if (mayOpen && isIntroduction(remainingLines, { isDated, hasMarks: () => true })) return true
+  }
+  return false
+}
+
+/** Matches the numbers of a date besides those of the time. */
+const namesDay = /(?:\p{Nd}{1,4}(?!\p{Nd})[^<>\p{Nd}]{1,20}){3}/u
+
+interface Wrapping {
+  readonly isDated: boolean
+  readonly most: number
+}
+
+function countWrapped(lines: readonly string[], at: number, { isDated, most }: Wrapping): number {
+  let joined = ''
+  for (let count = 1; count <= most && at + count <= lines.length; count += 1) {
+    const line = seenLine(lines[at + count - 1])
+    if (isQuotedLine(line) || (line === '' && !isGap(lines, at + count))) return 0
+    joined = `${joined} ${line}`.trim()
+    if (joined.length > maxIntroduction) return 0
+    const signs = { isDated, hasMarks: () => isQuoteNext(lines, at + count) }
+    const isProven = () => signs.hasMarks() || (isByProgram(joined) && standsAlone(lines, at, count))
+    if (isIntroduction(joined, signs) && isProven()) return count
+  }
+  return 0
+}
+
+/** Returns true for the blank line that Polymail leaves before the bracket of the mailbox. */
+function isGap(lines: readonly string[], below: number): boolean {
+  return (lines[below] ?? '').trim() === '<'
+}
+
+/**
+ * Returns true for an introduction with a time of day or a mailbox and without a first person. The text below it is a quotation, even without marks.
+ */
+function isByProgram(introduction: string): boolean {
+  return (namesTime.test(introduction) || namesMailbox.test(introduction)) && !namesOneself.test(introduction)
+}
+
+/**
+ * Returns true if an introduction without marks below it stands apart from the text around it, and no line announces it. Some programs write it
+ * directly below their own name.
+ */
+function standsAlone(lines: readonly string[], at: number, count: number): boolean {
+  if (isDeviceLine({ line: lines[at - 1] ?? '', isBelowText: false })) return true
+  return isBlank(lines[at - 1] ?? '') && isBlank(lines[at + count] ?? '') && !isAnnounced(lines, at)
+}
+
+/** Returns true if a quotation, or nothing at all, follows. A name and a verb alone introduce a quotation only then. */
+function isQuoteNext(lines: readonly string[], from: number): boolean {
+  const next = lines.slice(from, from + 3).find(line => !isBlank(line))
+  return next === undefined ? from + 3 >= lines.length : isQuotedLine(next)
+}
+
+interface IntroductionSigns {
+  readonly isDated: boolean
+  /** Returns true if a quoted line follows. */
+  readonly hasMarks: () => boolean
+}
+
+function isIntroduction(text: string, { isDated, hasMarks }: IntroductionSigns): boolean {
+  if (!isDated && !text.includes('@') && !/\p{Nd}/u.test(text)) return false
+  const hasTime = namesTime.test(text)
+  if (!/[:：៖]$/.test(text)) {
+    const isByMark = /[.։-]$/.test(text) || (hasTime && (namesMailbox.test(text) || hasMarks()))
+    return isByMark && endsWithoutColon(text)
+  }
+  // In any language, a time, a writer with a mailbox and a colon introduce a quote.
+  if (hasTime && namesMailbox.test(text)) return true
+  if (namesWriting.test(text) || (opensWithDate.test(text) && /[>＞][:：]$/.test(text))) return true
+  return hasTime && (byTuta.test(text) || opensWithDate.test(text)) && hasMarks()
+}
+
+function endsWithoutColon(text: string): boolean {
+  return endsInWriting.test(text.slice(-60)) || (endsInArmenian.test(text) && namesWriting.test(text))
+}
+
+/** Returns true for the introductions that some programs end without a colon: a date and time with a name, or a date with a mailbox. */
+function isBareIntroduction(line: string): boolean {
+  return (
+    opensWithDate.test(line) &&
+    (/\d:\d\d (?:GMT|UTC)\S* \S/.test(line) || /^[\d/.-]+ [^<>]{1,80}<\S+@\S+>:?$/.test(line))
+  )
+}

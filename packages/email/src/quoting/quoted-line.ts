@@ -1,0 +1,40 @@
+// Distinguishes quoted lines, blank lines and lines of marks from lines with text.
+import { anyOf, listPhrases } from './phrase-table.ts'
+
+/** Matches a mailbox that is wrapped before its last bracket, which looks like a quoted line. */
+const endsMailbox = new RegExp(`^>\\s?${anyOf(listPhrases('wrote'))}?\\s?[:：]$`, 'iu')
+
+export function isQuotedLine(line: string): boolean {
+  return /^\s?>/.test(line) && !endsMailbox.test(line)
+}
+
+/** Matches the direction marks that programs put around names in right-to-left text, and blanks without a width. */
+const unseen = /[\u061c\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g
+
+/** Returns the visible text of a line, without blanks at its ends. */
+export function seenLine(line = ''): string {
+  return line.replace(unseen, '').trim()
+}
+
+export function isBlank(line: string): boolean {
+  return line.trim() === ''
+}
+
+const maxMarkup = 200
+
+/** Returns true for a line of marks only, perhaps with an invisible character of a mail tracker. */
+export function isDelimiterLine(line: string): boolean {
+  return line.length < maxMarkup && /^[\s\-_=+~#*—–\u1427\u200b]+$/u.test(line)
+}
+
+/** Returns true if the line above announces the quoted lines, as people do when they show something. */
+export function isAnnounced(lines: readonly string[], at: number): boolean {
+  return /[:：]\s*$/.test(findAbove(lines, at))
+}
+
+/** Finds the nearest line above that is not blank. */
+export function findAbove(lines: readonly string[], at: number): string {
+  let above = at - 1
+  while (above >= 0 && isBlank(lines[above] ?? '')) above -= 1
+  return lines[above] ?? ''
+}

@@ -1,0 +1,32 @@
+// Recognizes the lines between a text and the message that it answers or forwards.
+import { anyOf, listPhrases } from './phrase-table.ts'
+import { seenLine } from './quoted-line.ts'
+
+const maxSeparator = 200
+const forwarded = anyOf(listPhrases('forwarded'))
+const begun = anyOf(listPhrases('begun'))
+const original = anyOf(listPhrases('original').filter(phrase => phrase !== 'original'))
+
+/** Matches the line above forwarded text, which is the topic of the mail. */
+const opensForward = new RegExp(`^\\*?(?:[-=_]{2,30} ?${forwarded} ?[-=_]{2,30}|${begun}\\s?[:：])\\*?$`, 'iu')
+/** Matches the spaces that QQ writes as HTML even into plain text. */
+const gap = '(?:\\s|&nbsp;){0,6}'
+const separates = new RegExp(
+  // The second form is QQ's, and the third that of GroupWise: `>>> name date >>>`.
+  `^\\*?[-=_]{2,30}${gap}${original}${gap}[-=_]{2,30}\\*?$|^-{10,40}${gap}Original${gap}-{10,40}$|^>>> [^<>]{1,100}(?:<[^<>\\s]{3,100}> )?[^<>]{0,20}\\p{Nd}[^<>]{0,20} >>>$`,
+  'iu',
+)
+
+/** Returns true if an unquoted line announces forwarded text below it. */
+export function holdsForward(text: string): boolean {
+  return text.split('\n').some(isForwardLine)
+}
+
+export function isForwardLine(line: string): boolean {
+  return line.length < maxSeparator && opensForward.test(seenLine(line))
+}
+
+/** Returns true if everything below a line is the answered message, with or without marks. */
+export function isSeparator(line: string): boolean {
+  return line.length < maxSeparator && separates.test(seenLine(line).normalize('NFC'))
+}

@@ -1,0 +1,22 @@
+// Reads a stored mail again.
+
+import { isoTime } from '@postern/message'
+import type { ChannelDiagnostics, Inbound, ReplayMoment } from '@postern/pipeline'
+import { createIntakeSteps } from '@postern/pipeline'
+import type { ProvenMail } from './authenticate/proven-mail.ts'
+import { restoreEnvelope } from './intake/envelope-record.ts'
+import type { RawMail } from './mail/raw.ts'
+
+/** Creates the function that reads a stored mail again, with its original envelope. */
+export function createMailReplay(
+  openInbound: (moment: ReplayMoment) => Inbound<RawMail, ProvenMail>,
+): NonNullable<ChannelDiagnostics['replay']> {
+  return async ({ agent, arrival, raw }, moment) => {
+    const kept = restoreEnvelope(arrival)
+    if (!kept) return undefined
+    const inbound = openInbound(moment)
+    const receivedAt = isoTime(moment.system.now())
+    const proven = await inbound.verify({ octets: raw, ...kept, receivedAt }, createIntakeSteps(moment.system))
+    return inbound.normalize(proven).find(intake => intake.agent === agent)
+  }
+}

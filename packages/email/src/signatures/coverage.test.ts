@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest'
+import { mailLimitsSchema } from '../config/limits.ts'
+import { scanHeaders } from '../mail/header.ts'
+import { keepCovered, leavesEndOpen, readSharedCoverage } from './coverage.ts'
+
+const scan = (...fields: readonly string[]) =>
+  scanHeaders(Buffer.from(`${fields.join('\r\n')}\r\n\r\n`), mailLimitsSchema.parse({}))
+
+const valuesOf = ({ fields }: ReturnType<typeof scan>) => fields.map(({ name, value }) => `${name}=${value}`)
+
+test('a signature covers the lowest fields of a name: a field on top stays out', () => {
+  const header = scan('To: c@x', 'To: b@x', 'Cc: d@x', 'To: a@x')
+  expect(valuesOf(keepCovered(header, ['to']))).toEqual(['to=a@x'])
+  expect(valuesOf(keepCovered(header, ['to', 'to', 'cc']))).toEqual(['to=b@x', 'cc=d@x', 'to=a@x'])
+})
+
+test('where the delivering server is the proof, the whole header counts', () => {
+  const header = scan('To: a@x', 'Cc: b@x')
+  expect(keepCovered(header, 'all')).toBe(header)
+})
+
+const signature = (domain: string, fields: string, tags = '') =>
+  `DKIM-Signature: v=1; d=${domain}; s=s; h=${fields};${tags} b=x`
+
+test('several signatures of an author share only the fields that all of them name, and other signatures do not count', () => {
+  const header = scan(
+    signature('news.example.com', 'From:To : Subject:To'),
+    signature('example.com', 'from:TO:Date'),
+    signature('sender.example', 'from'),
+  )
+  expect(readSharedCoverage(header, 'example.com')).toEqual(['from', 'to'])
+  expect(readSharedCoverage(header, 'example.org')).toBeUndefined()
+})
+
+test('a signature of the author with l= leaves the end open, a signature of another domain does not', () => {
+  const header = scan(signature('example.com', 'from', ' l=10;'))
+  expect(leavesEndOpen(header, 'example.com')).toBe(true)
+  expect(leavesEndOpen(header, 'example.org')).toBe(false)
+  expect(leavesEndOpen(scan(signature('example.com', 'from')), 'example.com')).toBe(false)
+})

@@ -1,0 +1,118 @@
+// Judges a computed DKIM signature by the gateway's own rules, and describes it as a proof.
+
+import type { Proof } from '@postern/message'
+import type { DkimFault, SignatureReport } from '../dkim/report.ts'
+
+/** The verdict on one signature. Only `pass` proves anything. */
+export type SignatureVerdict =
+  | 'pass'
+  | 'fail'
+  | 'weak'
+  | 'expired'
+  | 'not_yet'
+  | 'undersized'
+  | 'testing'
+  | 'malformed'
+  | 'no_key'
+  | 'dns_trouble'
+  | 'not_from'
+  /** True if the transport may have damaged a good signature. */
+  | 'unverifiable'
+
+/** A DKIM signature, judged by the gateway's rules. */
+export interface JudgedSignature extends SignatureReport {
+  readonly verdict: SignatureVerdict
+}
+
+/** The seconds that the clock of a signer may be ahead. */
+const clockSkew = 600
+
+export interface SignatureJudging {
+  /** The time of the check, ms since the epoch. */
+  readonly now: number
+  /** The least bits of an RSA key; shorter keys prove nothing. */
+  readonly minKeyBits: number
+  /** True if the body may differ from the signed one through no fault of its author. */
+  readonly isDamaged: boolean
+}
+
+/** Judges a signature that was computed. */
+export function classifySignature(report: SignatureReport, judging: SignatureJudging): JudgedSignature {
+  const isUnsure = report.fault === 'body hash did not verify' && judging.isDamaged
+  return { ...report, verdict: isUnsure ? 'unverifiable' : verdictOf(report, judging) }
+}
+
+const faultVerdicts: Readonly<Record<DkimFault, SignatureVerdict>> = {
+  'signature syntax error': 'malformed',
+  'signature missing required tag': 'malformed',
+  'incompatible version': 'malformed',
+  'unknown algorithm': 'malformed',
+  'unknown canonicalization': 'malformed',
+  'unsupported query method': 'malformed',
+  'domain mismatch': 'malformed',
+  'inappropriate key algorithm': 'malformed',
+  'invalid expiration': 'expired',
+  expired: 'expired',
+  'From field not signed': 'not_from',
+  'weak-algorithm': 'weak',
+  'weak-key': 'weak',
+  'no key': 'no_key',
+  'invalid public key': 'no_key',
+  'unknown key version': 'no_key',
+  'unknown key type': 'no_key',
+  'key not for email': 'no_key',
+  'inappropriate hash algorithm': 'no_key',
+  'DNS failure': 'dns_trouble',
+  'body hash did not verify': 'fail',
+  'bad signature': 'fail',
+}
+
+/** Returns the verdict. A valid signature may still prove nothing about the whole message now. */
+function verdictOf(
+  { fault, uncovered, isTesting, signedAt, bits, covers }: SignatureReport,
+  { now, minKeyBits }: SignatureJudging,
+): SignatureVerdict {
+  if (fault) return faultVerdicts[fault]
+  if (uncovered > 0) return 'undersized'
+  if (isTesting) return 'testing'
+  if (signedAt !== undefined && signedAt > now / 1000 + clockSkew) return 'not_yet'
+  if (bits !== undefined && bits < minKeyBits) return 'weak'
+  return covers.includes('from') ? 'pass' : 'not_from'
+}
+
+const wireVerdicts: Readonly<Record<SignatureVerdict, Proof['verdict']>> = {
+  pass: 'pass',
+  fail: 'fail',
+  weak: 'policy',
+  undersized: 'policy',
+  testing: 'policy',
+  not_yet: 'policy',
+  not_from: 'neutral',
+  expired: 'neutral',
+  malformed: 'neutral',
+  no_key: 'permerror',
+  dns_trouble: 'temperror',
+  unverifiable: 'unverifiable',
+}
+
+/** Returns the name of the key of a signature, `d=<domain>/s=<selector>`. */
+export function formatKeyId({ domain, selector }: Pick<JudgedSignature, 'domain' | 'selector'>): string {
+  return `d=${domain}/s=${selector}`
+}
+
+export function proofOfSignature(signature: JudgedSignature, aligned: boolean): Proof {
+  const { verdict, fault, dnsCode, domain, algorithm, bits, covers, id } = signature
+  const reason = [verdict, fault, dnsCode].filter(Boolean).join(': ')
+  return {
+    kind: 'dkim',
+    verdict: wireVerdicts[verdict],
+    reason: verdict === 'pass' ? undefined : reason,
+    key_id: formatKeyId(signature),
+    domain,
+    aligned,
+    algorithm,
+    bits,
+    covers,
+    signature_id: id,
+  }
+}

@@ -1,0 +1,17 @@
+// Recognizes mail with a recent `Date` that its proof covers.
+import type { HeaderBlock } from '../mail/header.ts'
+import { findField } from '../mail/header.ts'
+
+const dayMs = 86_400_000
+
+/**
+ * The oldest age is the time in which a server tries to forward a mail (RFC 5321 §4.5.4.1). The author's clock may be
+ * an hour ahead.
+ */
+const [oldestMs, aheadMs] = [5 * dayMs, 3_600_000]
+
+/** Returns true if a mail was written just now, according to its covered `Date`. `now` is in ms. */
+export function isRecent(covered: HeaderBlock, now: number): boolean {
+  const age = now - Date.parse(findField(covered, 'date') ?? '')
+  return age < oldestMs && age > -aheadMs
+}

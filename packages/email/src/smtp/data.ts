@@ -1,0 +1,156 @@
+// Reads the octets of one message after DATA, within limits on size, time and memory.
+import type { BodyHold, System } from '@postern/message'
+import { Rejection, Unavailable } from '@postern/message'
+
+interface DataReading {
+  /** The memory budget of the message. The caller releases it. */
+  readonly hold: BodyHold
+  readonly maxBytes: number
+  /** The longest time for the whole message, ms. */
+  readonly transferMs: number
+  readonly sleep: System['sleep']
+  /** Closes the connection in the middle of the message. */
+  cut(error: unknown): void
+}
+
+/**
+ * The period for measuring a client's pace, ms, and the octets that it must send in it. A slower client is disconnected. This is 1 KB a second,
+ * because a client waits three minutes for the server (RFC 5321 §4.5.3.2.5).
+ */
+const [paceMs, minBytes] = [60_000, 60 * 1000]
+/** The longest wait of a message for memory, ms. It is below the three minutes that a client waits for the gateway. */
+const patienceMs = 120_000
+/** The multiple of the size limit up to which a message is read and discarded, so that its client gets the reason. A larger message is stopped. */
+const mostDiscarded = 4
+
+/**
+ * Reads one message. While the message waits for memory, nothing more is read. A stopped message frees its memory at once, and its connection is
+ * closed.
+ * @throws Rejection `too_large`, `malformed`, `rate_limited`
+ * @throws Unavailable if there is no memory in time, or the client is too slow
+ */
+export async function readData(stream: AsyncIterable<Uint8Array>, reading: DataReading): Promise<Uint8Array> {
+  const { promise: stopped, reject } = Promise.withResolvers<never>()
+  stopped.catch(() => undefined)
+  const over = new AbortController()
+  const receiving: Receiving = {
+    ...{ ...reading, collection: createCollection(), over: over.signal },
+    ...{ size: 0, isWaiting: false, hasWaited: false },
+    stop(fault) {
+      if (over.signal.aborted) return
+      over.abort()
+      receiving.collection.clear()
+      reading.hold.release()
+      reading.cut(fault)
+      reject(fault)
+    },
+  }
+  void stopLate(receiving)
+  void stopSlow(receiving)
+  try {
+    return await Promise.race([collect(stream, receiving), stopped])
+  } finally {
+    over.abort()
+  }
+}
+
+interface Receiving extends DataReading {
+  readonly collection: ReturnType<typeof createCollection>
+  /** A signal that is aborted at the end of the message. */
+  readonly over: AbortSignal
+  stop(fault: unknown): void
+  /** The number of octets so far. */
+  size: number
+  /** True while the message waits for memory, when nothing is read. */
+  isWaiting: boolean
+  /** True if the message has waited for memory since its pace was last checked. */
+  hasWaited: boolean
+}
+
+async function stopLate({ transferMs, sleep, over, stop }: Receiving): Promise<void> {
+  await sleep(transferMs, over)
+  if (!over.aborted) stop(new Unavailable('Cannot accept mail: it came too slowly'))
+}
+
+async function stopSlow(receiving: Receiving): Promise<void> {
+  const { sleep, over, stop } = receiving
+  while (!over.aborted) {
+    const before = receiving.size
+    receiving.hasWaited = receiving.isWaiting
+    await sleep(paceMs, over)
+    const isSlow = receiving.size - before < minBytes && !receiving.hasWaited
+    if (!over.aborted && isSlow) stop(new Unavailable('Cannot accept mail: slower than 1 KB a second for a minute'))
+  }
+}
+
+/**
+ * The maximum number of chunks. The parser emits every line that begins with a dot as its own chunk, in its own turn of the event loop. For 25 MB of
+ * such lines it needs twenty seconds. No honest text has a hundred thousand of them.
+ */
+const maxPieces = 100_000
+
+async function collect(stream: AsyncIterable<Uint8Array>, receiving: Receiving): Promise<Uint8Array> {
+  const { maxBytes, hold, collection, over, stop } = receiving
+  const tooLarge = () => new Rejection('too_large', `Cannot accept mail: larger than ${maxBytes} bytes`)
+  let pieces = 0
+  for await (const chunk of untilCut(stream)) {
+    receiving.size += chunk.length
+    pieces += 1
+    if (pieces === maxPieces) stop(new Rejection('malformed', 'Cannot accept mail: it comes in too many pieces'))
+    if (receiving.size > maxBytes * mostDiscarded) stop(tooLarge())
+    if (receiving.size > maxBytes) {
+      collection.clear()
+      hold.release()
+    } else await takeCapacity(chunk.length, receiving)
+    if (over.aborted) break
+    if (receiving.size <= maxBytes) collection.add(chunk)
+  }
+  if (receiving.size > maxBytes) throw tooLarge()
+  return collection.join()
+}
+
+/** Yields the chunks of a stream. A client that disconnects in the middle causes a Rejection, and not an internal error. */
+async function* untilCut(stream: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+  try {
+    yield* stream
+  } catch (cause) {
+    throw new Rejection('malformed', 'Cannot accept mail: the connection was cut', { cause })
+  }
+}
+
+/** Waits until there is memory for the octets, and stops the message if that takes too long. */
+async function takeCapacity(bytes: number, receiving: Receiving): Promise<void> {
+  const { hold, sleep, over, stop } = receiving
+  try {
+    return hold.add(bytes)
+  } catch {
+    const hurry = new AbortController()
+    const patience = AbortSignal.any([over, hurry.signal])
+    void sleep(patienceMs, patience).then(() => hurry.abort())
+    receiving.isWaiting = true
+    receiving.hasWaited = true
+    await hold.take(bytes, patience).catch(stop)
+    receiving.isWaiting = false
+    hurry.abort()
+  }
+}
+
+/** The number of chunks that are joined into one. A chunk may be a single octet, and each chunk costs a hundred octets of memory. */
+const gathered = 512
+
+function createCollection() {
+  let chunks: Uint8Array[] = []
+  let recent: Uint8Array[] = []
+  return {
+    add(chunk: Uint8Array): void {
+      if (recent.push(chunk) < gathered) return
+      chunks.push(Buffer.concat(recent))
+      recent = []
+    },
+    clear(): void {
+      chunks = []
+      recent = []
+    },
+    join: () => Buffer.concat([...chunks, ...recent]),
+  }
+}

@@ -1,0 +1,52 @@
+// Classifies the errors of an SMTP client as permanent refusals or as worth another attempt.
+import { Unavailable, Undeliverable } from '@postern/message'
+import { isDeadAddress } from '../bounces/bounce.ts'
+import { describeStatus, readSmtpReply } from './smtp-reply.ts'
+
+/** The fields of an SMTP client's error. */
+interface SmtpError {
+  readonly code?: string
+  readonly responseCode?: number | undefined
+  readonly response?: string | undefined
+  readonly message?: string
+  /** The command that failed. `CONN` is the greeting. */
+  readonly command?: string
+}
+
+/** Codes for faults of the message or the address, found before or without a reply. All other faults pass with time. */
+const permanentCodes: ReadonlySet<string> = new Set(['EENVELOPE', 'EMESSAGE'])
+
+/** Codes for faults of the gateway's own account. An operator fixes them, and the mail is still sent. */
+const accountCodes: ReadonlySet<string> = new Set(['EAUTH', 'ENOAUTH', 'EOAUTH2', 'ETLS', 'EREQUIRETLS'])
+
+/** Commands before any mail is named. A refusal there means this client (RFC 5321 §3.1), and an operator fixes it. */
+const openings: ReadonlySet<string> = new Set(['CONN', 'EHLO', 'HELO'])
+
+/** Classifies a failed submission (RFC 5321 §4.2.1: codes with 5 are permanent, and codes with 4 temporary). */
+export function classifySmtpError(error: unknown): Unavailable | Undeliverable {
+  const { code = '', responseCode, response, message, command = '' } = (error ?? {}) as SmtpError
+  const reply = describeStatus(responseCode, response ?? message ?? '')
+  const { status, reply_line: replyLine } = readSmtpReply({ responseCode, response })
+  const far = { cause: error, replyLine, ...(status !== undefined && { status }) }
+  if (accountCodes.has(code))
+    return new Unavailable(`the mail server did not accept our login or TLS (${reply || code})`, {
+      ...far,
+      replyLine: reply,
+    })
+  if (responseCode !== undefined && responseCode >= 500 && !openings.has(command) && !isAboutUs(command, responseCode))
+    return new Undeliverable(`the mail server refused it: ${reply}`, {
+      ...far,
+      isDeadAddress: isDeadAddress(reply.slice(4)),
+    })
+  if (responseCode !== undefined) return new Unavailable(`the mail server put it off: ${reply}`, far)
+  if (permanentCodes.has(code)) return new Undeliverable(`the mail cannot be sent to this address (${code})`, far)
+  return new Unavailable(`the mail server could not be reached (${code || 'unknown'})`, far)
+}
+
+/**
+ * Returns true if a refusal concerns the gateway's sender and not the mail. If a smarthost refuses the sender (553, 550 5.7.1), one of
+ * the two configurations is wrong. Only a refusal of the size concerns the mail.
+ */
+function isAboutUs(command: string, responseCode: number): boolean {
+  return command === 'MAIL FROM' && responseCode !== 552
+}

@@ -1,0 +1,94 @@
+// Signs the tokens in addresses, links and fields by which the gateway recognizes its own mail.
+
+import type { ChannelContext, SecretRing } from '@postern/pipeline'
+import type { AddressMac } from './address-mac.ts'
+import { createAddressMac } from './address-mac.ts'
+import type { AddressToken } from './bounce-address.ts'
+import { findBounce, readBounce } from './bounce-address.ts'
+import type { HopMark } from './hop-field.ts'
+import { formatHopField, isOwnHopField } from './hop-field.ts'
+import { readReplyToken } from './reply-address.ts'
+import type { Unsubscription } from './unsubscription.ts'
+import { formatUnsubscription, readUnsubscription } from './unsubscription.ts'
+
+/** The parsed text after the `+` of an address. */
+export interface ReadTag {
+  readonly token?: AddressToken | undefined
+  /** The peer's own tag, without the token. */
+  readonly tag?: string | undefined
+}
+
+export type AddressTokens = ReturnType<typeof createAddressTokens>
+
+interface ReplyPlan {
+  readonly response: string
+  /** The tag of the address that the message came to. */
+  readonly tag?: string | undefined
+  /** ms since the epoch. */
+  readonly at: number
+}
+
+/** The longest local part in octets (RFC 5321 §4.5.3.1.1). */
+const maxLocal = 64
+
+const dayMs = 24 * 3_600_000
+
+/** The days in which a reply finds its thread by the address alone. */
+const replyDays = 180
+
+/** Returns an alias of a response that is short enough for an address. */
+export function replyAlias(response: string): string {
+  return `reply:${response.slice(0, 16)}`
+}
+
+export function createAddressTokens(secret: SecretRing, domain: string) {
+  const mac = createAddressMac(secret)
+  return {
+    /** Returns the envelope sender of one delivery (VERP), or the plain address if the longer one would not fit. */
+    bounceAddress(agent: string, delivery: string): string {
+      const id = delivery.toLowerCase()
+      const local = `${agent}+b.${id}.${mac.sign('bounce', agent, id, 20)}`
+      return /^[0-9a-z]{1,20}$/.test(id) && local.length <= maxLocal ? `${local}@${domain}` : `${agent}@${domain}`
+    },
+    /** Returns the address for replies to a response, or undefined if it would not fit. */
+    replyAddress(agent: string, { response, tag, at }: ReplyPlan): string | undefined {
+      if (!/^[0-9a-f]{32}$/.test(response)) return undefined
+      const until = Math.floor(at / dayMs) + replyDays
+      const data = `${response.slice(0, 16)}${(until & 0xffff).toString(16).padStart(4, '0')}`
+      const local = `${agent}${tag ? `+${tag}` : ''}+r.${data}${mac.sign('reply', agent, data, 12)}`
+      return local.length <= maxLocal ? `${local}@${domain}` : undefined
+    },
+    /** Splits the tag of an address into the peer's tag and a token. `now` is in ms. */
+    readTag(agent: string, tag: string | undefined, now: number): ReadTag {
+      if (tag === undefined) return {}
+      const at = tag.lastIndexOf('+') + 1
+      const last = tag.slice(at)
+      const token = readToken(mac, agent, last, now)
+      const tagWithoutToken = token ? tag.slice(0, Math.max(at - 1, 0)) : tag
+      return { ...(token && { token }), ...(tagWithoutToken && { tag: tagWithoutToken }) }
+    },
+    /** Finds a bounce token in a text that quotes one, such as a complaint. */
+    findBounce: (agent: string, text: string) => findBounce(mac, agent, text),
+    /** Returns the value of the header field that marks mail of this gateway. */
+    formatHop: (agent: string, mark: HopMark, response: string) => formatHopField(mac, agent, mark, response),
+    /** Returns true if this gateway wrote the value of a hop field. */
+    isOwnHop: (value: string) => isOwnHopField(mac, value),
+    /** Returns the token in the link by which a person ends unasked mail of an agent. */
+    formatUnsubscription: (unsubscription: Unsubscription) => formatUnsubscription(mac, unsubscription),
+    readUnsubscription: (agent: string, text: string) => readUnsubscription(mac, agent, text),
+  }
+}
+
+/** Returns the token in the last tag of an address, or undefined if the tag is not a token or is too old. */
+function readToken(mac: AddressMac, agent: string, text: string, now: number): AddressToken | undefined {
+  const reply = readReplyToken(mac, agent, text, now)
+  return reply === undefined ? readBounce(mac, agent, text) : { kind: 'reply', alias: replyAlias(reply) }
+}
+
+/** Opens the tokens of this gateway. Their key is made once, and is durable before the first use. */
+export function createTokenKey({
+  store,
+  agents,
+}: Pick<ChannelContext, 'store' | 'agents'>): () => Promise<AddressTokens> {
+  return async () => createAddressTokens(await store.openSecret('email-address-tokens'), agents.domain)
+}

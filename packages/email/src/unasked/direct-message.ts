@@ -1,0 +1,91 @@
+// Plans the mail that an agent writes to people first.
+import type { ActRefusal, PostAction } from '@postern/message'
+import { refuseAct } from '@postern/message'
+import type { Addressing, AgentDirectory } from '@postern/pipeline'
+import { isUnread } from '../automatic/unread-mailbox.ts'
+import { formatMailbox, parseMailbox } from '../mail/mailbox.ts'
+import { findRecipient } from '../mail/recipients.ts'
+import { packTarget } from '../out/target.ts'
+import { replyAlias } from '../tokens/address-tokens.ts'
+import type { UnaskedRules } from './unasked.ts'
+import { findUnaskedObstacle } from './unasked.ts'
+
+interface DirectMessageRules {
+  readonly agents: AgentDirectory
+  readonly unasked: UnaskedRules
+  /** The correspondents among the people. If it is absent, they are not known yet, and every mailbox counts as one. */
+  readonly correspondents?: ReadonlySet<string> | undefined
+}
+
+/** The most recipients. More people would be a mailing. */
+const maxRecipients = 20
+
+/**
+ * Plans the deliveries of an agent's own message to the people it mentions, or refuses it if the operator allows none
+ * of them. The reply of a single recipient returns to its thread. It is pure.
+ */
+export function addressDirectMessage(
+  { agent, response, chain }: PostAction,
+  rules: DirectMessageRules,
+): Addressing | ActRefusal {
+  const { agents } = rules
+  const mentioned = (response.mentions ?? []).map(mention => readMention(mention, rules))
+  const all = [...new Set(mentioned.flatMap(({ mailbox }) => mailbox ?? []))]
+  const people = all.slice(0, maxRecipients)
+  const leftOut =
+    mentioned.find(({ refusal }) => refusal !== undefined)?.refusal ?? (all.length > maxRecipients ? crowd : undefined)
+  const [mailbox, ...also_to] = people
+  if (mailbox === undefined) return leftOut ?? nobody
+  const target = {
+    mailbox,
+    also_to,
+    subject: response.subject ?? `A message from ${agents.find(agent)?.displayName ?? agent}`,
+    references: [],
+    is_letter: true,
+    ...(chain && { hop: chain.hop, max_hops: chain.max_hops }),
+  }
+  return {
+    deliveries: people.map(recipient => ({ to: recipient, target: packTarget({ ...target, recipient }) })),
+    aliases: [`${response.id}@${agents.domain}`, replyAlias(response.id)],
+    ...(also_to.length === 0 && { scope: `v:${mailbox}` }),
+    ...(leftOut && { leftOut }),
+  }
+}
+
+const crowd = refuseAct('forbidden', `Cannot post by email to more than ${maxRecipients} people at once`)
+const nobody = refuseAct('no_recipient', 'Cannot post by email: it names nobody. Name whom it is for in "mentions"')
+
+/** A mentioned person: the mailbox that mail reaches, or the reason why there is none. */
+interface Mentioned {
+  readonly mailbox?: string
+  readonly refusal?: ActRefusal
+}
+
+function readMention(text: string, { agents, unasked, correspondents }: DirectMessageRules): Mentioned {
+  const refuse = (code: ActRefusal['code'], why: string, key?: string) => {
+    return { refusal: refuseAct(code, `Cannot post by email to ${JSON.stringify(text.slice(0, 320))}: ${why}`, key) }
+  }
+  const mailbox = parseMailbox(text.replace(/^@/, ''))
+  if (!mailbox) return refuse('malformed', 'it is no address of a mailbox')
+  const address = formatMailbox(mailbox)
+  if (findRecipient(address, agents)) return refuse('forbidden', 'it is an agent of this gateway. Call it instead')
+  const obstacle = findUnaskedObstacle(mailbox, unasked, correspondents)
+  if (obstacle) return refuse('forbidden', obstacle.why, obstacle.key)
+  return isUnread(mailbox) ? refuse('no_recipient', 'nobody reads that mailbox') : { mailbox: address }
+}
+
+/**
+ * Plans the gateway's own mail to a mailbox that may never have written. It returns undefined for a text that is no
+ * mailbox, or for an agent's address. It is pure.
+ */
+export function addressMailNotice({ response }: PostAction, agents: AgentDirectory): Addressing | undefined {
+  const [mention = ''] = response.mentions ?? []
+  const mailbox = parseMailbox(mention.replace(/^@/, ''))
+  const recipient = mailbox && formatMailbox(mailbox)
+  if (!recipient || findRecipient(recipient, agents)) return undefined
+  const target = packTarget({ mailbox: recipient, recipient, subject: response.subject ?? '', references: [] })
+  return {
+    deliveries: [{ to: recipient, target }],
+    aliases: [`${response.id}@${agents.domain}`, replyAlias(response.id)],
+  }
+}

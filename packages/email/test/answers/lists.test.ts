@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { MailGateway } from '../setup/gateway.ts'
+import { mailDomain, openMailGateway } from '../setup/gateway.ts'
+import { postSignedMail } from '../setup/signed-mail.ts'
+
+let gateway: MailGateway
+let count = 0
+
+beforeAll(async () => {
+  gateway = await openMailGateway({ works: true, config: { answer_lists: true } })
+})
+afterAll(() => gateway.close())
+
+interface Post {
+  readonly from?: string
+  readonly to?: string
+  readonly fields: readonly string[]
+  readonly domain?: string
+  /** The fields that the signature does not cover. */
+  readonly unsigned?: readonly string[]
+}
+
+/** Posts a mail of a list, and returns the recipients of the answer, the flags of the mail and its record. */
+async function answersTo({
+  from = 'Ann via Team <team@list.example>',
+  to = 'team@list.example',
+  fields,
+  domain = 'list.example',
+  unsigned = [],
+}: Post) {
+  count += 1
+  const id = `list${count}@example.org`
+  const lines = [
+    `From: ${from}`,
+    `To: ${to}`,
+    'Subject: Question',
+    `Date: ${new Date(gateway.system.now()).toUTCString()}`,
+    `Message-ID: <${id}>`,
+    ...fields,
+    ...unsigned,
+    `Cc: echo@${mailDomain}`,
+    '',
+    `Is the hall free? ${count}`,
+  ]
+  const names = lines.slice(0, -2).map(line => line.split(':', 1)[0] ?? '')
+  const signed = names.filter(name => !unsigned.some(field => field.startsWith(`${name}:`)))
+  const answer = await postSignedMail(gateway, { domain, lines, fields: signed })
+  expect(answer.status).toBe(200)
+  const find = () => gateway.store.findMessage(id)
+  await expect.poll(async () => (await find())?.state).toMatch(/^(?:ignored|answered)$/)
+  const record = await find()
+  return { to: record?.deliveries.map(delivery => delivery.to) ?? [], flags: record?.flags ?? [], record }
+}
+
+const listId = 'List-Id: Team <team.list.example>'
+const listPost = 'List-Post: <mailto:team@list.example>'
+const byAnn = 'Reply-To: Ann <ann@example.net>'
+
+describe('a list that puts itself into From (RFC 7960 §4.1.3.1)', () => {
+  test.each<[program: string, post: Post]>([
+    ['Mailman with the author in Reply-To', { fields: [listId, listPost, 'Precedence: list', byAnn] }],
+    ['Mailman with the list beside the author', { fields: [listPost, `${byAnn}, Team <team@list.example>`] }],
+    [
+      'Google Groups with replies to the group',
+      {
+        from: "'Ann' via Team <team@list.example>",
+        fields: [
+          'Precedence: list',
+          'Mailing-list: list team@list.example; contact team+owners@list.example',
+          'List-Post: <https://groups.google.com/a/list.example/group/team/post>, <mailto:team@list.example>',
+          'X-Original-From: Ann <ann@example.net>',
+          'Reply-To: team@list.example',
+        ],
+      },
+    ],
+    [
+      'Sympa',
+      {
+        from: '"ann@example.net (via team Mailing List)" <team@list.example>',
+        fields: [
+          'List-Unsubscribe: <mailto:sympa@list.example?subject=unsubscribe%20team>',
+          'X-Original-From: ann@example.net',
+        ],
+      },
+    ],
+    ['Google Groups with nothing but its own field', { fields: ['X-Google-Group-Id: 12345', byAnn] }],
+    ['a list with the field Author', { fields: [listPost, 'Author: Ann <ann@example.net>'] }],
+    ['a list that only its commands name', { fields: ['List-Help: <mailto:team-help@list.example>', byAnn] }],
+    ['a list that only the mail addresses', { from: 'Team <team@list.example>', fields: ['Precedence: list', byAnn] }],
+  ])('%s: the gateway answers the author alone', async (_program, post) => {
+    const { to, record } = await answersTo(post)
+    expect(to).toEqual(['ann@example.net'])
+    expect(record?.message.parts).toContainEqual(
+      expect.objectContaining({ kind: 'email', answer_to: 'ann@example.net' }),
+    )
+  })
+
+  test.each<[what: string, post: Post]>([
+    ['names nobody else', { fields: [listId, listPost, 'Mail-Followup-To: team@list.example'] }],
+    ['has itself in Reply-To', { fields: [listPost, 'Reply-To: Team <team@list.example>'] }],
+    ['names two people', { fields: [listPost, `${byAnn}, Bo <bo@example.net>`] }],
+    ['names a mailbox that nobody reads', { fields: [listPost, 'Reply-To: no-reply@example.net'] }],
+    ['names our own agent', { fields: [listPost, `Reply-To: helper@${mailDomain}`] }],
+    ['has a Reply-To that its signature does not cover', { fields: [listPost], unsigned: [byAnn] }],
+  ])('a list that %s gets no answer', async (_what, post) => {
+    const { to, flags } = await answersTo(post)
+    expect(to).toEqual([])
+    expect(flags).toEqual(expect.arrayContaining(['list', 'list_author_unknown']))
+  })
+
+  test('each author on a list has separate conversations with the agent', async () => {
+    const first = await answersTo({ fields: [listPost, byAnn] })
+    const id = first.record?.message.id
+    const other = await answersTo({ fields: [listPost, 'Reply-To: Bo <bo@example.net>', `References: <${id}>`] })
+    const same = await answersTo({ fields: [listPost, byAnn, `References: <${id}>`] })
+    expect(other.record?.thread).not.toBe(first.record?.thread)
+    expect(same.record?.thread).toBe(first.record?.thread)
+  })
+})
+
+describe('a person who stands in From', () => {
+  test.each<[what: string, fields: readonly string[]]>([
+    ['of a list that names itself in Reply-To', [listPost, 'Reply-To: team@example.net']],
+    ['of a list that asks for follow-ups', [listId, 'Mail-Followup-To: team@list.example, ann@example.net']],
+    ['who owns the list', [listId, 'List-Owner: <mailto:ann@example.net>']],
+    ['whom the list has beside its address', [listPost, 'Cc: ann@example.net']],
+  ])('%s gets the answer alone', async (_what, fields) => {
+    const lines = fields.filter(field => !field.startsWith('Cc:'))
+    const to = fields.length > lines.length ? 'team@list.example, ann@example.net' : 'team@list.example'
+    const answered = await answersTo({ from: 'Ann <ann@example.net>', to, fields: lines, domain: 'example.net' })
+    expect(answered.to).toEqual(['ann@example.net'])
+  })
+
+  test('the address that a list gives to one author reaches the author', async () => {
+    const from = 'Ann via lists <ann=example.net@list.example>'
+    expect((await answersTo({ from, fields: [listPost] })).to).toEqual(['ann=example.net@list.example'])
+  })
+})

@@ -1,0 +1,196 @@
+import { setImmediate } from 'node:timers/promises'
+import { createBodyBudget } from '@postern/limits'
+import type { BodyBudget, System } from '@postern/message'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { mailDomain, openMailGateway } from '../setup/gateway.ts'
+import { openSmtpClient } from '../setup/smtp-client.ts'
+
+const refusal = 'Cannot take request: too many large ones are on their way'
+const kib = 1024
+let count = 0
+
+/** Creates a `sleep` that lasts until the test calls `end` with the same number of ms. */
+function createWaits() {
+  const waits = new Map<number, () => void>()
+  const sleep: System['sleep'] = (ms, signal) =>
+    new Promise(resolve => {
+      waits.set(ms, resolve)
+      signal?.addEventListener('abort', () => resolve())
+    })
+  return { sleep, end: (ms: number) => waits.get(ms)?.() }
+}
+
+async function open({
+  total = 64 * kib * kib,
+  protocol = 'smtp' as 'lmtp' | 'smtp',
+  sleep = undefined as System['sleep'] | undefined,
+} = {}) {
+  const bodies = createBodyBudget({ total, refusal })
+  const counted = { held: 0, most: 0 }
+  const own: BodyBudget = {
+    hold(owner) {
+      const hold = bodies.of('email').hold(owner)
+      let mine = 0
+      const count = (bytes: number) => {
+        mine += bytes
+        counted.held += bytes
+        counted.most = Math.max(counted.most, counted.held)
+      }
+      return {
+        add(bytes) {
+          hold.add(bytes)
+          count(bytes)
+        },
+        take: (bytes, signal) => hold.take(bytes, signal).then(() => count(bytes)),
+        release() {
+          hold.release()
+          count(-mine)
+        },
+      }
+    },
+  }
+  const gateway = await openMailGateway({ config: { listen: { port: 0, protocol } }, bodies: own, sleep })
+  onTestFinished(() => gateway.close())
+  /** Opens a client that has just begun DATA. */
+  const begin = async () => {
+    const client = await openSmtpClient(gateway.listening?.port ?? 0)
+    onTestFinished(() => client.end())
+    await client.read()
+    await client.say(`${protocol === 'lmtp' ? 'LHLO' : 'EHLO'} mx.nodmarc.test`)
+    await client.say('MAIL FROM:<bob@nodmarc.test>')
+    await client.say(`RCPT TO:<echo@${mailDomain}>`)
+    expect(await client.say('DATA')).toMatch(/^354 /)
+    return client
+  }
+  return { gateway, bodies, counted, begin }
+}
+
+/** Writes a mail of at least this many octets, without the final dot. */
+function write(octets: number): string {
+  count += 1
+  const head = `From: Bob <bob@nodmarc.test>\r\nTo: echo@${mailDomain}\r\nSubject: Hi\r\nMessage-ID: <m${count}@nodmarc.test>\r\n\r\n`
+  return head + `${'x'.repeat(70)}\r\n`.repeat(Math.ceil(octets / 72))
+}
+
+describe('mails that need more memory than there is', () => {
+  test('the listener accepts two mails of 20 MB that one server sends at the same time, one after the other', async () => {
+    const { begin } = await open()
+    const clients = [await begin(), await begin()]
+    const replies = clients.map(client => client.say(`${write(20 * 1000 * 1000)}.`))
+    expect(await Promise.all(replies)).toEqual(['250 2.6.0 accepted', '250 2.6.0 accepted'])
+  }, 60_000)
+
+  test('a mail waits for the memory of an earlier one, while small mail and other channels continue', async () => {
+    const { begin, bodies, counted } = await open({ total: 4_096 * kib })
+    const [first, second, small] = [await begin(), await begin(), await begin()]
+    first.write(write(1_500 * kib))
+    await vi.waitFor(() => expect(counted.held).toBeGreaterThan(1_500 * kib))
+    const waiting = second.say(`${write(1_000 * kib)}.`)
+    expect(await small.say(`${write(10 * kib)}.`)).toBe('250 2.6.0 accepted')
+    const hold = bodies.of('a2a').hold('127.0.0.1')
+    hold.add(800 * kib)
+    hold.release()
+    expect(bodies.isFull()).toBe(false)
+    expect(await first.say('.')).toBe('250 2.6.0 accepted')
+    expect(await waiting).toBe('250 2.6.0 accepted')
+  })
+
+  test.each(['smtp', 'lmtp'] as const)(
+    '%s closes the connection of a mail that waits too long, and frees its memory',
+    async protocol => {
+      const { sleep, end } = createWaits()
+      const { begin, counted, gateway } = await open({ total: 4_096 * kib, protocol, sleep })
+      const first = await begin()
+      first.write(write(1_500 * kib))
+      await vi.waitFor(() => expect(counted.held).toBeGreaterThan(1_500 * kib))
+      const second = await begin()
+      second.write(write(1_000 * kib))
+      const told = second.read()
+      await vi.waitFor(() => {
+        end(120_000)
+        return expect(gateway.store.listRefusals({ limit: 1 })).resolves.toMatchObject([
+          { code: 'rate_limited', status: 421 },
+        ])
+      })
+      expect(await told).toBe(`421 4.4.2 ${refusal}; try again in 5 s`)
+      await second.closed
+      first.end()
+      await vi.waitFor(() => expect(counted.held).toBe(0))
+    },
+  )
+
+  test('a mail that is too large frees its memory before it ends', async () => {
+    const { begin, counted } = await open()
+    const client = await begin()
+    client.write(write(26 * kib * kib))
+    await vi.waitFor(() => expect([counted.most > 24 * kib * kib, counted.held]).toEqual([true, 0]))
+    expect(await client.say('.')).toBe('552 5.3.4 Cannot accept mail: larger than 26214400 bytes')
+  })
+})
+
+test('the gateway frees the memory of a client that disconnects during a mail, and reports no fault of its own', async () => {
+  const { begin, counted, gateway } = await open()
+  const client = await begin()
+  client.write(write(70 * kib))
+  await vi.waitFor(() => expect(counted.held).toBeGreaterThan(70 * kib))
+  client.end()
+  await vi.waitFor(async () =>
+    expect(await gateway.store.listRefusals({ limit: 1 })).toMatchObject([
+      { code: 'malformed', reason: 'Cannot accept mail: the connection was cut' },
+    ]),
+  )
+  expect(counted.held).toBe(0)
+})
+
+describe('a client that is slow (EM-69)', () => {
+  const tooSlow = '421 4.4.2 Cannot accept mail: slower than 1 KB a second for a minute'
+
+  test.each(['smtp', 'lmtp'] as const)('%s cuts it off after a minute with less than 60 KB', async protocol => {
+    const { sleep, end } = createWaits()
+    const { begin, counted, gateway } = await open({ protocol, sleep })
+    const client = await begin()
+    client.write(write(50 * kib))
+    await vi.waitFor(() => expect(counted.held).toBeGreaterThan(50 * kib))
+    end(60_000)
+    expect(await client.read()).toBe(tooSlow)
+    await client.closed
+    expect(await gateway.store.listRefusals({ limit: 1 })).toMatchObject([{ code: 'unavailable', status: 421 }])
+    expect((await gateway.store.count()).messages.received).toBe(0)
+  })
+
+  test('every minute counts: more in the first does not excuse nothing in the second', async () => {
+    const { sleep, end } = createWaits()
+    const { begin, counted } = await open({ sleep })
+    const client = await begin()
+    client.write(write(70 * kib))
+    await vi.waitFor(() => expect(counted.held).toBeGreaterThan(70 * kib))
+    end(60_000)
+    await setImmediate()
+    end(60_000)
+    expect(await client.read()).toBe(tooSlow)
+  })
+
+  test('one that sends more may take its time', async () => {
+    const { sleep, end } = createWaits()
+    const { begin, counted } = await open({ sleep })
+    const client = await begin()
+    for (const total of [70, 140]) {
+      client.write(write(70 * kib))
+      await vi.waitFor(() => expect(counted.held).toBeGreaterThan(total * kib))
+      end(60_000)
+      await setImmediate()
+    }
+    expect(await client.say('.')).toBe('250 2.6.0 accepted')
+  })
+
+  test('the whole mail has its time, too', async () => {
+    const { sleep, end } = createWaits()
+    const { begin, counted } = await open({ sleep })
+    const client = await begin()
+    client.write(write(70 * kib))
+    await vi.waitFor(() => expect(counted.held).toBeGreaterThan(70 * kib))
+    end(900_000)
+    expect(await client.read()).toBe('421 4.4.2 Cannot accept mail: it came too slowly')
+    await client.closed
+  })
+})

@@ -1,0 +1,80 @@
+// Reads the body of a request within a limit on its bytes.
+
+import type { ByteHold } from '@postern/message'
+import { Rejection, Unavailable } from '@postern/message'
+import { joinBytes } from './join-bytes.ts'
+
+const holds = new WeakMap<Request, ByteHold>()
+
+/** Makes `readBody` count the bytes of this request in `hold`. The caller releases it after the answer. */
+export function countBodyIn(request: Request, hold: ByteHold): void {
+  holds.set(request, hold)
+}
+
+/** The longest declared length of a body that is read at once. A longer body is counted as it arrives. */
+const smallBytes = 64 * 1024
+
+/**
+ * Reads the bytes of a request, at most `maxBytes`. It checks the declared length before it reads anything. @throws Rejection `too_large`,
+ * `unsupported` (a content coding other than identity), `malformed` (cut short), `rate_limited`; Unavailable when the byte budget of the
+ * request's hold is used up
+ */
+export async function readBody(request: Request, maxBytes: number): Promise<Uint8Array> {
+  checkDeclaredBody(request.headers, maxBytes)
+  const declared = request.headers.get('content-length')
+  const isSmall = declared !== null && Number(declared) <= smallBytes
+  const hold = holds.get(request)
+  try {
+    if (isSmall) hold?.add(Number(declared))
+    return await (isSmall ? takeBody(request, maxBytes) : countBody(request, maxBytes, hold))
+  } catch (cause) {
+    if (cause instanceof Rejection || cause instanceof Unavailable) throw cause
+    throw new Rejection('malformed', 'Cannot read body: connection was cut', { cause })
+  }
+}
+
+/**
+ * Checks what the head of a request declares about its body, like `readBody`, for endpoints with more checks before the body. @throws
+ * Rejection `too_large`, `unsupported`, `malformed`
+ */
+export function checkDeclaredBody(headers: Headers, maxBytes: number): void {
+  const coding = headers.get('content-encoding')
+  if (coding && coding.toLowerCase() !== 'identity') {
+    throw new Rejection('unsupported', 'Cannot read body: content coding is not supported')
+  }
+  const declared = headers.get('content-length')
+  if (declared === null) return
+  if (!/^\d+$/.test(declared)) throw new Rejection('malformed', 'Cannot read body: Content-Length is not a number')
+  if (Number(declared) > maxBytes) throw tooLarge(maxBytes)
+}
+
+/** Reads a whole body, which is fast; HTTP/1.1 framing enforces the declared length. */
+async function takeBody(request: Request, maxBytes: number): Promise<Uint8Array> {
+  const bytes = new Uint8Array(await request.arrayBuffer())
+  if (bytes.length > maxBytes) throw tooLarge(maxBytes)
+  return bytes
+}
+
+async function countBody({ body }: Request, maxBytes: number, hold: ByteHold | undefined): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of body ?? []) {
+    size += chunk.length
+    if (size > maxBytes) throw tooLarge(maxBytes)
+    hold?.add(sizeInMemory(chunk))
+    chunks.push(chunk)
+  }
+  return joinBytes(chunks, size)
+}
+
+/** The least memory that an array uses, in bytes, regardless of its length. */
+const leastInMemory = 128
+
+/** Returns the memory that a chunk of a body uses, because many tiny chunks use far more memory than they have bytes. */
+export function sizeInMemory(chunk: Uint8Array): number {
+  return Math.max(chunk.length, leastInMemory)
+}
+
+function tooLarge(maxBytes: number): Rejection {
+  return new Rejection('too_large', `Cannot read body: larger than ${maxBytes} bytes`)
+}

@@ -1,0 +1,150 @@
+// Verifies tokens by the rules of all channels, with a cache of verified ones.
+
+import { hash } from 'node:crypto'
+import { createExpiringMap } from '@postern/limits'
+import type { System } from '@postern/message'
+import { Rejection } from '@postern/message'
+import type { Store } from '@postern/pipeline'
+import { ProofRejection } from './challenges.ts'
+import type { ProofRules } from './dpop.ts'
+import { createDpopNonces, verifyProof } from './dpop.ts'
+import type { TokenRules } from './issuer-rules.ts'
+import type { Credential } from './read-credential.ts'
+import type { ScopedCaller, ScopeTable } from './scopes.ts'
+import { readGrant } from './scopes.ts'
+import type { SingleUses } from './single-uses.ts'
+import { createSingleUses } from './single-uses.ts'
+import type { IssuerTrust, TokenTrust, VerifiedToken } from './verify-token.ts'
+import { ownerOf, verifyToken } from './verify-token.ts'
+
+/** The parts of a request that identify its sender. A DPoP proof must match the method and path. */
+export type RequestHead = Pick<Request, 'headers' | 'method' | 'url'>
+
+type TokenCredential = Extract<Credential, { readonly kind: 'token' }>
+
+interface TokenVerifierOptions<Who> {
+  readonly issuers: readonly IssuerTrust[]
+  readonly rules: TokenRules
+  readonly scopes: ScopeTable
+  /** Returns the channel's caller for a verified token. @throws Rejection */
+  describe(token: VerifiedToken, scopes: ScopedCaller['scopes']): Who
+}
+
+export interface TokenVerifierDeps {
+  readonly system: Pick<System, 'now' | 'randomBytes'>
+  readonly store: Pick<Store, 'consumeOnce' | 'openSecret'>
+  /** The gateway's public origin. The address in a proof begins with it. */
+  readonly origin: string
+}
+
+interface FreshToken<Who> extends KnownToken<Who> {
+  /** Uses up a single-use token or proof. @throws Rejection, Unavailable */
+  readonly useUp?: (() => Promise<void>) | undefined
+}
+
+/**
+ * Verifies a token by the rules of all channels (RFC 7519, RFC 8725, RFC 9068, RFC 9449). A verified token is cached by its SHA-256 until
+ * it expires, its issuer's keys are fetched again, or five minutes have passed. So a key that the issuer removed is refused within
+ * `keyTimes.maxAge`. A proof of possession is verified with every request. @throws Rejection, ProofRejection, Unavailable
+ */
+type VerifyBearer<Who> = (credential: TokenCredential, visit: RequestHead) => Promise<Who> | Who
+
+export function createTokenVerifier<Who extends ScopedCaller>(
+  { issuers, rules, scopes, describe }: TokenVerifierOptions<Who>,
+  deps: TokenVerifierDeps,
+): VerifyBearer<Who> {
+  const { origin, system, store } = deps
+  const now = () => system.now()
+  const seen = createSingleUses(store, now)
+  const cache = createExpiringMap<KnownToken<Who>>(cacheLimits.entries, now)
+  const toleranceSeconds = rules.clock_tolerance_seconds
+  const trust: TokenTrust = { issuers: new Map(issuers.map(each => [each.config.issuer, each])), toleranceSeconds, now }
+  const nonces = rules.dpop_nonce ? createDpopNonces(deps) : undefined
+  const proofRules: ProofRules = { toleranceSeconds, seen, nonces, now }
+
+  async function verifyAnew(token: string, digest: string): Promise<FreshToken<Who>> {
+    const verified = await verifyToken(token, trust)
+    const { issuer, generation, boundTo, expiresAt, principal } = verified
+    const { require_scopes: isRequired, require_dpop, single_use } = issuer.config
+    const knownToken: KnownToken<Who> = {
+      who: describe(verified, readGrant(verified.scope, { isRequired, table: scopes })),
+      owner: ownerOf(principal),
+      boundTo,
+      isCurrent: () => issuer.keys.generation() === generation,
+    }
+    if (require_dpop && boundTo === undefined) throw new ProofRejection('token is not bound to a key')
+    if (single_use) return { ...knownToken, useUp: () => takeTokenOnce(verified, seen, now()) }
+    cache.set(digest, knownToken, Math.min(expiresAt - now(), cacheLimits.lifeMs))
+    return knownToken
+  }
+
+  async function admitBound(
+    knownToken: KnownToken<Who>,
+    token: string,
+    proof: string,
+    visit: RequestHead,
+  ): Promise<Who> {
+    const { boundTo, owner, who } = knownToken
+    if (boundTo === undefined) throw new ProofRejection('token is not bound to a key, so a proof says nothing')
+    const url = origin + new URL(visit.url).pathname
+    await verifyProof(proof, { token, boundTo, owner, method: visit.method, url }, proofRules)
+    return { ...who, scheme: 'DPoP' }
+  }
+
+  return ({ token, proof }, visit) => {
+    const admit = (knownToken: KnownToken<Who>) => {
+      if (proof !== undefined) return admitBound(knownToken, token, proof, visit)
+      if (knownToken.boundTo === undefined) return knownToken.who
+      throw new ProofRejection('token is bound to a key, and comes without DPoP proof')
+    }
+    const digest = hash('sha256', token)
+    const knownToken = cache.get(digest)
+    return knownToken?.isCurrent()
+      ? admit(knownToken)
+      : verifyAnew(token, digest).then(fresh => admitFresh(fresh, admit))
+  }
+}
+
+/** Uses up a single-use token last, so that a request that has to be repeated with our nonce does not cost the token. */
+async function admitFresh<Who>(
+  fresh: FreshToken<Who>,
+  admit: (knownToken: KnownToken<Who>) => Promise<Who> | Who,
+): Promise<Who> {
+  const who = await admit(fresh)
+  await fresh.useUp?.()
+  return who
+}
+
+const cacheLimits = { entries: 10_000, lifeMs: 5 * 60_000 } as const
+
+/** A verified token and its caller. */
+interface KnownToken<Who> {
+  readonly who: Who
+  /** The key of the principal's quota. */
+  readonly owner: string
+  /** The thumbprint of the key to which the token is bound. */
+  readonly boundTo: string | undefined
+  /** Returns true if the keys that verified it are still current. */
+  isCurrent(): boolean
+}
+
+/** The longest life of a single-use token, which the gateway remembers until its end. */
+const singleUseMs = 15 * 60_000
+
+/**
+ * Uses up a token in the whole gateway, on all channels. @throws Rejection `replayed`; `signature_invalid` if it has no id or is valid for too
+ * long; Unavailable
+ */
+async function takeTokenOnce(
+  { issuer, principal, tokenId, expiresAt }: VerifiedToken,
+  seen: SingleUses,
+  now: number,
+): Promise<void> {
+  const refuse = (problem: string) => new Rejection('signature_invalid', `Cannot verify token: ${problem}`)
+  if (tokenId === undefined) throw refuse('it is for one use and has no jti')
+  if (expiresAt > now + singleUseMs) throw refuse('it is for one use and lives too long')
+  // The tolerance admits the token for a short time after its end.
+  const id = `jwt ${issuer.config.issuer} ${tokenId}`
+  if (await seen.take({ id, owner: ownerOf(principal), until: expiresAt + 60_000 })) return
+  throw new Rejection('replayed', 'Cannot verify token: it was used before')
+}

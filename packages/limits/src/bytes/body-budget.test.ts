@@ -1,0 +1,107 @@
+import { Rejection, Unavailable } from '@postern/message'
+import { expect, test } from 'vitest'
+import { createBodyBudget } from './body-budget.ts'
+
+const refusal = 'Cannot take request: too much at once'
+const kib = 1024
+/** 128 KiB for small bodies; of the other 896, a channel may take 448, and an address 224. */
+const open = () => createBodyBudget({ total: 1_024 * kib, refusal })
+const soon = () => AbortSignal.timeout(10_000)
+
+test('a channel takes half of the memory for large bodies, and another one has its own half', () => {
+  const bodies = open()
+  bodies
+    .of('email')
+    .hold('a')
+    .add(220 * kib)
+  bodies
+    .of('email')
+    .hold('b')
+    .add(220 * kib)
+  expect(() =>
+    bodies
+      .of('email')
+      .hold('c')
+      .add(70 * kib),
+  ).toThrow(new Unavailable(refusal, { retryAfter: 30 }))
+  bodies
+    .of('a2a')
+    .hold('c')
+    .add(220 * kib)
+})
+
+test('one address takes half of what a channel may', () => {
+  const email = open().of('email')
+  email.hold('a').add(200 * kib)
+  expect(() => email.hold('a').add(70 * kib)).toThrow(new Rejection('rate_limited', refusal, { retryAfter: 5 }))
+  email.hold('b').add(200 * kib)
+})
+
+test('small bodies have memory that no large one takes', () => {
+  const bodies = open()
+  for (const channel of ['email', 'a2a'])
+    for (const owner of ['a', 'b'])
+      bodies
+        .of(channel)
+        .hold(owner)
+        .add(224 * kib)
+  expect(() =>
+    bodies
+      .of('web')
+      .hold('c')
+      .add(70 * kib),
+  ).toThrow(refusal)
+  expect(bodies.isFull()).toBe(false)
+  bodies
+    .of('email')
+    .hold('a')
+    .add(20 * kib)
+  bodies
+    .of('web')
+    .hold('c')
+    .add(20 * kib)
+  // A body that grows is small no more.
+  const growing = bodies.of('web').hold('d')
+  growing.add(30 * kib)
+  expect(() => growing.add(60 * kib)).toThrow(refusal)
+  growing.release()
+})
+
+test('it is full when not even a small body fits', () => {
+  const bodies = open()
+  for (const channel of ['email', 'a2a'])
+    for (const owner of ['a', 'b'])
+      bodies
+        .of(channel)
+        .hold(owner)
+        .add(224 * kib)
+  const small = ['web', 'activitypub'].flatMap(channel => ['a', 'b'].map(owner => bodies.of(channel).hold(owner)))
+  for (const hold of small) hold.add(32 * kib)
+  expect(bodies.isFull()).toBe(true)
+  expect(() => bodies.of('web').hold('c').add(kib)).toThrow(refusal)
+  for (const hold of small) hold.release()
+  expect(bodies.isFull()).toBe(false)
+})
+
+test('bodies that grow side by side never wait for each other for ever', async () => {
+  const email = open().of('email')
+  const [first, second] = [email.hold('a'), email.hold('a')]
+  first.add(100 * kib)
+  second.add(100 * kib)
+  const waiting = second.take(100 * kib, soon())
+  await first.take(400 * kib, soon())
+  first.release()
+  await waiting
+})
+
+test('the budget refuses a body whose time to wait is over, and holds nothing for it', async () => {
+  const email = open().of('email')
+  const first = email.hold('a')
+  first.add(200 * kib)
+  const time = new AbortController()
+  const waiting = email.hold('a').take(100 * kib, time.signal)
+  time.abort()
+  await expect(waiting).rejects.toThrow(new Rejection('rate_limited', refusal, { retryAfter: 5 }))
+  first.release()
+  email.hold('a').add(200 * kib)
+})

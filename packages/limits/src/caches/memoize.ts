@@ -1,0 +1,55 @@
+// Caches the results of pure functions of long texts, within a limit on their size.
+
+import { hash } from 'node:crypto'
+
+/** The length from which results are cached. Shorter texts are processed again, which is faster than a look-up. */
+const minLength = 2_048
+/** The limits of one cache: the UTF-16 code units of all its results, and their number. */
+const [maxChars, maxResults] = [8_000_000, 2_000] as const
+/** The least size that a result counts, because even an empty one uses memory. */
+const leastSize = 200
+
+interface MemoOptions<Value> {
+  /** Returns the number of UTF-16 code units in a result. */
+  sizeOf(value: Value): number
+  readonly maxChars?: number
+}
+
+interface Made<Value> {
+  readonly value: Value
+  readonly size: number
+}
+
+/**
+ * Creates a cache for results of long texts, which forgets the least recently used ones first. Without it, strangers could make agents write texts
+ * that are costly to process, and request them repeatedly. It counts the size of a result, and stores only the digest of a text. The newest result
+ * stays regardless of its size, because it is the most likely to be needed next. `make` must be pure.
+ */
+export function memoize<Value>({ sizeOf, maxChars: most = maxChars }: MemoOptions<Value>) {
+  const results = new Map<string, Made<Value>>()
+  let held = 0
+
+  function forget(key: string): void {
+    held -= results.get(key)?.size ?? 0
+    results.delete(key)
+  }
+
+  function makeNew(make: () => Value): Made<Value> {
+    const value = make()
+    return { value, size: Math.max(leastSize, sizeOf(value)) }
+  }
+
+  return (text: string, make: () => Value): Value => {
+    if (text.length < minLength) return make()
+    const key = hash('sha256', text)
+    const made = results.get(key) ?? makeNew(make)
+    forget(key)
+    results.set(key, made)
+    held += made.size
+    for (const oldest of results.keys()) {
+      if ((held <= most && results.size <= maxResults) || oldest === key) break
+      forget(oldest)
+    }
+    return made.value
+  }
+}

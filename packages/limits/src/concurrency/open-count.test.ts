@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest'
+import { createOpenCount } from './open-count.ts'
+
+const tooMany = new Error('too many')
+
+test('createOpenCount() refuses one more than the limit, for this key alone', () => {
+  const open = createOpenCount(2, () => tooMany)
+  open('a')
+  open('a')
+  expect(() => open('a')).toThrow(tooMany)
+  open('b')
+})
+
+test('an end frees one slot, however often a caller repeats it', () => {
+  const open = createOpenCount(1, () => tooMany)
+  const end = open('a')
+  end()
+  end()
+  open('a')
+  expect(() => open('a')).toThrow(tooMany)
+})

@@ -1,0 +1,70 @@
+// Limits the events per minute of each key with a token bucket.
+
+import { Rejection } from '@postern/message/errors'
+
+interface RateLimitOptions {
+  readonly perMinute: number
+  /** The events that may arrive at once after a pause; default: `perMinute`. */
+  readonly burst?: number | undefined
+  /** The number of keys that it remembers; beyond that it forgets the least recently used ones. Default: 10 000. */
+  readonly maxKeys?: number | undefined
+  /** The message for a peer. */
+  readonly refusal?: string | undefined
+}
+
+/** A limit on the events per minute of each key. */
+export interface RateLimit {
+  /** Uses one token of the key. @throws Rejection `rate_limited` with `retryAfter` in seconds */
+  take(key: string): void
+  /** Does the same check as `take`, but uses no token. */
+  check(key: string): void
+}
+
+/**
+ * Creates a token bucket for each key; `now` is in milliseconds. It stores each bucket as the time at which the bucket will be full again, so a
+ * refusal changes nothing.
+ */
+export function createRateLimit(options: RateLimitOptions, now: () => number): RateLimit {
+  const { perMinute, burst = perMinute, maxKeys = 10_000 } = options
+  const { refusal = 'Cannot take request: too many in a short time' } = options
+  if (!(perMinute > 0)) throw new RangeError('perMinute must be above 0')
+  const msPerToken = 60_000 / perMinute
+  const msPerBucket = msPerToken * Math.max(1, burst)
+  const fullAt = createRecentMap(maxKeys)
+  function fullAfter(key: string): number {
+    const at = now()
+    const storedFullAt = fullAt.get(key) ?? at
+    // If the time is further ahead than a whole bucket, the clock has been set back.
+    const full = storedFullAt > at + msPerBucket ? at : Math.max(storedFullAt, at)
+    const waitMs = full + msPerToken - msPerBucket - at
+    if (waitMs > 0) throw new Rejection('rate_limited', refusal, { retryAfter: Math.ceil(waitMs / 1000) })
+    return full + msPerToken
+  }
+
+  return {
+    take: key => fullAt.set(key, fullAfter(key)),
+    check: key => void fullAfter(key),
+  }
+}
+
+/** Creates a map with constant time and bounded memory. It has two generations, and forgets the older one when the younger one is full. */
+function createRecentMap(maxKeys: number) {
+  let young = new Map<string, number>()
+  let old = new Map<string, number>()
+
+  function set(key: string, value: number): void {
+    if (young.size >= maxKeys / 2 && !young.has(key)) {
+      old = young
+      young = new Map()
+    }
+    young.set(key, value)
+  }
+
+  function get(key: string): number | undefined {
+    const value = young.get(key) ?? old.get(key)
+    if (value !== undefined && !young.has(key)) set(key, value)
+    return value
+  }
+
+  return { get, set }
+}

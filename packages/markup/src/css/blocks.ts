@@ -1,0 +1,187 @@
+// Reads the rules and declarations of CSS as browsers do (CSS Syntax 3 §5.4).
+import { tokenTypes as types } from 'css-tree/tokenizer'
+import type { CssTokens } from './tokens.ts'
+import { isSpace, listTokens, writePlain } from './tokens.ts'
+
+/** One declaration of a style attribute or a rule. Names and values are in lower case, without comments and escapes. */
+export interface Declaration {
+  readonly name: string
+  readonly value: string
+  readonly isImportant: boolean
+}
+
+/** A rule whose selectors include those of the enclosing rules. */
+interface CssRule {
+  readonly selectors: string
+  readonly declarations: readonly Declaration[]
+}
+
+const [maxDeclarations, maxName, maxValue, maxPrelude, maxDepth] = [128, 64, 2048, 4096, 16]
+
+/** The conditions for what the reader keeps. */
+interface RuleChoice {
+  /** Returns true if a declaration counts. */
+  keeps(declaration: Declaration): boolean
+  /** Returns true if the rules in a group such as `@media print` count. */
+  holds(prelude: string): boolean
+  readonly maxRules: number
+}
+
+interface BlockReader extends RuleChoice {
+  readonly css: CssTokens
+  readonly rules: CssRule[]
+}
+
+/** A range of tokens that contains declarations of an element, rules, or both. */
+interface Block {
+  readonly from: number
+  readonly to: number
+  /** The selectors to which the declarations belong. Undefined outside all rules. */
+  readonly selectors: string | undefined
+  /** The number of enclosing blocks. */
+  readonly depth: number
+}
+
+/** Reads declarations such as `a: b; c: d !important`. */
+export function parseDeclarations(text: string, keeps: RuleChoice['keeps']): readonly Declaration[] {
+  const css = listTokens(text)
+  const reader = { css, rules: [], keeps, holds: () => false, maxRules: 1 }
+  // A style attribute contains no rules.
+  const block = { from: 0, to: css.tokens.length, selectors: '*', depth: maxDepth }
+  return readBlock(reader, block)
+}
+
+/** Reads the rules of a style sheet that have declarations of interest, in order. */
+export function parseRules(text: string, choice: RuleChoice): readonly CssRule[] {
+  const css = listTokens(text)
+  const rules: CssRule[] = []
+  readBlock({ ...choice, css, rules }, { from: 0, to: css.tokens.length, selectors: undefined, depth: 0 })
+  return rules
+}
+
+/** Reads a block and returns its own declarations. */
+function readBlock(reader: BlockReader, block: Block): readonly Declaration[] {
+  const { css, rules, maxRules } = reader
+  const declarations: Declaration[] = []
+  for (let at = block.from; at < block.to && rules.length < maxRules; ) {
+    const token = css.tokens[at]
+    const isSkipped = !token || isSpace(token) || isPassed(token.type, block)
+    at = isSkipped ? at + 1 : readItem(reader, at, block, declarations)
+  }
+  return declarations
+}
+
+/** Returns true for a token that is skipped: an empty declaration, or a mark of an HTML comment around the content of a sheet. */
+function isPassed(type: number, block: Block): boolean {
+  return isSheet(block) ? type === types.CDO || type === types.CDC : type === types.Semicolon
+}
+
+function isSheet({ depth }: Block): boolean {
+  return depth === 0
+}
+
+/** Reads an at-rule, a declaration or a rule, and returns the index after it. */
+function readItem(reader: BlockReader, at: number, block: Block, declarations: Declaration[]): number {
+  if (reader.css.tokens[at]?.type === types.AtKeyword) return readAtRule(reader, at, block)
+  const parsed = block.selectors === undefined ? undefined : readDeclaration(reader.css, at, block.to)
+  if (!parsed) return readRule(reader, at, block)
+  if (declarations.length < maxDeclarations && reader.keeps(parsed.declaration)) declarations.push(parsed.declaration)
+  return parsed.next
+}
+
+/** Reads a declaration. It returns undefined for anything else, such as a nested rule. */
+function readDeclaration(css: CssTokens, from: number, to: number) {
+  const { tokens } = css
+  const colon = skipBlank(css, from + 1, to)
+  if (tokens[from]?.type !== types.Ident || tokens[colon]?.type !== types.Colon) return undefined
+  const name = writePlain(css, from, from + 1).slice(0, maxName)
+  const start = skipBlank(css, colon + 1, to)
+  let at = start
+  while (at < to && tokens[at]?.type !== types.Semicolon) {
+    // Other tokens before or after a block in braces make it a rule. Reading on to a semicolon would take quadratic time.
+    if (!name.startsWith('--') && isMixed(css, { start, at, to })) return undefined
+    at = nextOf(css, at, to)
+  }
+  return { declaration: toDeclaration(name, writePlain(css, start, at)), next: at + 1 }
+}
+
+function isMixed(css: CssTokens, { start, at, to }: { start: number; at: number; to: number }): boolean {
+  if (css.tokens[at]?.type !== types.LeftCurlyBracket) return false
+  const behind = skipBlank(css, nextOf(css, at, to), to)
+  return at > start || (behind < to && css.tokens[behind]?.type !== types.Semicolon)
+}
+
+function toDeclaration(name: string, written: string): Declaration {
+  const value = written.slice(0, maxValue)
+  const bang = value.lastIndexOf('!')
+  const isImportant = bang >= 0 && value.slice(bang + 1).trim() === 'important'
+  return { name, value: isImportant ? value.slice(0, bang).trim() : value, isImportant }
+}
+
+function skipBlank({ tokens }: CssTokens, from: number, to: number): number {
+  let at = from
+  for (let token = tokens[at]; token && at < to && isSpace(token); token = tokens[at]) at += 1
+  return at
+}
+
+function nextOf({ tokens }: CssTokens, at: number, to: number): number {
+  return Math.min(tokens[at]?.next ?? to, to)
+}
+
+/** Finds the braces of a rule, and the index after it. If `isOpen` is true, a semicolon ends a construct without braces. */
+function findBraces(css: CssTokens, from: number, { to, isOpen }: { readonly to: number; readonly isOpen: boolean }) {
+  let open = from
+  while (open < to && css.tokens[open]?.type !== types.LeftCurlyBracket) {
+    if (isOpen && css.tokens[open]?.type === types.Semicolon) return { open, next: open + 1, inner: undefined }
+    open = nextOf(css, open, to)
+  }
+  if (open >= to) return { open, next: to, inner: undefined }
+  const next = nextOf(css, open, to)
+  const isClosed = next - 1 > open && css.tokens[next - 1]?.type === types.RightCurlyBracket
+  return { open, next, inner: { from: open + 1, to: isClosed ? next - 1 : next } }
+}
+
+/** Reads a rule with its nested rules, and returns the index after it. Its own declarations precede those of nested rules. */
+function readRule(reader: BlockReader, from: number, block: Block): number {
+  const { css, rules } = reader
+  const { open, next, inner } = findBraces(css, from, { to: block.to, isOpen: !isSheet(block) })
+  const selectors = inner && block.depth < maxDepth && writeSelectors(css, { from, to: open }, block.selectors)
+  if (!inner || !selectors) return next
+  const index = rules.length
+  const declarations = readBlock(reader, { ...inner, selectors, depth: block.depth + 1 })
+  if (declarations.length > 0) rules.splice(index, 0, { selectors, declarations })
+  return next
+}
+
+/**
+ * Writes selectors with `:is(…)` in place of `&`, for the selectors of the enclosing rule (CSS Nesting 1 §3). It returns an empty string for
+ * selectors that are too long.
+ */
+function writeSelectors(
+  { text, tokens }: CssTokens,
+  { from, to }: Pick<Block, 'from' | 'to'>,
+  outer: string | undefined,
+): string {
+  let written = ''
+  let isRelative = outer !== undefined
+  for (const { type, start, end } of tokens.slice(from, to)) {
+    const isOuter = type === types.Delim && text[start] === '&'
+    if (isOuter) isRelative = false
+    if (isOuter) written += outer === undefined ? ':root' : `:is(${outer})`
+    else if (type !== types.Comment) written += text.slice(start, end)
+    if (written.length > maxPrelude) return ''
+  }
+  const plain = written.trim()
+  return isRelative && plain ? `:is(${outer}) ${plain}` : plain
+}
+
+/** Reads an at-rule and returns the index after it. The content counts if the at-rule is a group that applies. */
+function readAtRule(reader: BlockReader, from: number, block: Block): number {
+  const { css, rules } = reader
+  const { open, next, inner } = findBraces(css, from, { to: block.to, isOpen: true })
+  const prelude = inner && writePlain(css, from, Math.min(open, from + maxPrelude))
+  if (!inner || block.depth >= maxDepth || !reader.holds(prelude ?? '')) return next
+  const declarations = readBlock(reader, { ...block, ...inner, depth: block.depth + 1 })
+  if (declarations.length > 0 && block.selectors !== undefined) rules.push({ selectors: block.selectors, declarations })
+  return next
+}

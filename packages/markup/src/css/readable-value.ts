@@ -1,0 +1,49 @@
+// Checks whether browsers accept the value of a property that can hide text, because they drop a declaration with an invalid value.
+import type { Declaration } from './blocks.ts'
+import { toPixels } from './values.ts'
+
+const listWords = (words: string): ReadonlySet<string> => new Set(words.split(/\s+/))
+
+const global = listWords('inherit initial unset revert revert-layer')
+
+/** The keywords that each property accepts. */
+const words: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  [
+    'display',
+    listWords(
+      `none contents block inline flow flow-root table flex grid ruby math list-item inline-block inline-table inline-flex inline-grid
+      table-row-group table-header-group table-footer-group table-row table-cell table-column-group table-column table-caption
+      ruby-base ruby-text ruby-base-container ruby-text-container
+      -webkit-box -webkit-inline-box -webkit-flex -webkit-inline-flex`,
+    ),
+  ],
+  ['visibility', listWords('visible hidden collapse')],
+  ['content-visibility', listWords('visible auto hidden')],
+  ['font-size', listWords('xx-small x-small small medium large x-large xx-large xxx-large smaller larger math')],
+])
+
+const fraction = /^[+-]?(?:\d{1,20}\.?\d{0,20}|\.\d{1,20})(?:e[+-]?\d{1,3})?%?$/
+
+/** Sample font sizes. Their values do not matter, because only the sign of a length counts here. */
+const anyBase = { fontPx: 16, wholePx: 16 } as const
+
+/** The outer and the inner display of an element, in any order (CSS Display 3 §2). */
+const twoWords =
+  /^(?:block|inline) (?:flow|flow-root|table|flex|grid|ruby|list-item)$|^(?:flow|flow-root|table|flex|grid|ruby|list-item) (?:block|inline)$/
+
+/** The checks of values that are not keywords. */
+const numeric: ReadonlyMap<string, (value: string) => boolean> = new Map([
+  ['opacity', value => fraction.test(value)],
+  ['font-size', value => (toPixels(value, anyBase) ?? -1) >= 0],
+])
+
+/** Matches functions whose values browsers check only at the time of use (CSS Values 5 §8). */
+const late = /(?:var|env|attr)\(/
+
+/** Returns true if browsers accept the value of a declaration. Any value of a property that is not listed here is accepted. */
+export function isReadable({ name, value }: Declaration): boolean {
+  const own = words.get(name)
+  const isNumeric = numeric.get(name)
+  if ((!own && !isNumeric) || global.has(value) || late.test(value)) return true
+  return isNumeric?.(value) === true || own?.has(value) === true || (name === 'display' && twoWords.test(value))
+}

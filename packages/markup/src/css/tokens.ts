@@ -1,0 +1,59 @@
+// Splits CSS into tokens (CSS Syntax 3 §4), each bracket with the token that closes it.
+import { tokenize, tokenTypes as types } from 'css-tree/tokenizer'
+import { ident } from 'css-tree/utils'
+
+export interface CssToken {
+  readonly type: number
+  readonly start: number
+  readonly end: number
+  /** The index of the token after this one. For an opening bracket it is the index after the token that closes it. */
+  next: number
+}
+
+export interface CssTokens {
+  readonly text: string
+  readonly tokens: readonly CssToken[]
+}
+
+const closers: ReadonlyMap<number, number> = new Map([
+  [types.Function, types.RightParenthesis],
+  [types.LeftParenthesis, types.RightParenthesis],
+  [types.LeftSquareBracket, types.RightSquareBracket],
+  [types.LeftCurlyBracket, types.RightCurlyBracket],
+] as [number, number][])
+
+/** Splits text into tokens. An unclosed bracket spans the remaining text, and an unmatched closing bracket is an ordinary token. */
+export function listTokens(text: string): CssTokens {
+  const tokens: CssToken[] = []
+  const open: CssToken[] = []
+  tokenize(text, (type, start, end) => {
+    const token = { type, start, end, next: tokens.length + 1 }
+    tokens.push(token)
+    const opener = open.at(-1)
+    if (closers.has(type)) open.push(token)
+    else if (opener && closers.get(opener.type) === type) {
+      opener.next = tokens.length
+      open.pop()
+    }
+  })
+  for (const token of open) token.next = tokens.length + 1
+  return { text, tokens }
+}
+
+const blank: ReadonlySet<number | undefined> = new Set([types.WhiteSpace, types.Comment])
+
+export function isSpace({ type }: CssToken): boolean {
+  return blank.has(type)
+}
+
+const verbatim: ReadonlySet<number | undefined> = new Set([types.String, types.BadString])
+
+/** Writes tokens in lower case, without comments and with decoded escapes: `\64 isplay` becomes `display`. */
+export function writePlain({ text, tokens }: CssTokens, from: number, to: number): string {
+  const words = tokens.slice(from, to).map(({ type, start, end }) => {
+    if (type === types.Comment) return ' '
+    const word = text.slice(start, end)
+    return word.includes('\\') && !verbatim.has(type) ? ident.decode(word) : word
+  })
+  return words.join('').trim().toLowerCase()
+}

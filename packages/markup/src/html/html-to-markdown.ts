@@ -1,0 +1,58 @@
+// Writes HTML as Markdown, for readers that show Markdown.
+import type { TextSyntax } from './html-to-text.ts'
+import { htmlToText } from './html-to-text.ts'
+import type { WriteMark } from './inline-marks.ts'
+
+/** Puts signs directly next to the words, with blanks outside them (CommonMark §6.2). */
+function around(sign: string): WriteMark {
+  return text => {
+    const words = text.trim()
+    if (words === '' || words.includes('\n')) return text
+    const start = text.indexOf(words)
+    return text.slice(0, start) + sign + words + sign + text.slice(start + words.length)
+  }
+}
+
+/** Returns a run of backticks that does not occur in the code. */
+function fenceFor(code: string, least: number): string {
+  const longest = Math.max(0, ...(code.match(/`+/g) ?? []).map(run => run.length))
+  return '`'.repeat(Math.max(least, longest + 1))
+}
+
+const codeSpan: WriteMark = text => {
+  if (text.includes('\n')) return text
+  const fence = fenceFor(text, 1)
+  return fence.length > 1 ? `${fence} ${text} ${fence}` : `${fence}${text}${fence}`
+}
+
+const codeBlock: WriteMark = text => {
+  const fence = fenceFor(text, 3)
+  return `${fence}\n${text.replace(/^\n+|\n+$/g, '')}\n${fence}`
+}
+
+const syntax: TextSyntax = {
+  headings: new Map([1, 2, 3, 4, 5, 6].map(level => [`h${level}`, `${'#'.repeat(level)} `])),
+  marks: new Map([
+    ...['strong', 'b'].map(name => [name, around('**')] as const),
+    ...['em', 'i'].map(name => [name, around('*')] as const),
+    ['code', codeSpan],
+    ['pre', codeBlock],
+  ]),
+  escape: words => words.replace(/[\\`*_[\]<>~]/g, '\\$&'),
+  link: (label, href) => `[${label.trim()}](${writeAddress(href)})`,
+  picture(text, src, inLink) {
+    const label = text.replace(/[[\]\\]/g, '\\$&')
+    const isShown = !inLink && /^https?:/i.test(src ?? '')
+    return isShown ? `![${label}](${writeAddress(src ?? '')})` : inLink ? label : `\\[${label}\\]`
+  },
+}
+
+/** Encodes brackets and blanks, which would end the address (CommonMark §6.3). */
+function writeAddress(href: string): string {
+  return href.replace(/[()\s<>]/g, sign => `%${sign.charCodeAt(0).toString(16).padStart(2, '0').toUpperCase()}`)
+}
+
+/** Converts HTML to Markdown: headings, lists, quotes, links, emphasis and code. Hidden text is left out. It takes linear time. */
+export function htmlToMarkdown(html: string): string {
+  return htmlToText(html, { syntax }).text
+}

@@ -1,0 +1,107 @@
+// Writes marks that preserve the meaning of inline elements in plain text.
+import type { HtmlAttributes } from '../elements/elements.ts'
+
+/** The operations on an unfinished text that marks need. */
+interface MarkedSheet<Bookmark> {
+  bookmark(): Bookmark
+  since(position: Bookmark): string
+  replaceSince(position: Bookmark, text: string): void
+  /** Returns the character before a bookmark, or an empty string at the beginning. */
+  charBefore(position: Bookmark): string
+}
+
+/** A function that writes the text of an element. `before` is the character before it. */
+export type WriteMark = (text: string, before: string) => string
+
+const strike: WriteMark = text => text.split('\n').map(strikeLine).join('\n')
+
+/** The writers for the text of an element (HTML §4.5.5, §4.5.12, §4.5.19, §4.7.2). */
+const writers: ReadonlyMap<string, WriteMark> = new Map([
+  ['sup', (text, before) => (isOrdinal(text, before) ? text : setApart('^', text, before))],
+  ['sub', (text, before) => setApart('_', text, before)],
+  ['del', strike],
+  ['s', strike],
+  ['strike', strike],
+  ['rt', text => (text.trim() ? `(${text.trim()})` : text)],
+])
+
+/** Elements that end a ruby annotation without its end tag (HTML §13.1.2.4). */
+const endsAnnotation: ReadonlySet<string> = new Set(['rt', 'rp', 'rb', 'rtc', 'ruby'])
+/** The deepest nesting of marks. Deeper ones are left out, so that each text is rewritten only a few times. */
+const maxDepth = 8
+
+/**
+ * Creates a writer that follows the elements of a text and writes their marks at their ends. Only elements for which `isMarked` returns true get one.
+ * `extraMarks` adds marks.
+ */
+export function createMarkWriter<Bookmark>(
+  sheet: MarkedSheet<Bookmark>,
+  isMarked: (name: string) => boolean = () => true,
+  extraMarks: ReadonlyMap<string, WriteMark> = new Map(),
+) {
+  const open: { readonly name: string; readonly position: Bookmark }[] = []
+  const find = (name: string) => extraMarks.get(name) ?? writers.get(name)
+
+  function end(name: string): void {
+    const at = open.findLastIndex(each => each.name === name)
+    for (const each of at < 0 ? [] : open.splice(at).reverse()) {
+      const text = sheet.since(each.position)
+      if (text.trim() === '') continue
+      sheet.replaceSince(each.position, find(each.name)?.(text, sheet.charBefore(each.position)) ?? text)
+    }
+  }
+
+  return {
+    open(name: string): void {
+      if (endsAnnotation.has(name)) end('rt')
+      if (find(name) && isMarked(name) && open.length < maxDepth) open.push({ name, position: sheet.bookmark() })
+    },
+    close(name: string): void {
+      if (endsAnnotation.has(name)) end('rt')
+      end(name)
+    },
+    endAll(): void {
+      const [first] = open
+      while (open.length > 0) end(open.at(-1)?.name ?? first?.name ?? '')
+    },
+  }
+}
+
+/** Returns true for the ordinal letters of `3rd`, `1er` and `2ème`. */
+function isOrdinal(text: string, before: string): boolean {
+  return /\p{N}/u.test(before) && /^\s*\p{L}+\.?\s*$/u.test(text)
+}
+
+/** Puts a mark before an index. Text at the beginning of a word is not an index, and a note in brackets needs no mark. */
+function setApart(mark: string, text: string, before: string): string {
+  const inner = text.trim()
+  if (before === '' || /\s/.test(before) || inner.startsWith('[')) return text
+  const isOne = /^[+\-\u2212]?[\p{L}\p{N}]+$/u.test(inner) || inner.length === 1
+  return mark + (isOne ? inner : `(${inner})`)
+}
+
+/** Strikes a line through, after the quote marks at its beginning. */
+function strikeLine(line: string): string {
+  const inner = line.trim().replace(/^(?:> ?)+/, '')
+  return inner === '' ? line : line.replace(inner, () => `~~${inner}~~`)
+}
+
+/** Reads the state of a checkbox or radio button, which is written before its label. It returns undefined for another field. */
+export function readBox(attributes: HtmlAttributes): string | undefined {
+  const isSet = attributes.has('checked')
+  const type = attributes.get('type')?.trim().toLowerCase()
+  if (type === 'checkbox') return isSet ? '[x] ' : '[ ] '
+  return type === 'radio' ? (isSet ? '(x) ' : '( ) ') : undefined
+}
+
+/** Reads the alternative text of a picture (HTML §4.8.4.4). It returns undefined for a tracking pixel, and for a picture without such text. */
+export function readAlternative(attributes: HtmlAttributes): string | undefined {
+  const isDot = ['width', 'height'].some(name => /^\s*[01](?:px)?\s*$/.test(attributes.get(name) ?? ''))
+  const text = attributes.get('alt')?.replace(/\s+/g, ' ').trim()
+  return isDot || !text ? undefined : text
+}
+
+/** Puts an alternative text in brackets, except an emoji. */
+export function bracketAlternative(text: string): string {
+  return /^(?:\p{RGI_Emoji}|:\w+:)+$/v.test(text) ? text : `[${text}]`
+}

@@ -1,0 +1,71 @@
+// Reads mathematics in HTML (MathML) as text.
+import type { HtmlAttributes } from '../elements/elements.ts'
+
+/** A reader of one `math` element. `toString` returns its TeX annotation, or else its text. */
+export interface MathReader {
+  open(name: string, attributes: HtmlAttributes): void
+  close(name: string): void
+  text(text: string): void
+  toString(): string
+}
+
+/** The signs between the first and the second child of an element (MathML Core §3.3, §3.4). */
+const signs: ReadonlyMap<string, string> = new Map([
+  ['msup', '^'],
+  ['msub', '_'],
+  ['mfrac', '/'],
+])
+const isTex = (encoding = '') => /^(?:application\/x-tex|text\/x-?tex|latex|tex)$/i.test(encoding.trim())
+/** The deepest nesting of signs. Deeper elements are read as plain text. */
+const maxDepth = 64
+
+interface OpenNode {
+  readonly name: string
+  readonly isGrouped: boolean
+  children: number
+}
+
+/** Returns a reader for the content of a `math` element with these attributes. */
+export function createMathReader(attributes: HtmlAttributes): MathReader {
+  const open: OpenNode[] = []
+  const tex: string[] = []
+  const shown: string[] = []
+  let annotation: 'tex' | 'other' | undefined
+
+  function close(name: string): void {
+    if (name.startsWith('annotation')) annotation = undefined
+    const at = open.findLastIndex(node => node.name === name)
+    for (const { isGrouped } of at < 0 ? [] : open.splice(at).reverse()) if (isGrouped) shown.push(')')
+  }
+
+  /** Counts a child, and writes the sign before a second one. It returns true if the parent has a sign. */
+  function enterChild(): boolean {
+    const parent = open.at(-1)
+    if (!parent) return false
+    const sign = signs.get(parent.name)
+    parent.children += 1
+    if (sign !== undefined && parent.children === 2) shown.push(sign)
+    return sign !== undefined
+  }
+
+  return {
+    open(name, given) {
+      if (name.startsWith('annotation')) annotation = isTex(given.get('encoding')) ? 'tex' : 'other'
+      const isGrouped = enterChild() && name === 'mrow'
+      if (open.length >= maxDepth) return
+      if (isGrouped) shown.push('(')
+      open.push({ name, isGrouped, children: 0 })
+    },
+    close,
+    text(text) {
+      if (annotation === 'tex') tex.push(text)
+      else if (annotation === undefined) shown.push(text.replace(/\s+/g, ' '))
+    },
+    toString() {
+      const written = tex.join('').trim() || attributes.get('alttext')?.trim() || shown.join('').trim()
+      // Wikipedia sets all of its formulas in this style, so it is left out.
+      const [, inner] = /^\{\\displaystyle\s([\s\S]*)\}$/.exec(written) ?? []
+      return (inner ?? written).trim()
+    },
+  }
+}

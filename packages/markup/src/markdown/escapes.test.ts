@@ -1,0 +1,20 @@
+import { measureGrowth } from '@postern/testing/growth'
+import { expect, test } from 'vitest'
+import { withoutEscapes } from './escapes.ts'
+
+test.each([
+  ['\\#help and \\@name, 2 \\* 3, snake\\_case', '#help and @name, 2 * 3, snake_case'],
+  ['one\\\ntwo', 'one\ntwo'],
+  ['C:\\dir and \\a', 'C:\\dir and \\a'],
+  ['\\\\ once', '\\ once'],
+  ['`\\#` and ``a ` \\# b`` and \\#', '`\\#` and ``a ` \\# b`` and #'],
+  ['` \\# no code', '` # no code'],
+  ['```\n\\#\n```\n\\#', '```\n\\#\n```\n#'],
+  ['    \\# code', '    \\# code'],
+])('withoutEscapes() makes of %j the text %j', (markdown, text) => {
+  expect(withoutEscapes(markdown)).toBe(text)
+})
+
+test.each(['\\', '\\#', '`', '` \\#', '``` \n', '\\\n'])('withoutEscapes() takes linear time for many %j', piece => {
+  expect(measureGrowth(text => withoutEscapes(`\\${text}`), piece, 64_000)).toBeLessThan(24)
+})

@@ -1,0 +1,26 @@
+// Writes tables as text with even columns, for readers with a monospaced font.
+import stringWidth from 'string-width'
+
+/** The alignment of the cells of a column. */
+export type ColumnAlign = 'left' | 'right' | 'center'
+
+/** The gap between two columns. */
+const gap = '  '
+
+/** Returns rows as lines. Each column is as wide on a screen as its widest cell (UAX #11), and no line ends with blanks. */
+export function writeTextTable(rows: readonly (readonly string[])[], aligns: readonly ColumnAlign[] = []): string {
+  const sound = rows.map(row => row.map(cell => cell.replace(/\s+/g, ' ').trim()))
+  const count = Math.max(0, ...sound.map(row => row.length))
+  const widths = Array.from({ length: count }, (_, at) => Math.max(0, ...sound.map(row => stringWidth(row[at] ?? ''))))
+  const write = (row: readonly string[]) =>
+    widths.map((width, at) => padCell(row[at] ?? '', width, aligns[at] ?? 'left')).join(gap)
+  return sound.map(row => write(row).trimEnd()).join('\n')
+}
+
+/** Pads a cell to the width of its column. */
+export function padCell(text: string, width: number, align: ColumnAlign = 'left'): string {
+  const left = Math.max(0, width - stringWidth(text))
+  if (align === 'right') return ' '.repeat(left) + text
+  const before = align === 'center' ? Math.floor(left / 2) : 0
+  return ' '.repeat(before) + text + ' '.repeat(left - before)
+}

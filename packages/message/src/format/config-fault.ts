@@ -1,0 +1,12 @@
+// Tells faults of the configuration from other errors.
+import { ConfigError } from './errors.ts'
+
+/** Tells whether the configuration caused an error, or a file that it names. */
+export function isConfigFault(error: unknown): error is ConfigError | AggregateError {
+  return listConfigFaults(error).length > 0
+}
+
+export function listConfigFaults(error: unknown): readonly ConfigError[] {
+  if (error instanceof ConfigError) return [error]
+  return error instanceof AggregateError ? error.errors.flatMap(listConfigFaults) : []
+}

@@ -1,0 +1,140 @@
+// Says in words why a value does not fit its schema: the member, what stands there and the rule.
+import type { z } from 'zod'
+import { InvalidAnswer } from '../errors.ts'
+
+/** The most faults that one sentence names. */
+const maxNamed = 3
+/** Characters of a value that a sentence quotes. */
+const maxQuoted = 40
+
+/** Reads what an agent gave. @throws Error that names the members at fault, with their values and rules */
+export function parseGiven<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  what: string,
+  Fault: new (message: string) => Error = Error,
+): z.output<Schema> {
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return parsed.data
+  throw new Fault(`Cannot read ${what}: ${describeFaults(parsed.error, value)}`)
+}
+
+/** Reads the answer of an agent, or a piece of it. @throws InvalidAnswer as `parseGiven` */
+export function parseAgentAnswer<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  what = 'the answer',
+): z.output<Schema> {
+  return parseGiven(schema, value, what, InvalidAnswer)
+}
+
+/** Describes the first faults of a value: `"parts.0.bytes_ref.data_base64" ("$$$") must be base64`. */
+export function describeFaults(error: z.ZodError, value: unknown): string {
+  return error.issues
+    .slice(0, maxNamed)
+    .flatMap(findInFirstForm)
+    .slice(0, maxNamed)
+    .map(issue => describeFault(issue, value))
+    .join('; ')
+}
+
+type Issue = z.core.$ZodIssue
+
+/** A value that has none of several forms is read as the first one, which is the form that is meant. */
+function findInFirstForm(issue: Issue): readonly Issue[] {
+  const [first] = issue.code === 'invalid_union' ? issue.errors : []
+  if (!first) return [issue]
+  return first.flatMap(findInFirstForm).map(inner => ({ ...inner, path: [...issue.path, ...inner.path] }))
+}
+
+function describeFault(issue: Issue, value: unknown): string {
+  const { path } = issue
+  const name = path.length === 0 ? 'it' : `"${path.join('.')}"`
+  const rule = describeRule(issue)
+  if (issue.code === 'unrecognized_keys') return path.length === 0 ? rule : `${name}: ${rule}`
+  const given = path.reduce<unknown>((at, key) => (at as Record<PropertyKey, unknown> | undefined)?.[key], value)
+  const isTold = given === undefined || (typeof given === 'object' && !rule.startsWith('must '))
+  return isTold ? `${name} ${rule}` : `${name} (${quoteValue(given)}) ${rule}`
+}
+
+function quoteValue(value: unknown): string {
+  if (Array.isArray(value)) return 'a list'
+  if (value instanceof Uint8Array) return 'bytes'
+  if (typeof value === 'object' && value !== null) return 'an object'
+  if (typeof value !== 'string') return typeof value === 'function' ? 'a function' : String(value)
+  const shown = JSON.stringify(value.slice(0, maxQuoted).toWellFormed())
+  return value.length > maxQuoted ? `${shown.slice(0, -1)}…" (${value.length} characters)` : shown
+}
+
+const typeNames: Readonly<Record<string, string>> = {
+  string: 'a text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+  record: 'an object',
+}
+
+/** Rules of formats that a schema does not put in words of its own. */
+const formatRules: Readonly<Record<string, string>> = {
+  base64: 'must be base64',
+  url: 'must be an address (URL)',
+  datetime: 'must be an instant (ISO 8601)',
+}
+
+/** Returns the rule that a member breaks, as `must be …`, `is missing` or the words of a schema. `memberNames`: the members that there are. */
+export function describeRule(issue: Issue, memberNames: readonly string[] = []): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return describeType(issue)
+    case 'too_small':
+      return describeBound(issue.origin, 'at least', issue.minimum)
+    case 'too_big':
+      return describeBound(issue.origin, 'at most', issue.maximum)
+    case 'invalid_value':
+      return `must be ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.join(', ')}`
+    case 'invalid_union':
+      return describeUnion(issue)
+    case 'invalid_format':
+      return describeFormat(issue)
+    case 'unrecognized_keys':
+      return describeUnknown(issue, memberNames)
+    default:
+      // A schema of ours says it itself.
+      return issue.message
+  }
+}
+
+function describeType({ input, message, expected }: z.core.$ZodIssueInvalidType): string {
+  const isMissing = input === undefined && message.endsWith('undefined')
+  return isMissing ? 'is missing' : `must be ${typeNames[expected] ?? expected}`
+}
+
+function describeFormat({ message, format, pattern }: z.core.$ZodIssueInvalidStringFormat): string {
+  if (!message.startsWith('Invalid ')) return message
+  return formatRules[format] ?? (pattern === undefined ? message : `must match ${pattern}`)
+}
+
+/** zod names the words that decide between the alternatives in its message alone. */
+function describeUnion({ discriminator, message }: z.core.$ZodIssueInvalidUnion): string {
+  const [, words] = message.split('Expected ')
+  if (discriminator === undefined || words === undefined) return 'has none of the forms that there are'
+  return `must be one of ${words.replaceAll("'", '').replaceAll(' | ', ', ')}`
+}
+
+function describeUnknown({ keys, path }: z.core.$ZodIssueUnrecognizedKeys, memberNames: readonly string[]): string {
+  const names = keys.slice(0, 5).map(key => `"${key.slice(0, 100)}"`)
+  const fix = path.length === 0 && memberNames.length > 0 ? `use ${memberNames.join(', ')}` : 'leave it out'
+  return `there is no member ${names.join(', ')}; ${fix}`
+}
+
+function describeBound(origin: string, words: string, bound: number | bigint): string {
+  if (origin === 'string') return `must have ${words} ${countOf(bound, 'character', 'characters')}`
+  if (origin === 'array') return `must have ${words} ${countOf(bound, 'entry', 'entries')}`
+  return `must be ${words} ${bound}`
+}
+
+function countOf(count: number | bigint, one: string, many: string): string {
+  return `${count} ${Number(count) === 1 ? one : many}`
+}

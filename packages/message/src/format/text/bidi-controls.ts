@@ -1,0 +1,53 @@
+// Tells which controls of the direction of writing belong to a text in a right-to-left script.
+
+/** Letters of right-to-left scripts: the ranges whose unassigned characters default to R and AL (UAX #9 §3.2). */
+const rightToLeft = /[[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]&&\p{L}]/v
+
+const marks = /[\u200e\u200f\u061c]/
+/** An embedding or an isolate, and what ends it (UAX #9 §2.1, §2.4). */
+const ends: ReadonlyMap<string, string> = new Map([
+  ['\u202a', '\u202c'],
+  ['\u202b', '\u202c'],
+  ['\u2066', '\u2069'],
+  ['\u2067', '\u2069'],
+  ['\u2068', '\u2069'],
+])
+const closers: ReadonlySet<string> = new Set(ends.values())
+/** Deeper levels have no effect (UAX #9 BD2, `max_depth`). */
+const maxDepth = 125
+
+/** Returns a function that tells of a bidi control, by its position in `text`, whether it belongs there. It takes positions in ascending order. */
+export function createBidiReader(text: string): (at: number) => boolean {
+  let lineEnd = -1
+  let kept: ReadonlySet<number> = new Set()
+  return at => {
+    if (at >= lineEnd) {
+      const start = text.lastIndexOf('\n', at) + 1
+      const end = text.indexOf('\n', at)
+      lineEnd = end < 0 ? text.length : end
+      kept = listBelonging(text.slice(start, lineEnd), start)
+    }
+    return kept.has(at)
+  }
+}
+
+/**
+ * A line with a right-to-left letter may have marks, one at a position, and pairs of embeddings and isolates. Overrides make a
+ * text read otherwise than it is written, and belong to none.
+ */
+function listBelonging(line: string, start: number): ReadonlySet<number> {
+  const kept = new Set<number>()
+  if (!rightToLeft.test(line)) return kept
+  const open: { readonly at: number; readonly end: string }[] = []
+  for (let at = 0; at < line.length; at += 1) {
+    const char = line.charAt(at)
+    const end = ends.get(char)
+    if (marks.test(char) && !marks.test(line.charAt(at - 1))) kept.add(start + at)
+    else if (end !== undefined && open.length < maxDepth) open.push({ at, end })
+    else if (closers.has(char) && open.at(-1)?.end === char) {
+      kept.add(start + (open.pop()?.at ?? at))
+      kept.add(start + at)
+    }
+  }
+  return kept
+}

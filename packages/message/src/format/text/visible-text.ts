@@ -1,0 +1,109 @@
+// Takes out of a text the characters that nobody sees, for everything that peers write.
+import { createBidiReader } from './bidi-controls.ts'
+import { toWellFormed } from './well-formed.ts'
+
+/** A text as a person sees it. */
+interface VisibleText {
+  readonly text: string
+  /** Characters that were taken out. */
+  readonly removed: number
+}
+
+/** The flag of a message that had such characters. */
+export const invisibleFlag = 'invisible_characters'
+
+/** Scripts whose letters join or form conjuncts, and need joiners for it (UAX #31 §2.3, The Unicode Standard §23.2). */
+const joiningScripts = [
+  ...['Arabic', 'Syriac', 'Mandaic', 'Nko', 'Adlam', 'Hanifi_Rohingya', 'Mongolian', 'Phags_Pa', 'Manichaean'],
+  ...['Devanagari', 'Bengali', 'Gurmukhi', 'Gujarati', 'Oriya', 'Tamil', 'Telugu', 'Kannada', 'Malayalam', 'Sinhala'],
+  ...['Myanmar', 'Khmer', 'Tibetan', 'Balinese', 'Javanese', 'Sundanese', 'Grantha', 'Newa', 'Tirhuta', 'Brahmi'],
+  ...['Kaithi', 'Sharada', 'Chakma', 'Meetei_Mayek', 'Saurashtra', 'Siddham', 'Modi', 'Khojki', 'Tulu_Tigalari'],
+]
+/** Scripts without spaces, where U+200B marks where a line may break (UAX #14, class SA). */
+const unspacedScripts = [
+  ...['Khmer', 'Thai', 'Lao', 'Myanmar', 'Tibetan', 'Tai_Le', 'New_Tai_Lue', 'Tai_Tham', 'Tai_Viet'],
+  ...['Balinese', 'Javanese', 'Ahom'],
+]
+
+const lettersOf = (scripts: readonly string[]) =>
+  `[[\\p{L}\\p{M}]&&[${scripts.map(script => `\\p{scx=${script}}`).join('')}]]`
+
+/** Places where a character without a glyph of its own belongs to the text. Each looks at its neighbours alone. */
+const belonging = [
+  // Flags of regions, and keycaps (UTS #51 §1.4.6).
+  '\\p{RGI_Emoji_Tag_Sequence}|\\p{Emoji_Keycap_Sequence}',
+  // One selector after the character that it is for: text or emoji style, ideographs, mathematics, scripts of their own.
+  '(?<=[\\p{Emoji}--[0-9#*]])[\\ufe0e\\ufe0f]',
+  '(?<=[\\p{Sm}\\p{Ideographic}\\p{scx=Myanmar}\\p{scx=Phags_Pa}\\p{scx=Manichaean}\\p{scx=Egyptian_Hieroglyphs}])[\\ufe00-\\ufe06]',
+  '(?<=\\p{Ideographic})[\\u{e0100}-\\u{e01ef}]',
+  '(?<=\\p{scx=Mongolian})[\\u180b-\\u180f]',
+  // Emoji that are joined to one (UAX #29 GB11).
+  '(?<=\\p{Extended_Pictographic}\\ufe0f?|\\p{Emoji_Modifier})\\u200d(?=\\p{Extended_Pictographic})',
+  `(?<=${lettersOf(joiningScripts)})[\\u200c\\u200d]|(?<![\\u200c\\u200d])\\u200d(?=${lettersOf(joiningScripts)})`,
+  `(?<=${lettersOf(unspacedScripts)})\\u200b`,
+  // A joiner of marks in Hebrew, and syllables of Hangul that lack a letter (The Unicode Standard §23.2, §3.12).
+  '(?<=[\\p{scx=Hebrew}&&\\p{M}])\\u034f(?=\\p{M})',
+  '\\u115f(?=[\\u1161-\\u11a7\\ud7b0-\\ud7c6])|(?<=[\\u1100-\\u115e\\ua960-\\ua97c])\\u1160',
+  '(?<=\\p{scx=Egyptian_Hieroglyphs})[\\u{13430}-\\u{1345f}]|(?<=\\p{scx=Duployan})[\\u{1bca0}-\\u{1bca3}]',
+  '(?<=[\\u{1d100}-\\u{1d1ff}])[\\u{1d173}-\\u{1d17a}]',
+]
+
+const bidi = '\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069'
+
+/** Characters that show nothing: default ignorable (UAX #44), controls, annotations, noncharacters, formats of scripts. */
+const unseen =
+  '[[\\p{Default_Ignorable_Code_Point}\\p{Cc}\\p{Noncharacter_Code_Point}\\ufff9-\\ufffb\\u{13430}-\\u{1343f}]--[\\t\\n\\r\\v\\f\\u0085]]'
+
+const mayBeUnseen = new RegExp(`${unseen}|[\\v\\f\\u0085]|\\r(?!\\n)|\\p{Cs}`, 'v')
+const pattern = new RegExp(`(${belonging.join('|')})|([${bidi}])|${unseen}`, 'gv')
+/** Characters that end a line beside line feeds; a carriage return before one is part of the line end. */
+const lineEnds = /[\v\f\u0085]|\r(?!\n)/g
+
+/**
+ * Returns `text` without the characters that show nothing and can carry words which only a machine reads. Everything stays
+ * that changes what people see: joiners and selectors where a script or an emoji needs them, and controls of direction in lines
+ * with right-to-left letters. Characters for private use stay, too: they show a sign or a box. Takes linear time.
+ */
+export function readVisibleText(text: string): VisibleText {
+  if (!mayBeUnseen.test(text)) return { text, removed: 0 }
+  const sound = text.toWellFormed().replace(lineEnds, '\n')
+  const belongs = createBidiReader(sound)
+  let removed = 0
+  const visible = sound.replace(pattern, (character, kept?: string, turning?: string, at = 0) => {
+    if (kept !== undefined || (turning !== undefined && belongs(at))) return character
+    removed += 1
+    return ''
+  })
+  return { text: visible, removed }
+}
+
+/**
+ * Returns `value` with each string in it as `readVisibleText` gives it, at any depth; `except` names members of the outermost
+ * object that stay as they are, except that all text is well formed, names of members too. A value that has nothing to change
+ * comes back as it is, without a copy.
+ */
+export function readVisibleValue<Value>(
+  value: Value,
+  { except }: { readonly except?: ReadonlySet<string> } = {},
+): { readonly value: Value; readonly removed: number } {
+  let removed = 0
+  const read = (given: unknown): unknown => {
+    if (typeof given === 'string') {
+      const seen = readVisibleText(given)
+      removed += seen.removed
+      return seen.text
+    }
+    return mapMembers(given, read)
+  }
+  const sound = toWellFormed(value)
+  const visible = mapMembers(sound, (member, name) => (except?.has(name) ? member : read(member)))
+  return { value: (typeof value === 'string' ? read(value) : visible) as Value, removed }
+}
+
+/** Returns a list or an object with each member changed; the same one if none changes. */
+function mapMembers(value: unknown, change: (member: unknown, name: string) => unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  const members = Object.entries(value).map(([name, member]) => [name, change(member, name)] as const)
+  if (members.every(([name, member]) => member === (value as Readonly<Record<string, unknown>>)[name])) return value
+  return Array.isArray(value) ? members.map(([, member]) => member) : Object.fromEntries(members)
+}

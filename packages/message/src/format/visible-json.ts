@@ -1,0 +1,27 @@
+// Writes JSON and text for a person who decides by them, without invisible characters.
+
+import type { Json } from './json.ts'
+
+/** Matches characters that are invisible or change the order of others. */
+const unseen = /[\p{Cf}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0]/gu
+const turning = /[\u202a-\u202e\u2066-\u2069]/g
+
+/**
+ * Writes JSON for a person who decides by it, with invisible characters as their numbers. The text parses to the same
+ * value.
+ */
+export function writeVisibleJson(json: Json, space?: number): string {
+  return JSON.stringify(json, null, space).replace(unseen, writeNumbers)
+}
+
+/** Returns foreign text without the characters that would reverse the direction of our own text around it. */
+export function withoutTurning(text: string): string {
+  return text.replace(turning, '\ufffd')
+}
+
+function writeNumbers(character: string): string {
+  return character
+    .split('')
+    .map(unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .join('')
+}

@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest'
+import type { IdentityEvidence } from './identity.ts'
+import { listPeopleBehind } from './people-behind.ts'
+
+const given = (issuer: string, subject: string, type: 'transport' | 'signed-attestation' = 'signed-attestation') =>
+  ({ issuer, subject, proof: { type } }) as IdentityEvidence
+const connector = given('https://chat.test', 'chat-room', 'transport')
+
+test('listPeopleBehind() has one key for a person, in whatever form and order the connector says it', () => {
+  const [plain, did] = [given('chat.test', 'room:lobby/1'), given('did:web:chat.test', 'room:lobby/1')]
+  const key = JSON.stringify(['chat.test', 'room:lobby/1'])
+  for (const identities of [
+    [connector, plain],
+    [did, connector],
+    [connector, plain, did],
+  ]) {
+    expect(listPeopleBehind({ verified: true, identities })).toEqual([key])
+  }
+})
+
+test('listPeopleBehind() tells people and issuers apart', () => {
+  const people = [given('chat.test', 'ann'), given('chat.test', 'bob'), given('other.test', 'ann')]
+  const keys = people.map(person => listPeopleBehind({ verified: true, identities: [connector, person] })[0])
+  expect(new Set(keys).size).toBe(3)
+})
+
+test('listPeopleBehind() has nobody for a sender who speaks for themselves or proves nothing', () => {
+  expect(listPeopleBehind({ verified: true, identities: [connector] })).toEqual([])
+  expect(listPeopleBehind({ verified: false, identities: [given('chat.test', 'ann')] })).toEqual([])
+  expect(listPeopleBehind({ verified: false })).toEqual([])
+})

@@ -1,0 +1,56 @@
+// Makes the names of files safe on every system, for files that come and files that go.
+import type { Part } from '../part.ts'
+
+/** Characters of a name, and its bytes in UTF-8: file systems take 255 (ext4, APFS, NTFS in UTF-16 code units). */
+const most = { characters: 120, bytes: 240 } as const
+
+/** Names of devices in Windows, whatever their ending and the blanks before it (as `os.path.isreserved` of Python has them). */
+const deviceName = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³]) *(?:\.|$)/i
+
+/**
+ * Returns a safe name for a file on any system: no path, drive or device, no control, format or direction characters, no
+ * dots or blanks at its ends, at most 120 characters, and never empty. `index` numbers a file without a name, from 0.
+ */
+export function safeFileName(name: string | undefined, index: number): string {
+  const seen = (name ?? '')
+    .toWellFormed()
+    .normalize('NFC')
+    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu, '')
+  const base = trimDots(seen.split(/[/\\]/).at(-1) ?? '').replace(/[<>:"|?*]/g, '_')
+  if (!base) return `attachment-${index + 1}`
+  const short = shorten(base)
+  return deviceName.test(short) ? `_${short}` : short
+}
+
+/** Returns parts whose files and artifacts have safe names; one without a name gets none. */
+export function withSafeFileNames(parts: readonly Part[]): readonly Part[] {
+  return parts.map((part, index) => {
+    if ((part.kind !== 'file' && part.kind !== 'artifact') || part.name === undefined) return part
+    const name = safeFileName(part.name, index)
+    return name === part.name ? part : { ...part, name }
+  })
+}
+
+/** A loop, because `/[.\s]+$/` costs quadratic time where many dots come before another character. */
+function trimDots(name: string): string {
+  let [start, end] = [0, name.length]
+  while (start < end && isDotOrSpace(name[start])) start += 1
+  while (end > start && isDotOrSpace(name[end - 1])) end -= 1
+  return name.slice(start, end)
+}
+
+function isDotOrSpace(character = ''): boolean {
+  return /[.\s]/.test(character)
+}
+
+/** Keeps the ending, which gives the type of the file. */
+function shorten(name: string): string {
+  const characters = [...name]
+  if (characters.length <= most.characters && Buffer.byteLength(name) <= most.bytes) return name
+  const dot = name.lastIndexOf('.')
+  const ending = dot > 0 && name.length - dot <= 12 ? name.slice(dot) : ''
+  const stem = characters.slice(0, most.characters - [...ending].length)
+  let bytes = Buffer.byteLength(stem.join('') + ending)
+  while (bytes > most.bytes) bytes -= Buffer.byteLength(stem.pop() ?? '')
+  return trimDots(stem.join('')) + ending
+}

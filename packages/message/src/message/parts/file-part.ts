@@ -1,0 +1,8 @@
+// Recognizes the parts that have bytes.
+
+import type { ArtifactPart, FilePart, Part } from '../part.ts'
+
+/** Tells whether a part has bytes. */
+export function isFilePart(part: Part): part is FilePart | ArtifactPart {
+  return part.kind === 'file' || part.kind === 'artifact'
+}

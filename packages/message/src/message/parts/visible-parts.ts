@@ -1,0 +1,28 @@
+// Takes invisible characters and unsafe names of files out of the parts that peers write.
+import { readVisibleText, readVisibleValue } from '../../format/text/visible-text.ts'
+import type { Part } from '../part.ts'
+import { withSafeFileNames } from './file-name.ts'
+
+/** Members of a part that nobody reads as text, and by which something is found. */
+const partAddresses: ReadonlySet<string> = new Set(['kind', 'id', 'mime', 'url', 'bytes_ref'])
+
+/** Returns parts without the characters that nobody sees, and with safe names of files. `isSame`: nothing has changed, line ends included. */
+export function readVisibleParts(parts: readonly Part[]) {
+  let removed = 0
+  const seen = parts.map(part => {
+    const { value, removed: count } = readVisiblePart(part)
+    removed += count
+    return value
+  })
+  const value = withSafeFileNames(seen)
+  return { value, removed, isSame: value.every((part, index) => part === parts[index]) }
+}
+
+function readVisiblePart(part: Part): { readonly value: Part; readonly removed: number } {
+  if (part.kind === 'text') {
+    const { text, removed } = readVisibleText(part.content)
+    return { value: text === part.content ? part : { ...part, content: text }, removed }
+  }
+  const { value, removed } = readVisibleValue(part, { except: partAddresses })
+  return { value, removed }
+}

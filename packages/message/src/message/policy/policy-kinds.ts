@@ -1,0 +1,32 @@
+// Lists the kinds of requirements and refusals, and who may approve a requirement.
+
+import type { Policy } from '../part.ts'
+
+/** The kinds of policies that somebody can decide, so that the agent goes on. */
+export const requirementKinds = ['consent_required', 'payment_required', 'unauthorized'] as const
+export type RequirementKind = (typeof requirementKinds)[number]
+
+/** The kinds of policies that nobody can decide: the agent refuses. */
+export const refusalKinds = [
+  'forbidden',
+  'too_many_requests',
+  'unavailable_for_legal_reasons',
+  'service_unavailable',
+] as const
+export type RefusalKind = (typeof refusalKinds)[number]
+
+export function isRequirementKind(kind: string): kind is RequirementKind {
+  return requirementKinds.some(requirementKind => requirementKind === kind)
+}
+
+/** The people who may approve: the sender, or a person behind the gateway. */
+export const approvers = ['sender', 'operator'] as const
+export type Approver = (typeof approvers)[number]
+
+/** The subject of requirements that operators decide. No principal has this name: principals are JSON lists. */
+export const operatorSubject = 'operator'
+
+/** Tells whether an operator decides the requirement; its sender is only told of it. */
+export function isForOperator({ kind, approver }: Policy): boolean {
+  return kind === 'consent_required' && approver === 'operator'
+}

@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest'
+import type { Part, TextPart } from '../part.ts'
+import { showNothing } from './blank-parts.ts'
+
+const text = (content: string, mime: TextPart['mime'] = 'text/markdown'): Part => ({ kind: 'text', mime, content })
+
+test.each<[string, readonly Part[]]>([
+  ['no part', []],
+  ['an empty text', [text('')]],
+  ['white space', [text(' \n\t '), text('\u3000\r\n', 'text/plain')]],
+  ['characters that nobody sees', [text('\u200b\u2060\ufeff\u00ad\u3164\u2800\u{e0020}', 'text/plain')]],
+  ['entities of spaces', [text(' &nbsp; &#160;')]],
+  ['elements without content', [text('<p> <br></p>\n<div>&nbsp;</div>', 'text/html')]],
+])('finds no word in %s', (_what, parts) => {
+  expect(showNothing(parts)).toBe(true)
+})
+
+test.each<[string, readonly Part[]]>([
+  ['a full stop', [text(' '), text('.')]],
+  ['an emoji', [text('👋🏽')]],
+  ['a tag in plain text', [text('<p></p>', 'text/plain')]],
+  ['an entity in plain text', [text('&nbsp;', 'text/plain')]],
+  ['a picture in HTML', [text('<p><img src="https://agents.test/a.png"></p>', 'text/html')]],
+  ['an unclosed angle', [text('a <', 'text/html')]],
+  ['a link', [{ kind: 'link', url: 'https://agents.test/' }]],
+  ['a file', [{ kind: 'file', bytes_ref: { kind: 'inline', data_base64: 'eA==' } }]],
+  ['a tool call', [{ kind: 'tool_call', id: '1', name: 'look' }]],
+  ['a refusal', [{ kind: 'policy', policy: { kind: 'forbidden', message: 'No.' } }]],
+])('finds something in %s', (_what, parts) => {
+  expect(showNothing(parts)).toBe(false)
+})
+
+test('takes linear time for angles that never close', () => {
+  const before = process.threadCpuUsage()
+  showNothing([text('<'.repeat(1_000_000), 'text/html'), text('<p '.repeat(300_000), 'text/html')])
+  expect(process.threadCpuUsage(before).user).toBeLessThan(2_000_000)
+})

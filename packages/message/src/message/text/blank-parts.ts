@@ -1,0 +1,27 @@
+// Tells parts that show nothing to a reader.
+import type { Part, TextPart } from '../part.ts'
+
+/** Nothing of a text with only these characters is seen. */
+const unseen = /^[\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]*$/u
+
+const spaceEntity = /&(?:nbsp|ensp|emsp|thinsp|zwj|zwnj|shy|#160|#xa0);/gi
+
+/** Elements that show something without text stay. A tag ends before the next one begins, so that the time is linear. */
+const plainTag = /<(?!(?:audio|canvas|embed|hr|iframe|img|input|math|object|picture|svg|video)\b)[^<>]*>/gi
+
+/** Checks whether a text part shows nothing to a reader. */
+function isBlankText({ mime, content }: TextPart): boolean {
+  if (unseen.test(content)) return true
+  if (mime === 'text/plain') return false
+  const text = content.replace(spaceEntity, '')
+  return unseen.test(mime === 'text/html' ? text.replace(plainTag, '') : text)
+}
+
+function isBlank(part: Part): boolean {
+  return part.kind === 'text' && isBlankText(part)
+}
+
+/** Checks whether parts say nothing: there are none, or all of them are blank texts. */
+export function showNothing(parts: readonly Part[]): boolean {
+  return parts.every(isBlank)
+}

@@ -1,0 +1,47 @@
+// Declares everything outside the process: network, clock, random bytes and log.
+
+import type { GuardedFetch, OpenStream } from './guarded-fetch.ts'
+import type { Log } from './log.ts'
+import type { SubmitMail } from './submit-mail.ts'
+
+/** Answers like `dns.promises.resolve`: errors carry `code` (`ENOTFOUND`, `ENODATA`, …). */
+export type DnsResolver = (name: string, type: string) => Promise<unknown>
+
+interface ConfiguredWays {
+  readonly fetch: GuardedFetch
+  readonly openStream?: OpenStream | undefined
+}
+
+interface PushWay {
+  readonly fetch: GuardedFetch
+  /** The check of `fetch` that asks no DNS. @throws Undeliverable */
+  checkUrl(url: string): URL
+}
+
+/** Returns the same system, in which `fetch` and `openStream` are those for addresses of the configuration. */
+export function toConfigured<Ways extends Pick<System, 'fetch' | 'configured'>>(system: Ways): Ways {
+  return system.configured ? { ...system, ...system.configured } : system
+}
+
+/** Everything outside the process. Nothing else in the gateway uses the network, the clock or random numbers. */
+export interface System {
+  /** Fetches from public addresses only, because peers choose many of them. */
+  readonly fetch: GuardedFetch
+  /**
+   * The functions for addresses of the configuration, which no peer chooses. They also reach origins that the operator opened. If it is absent,
+   * `fetch` and `openStream` are used.
+   */
+  readonly configured?: ConfiguredWays | undefined
+  /** The functions for receivers of push notifications. If it is absent, `fetch` is used. */
+  readonly push?: PushWay | undefined
+  /** Opens streamed answers; absent if nothing can be streamed from outside. */
+  readonly openStream?: OpenStream | undefined
+  readonly resolveDns: DnsResolver
+  readonly submitMail: SubmitMail
+  /** Returns the ms since the epoch. */
+  now(): number
+  randomBytes(count: number): Uint8Array
+  /** Resolves after `ms`, or at once when `signal` aborts. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>
+  readonly log: Log
+}

@@ -1,0 +1,16 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+
+const folder = new URL('..', import.meta.url)
+
+test('the example of the README prints what it says', () => {
+  const readme = readFileSync(new URL('README.md', folder), 'utf8')
+  const [, code = ''] = /^```ts\n([\s\S]*?)^```$/m.exec(readme) ?? []
+  const said = [...code.matchAll(/^console\.log\(.*\) \/\/ (.*)$/gm)].map(([, line]) => line)
+  const options = { cwd: fileURLToPath(folder), encoding: 'utf8' } as const
+  const printed = execFileSync(process.execPath, ['--input-type=module-typescript', '--eval', code], options)
+  expect(said).toHaveLength(2)
+  expect(printed.trimEnd().split('\n')).toEqual(said)
+})

@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import { whyOperation } from '../commands/why/route.ts'
+import { createClient } from './remote-client.ts'
+
+async function explain(id: string): Promise<readonly string[]> {
+  const asked: string[] = []
+  const send = async (path: string) => {
+    asked.push(path)
+    return Response.json({})
+  }
+  const client = createClient('token', send, { isRunning: true, isSimulating: false, close: async () => undefined })
+  await client.call(whyOperation, { parameters: { id } }).catch(error => asked.push(error.message))
+  return asked
+}
+
+test.each([
+  ['', 'Cannot explain: id is empty'],
+  ['.', 'Cannot explain: id is "."'],
+  ['..', 'Cannot explain: id is ".."'],
+])('the command refuses an id "%s", which is another path, before it sends a request', async (id, sentence) => {
+  expect(await explain(id)).toEqual([sentence])
+})
+
+test.each([
+  ['#3', '/operator/api/why/%233'],
+  ['https://a.test/1?x=2', '/operator/api/why/https%3A%2F%2Fa.test%2F1%3Fx%3D2'],
+  ['...', '/operator/api/why/...'],
+])('an id "%s" stays in its segment', async (id, path) => {
+  expect(await explain(id)).toEqual([path])
+})

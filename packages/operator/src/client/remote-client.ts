@@ -1,0 +1,127 @@
+// Calls the operator's API of a gateway by its address and the operator token.
+import { parseIfJson } from '@postern/message'
+import type { OperationInput } from '../api/call.ts'
+import { formatOperationPath } from '../api/call.ts'
+import type { ApiOperation, OperationAnswer } from '../api/operation.ts'
+import type { OperatorClient } from './client.ts'
+import { CommandError } from './client.ts'
+
+interface RemoteOptions {
+  /** The values of `--url` and `--token`. */
+  readonly options: { readonly url?: string | undefined; readonly token?: string | undefined }
+  readonly environment: Readonly<Record<string, string | undefined>>
+}
+
+/** The address of a gateway, and its operator token. */
+interface RemoteGateway {
+  /** The address without a slash at the end. */
+  readonly url: string
+  readonly token: string
+}
+
+/**
+ * Returns the gateway that `--url` or `POSTERN_URL` names; undefined if neither is set, so that the configuration file names it.
+ * @throws CommandError for an invalid address or a missing token
+ */
+export function findRemoteGateway({ options, environment }: RemoteOptions): RemoteGateway | undefined {
+  const givenUrl = options.url ?? environment.POSTERN_URL
+  if (!givenUrl) {
+    if (options.token === undefined) return undefined
+    throw new CommandError('--token needs --url: without --url the token comes from the configuration file')
+  }
+  const url = readGatewayUrl(givenUrl)
+  const token = options.token ?? environment.POSTERN_OPERATOR_TOKEN
+  if (!token) throw new CommandError(`there is no operator token for ${url}: set POSTERN_OPERATOR_TOKEN`)
+  if (!/^[\x21-\x7e]+$/.test(token)) throw new CommandError('the operator token must be ASCII without spaces')
+  return { url, token }
+}
+
+/**
+ * Opens the API of a gateway, without a request. Only the gateway itself knows whether it runs the simulation, and refuses operations that need
+ * it.
+ */
+export function openRemoteClient({ url, token }: RemoteGateway, isSimulating = true): OperatorClient {
+  return createClient(token, sendTo(url), { isRunning: true, isSimulating, close: async () => undefined })
+}
+
+function readGatewayUrl(text: string): string {
+  const url = URL.parse(text)
+  const isPlain = url !== null && !url.username && !url.password && !url.search && !url.hash
+  if (!isPlain || !['http:', 'https:'].includes(url.protocol)) {
+    throw new CommandError(`"${text}" is not an address of a gateway: use one like https://agents.example`)
+  }
+  if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
+    throw new CommandError(
+      `cannot send the operator token to ${url.origin} in clear text: use https, or a tunnel to this machine`,
+    )
+  }
+  return url.href.replace(/\/+$/, '')
+}
+
+/** Returns true if requests to a host stay on this machine. */
+function isLoopback(host: string): boolean {
+  return /^(?:localhost|127\.[\d.]+|\[::1\])$/i.test(host)
+}
+
+type ClientState = Pick<OperatorClient, 'isRunning' | 'isSimulating' | 'close'>
+
+/** Creates a client of the operator’s API from a function that sends its requests. */
+export function createClient(token: string, send: Send, state: ClientState): OperatorClient {
+  const authorization = `Bearer ${token}`
+  const ask = <Of extends ApiOperation>(operation: Of, input: OperationInput<Of>, accept: string) => {
+    const { body } = input as { readonly body?: unknown }
+    return send(formatOperationPath(operation, input), {
+      method: operation.method,
+      headers: { authorization, accept, 'content-type': 'application/json' },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+  }
+  return {
+    async call(operation, input) {
+      const answer = await ask(operation, input, 'application/json')
+      await checkAnswer(answer)
+      return parseAgentAnswer(await answer.text()) as OperationAnswer<typeof operation>
+    },
+    readLines: (operation, input) => readLines(ask(operation, input, 'application/x-ndjson')),
+    get: (path, headers = {}) => send(path, { headers }),
+    ...state,
+  }
+}
+
+type Send = (path: string, init: RequestInit) => Promise<Response>
+
+/** Sends requests to the gateway at an address. */
+function sendTo(url: string): Send {
+  return (path, init) =>
+    fetch(`${url}${path}`, { ...init, redirect: 'manual' }).catch(() => {
+      throw new CommandError(`the gateway at ${url} does not answer`)
+    })
+}
+
+async function checkAnswer(answer: Response): Promise<void> {
+  if (answer.ok) return
+  const { detail } = parseAgentAnswer(await answer.text()) as { detail?: string }
+  throw new CommandError(detail ?? `the gateway answered ${answer.status}`)
+}
+
+/** Parses JSON; returns an empty object for anything else. */
+function parseAgentAnswer(text: string): unknown {
+  return parseIfJson(text) ?? {}
+}
+
+async function* readLines(asked: Promise<Response>): AsyncGenerator<string> {
+  const answer = await asked
+  await checkAnswer(answer)
+  const decoder = new TextDecoder()
+  let partialLine = ''
+  try {
+    for await (const piece of answer.body ?? []) {
+      const lines = (partialLine + decoder.decode(piece, { stream: true })).split('\n')
+      partialLine = lines.pop() ?? ''
+      yield* lines
+    }
+  } catch (cause) {
+    throw new CommandError('the gateway ended the connection in the middle of its answer', { cause })
+  }
+  if (partialLine !== '') throw new CommandError('the gateway ended the connection in the middle of its answer')
+}

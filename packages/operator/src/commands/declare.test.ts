@@ -1,0 +1,48 @@
+import { Command } from 'commander'
+import { expect, test } from 'vitest'
+import type { ScreenOutput } from './context.ts'
+import type { AddCommands } from './declare.ts'
+import { declareCommand, declareGroup } from './declare.ts'
+
+const calls: unknown[] = []
+const view = async ({ json }: ScreenOutput, given: object) => void calls.push({ json, ...given })
+
+/** Runs a command line with only these commands; resolves with the input that their views got. */
+async function run(add: AddCommands, ...words: readonly string[]): Promise<readonly unknown[]> {
+  calls.length = 0
+  const program = new Command('postern').exitOverride().configureOutput({ writeErr: () => undefined })
+  add(program, { output: ({ json }) => ({ json }) as ScreenOutput })
+  await program.parseAsync(words, { from: 'user' })
+  return [...calls]
+}
+
+const prune = declareCommand({
+  ...{ name: 'prune', description: 'prune', hasJson: true, load: async () => view },
+  options: { '--dry-run': 'only count', '--state <state>': { description: 'one state', choices: ['old', 'new'] } },
+})
+
+const bans = declareGroup({
+  ...{ name: 'bans', description: 'bans', load: async () => ({ list: view, lift: view }) },
+  commands: {
+    list: { description: 'list', arguments: '<agent> [sender]', hasJson: true, isDefault: true },
+    lift: { description: 'lift', arguments: '<agent> <id>' },
+  },
+})
+
+test.each([
+  [prune, ['prune'], { json: false }],
+  [prune, ['prune', '--dry-run', '--json'], { json: true, dry_run: true }],
+  [prune, ['prune', '--state', 'old'], { json: false, state: 'old' }],
+  [bans, ['bans', 'desk'], { json: false, agent: 'desk' }],
+  [bans, ['bans', 'list', 'desk', 'ann', '--json'], { json: true, agent: 'desk', sender: 'ann' }],
+  [bans, ['bans', 'lift', 'desk', 'b1'], { json: false, agent: 'desk', id: 'b1' }],
+])('a command gives its arguments and options by the names of the API: %#', async (add, words, expected) => {
+  expect(await run(add, ...words)).toEqual([expected])
+})
+
+test.each([
+  ['prune', '--state', 'odd'],
+  ['prune', '--json=1'],
+])('a command refuses a choice or an option that it does not declare: %s %s', async (...words) => {
+  await expect(run(prune, ...words)).rejects.toThrow()
+})

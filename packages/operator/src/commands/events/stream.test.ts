@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest'
+import { createChangeRing } from './change-ring.ts'
+import type { EventStore } from './stream.ts'
+import { readChanges, streamChanges } from './stream.ts'
+
+/** Opens a ring, and a function that reports changes to it. */
+function openRing(capacity?: number) {
+  let tell: (payload: unknown) => void = () => undefined
+  const listen = (_topic: string, listener: typeof tell) => {
+    tell = listener
+    return () => undefined
+  }
+  const ring = createChangeRing({
+    store: { listen },
+    now: () => 1_000_000,
+    ...(capacity !== undefined && { capacity }),
+  })
+  return { ring, tell: (payload: unknown) => tell(payload) }
+}
+
+const asked: { after?: number | undefined; floor?: number | undefined }[] = []
+const store = {
+  async listMessages(range: { after: number; floor: number }) {
+    asked.push(range)
+    return Array.from({ length: range.after - range.floor }, (_, at) => ({ message: range.floor + at }))
+  },
+} as unknown as EventStore
+
+test('several changes of one record are one event, in the order of the last', async () => {
+  const { ring, tell } = openRing()
+  for (const message of [1, 2, 1, 3, 1]) tell({ message: [message] })
+  const read = await readChanges(ring.listAfter(0) ?? [], store, {})
+  expect(read.map(({ number, position }) => [number, position])).toEqual([
+    [2, 2],
+    [3, 4],
+    [1, 5],
+  ])
+})
+
+test('the stream reads records that lie close together, and others apart', async () => {
+  const { ring, tell } = openRing()
+  tell({ message: [5, 1_000_000, 9] })
+  asked.length = 0
+  await readChanges(ring.listAfter(0) ?? [], store, {})
+  expect(asked.map(({ floor, after }) => [floor, after])).toEqual([
+    [5, 10],
+    [1_000_000, 1_000_001],
+  ])
+})
+
+test('the stream ignores a row that is not a notice', () => {
+  const { ring, tell } = openRing()
+  for (const payload of [null, 'x', { message: 'x' }, { message: ['x', 1.5, {}] }, { other: [1] }]) tell(payload)
+  expect(ring.newest()).toBe(0)
+})
+
+test('a reader that falls too far behind hears that it has to read anew, and goes on from there', async () => {
+  const { ring, tell } = openRing(10)
+  const ending = new AbortController()
+  const kinds = ['message'] as const
+  const events = streamChanges({ ring, store, kinds, signal: ending.signal, now: () => 1_000_000 })
+  expect((await events.next()).value).toMatch(/^event: ready\n/)
+  for (let message = 1; message <= 50; message += 1) tell({ message: [message] })
+  expect((await events.next()).value).toMatch(/^event: reload\n/)
+  tell({ message: [51] })
+  expect((await events.next()).value).toMatch(/^event: message\nid: \S+\ndata: \{"message":51\}\n\n$/)
+  ending.abort()
+  expect((await events.next()).done).toBe(true)
+})

@@ -1,0 +1,66 @@
+import { toProblem } from '@postern/http'
+import { expect, test } from 'vitest'
+import { createOperationRouter } from '../../api/router.ts'
+import type { FollowerOptions } from './route.ts'
+import { createFollowerRoutes } from './route.ts'
+
+const decided: unknown[] = []
+const asked: unknown[] = []
+const channels = [
+  { descriptor: { name: 'email' } },
+  {
+    descriptor: { name: 'activitypub' },
+    peers: {
+      decideFollow: async (...decision: readonly unknown[]) => {
+        decided.push(decision)
+        return decision[1] === 'https://peer.test/ada'
+      },
+    },
+  },
+] as unknown as FollowerOptions['channels']
+const follower = { agent: 'echo', via: 'activitypub', relation: 'pending', target: null, since: 0 } as const
+const store: FollowerOptions['store'] = {
+  async listRelations(filter) {
+    asked.push(filter)
+    return [{ ...follower, peer: 'https://peer.test/ada', number: 7 }]
+  },
+}
+const app = createOperationRouter(createFollowerRoutes({ store, channels }), { authenticate: (_, next) => next() })
+app.onError(error => toProblem(error))
+
+const decide = (verdict: string, body: string) =>
+  app.request(`/operator/api/follow-requests/${verdict}`, { method: 'POST', body })
+
+test('those who ask to follow an agent are listed', async () => {
+  const answer = await app.request('/operator/api/relations?agent=echo&relation=pending&after=3&limit=1')
+  expect(await answer.json()).toMatchObject({ items: [{ peer: 'https://peer.test/ada' }], next: 7 })
+  expect(asked.at(-1)).toMatchObject({ agent: 'echo', via: 'activitypub', relation: 'pending', after: 3 })
+})
+
+test.each(['relation=friend', 'after=x'])('a list by %s is malformed', async query => {
+  const answer = await app.request(`/operator/api/relations?agent=echo&${query}`)
+  expect(answer.status).toBe(400)
+  expect(await answer.json()).toMatchObject({ code: 'malformed' })
+})
+
+test.each([
+  ['accept', true],
+  ['reject', false],
+])('%s decides about who asks', async (verdict, isAccepted) => {
+  const answer = await decide(verdict, JSON.stringify({ agent: 'echo', peer: 'https://peer.test/ada' }))
+  expect(await answer.json()).toEqual({ agent: 'echo', peer: 'https://peer.test/ada', done: verdict })
+  expect(decided.at(-1)).toEqual(['echo', 'https://peer.test/ada', isAccepted])
+})
+
+test('a person without a request is unknown', async () => {
+  const answer = await decide('accept', JSON.stringify({ agent: 'echo', peer: 'https://peer.test/bob' }))
+  expect(answer.status).toBe(404)
+  expect(await answer.json()).toMatchObject({
+    code: 'no_recipient',
+    detail: 'Cannot decide: nobody of this name asks to follow that agent',
+  })
+})
+
+test.each(['{', '{}', '{"agent":"echo"}', '[]'])('a decision that is %s is malformed', async body => {
+  expect((await decide('accept', body)).status).toBe(400)
+})

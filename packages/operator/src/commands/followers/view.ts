@@ -1,0 +1,28 @@
+// Prints the followers of an agent, and accepts or rejects follow requests.
+import type { Relation } from '@postern/pipeline'
+import { formatTable, toTerminalLine } from '../../terminal/text.ts'
+import type { AnswerView } from '../operation-view.ts'
+import { viewOf, viewOfList } from '../operation-view.ts'
+import { followerOperations } from './route.ts'
+
+export const followerViews = {
+  list: viewOfList(followerOperations.list, formatRelations, ({ agent, pending }) => ({
+    agent,
+    relation: pending === true ? 'pending' : 'follower',
+  })),
+  accept: decideAs('accept'),
+  reject: decideAs('reject'),
+}
+
+function formatRelations(relations: readonly Relation[]): string {
+  return formatTable(
+    ['since', 'who'],
+    relations.map(({ since, peer }) => [new Date(since).toISOString().slice(0, 19), peer]),
+  )
+}
+
+function decideAs(verdict: 'accept' | 'reject'): AnswerView {
+  return viewOf(followerOperations.decide, (_, { actor }) => `${toTerminalLine(String(actor))}: ${verdict}ed`, {
+    read: ({ agent, actor }) => ({ verdict, agent, peer: actor }),
+  })
+}

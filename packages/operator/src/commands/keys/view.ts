@@ -1,0 +1,34 @@
+// Prints keys, DNS records and secrets, and rotates keys.
+import type { OperationAnswer } from '../../api/operation.ts'
+import { formatTable } from '../../terminal/text.ts'
+import { viewOf } from '../operation-view.ts'
+import { keyOperations } from './route.ts'
+
+type Keys = OperationAnswer<typeof keyOperations.list>
+
+export const keyViews = {
+  list: viewOf(keyOperations.list, formatKeys),
+  /** Creates new keys for one agent, or for all. With `revoke`, the old ones end at once. */
+  rotate: viewOf(keyOperations.rotate, (rotated, { revoke }) => formatRotated(rotated, revoke === true)),
+}
+
+function formatRotated(rotated: Keys, isRevoking: boolean): string {
+  const disposition = isRevoking ? 'are no longer valid' : 'stay valid for a week'
+  const publish = rotated.keys.some(({ dns }) => dns)
+    ? ' Publish the DNS records now: receivers need them to check signatures.'
+    : ''
+  return `${formatKeys(rotated)}\n\nThe new ones are in use now; the old ones ${disposition}.${publish}`
+}
+
+function formatKeys({ keys, secrets }: Keys): string {
+  const published = keys.map(({ purpose, id, algorithm, publicKey, dns }) =>
+    [
+      `${purpose}: ${id} (${algorithm})`,
+      publicKey.trim(),
+      ...(dns ? [`DNS  ${dns.name}  ${dns.type}  "${dns.value}"`] : []),
+    ].join('\n'),
+  )
+  const rows = secrets.map(({ id, purpose, madeAt }) => [id, madeAt?.slice(0, 10) ?? '', purpose])
+  const listed = rows.length > 0 ? [formatTable(['secret', 'made', 'for'], rows)] : []
+  return [...published, ...listed].join('\n\n')
+}

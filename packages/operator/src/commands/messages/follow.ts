@@ -1,0 +1,95 @@
+// Prints messages as they arrive and change, until the gateway ends.
+import type { MessageSummary } from '@postern/pipeline'
+import type { OperatorClient } from '../../client/client.ts'
+import { CommandError } from '../../client/client.ts'
+import { toTerminalLine } from '../../terminal/text.ts'
+import type { Output } from '../context.ts'
+import { eventOperation } from '../events/route.ts'
+import type { MessageFilter } from './operations.ts'
+import { messageOperations } from './operations.ts'
+
+/** The maximum number of pages to read for messages since the last printed line. */
+const maxPages = 20
+
+/** Prints the newest messages, and then each one that arrives or changes its state, until the gateway ends. */
+export async function followMessages(client: OperatorClient, output: Output, filter: MessageFilter): Promise<void> {
+  if (!client.isRunning) throw new CommandError('no gateway is running here; start one to follow its messages')
+  const printed = new Map<number, string>()
+  const print = (message: MessageSummary) => {
+    const line = formatFollowed(message)
+    if (printed.get(message.message) === line) return
+    printed.set(message.message, line)
+    // The oldest messages are removed, so that the map stays small.
+    const [oldest] = printed.keys()
+    if (printed.size > 1_000 && oldest !== undefined) printed.delete(oldest)
+    output.print(output.json ? JSON.stringify(message) : line)
+  }
+  const { agent, channel } = filter
+  const query = { agent, channel, kind: ['message' as const, 'turn' as const] }
+  const reader = readAgain(() => printNew(client, filter, print, printed))
+  for await (const line of client.readLines(eventOperation, { query })) {
+    if (reader.failure) throw reader.failure
+    if (line.startsWith('event: ')) reader.wake()
+  }
+  await reader.untilIdle()
+  // A gateway that is shutting down may refuse the last list. Its end is the more helpful message.
+  throw new CommandError('the gateway has ended')
+}
+
+interface RepeatedReading {
+  /** Reads again. Calls during a read cause one more read. */
+  wake(): void
+  untilIdle(): Promise<void>
+  /** The error that ended reading; undefined if there was none. */
+  readonly failure: unknown
+}
+
+function readAgain(read: () => Promise<void>): RepeatedReading {
+  let isStale = false
+  let failure: unknown
+  let reading: Promise<void> | undefined
+  const readAll = async () => {
+    while (isStale && failure === undefined) {
+      isStale = false
+      await read().catch(error => {
+        failure = error
+      })
+    }
+    reading = undefined
+  }
+  return {
+    wake() {
+      isStale = true
+      reading ??= readAll()
+    },
+    untilIdle: async () => reading,
+    get failure() {
+      return failure
+    },
+  }
+}
+
+/** Prints the newest messages of the filter that are not printed yet, oldest first. */
+async function printNew(
+  client: OperatorClient,
+  filter: MessageFilter,
+  print: (message: MessageSummary) => void,
+  printed: ReadonlyMap<number, string>,
+): Promise<void> {
+  const newest: MessageSummary[] = []
+  let after: number | undefined
+  for (let page = 0; page < maxPages; page += 1) {
+    const { items, next } = await client.call(messageOperations.list, { query: { ...filter, after } })
+    newest.push(...items)
+    if (next === null || printed.size === 0 || items.some(({ message }) => printed.has(message))) break
+    after = next
+  }
+  for (const message of newest.toReversed()) print(message)
+}
+
+/** Formats one message as a line. */
+function formatFollowed({ message, received_at, via, agent, state, flags, sender, verified, preview }: MessageSummary) {
+  const who = verified ? sender : `${sender}?`
+  const stateText = [state, ...flags].join(' ')
+  return toTerminalLine(`#${message}  ${received_at.slice(11, 19)}  ${via}  ${agent}  ${stateText}  ${who}  ${preview}`)
+}

@@ -1,0 +1,161 @@
+// Draws the stages of a message under one time axis, a line each.
+import type { IntakeTrace, TurnAttempt, TurnRecord, TurnStep, VerifyStep } from '@postern/message'
+import type { DeliveryRecord, MessageRecord } from '@postern/pipeline'
+import { formatDuration, formatInstant } from './format-time.ts'
+
+/** The width of the axis, columns. */
+const width = 32
+
+/** The duration up to which the axis is linear, ms. Beyond it, the axis is logarithmic. */
+const maxLinearMs = 60_000
+
+/** Formats each stage on a line with its start, duration, bar and outcome. */
+export function formatWaterfall(record: MessageRecord): readonly string[] {
+  const stages = listRecordedStages(record)
+  const start = Math.min(...stages.map(({ at }) => at))
+  const end = Math.max(...stages.map(({ at, ms = 0 }) => at + ms))
+  const toColumn = createAxis(end - start)
+  const names = Math.max(...stages.map(({ name }) => name.length))
+  const heading = `${''.padEnd(names)}  ${'after'.padStart(8)}  ${'took'.padStart(8)}  ${formatDuration(0)}${formatDuration(end - start).padStart(width - formatDuration(0).length)}`
+  const lines = stages.map(({ name, at, ms, outcome = '' }) => {
+    const [after, took] = [formatDuration(at - start), ms === undefined ? '' : formatDuration(ms)]
+    const bar = drawBar(toColumn(at - start), toColumn(at - start + (ms ?? 0)), ms === undefined)
+    return `${name.padEnd(names)}  ${after.padStart(8)}  ${took.padStart(8)}  ${bar}  ${outcome}`.trimEnd()
+  })
+  return [heading, ...lines]
+}
+
+/** Returns a function from ms after the start to the column. */
+function createAxis(total: number): (ms: number) => number {
+  const scale = total > maxLinearMs ? Math.log1p : (ms: number) => ms
+  const fullScale = scale(total) || 1
+  return ms => Math.min(width - 1, Math.floor((scale(Math.max(0, ms)) / fullScale) * width))
+}
+
+function drawBar(from: number, until: number, isInstant: boolean): string {
+  const drawn = isInstant ? '│' : '█'.repeat(Math.max(1, until - from))
+  return `${' '.repeat(from)}${drawn}`.slice(0, width).padEnd(width)
+}
+
+/** One stage of a message. Instants are ms since 1970, durations ms. */
+interface RecordedStage {
+  readonly name: string
+  readonly at: number
+  /** The duration; absent for an instant. */
+  readonly ms?: number | undefined
+  /** The result of the stage. */
+  readonly outcome?: string | undefined
+}
+
+/** Lists the stages of a message: arrival, each proof, queue, agent, commit, each attempt to deliver. */
+function listRecordedStages({ message, trace, turn, steps = [], deliveries }: MessageRecord): readonly RecordedStage[] {
+  const received = trace?.received_at ?? Date.parse(message.received_at)
+  return [
+    { name: 'received', at: received },
+    ...(trace ? listSteps(trace) : []),
+    ...(turn ? listTurn(turn, trace?.admitted_at ?? received) : []),
+    ...steps.map(describeStep),
+    ...deliveries.flatMap(listDelivery),
+  ]
+}
+
+function listSteps({ received_at, steps, admitted_at }: IntakeTrace): readonly RecordedStage[] {
+  const checked = steps.map(step => ({
+    name: step.kind,
+    at: received_at + step.after,
+    ms: step.ms,
+    outcome: describeCheck(step),
+  }))
+  return admitted_at === undefined ? checked : [...checked, { name: 'admitted', at: admitted_at }]
+}
+
+const origins: Readonly<Record<NonNullable<VerifyStep['key_from']>, string>> = {
+  fetched: 'fetched from its host',
+  cache: 'remembered',
+  dns: 'from DNS',
+  config: 'configured',
+  message: 'sent along',
+}
+
+function describeCheck({ verdict, key_id, key_from }: VerifyStep): string {
+  const key = [key_id === undefined ? 'key' : `key ${key_id}`, key_from && `(${origins[key_from]})`].filter(Boolean)
+  return [verdict, ...(key_id === undefined && key_from === undefined ? [] : [key.join(' ')])].join(', ')
+}
+
+/** Describes a stage, call or note of the agent, which stands below its turn. */
+function describeStep({ kind, name, at, ms, message, error }: TurnStep): RecordedStage {
+  const number = message === undefined ? undefined : `#${message}`
+  return {
+    name: `  ${kind} ${name}`,
+    at,
+    ms,
+    outcome: [number, error && `failed: ${error}`].filter(Boolean).join(', '),
+  }
+}
+
+function listTurn({ attempts, due_at, is_leased, ended_at }: TurnRecord, admitted: number): readonly RecordedStage[] {
+  const waits = attempts.flatMap((attempt, at) => {
+    const since = at === 0 ? admitted : (attempts[at - 1]?.ended_at ?? admitted)
+    return [{ name: 'queued', at: since, ms: Math.max(0, attempt.leased_at - since) }, ...listAttempt(attempt)]
+  })
+  const isOver = ended_at !== undefined
+  const next = isOver || is_leased || due_at === undefined ? [] : [{ name: 'turn', at: due_at, outcome: 'due' }]
+  const running = is_leased ? [{ name: 'turn', at: attempts.at(-1)?.ended_at ?? admitted, outcome: 'running' }] : []
+  return [...waits, ...next, ...running, ...(isOver ? [{ name: 'committed', at: ended_at }] : [])]
+}
+
+function listAttempt(attempt: TurnAttempt): readonly RecordedStage[] {
+  const { leased_at, called_at, first_output_at, ended_at, withheld = [], refused_acts = [] } = attempt
+  const since = called_at ?? leased_at
+  return [
+    {
+      name: called_at === undefined ? 'turn' : 'agent',
+      at: since,
+      ms: ended_at - since,
+      outcome: describeAttempt(attempt),
+    },
+    ...(first_output_at === undefined ? [] : [{ name: '  first output', at: first_output_at }]),
+    ...withheld.map(({ kind, text }) => ({ name: `  withheld ${kind}`, at: since, outcome: quoteStart(text) })),
+    ...refused_acts.map(({ act, message }) => ({ name: `  refused ${act}`, at: since, outcome: message })),
+    ...listRuns(attempt, since),
+  ]
+}
+
+/** Lists requests to models and calls of tools in their order. */
+function listRuns({ models = [], tools = [] }: TurnAttempt, since: number): readonly RecordedStage[] {
+  const runs = [
+    ...models.map(({ input_tokens, output_tokens, ...run }) => {
+      const tokens = [input_tokens && `${input_tokens} in`, output_tokens && `${output_tokens} out`].filter(Boolean)
+      return { ...run, kind: 'model', details: tokens.length > 0 ? [`${tokens.join(', ')} tokens`] : [] }
+    }),
+    ...tools.map(run => ({ ...run, kind: 'tool', details: [] })),
+  ]
+  const stages = runs.map(({ kind, name, at = since, ms, ok, details }) => {
+    return { name: `  ${kind} ${name}`, at, ms, outcome: [ok ? 'ok' : 'failed', ...details].join(', ') }
+  })
+  return stages.toSorted((one, other) => one.at - other.at)
+}
+
+/** Returns the beginning of a text on one line. The JSON output has the full text. */
+function quoteStart(text: string): string {
+  const line = text.replace(/\s+/g, ' ').trim()
+  return line.length > 100 ? `${line.slice(0, 100).toWellFormed()}…` : line
+}
+
+function describeAttempt({ attempt, outcome, error, next_at }: TurnAttempt): string {
+  const position =
+    error?.file === undefined ? '' : ` at ${error.file}${error.line === undefined ? '' : `:${error.line}`}`
+  const fault = error && `${error.name}: ${error.message}${position}`
+  const again = next_at !== undefined && `again at ${formatInstant(next_at)}`
+  return [attempt > 1 && `attempt ${attempt}`, outcome.replace('_', ' '), fault, again].filter(Boolean).join(', ')
+}
+
+function listDelivery({ id, attempt_log, next_attempt_at }: DeliveryRecord): readonly RecordedStage[] {
+  const tried = attempt_log.map(({ attempt, at, ms, outcome, reply_line, error, next_at }) => {
+    const again = next_at !== undefined && `again at ${formatInstant(next_at)}`
+    const said = [outcome, reply_line ?? error, again].filter(Boolean).join(', ')
+    return { name: attempt === 1 ? `delivery ${id}` : `delivery ${id} (${attempt})`, at, ms, outcome: said }
+  })
+  if (next_attempt_at === undefined) return tried
+  return [...tried, { name: `delivery ${id}`, at: Date.parse(next_attempt_at), outcome: 'due' }]
+}

@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest'
+import type { OperatorClient } from '../client/client.ts'
+import { printList } from './print-list.ts'
+
+const client = { close: async () => undefined } as OperatorClient
+
+/** Prints a list whose pages read ten numbers each, of which only some match. */
+async function print(matches: (number: number) => boolean, maxItems?: number): Promise<string> {
+  const printed: string[] = []
+  await printList(
+    { openClient: async () => client, json: false, print: text => void printed.push(text) },
+    {
+      maxItems,
+      readPage: async (_, { limit, after = 0 }) => ({
+        items: Array.from({ length: 10 }, (_, at) => after + at)
+          .filter(matches)
+          .slice(0, limit),
+        next: after + 10 < 200 ? after + 10 : null,
+      }),
+      format: items => items.join(' '),
+    },
+  )
+  return printed.join('\n')
+}
+
+test('a list goes on through pages without a match', async () => {
+  expect(await print(number => number >= 195)).toBe('195 196 197 198 199')
+})
+
+test('a list that stops before its end says so, and where it goes on', async () => {
+  expect(await print(() => true, 10)).toBe(
+    "0 1 2 3 4 5 6 7 8 9\nThe list goes on after these 10: the operator's API returns the remaining items with after=10.",
+  )
+})

@@ -1,0 +1,159 @@
+// Stores questions of agents to operators, mails them, and wakes the waiting agent with the answer.
+import { hash } from 'node:crypto'
+import type { Json, System } from '@postern/message'
+import { bindLog, isActRefusal, isoTime } from '@postern/message'
+import type { HumanOperators, NoticeStore, OperatorQuestion, Page, PublisherDeps } from '@postern/pipeline'
+import { createPublisher } from '@postern/pipeline'
+import type { GatewayStore } from '@postern/store'
+import type { RecordStore } from '@postern/transcript'
+import { z } from 'zod'
+
+export const askedQuestionSchema = z
+  .object({
+    id: z.string(),
+    agent: z.string(),
+    member: z.string().describe('The member of the agent that asks.'),
+    from: z.string().describe('The person for whom the agent asks.'),
+    text: z.string(),
+    asked_at: z.string().describe('ISO 8601 UTC.'),
+    correlation_id: z.string().describe('The word that the lines of this question in the log share.'),
+    answer: z.string().optional().describe('The answer, until the agent has taken it.'),
+  })
+  .meta({ id: 'Question' })
+
+export type AskedQuestion = Readonly<z.infer<typeof askedQuestionSchema>>
+
+/** The questions of agents to operators, and the answers. */
+export interface OperatorQuestionStore extends HumanOperators {
+  /** Lists the questions that wait for an answer, newest first. */
+  list(): Promise<readonly AskedQuestion[]>
+  /** Lists the same questions page by page. `question` is undefined for a record that cannot be read. */
+  listPage(page: Page): Promise<readonly { readonly number: number; readonly question: AskedQuestion | undefined }[]>
+}
+
+interface OperatorQuestionDeps {
+  readonly records: RecordStore & Pick<GatewayStore['records'], 'listPage'>
+  readonly store: NoticeStore
+  readonly system: Pick<System, 'now' | 'sleep' | 'log'>
+  /** The host of the agents’ addresses. */
+  readonly domain: string
+  /** Opens the functions with which agents post. They open after the agents. */
+  openPublishers(): PublisherDeps
+}
+
+const [kind, owner] = ['operator-question', 'operator']
+
+/** The age at which a question of a process that died is deleted, ms. */
+const maxAgeMs = 24 * 3_600_000
+
+/** The interval at which the waiting process polls the record, ms, because notices may be lost. */
+const pollMs = 2_000
+
+const maxListed = 200
+
+const recordKeyOf = (key: string) => ({ kind, owner, key })
+
+/** Creates the questions. They are stored as records while an agent waits, so that the waiting process finds an answer that another one received. */
+export function createOperatorQuestions(deps: OperatorQuestionDeps): OperatorQuestionStore {
+  const { records, store } = deps
+  return {
+    ask: asked => askOperator(asked, deps),
+    async answer(id, text) {
+      const pending = await findQuestion(id, records)
+      if (!pending || pending.question.answer !== undefined) return false
+      const isFirst = await records.swap(recordKeyOf(id), pending.version, {
+        ...pending.question,
+        answer: text,
+      } as Json)
+      if (isFirst) store.notify(topicOf(id), { kind: 'answered' })
+      return isFirst
+    },
+    async list() {
+      const listed = await records.list(kind, owner, { limit: maxListed })
+      return listed.flatMap(({ value }) => askedQuestionSchema.safeParse(value).data ?? [])
+    },
+    async listPage(page) {
+      const listed = await records.listPage(kind, owner, page)
+      return listed.map(({ number, value }) => ({ number, question: askedQuestionSchema.safeParse(value).data }))
+    },
+  }
+}
+
+async function findQuestion(id: string, records: RecordStore) {
+  const record = await records.get(recordKeyOf(id))
+  const question = askedQuestionSchema.safeParse(record?.value).data
+  return record && question ? { question, version: record.version } : undefined
+}
+
+/** Stores the question for operators, and waits for the answer. */
+async function askOperator(asked: OperatorQuestion, deps: OperatorQuestionDeps): Promise<string> {
+  const { records, system } = deps
+  const { agent, member, from, text, correlationId, signal } = asked
+  const id = nameQuestion(asked)
+  const asked_at = isoTime(system.now())
+  const question = { id, agent, member, from, text, asked_at, correlation_id: correlationId }
+  const keep = () => records.insert(recordKeyOf(id), question as Json, { until: system.now() + maxAgeMs })
+  const isNew = await keep()
+  system.log.info({ correlation_id: correlationId, agent, question: id }, 'an agent asks an operator')
+  if (isNew && asked.mail !== undefined) void mailQuestion(id, asked, deps)
+  return awaitAnswer({ id, keep, signal }, deps)
+}
+
+interface AwaitedQuestion {
+  readonly id: string
+  /** Stores the question again if another waiting process has removed it. Returns false if it is already stored. */
+  keep(): Promise<boolean>
+  readonly signal: AbortSignal
+}
+
+async function awaitAnswer(
+  { id, keep, signal }: AwaitedQuestion,
+  { records, store, system }: OperatorQuestionDeps,
+): Promise<string> {
+  const unlisten = store.listen(topicOf(id), () => wake.abort())
+  let wake = new AbortController()
+  try {
+    for (;;) {
+      signal.throwIfAborted()
+      const pending = await findQuestion(id, records)
+      if (pending?.question.answer !== undefined) return pending.question.answer
+      if (!pending) await keep()
+      await system.sleep(pollMs, AbortSignal.any([wake.signal, signal]))
+      if (wake.signal.aborted) wake = new AbortController()
+    }
+  } finally {
+    unlisten()
+    await records.remove(recordKeyOf(id))
+  }
+}
+
+/** Returns an id that stays the same when the turn is retried, so that an answer in between counts. Nobody can guess it without the turn’s own id. */
+function nameQuestion({ agent, member, text, correlationId }: OperatorQuestion): string {
+  return hash('sha256', JSON.stringify([correlationId, agent, member, text])).slice(0, 16)
+}
+
+function topicOf(id: string): string {
+  return `operator:${id}`
+}
+
+/** Mails a question to its operator. If that fails, the question is still in the list. */
+async function mailQuestion(
+  id: string,
+  { agent, member, from, text, mail, signal, correlationId }: OperatorQuestion,
+  { system, domain, openPublishers }: OperatorQuestionDeps,
+): Promise<void> {
+  const log = bindLog(system.log, { correlation_id: correlationId, agent })
+  try {
+    const acting = { agent, address: `@${agent}@${domain}` }
+    const gateway = openPublishers()
+    const via = gateway.channels.find(({ descriptor }) => descriptor.speaker.isMailbox)?.descriptor.name
+    if (via === undefined) throw new Error('no channel sends mail')
+    const publisher = createPublisher({ acting, gateway, signal, log })
+    const asked = `${from} asks ${member}:\n\n${text}\n\nPlease answer this mail soon, because somebody is waiting. (question ${id})`
+    const options = { mentions: [`@${mail}`], subject: `${from} asks ${member}`, via }
+    const posted = await publisher.post([{ kind: 'text', mime: 'text/plain', content: asked }], options)
+    if (isActRefusal(posted)) throw new Error(posted.message)
+  } catch (error) {
+    if (!signal.aborted) log.warn({ err: error }, 'a question could not be mailed to its operator')
+  }
+}

@@ -1,0 +1,134 @@
+// Prints what replays of stored messages would change.
+import type { OperationInput } from '../../api/call.ts'
+import type { OperatorClient } from '../../client/client.ts'
+import { CommandError, withClient } from '../../client/client.ts'
+import type { ReplayChange, ReplayReport } from '../../replay/report.ts'
+import { toTerminalLine } from '../../terminal/text.ts'
+import type { ApiOutput } from '../context.ts'
+import { printAnswer } from '../print-list.ts'
+import { readWhen } from '../read-when.ts'
+import { replayOperations } from './operations.ts'
+
+export interface ReplayCommandOptions {
+  readonly agent?: string
+  readonly now?: true
+  readonly call?: true
+  readonly commit?: true
+  readonly again?: true
+  readonly since?: string
+  readonly until?: string
+  readonly channel?: string
+  readonly to?: string
+  readonly limit?: string
+}
+
+/** Replays one message. The exit code is 1 if something differs. */
+export async function printReplay(output: ApiOutput, id: string, options: ReplayCommandOptions): Promise<void> {
+  const input = {
+    parameters: { id },
+    body: { ...readManner(options), commit: options.commit === true, again: options.again === true },
+  }
+  await printAnswer(output, replayOperations.one, input, formatReport, ({ outcome }) => {
+    if (outcome !== 'same') process.exitCode = 1
+  })
+}
+
+/** Replays a range, and prints each message that differs, and the counts. The exit code is 1 if one differs. */
+export async function printReplays(output: ApiOutput, options: ReplayCommandOptions): Promise<void> {
+  if (options.commit || options.again)
+    throw new CommandError('cannot replay: --commit is for one message; name its number or id')
+  const maxMessages = readCount(options.limit)
+  const asked = { ...readManner(options), ...readRange(options) }
+  const counts: Record<ReplayReport['outcome'], number> = { same: 0, changed: 0, refused: 0, skipped: 0 }
+  await withClient(output, async client => {
+    for await (const report of listReplays(client, asked, maxMessages)) {
+      counts[report.outcome] += 1
+      if (output.json) output.print(JSON.stringify(report))
+      else if (report.outcome !== 'same') output.print(formatReport(report))
+    }
+  })
+  if (!output.json) output.print(formatCounts(counts))
+  if (counts.changed + counts.refused > 0) process.exitCode = 1
+}
+
+type AskedRange = OperationInput<typeof replayOperations.range>['body']
+
+/** Replays page by page, so that a long range prints its first results early. */
+async function* listReplays(
+  client: OperatorClient,
+  asked: AskedRange,
+  maxMessages: number,
+): AsyncGenerator<ReplayReport> {
+  let left = maxMessages
+  let after: number | undefined
+  do {
+    const body = { ...asked, limit: Math.min(left, 20), ...(after !== undefined && { after }) }
+    const { items, next } = await client.call(replayOperations.range, { body })
+    yield* items
+    left -= items.length
+    after = next ?? undefined
+  } while (after !== undefined && left > 0)
+}
+
+function readManner({ agent, now, call }: ReplayCommandOptions) {
+  return {
+    ...(agent !== undefined && { use: agent }),
+    clock: now ? ('now' as const) : ('then' as const),
+    call: call === true,
+  }
+}
+
+function readRange({ since, until, channel, to }: ReplayCommandOptions) {
+  return {
+    ...(since !== undefined && { since: readWhen(since) }),
+    ...(until !== undefined && { until: readWhen(until) }),
+    ...(channel !== undefined && { channel }),
+    ...(to !== undefined && { agent: to }),
+  }
+}
+
+function readCount(text = '1000'): number {
+  if (/^[1-9]\d{0,6}$/.test(text)) return Number(text)
+  throw new CommandError('cannot replay: --limit must be a whole number from 1')
+}
+
+function formatReport(report: ReplayReport): string {
+  const { message, id, via, agent, received_at, outcome, reason, not_called, queued } = report
+  const sections = [
+    ['proofs', report.proofs],
+    ['message', report.normalized],
+    ['answer', report.response],
+    ['wire', report.wire],
+  ] as const
+  const lines = [
+    `#${message} ${id}`,
+    `  ${via} to ${agent} at ${received_at}: ${outcome}${reason ? `, ${reason}` : ''}`,
+    ...sections.flatMap(([title, changes]) => formatChanges(title, changes)),
+    ...(not_called ? [`  no new answer: ${not_called}`] : []),
+    ...(queued ? [`  ${formatQueued(queued)}`] : []),
+  ]
+  return lines.map(toTerminalLine).join('\n')
+}
+
+function formatChanges(title: string, changes: readonly ReplayChange[]): readonly string[] {
+  return changes.flatMap(({ path, before, after }) => [
+    `  ${title}${path === '' ? '' : ` ${path}`}`,
+    ...(before === undefined ? [] : formatSide('-', before)),
+    ...(after === undefined ? [] : formatSide('+', after)),
+  ])
+}
+
+function formatSide(sign: string, value: unknown): readonly string[] {
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  return text.split('\n').map(line => `    ${sign} ${line}`)
+}
+
+function formatQueued({ kind, response, reason }: NonNullable<ReplayReport['queued']>): string {
+  if (kind === 'nothing') return `nothing was queued: ${reason ?? ''}`
+  return kind === 'edit' ? `queued: a change of the answer ${response}` : `queued: the first answer, ${response}`
+}
+
+function formatCounts({ same, changed, refused, skipped }: Readonly<Record<ReplayReport['outcome'], number>>): string {
+  const all = same + changed + refused + skipped
+  return `${all} replayed: ${same} the same, ${changed} changed, ${refused} refused, ${skipped} skipped`
+}

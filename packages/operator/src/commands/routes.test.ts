@@ -1,0 +1,128 @@
+import { toProblem } from '@postern/http'
+import { Rejection } from '@postern/message'
+import type { RotateOptions } from '@postern/pipeline'
+import { secretPurposes } from '@postern/pipeline'
+import { describe, expect, test } from 'vitest'
+import { requireOperator } from '../sign-in/operator-token.ts'
+import type { OperatorOptions } from './routes.ts'
+import { createOperatorRoutes } from './routes.ts'
+
+const store = {
+  findMessage: async (id: string) => ({ message: { id, recipient: '@echo@agents.test' } }),
+  readHistory: async () => [],
+} as unknown as OperatorOptions['store']
+const agents = { findRunning: () => undefined, find: () => undefined, domain: 'agents.test' }
+const acting = {} as OperatorOptions['acting']
+const openResolveSystem = () => ({}) as ReturnType<OperatorOptions['openResolveSystem']>
+const requirements = {
+  decide: () => Promise.reject(new Error('nothing is required here')),
+  approvals: {} as OperatorOptions['requirements']['approvals'],
+}
+const operatorOnly = requireOperator({
+  token: 'operator-token',
+  sessions: { isOpen: async () => false },
+  origin: 'https://agents.test',
+})
+const routes = createOperatorRoutes({
+  store,
+  agents,
+  channels: [],
+  channelNames: ['activitypub', 'email'],
+  version: '0',
+  operatorOnly,
+  acting,
+  requirements,
+  openResolveSystem,
+})
+
+test.each(['https://evil.test/a%2Fb', '100%', 'a%zz', 'https://evil.test/?x=1#y', 'mail+tag@x.test', 'ümlaut'])(
+  'the route shows a message under its own id, "%s", and no other',
+  async id => {
+    const headers = { authorization: 'Bearer operator-token' }
+    const answer = await routes.request(`/operator/api/messages/${encodeURIComponent(id)}`, { headers })
+    expect(await answer.json()).toMatchObject({ message: { id } })
+  },
+)
+
+describe('POST /operator/api/keys/rotate', () => {
+  const rotated: [string | undefined, boolean | undefined][] = []
+  const secrets = {
+    rotateSecrets: async ({ isRevoking }: RotateOptions = {}) => void rotated.push(['secrets', isRevoking]),
+    listSecrets: async () => [2, 1].map(generation => ({ purpose: 'attachments', generation })),
+  } as unknown as OperatorOptions['store']
+  const channels = [
+    {
+      descriptor: { name: 'activitypub' },
+      keys: {
+        rotate: async (agent?: string, options?: RotateOptions) => {
+          if (agent === 'nobody') throw new Rejection('no_recipient', 'Cannot rotate keys: there is no such agent')
+          rotated.push([agent, options?.isRevoking])
+          return [{ purpose: 'signatures', id: 'key-2', algorithm: 'RSA', publicKey: 'PEM' }]
+        },
+      },
+    },
+    { descriptor: { name: 'email' } },
+  ] as unknown as OperatorOptions['channels']
+  const app = createOperatorRoutes({
+    store: { ...store, ...secrets },
+    agents,
+    channels,
+    channelNames: [],
+    version: '0',
+    operatorOnly,
+    acting,
+    requirements,
+    openResolveSystem,
+  })
+  app.onError(error => toProblem(error))
+
+  test.each([
+    ['whose connection is cut', () => new ReadableStream({ pull: c => c.error(new Error('aborted')) }), 400],
+    ['that is larger than any that an operator sends', () => ' '.repeat(65_537), 413],
+  ])('refuses a body %s instead of failing with an internal error', async (_, write, status) => {
+    const headers = { authorization: 'Bearer operator-token' }
+    const init = { method: 'POST', headers, body: write(), duplex: 'half' } as RequestInit
+    const answer = await app.request('/operator/api/keys/rotate', init)
+    expect(answer.status).toBe(status)
+  })
+
+  const rotate = (body: string | undefined, token = 'operator-token') =>
+    app.request('/operator/api/keys/rotate', {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}` },
+      ...(body !== undefined && { body }),
+    })
+
+  test.each([
+    ['{"agent":"echo"}', 'echo', false],
+    ['{"agent":"echo","revoke":true}', 'echo', true],
+    ['{"revoke":true}', undefined, true],
+    ['{}', undefined, false],
+    ['null', undefined, false],
+    [undefined, undefined, false],
+  ])('rotates the keys that the body %s asks for', async (body, agent, isRevoking) => {
+    rotated.length = 0
+    const answer = await rotate(body)
+    expect(await answer.json()).toEqual({
+      keys: [{ via: 'activitypub', purpose: 'signatures', id: 'key-2', algorithm: 'RSA', publicKey: 'PEM' }],
+      secrets: agent === undefined ? [{ id: 'attachments-2', purpose: secretPurposes.attachments }] : [],
+    })
+    expect(rotated).toEqual([[agent, isRevoking], ...(agent === undefined ? [['secrets', isRevoking]] : [])])
+  })
+
+  test.each([
+    ['{"agent":1}', 400, 'malformed'],
+    ['{"agent":"echo","revoke":"yes"}', 400, 'malformed'],
+    ['{"agent":', 400, 'malformed'],
+    ['{"agent":"nobody"}', 404, 'no_recipient'],
+  ])('refuses %s', async (body, status, code) => {
+    const answer = await rotate(body)
+    expect({ status: answer.status, body: await answer.json() }).toMatchObject({ status, body: { code } })
+  })
+
+  test('is for the operator alone', async () => {
+    rotated.length = 0
+    expect((await rotate('{}', 'another')).status).toBe(401)
+    expect(rotated).toEqual([])
+  })
+})

@@ -1,0 +1,193 @@
+// Sends a message from the simulation, and prints the answer.
+import { parseJsonText } from '@postern/message'
+import type { ApiAccess, OperatorClient } from '../../client/client.ts'
+import { CommandError, withClient } from '../../client/client.ts'
+import { formatTable, toTerminalLine } from '../../terminal/text.ts'
+import type { ApiOutput, ProgramChannels } from '../context.ts'
+import type { ExpectedEnd, SendProgress, SentMessage, SimulatedChoices } from './operations.ts'
+import { simulationOperations } from './operations.ts'
+import { readSentFiles } from './read-files.ts'
+
+interface SimulatedMessage {
+  readonly via?: string | undefined
+  readonly to: string
+  readonly text?: string | undefined
+  readonly from?: string | undefined
+  readonly visibility?: string | undefined
+  readonly fault?: string | undefined
+  readonly thread?: string | undefined
+}
+
+interface SimulatedSending extends SimulatedMessage {
+  /** Paths of files to attach. */
+  readonly file?: readonly string[] | undefined
+  /** The longest wait for the answer, seconds. */
+  readonly timeout?: number | undefined
+}
+
+/** The time after which the command reports that the agent is still working, ms. */
+const quietMs = 2_000
+
+/** Sends one message. The exit code is 1 if the result differs from the one in the catalogue. */
+export async function sendSimulated(
+  output: ApiOutput,
+  { timeout, file: paths = [], ...message }: SimulatedSending,
+  resolveAlias: ProgramChannels['resolveAlias'],
+): Promise<void> {
+  const { via, text = paths.length > 0 ? '' : undefined } = message
+  if (text === undefined || via === undefined)
+    throw new CommandError(
+      'cannot send: a text or --file <path>, and --via <channel> are needed; "postern send --list" shows the choices',
+    )
+  const request = { ...message, via: resolveAlias(via), text }
+  const files = paths.length > 0 ? { files: [...(await readSentFiles(paths))] } : {}
+  const body = { ...request, ...files, timeout_seconds: timeout }
+  const sent = await withSimulation(output, client =>
+    readResult(client.readLines(simulationOperations.send, { body }), output),
+  )
+  output.print(output.json ? JSON.stringify(sent, null, 2) : formatSent(sent, request))
+  if (!isAsExpected(sent, sent.expected)) process.exitCode = 1
+}
+
+/** Reads progress and result of a message, and reports that the agent is still working if the answer takes long. */
+async function readResult(lines: AsyncIterable<string>, output: ApiOutput): Promise<SentMessage> {
+  let stored: SendProgress | undefined
+  let timer: NodeJS.Timeout | undefined
+  try {
+    for await (const text of lines) {
+      const line = parseJsonText(text) as SendProgress | SentMessage
+      if ('expected' in line) return line
+      stored = line
+      if (!output.json) timer ??= setTimeout(() => output.print(formatProgress(line)), quietMs)
+    }
+  } catch (cause) {
+    if (!stored) throw cause
+  } finally {
+    clearTimeout(timer)
+  }
+  throw new CommandError(
+    stored
+      ? `the gateway ended the connection. The message is stored. See it with: ${formatShowCommand(stored)}`
+      : 'the gateway ended the connection before it stored the message',
+  )
+}
+
+/** Prints what the simulation can send, filtered by channel, persona, visibility and fault. */
+export async function printCatalogue(
+  output: ApiOutput,
+  { via, from, visibility, fault }: Omit<SimulatedMessage, 'to'>,
+  resolveAlias: ProgramChannels['resolveAlias'],
+): Promise<void> {
+  const all = await withSimulation(output, client => client.call(simulationOperations.describe, {}))
+  const channel = via === undefined ? undefined : resolveAlias(via)
+  const wanted = Object.entries({ via: channel, from, visibility, fault }).filter(([, word]) => word !== undefined)
+  const entries = all.entries.filter(entry =>
+    wanted.every(([name, word]) => entry[name as keyof SimulatedChoices['entries'][number]] === word),
+  )
+  output.print(output.json ? JSON.stringify({ ...all, entries }, null, 2) : formatCatalogue({ ...all, entries }))
+}
+
+function formatCatalogue({ personas, faults, entries }: SimulatedChoices): string {
+  const listedPersonas = personas.filter(({ via, from }) =>
+    entries.some(entry => entry.via === via && entry.from === from),
+  )
+  const listedFaults = faults.filter(({ fault }) => entries.some(entry => entry.fault === fault))
+  return [
+    formatTable(
+      ['via', 'from', 'who it is'],
+      listedPersonas.map(({ via, from, what }) => [via, from, what]),
+    ),
+    formatTable(
+      ['fault', 'what is wrong'],
+      listedFaults.map(({ fault, what }) => [fault, what]),
+    ),
+    formatTable(
+      ['via', 'from', 'visibility', 'fault', 'expected result'],
+      entries.map(({ via, from, visibility = '', fault = '', expected }) => [
+        via,
+        from,
+        visibility,
+        fault,
+        formatOutcome(expected),
+      ]),
+    ),
+  ].join('\n\n')
+}
+
+function formatOutcome(expected: ExpectedEnd): string {
+  switch (expected.outcome) {
+    case 'answered':
+      return 'answered'
+    case 'kept':
+      return `kept without an answer (${expected.flag})`
+    case 'refused':
+      return `refused: ${expected.answer} ${expected.code}`
+    case 'later':
+      return `asked to come back: ${expected.answer}`
+  }
+}
+
+/** Formats a refusal. A reply of SMTP already begins with its code. */
+function formatRefusal({ answer, text }: NonNullable<SentMessage['refusal']>): string {
+  return toTerminalLine(text.startsWith(`${answer} `) ? text : `${answer} ${text}`)
+}
+
+function formatShowCommand({ id }: Pick<SentMessage, 'id'>): string {
+  return `npx postern show "${id}"`
+}
+
+function formatProgress(stored: SendProgress): string {
+  const { id, wait_seconds: seconds } = stored
+  return [
+    `stored    ${id}`,
+    `working   the agent has not answered yet; this command waits ${seconds} s at most`,
+    `look      ${formatShowCommand(stored)}`,
+  ].join('\n')
+}
+
+/** The states of a message whose turn continued after the wait ended. The last one belongs to a task. */
+const unfinished: ReadonlySet<string> = new Set(['working', 'submitted'])
+
+function formatAnswer({ status, reply }: SentMessage): string {
+  if (reply && reply.text !== '') return `answered  ${reply.text.split('\n').map(toTerminalLine).join('\n          ')}`
+  if (reply && !unfinished.has(status)) return 'answered  without text; --json shows the answer'
+  return unfinished.has(status)
+    ? 'stored    the agent still works: the gateway has the message and delivers the answer when it comes'
+    : 'stored    the turn is over without an answer'
+}
+
+function formatSent(sent: SentMessage, { via, to, from, visibility }: SimulatedMessage): string {
+  const { id, status, thread, refusal, expected } = sent
+  const surprise = isAsExpected(sent, expected) ? [] : [`expected  ${formatOutcome(expected)}`]
+  const first = `sent      ${id} (${status})`
+  if (refusal) return [first, `answer    ${formatRefusal(refusal)}`, ...surprise].join('\n')
+  const again = [from && `--from ${from}`, visibility && `--visibility ${visibility}`].filter(Boolean)
+  return [
+    first,
+    formatAnswer(sent),
+    ...surprise,
+    `look      ${formatShowCommand(sent)}`,
+    `go on     npx postern send ${[`--via ${via} --to ${to}`, ...again].join(' ')} --thread "${thread}" "…"`,
+  ].join('\n')
+}
+
+function withSimulation<Answer>(access: ApiAccess, ask: (client: OperatorClient) => Promise<Answer>) {
+  return withClient(access, client => {
+    const { isRunning, isSimulating } = client
+    if (!isRunning) throw new CommandError('no gateway is running here; start one with "npm start"')
+    if (!isSimulating) throw new CommandError('the gateway that runs here has no simulation; "npm start" has one')
+    return ask(client)
+  })
+}
+
+/** Returns true if a message ended as the catalogue expects, as far as its sender can see. */
+function isAsExpected({ status, reply, refusal }: SentMessage, expected: ExpectedEnd) {
+  switch (expected.outcome) {
+    case 'answered':
+      return refusal === undefined && reply !== undefined && !unfinished.has(status)
+    case 'kept':
+      return refusal === undefined && status === 'no_reply'
+    default:
+      return refusal?.answer === expected.answer
+  }
+}

@@ -1,0 +1,44 @@
+import { toProblem } from '@postern/http'
+import { expect, test } from 'vitest'
+import { createOperationRouter } from '../../api/router.ts'
+import type { SuppressionRouteOptions } from './route.ts'
+import { createSuppressionRoutes } from './route.ts'
+
+const gone = 'gone@nodmarc.test'
+const channels = [
+  { descriptor: { name: 'a2a' } },
+  {
+    descriptor: { name: 'email' },
+    diagnostics: { probe: async () => 'probe@agents.test' },
+    peers: { liftSuppression: async (_: string, peer: string) => peer === gone },
+  },
+] as unknown as SuppressionRouteOptions['channels']
+const store: SuppressionRouteOptions['store'] = {
+  listRelations: async ({ after }) => [
+    { agent: 'echo', via: 'email', relation: 'suppressed', peer: gone, target: `after ${after}`, number: 7, since: 0 },
+  ],
+}
+const app = createOperationRouter(createSuppressionRoutes({ store, channels }), { authenticate: (_, next) => next() })
+app.onError(error => toProblem(error))
+
+const lift = (body: string) => app.request('/operator/api/suppressions/lift', { method: 'POST', body })
+
+test('the list names the addresses that get no mail, with the reason', async () => {
+  const answer = await app.request('/operator/api/suppressions?agent=echo&after=3&limit=1')
+  const suppression = { agent: 'echo', via: 'email', relation: 'suppressed', peer: gone, target: 'after 3' }
+  expect(await answer.json()).toMatchObject({ items: [suppression], next: 7 })
+})
+
+test('the operator lifts a suppression, and cannot lift one that does not exist', async () => {
+  expect(await (await lift(JSON.stringify({ agent: 'echo', peer: gone }))).json()).toMatchObject({ done: 'lift' })
+  const other = await lift(JSON.stringify({ agent: 'echo', peer: 'other@nodmarc.test' }))
+  expect([other.status, await other.json()]).toMatchObject([404, { code: 'no_recipient' }])
+  expect((await lift('{}')).status).toBe(400)
+})
+
+test('a probe names the message that is on its way', async () => {
+  expect(await (await app.request('/operator/api/probes/email', { method: 'POST' })).json()).toEqual({
+    id: 'probe@agents.test',
+  })
+  expect((await app.request('/operator/api/probes/a2a', { method: 'POST' })).status).toBe(415)
+})

@@ -1,0 +1,61 @@
+// Explains why a message, refusal or delivery went as it did, in the operator's API.
+import type { AgentDirectory, WhyStore } from '@postern/pipeline'
+import { z } from 'zod'
+import type { OperatorRoute } from '../../api/operation.ts'
+import { defineOperation, handleOperation } from '../../api/operation.ts'
+import type { WhyAnswer } from '../../why/explanation.ts'
+import { explainMessage, explainNothing, explainRefusal, whyAnswerSchema } from '../../why/explanation.ts'
+import type { WhyFactDeps } from '../../why/facts.ts'
+import { gatherWhyFacts } from '../../why/facts.ts'
+import { parseWhyWords } from '../../why/words-asked.ts'
+
+export const whyOperation = defineOperation({
+  id: 'explain',
+  method: 'GET',
+  path: '/why/{id}',
+  summary: 'Says why a message, refusal or delivery went as it did: the reason, the evidence, the fix.',
+  task: 'explain',
+  parameters: z.object({
+    id: z
+      .string()
+      .describe(
+        'A number (`3`, `#3`, `d3` of a delivery, `r3` of a refusal), an id, or the address of a sender or an agent; percent-encoded.',
+      ),
+  }),
+  answer: whyAnswerSchema,
+})
+
+interface WhyRouteOptions extends WhyFactDeps {
+  readonly store: WhyStore & WhyFactDeps['store']
+  readonly agents: Pick<AgentDirectory, 'find' | 'domain'>
+  now(): number
+}
+
+export function createWhyRoute(options: WhyRouteOptions): OperatorRoute {
+  return handleOperation(whyOperation, ({ parameters: { id } }) => answerWhy(id, options))
+}
+
+/** Explains everything that an id, a number or an address names. @throws Rejection `malformed` */
+async function answerWhy(asked: string, { store, agents, agentConfigs, now }: WhyRouteOptions): Promise<WhyAnswer> {
+  const names = { domain: agents.domain, has: (name: string) => agents.find(name) !== undefined }
+  const words = parseWhyWords(asked, names)
+  const [subject, refusals] = await Promise.all([store.findWhySubject(words), store.listWhyRefusals(words)])
+  const at = now()
+  if (!subject) {
+    const explanations = refusals.map(refusal => explainRefusal(refusal, at))
+    return explanations.length > 0
+      ? { asked, found: 'refusal', explanations }
+      : { asked, found: 'nothing', explanations: [explainNothing(asked, at)] }
+  }
+  const records = await store.listWhyRecords(subject.messages)
+  const isAddress = subject.by === 'address'
+  const facts = await gatherWhyFacts(records, at, { store, agentConfigs })
+  const explanations = facts.map(each => explainMessage(each, isAddress ? [] : refusals))
+  if (!isAddress) return { asked, found: subject.by, explanations }
+  const allExplanations = [...explanations, ...refusals.map(refusal => explainRefusal(refusal, at))]
+  return {
+    asked,
+    found: 'address',
+    explanations: allExplanations.toSorted((one, other) => other.since.localeCompare(one.since)),
+  }
+}

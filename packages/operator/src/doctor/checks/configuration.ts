@@ -1,0 +1,160 @@
+// Checks that the configuration is valid and safe.
+import { readFileSync, statSync } from 'node:fs'
+import { isGuessableSecret } from '@postern/http'
+import type { PublishedKey } from '@postern/pipeline'
+import type { Verdict } from '../../checks/finding.ts'
+import { failure, ok, warning } from '../../checks/finding.ts'
+import type { Check, MachineCheck } from '../check.ts'
+import { about, skip, toFailure } from '../check.ts'
+import type { DoctorDeps } from '../deps.ts'
+import { requireOpened } from '../deps.ts'
+import type { CheckOutcome } from '../report.ts'
+
+/** The check that reports faults of the configuration. */
+export const configurationFaultChecks: readonly MachineCheck[] = [
+  {
+    id: 'configuration.valid',
+    what: 'The gateway can read the configuration, and knows every value in it.',
+    fix: 'Correct what is named; `docs/reference/configuration.md` lists every key.',
+    run: ({ configFaults, configPath }) =>
+      configFaults.length === 0
+        ? about(configPath ?? 'configuration', ok('the configuration can be read'))
+        : configFaults.map(toFailure),
+  },
+]
+
+export const configurationChecks: readonly Check[] = [
+  {
+    id: 'configuration.safe',
+    what: 'No setting is unsafe in production, as `postern start` asks.',
+    fix: 'Change the setting that is named.',
+    run: checkSafety,
+  },
+  {
+    id: 'configuration.file_permissions',
+    what: 'Nobody else on the machine may change the configuration, or read a token that stands in it.',
+    fix: 'Run `chmod 600` on the configuration file.',
+    run: checkConfigFile,
+  },
+  {
+    id: 'configuration.operator_token',
+    what: 'Nobody can guess the operator token.',
+    fix: 'Set `operator_token` to 24 or more random characters.',
+    needs: ['gateway'],
+    run: deps =>
+      about(
+        'operator_token',
+        judgeSecret(requireOpened(deps).operatorToken, {
+          what: 'the operator token',
+          risk: 'anybody who has it can read and decide everything',
+        }),
+      ),
+  },
+  {
+    id: 'configuration.agent_secrets',
+    what: 'Nobody can guess the secrets that sign calls of webhook agents.',
+    fix: 'Use `openssl rand -base64 32`, on both sides.',
+    run: checkAgentSecrets,
+  },
+  {
+    id: 'configuration.default_agent',
+    what: '`default_agent`, which answers for the host, is one of the agents.',
+    fix: 'Set `default_agent` to the name of an agent.',
+    run: ({ config: { default_agent, agents } }) =>
+      about(
+        'default_agent',
+        default_agent === undefined || Object.hasOwn(agents, default_agent)
+          ? ok(`${default_agent ?? Object.keys(agents)[0]} answers for the host`)
+          : warning(`there is no agent "${default_agent}"`, `Use one of: ${Object.keys(agents).join(', ')}.`),
+      ),
+  },
+  {
+    id: 'configuration.keys',
+    what: 'The keys that sign are no older than a year.',
+    fix: 'Run `postern keys rotate`, and publish the new DNS records.',
+    needs: ['gateway'],
+    async run(deps) {
+      const keys = await Promise.all(requireOpened(deps).channels.map(channel => channel.keys?.list() ?? []))
+      return about('keys', judgeKeyAge(keys.flat(), deps.now()))
+    },
+  },
+]
+
+/** Checks the mode of the file. Users who may change it can run code as the gateway, and readers get its secrets. */
+function checkConfigFile({ configPath, config }: Pick<DoctorDeps, 'configPath' | 'config'>): CheckOutcome {
+  if (configPath === undefined)
+    return skip('configuration file', 'there is no file: all settings come from the environment')
+  if (process.platform === 'win32') return skip(configPath, 'this system has no file modes')
+  const stats = statSync(configPath, { throwIfNoEntry: false })
+  if (!stats) return skip(configPath, 'the file no longer exists')
+  const { mode } = stats
+  if ((mode & 0o022) !== 0)
+    return about(configPath, failure('others on this machine may change the configuration', `chmod go-w ${configPath}`))
+  const { operator_token: token } = config
+  const holdsToken = token !== undefined && readFileSync(configPath, 'utf8').includes(token)
+  if (!holdsToken || (mode & 0o004) === 0) return about(configPath, ok('nobody else may change the configuration'))
+  const fix = `chmod 600 ${configPath}, or take the token from the environment: { "env": "OPERATOR_TOKEN" }`
+  return about(configPath, warning('others on this machine may read the operator token in the configuration', fix))
+}
+
+function checkSafety({ config, listUnsafeSettings }: DoctorDeps): readonly CheckOutcome[] {
+  const unsafe = listUnsafeSettings()
+  if (unsafe.length === 0)
+    return [about('settings', ok(config.dev ? 'dev mode: unsafe settings are allowed' : 'no unsafe setting is on'))]
+  return unsafe.map(toFailure)
+}
+
+function checkAgentSecrets({ config }: DoctorDeps): readonly CheckOutcome[] {
+  const judged = Object.entries(config.agents).flatMap(([name, { secret }]) =>
+    typeof secret === 'string'
+      ? [
+          about(
+            `agents.${name}.secret`,
+            judgeSecret(secret, {
+              what: `the secret of ${name}`,
+              risk: 'anybody who has it can send the agent messages in any name',
+            }),
+          ),
+        ]
+      : [],
+  )
+  return judged.length > 0 ? judged : [about('agents', ok('no agent has a shared secret'))]
+}
+
+const dayMs = 86_400_000
+/** The age at which a key counts as old: a year and a month, in days. */
+const oldDays = 396
+
+/** Judges the age of the newest key of each purpose. M3AAWG recommends a rotation twice a year for mail. */
+function judgeKeyAge(keys: readonly PublishedKey[], now: number): Verdict {
+  const newest = new Map<string, number>()
+  for (const { purpose, madeAt } of keys) {
+    if (madeAt === undefined) continue
+    newest.set(purpose, Math.max(newest.get(purpose) ?? 0, Date.parse(madeAt)))
+  }
+  const [[purpose, at] = ['', now]] = [...newest].toSorted(([, left], [, right]) => left - right)
+  const days = Math.floor((now - at) / dayMs)
+  return days > oldDays
+    ? warning(
+        `the key for "${purpose}" is ${days} days old`,
+        'Run "postern keys rotate", and publish the new DNS records.',
+      )
+    : ok(`the oldest key in use is ${days} days old`)
+}
+
+/** The minimum number of bits of a secret. An attacker who can try offline can find a secret with fewer bits. */
+const minBits = 80
+
+/** Judges a secret. `what` is its name, such as `the operator token`, and `risk` the consequence if somebody guesses it. */
+export function judgeSecret(secret: string, { what, risk }: { readonly what: string; readonly risk: string }): Verdict {
+  const fix = 'Use 24 or more random characters, such as from: openssl rand -base64 24'
+  if (isGuessableSecret(secret)) return failure(`${what} is so short that it can be guessed: ${risk}`, fix)
+  return estimateBits(secret) < minBits
+    ? warning(`${what} repeats itself and may be guessed: ${risk}`, fix)
+    : ok(`${what} is long enough`)
+}
+
+/** Estimates an upper bound of the bits, as if each character were drawn from those that occur. */
+function estimateBits(secret: string): number {
+  return secret.length * Math.log2(new Set(secret).size)
+}

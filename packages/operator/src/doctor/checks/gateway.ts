@@ -1,0 +1,136 @@
+// Checks that the gateway opens, runs, writes, protects the operator's API and knows its clients.
+import { ConfigError, Unavailable } from '@postern/message'
+import type { Verdict } from '../../checks/finding.ts'
+import { failure, ok, warning } from '../../checks/finding.ts'
+import type { Check, MachineCheck } from '../check.ts'
+import { about, skip, toFailure } from '../check.ts'
+import type { DoctorDeps } from '../deps.ts'
+import { requireOpened } from '../deps.ts'
+import { describeError } from '../describe-error.ts'
+import type { CheckOutcome } from '../report.ts'
+
+/** The check that reports why a gateway does not open. */
+export const gatewayOpenChecks: readonly MachineCheck[] = [
+  {
+    id: 'gateway.opens',
+    what: 'The gateway opens: its store, its agents and its channels.',
+    fix: 'Follow the message; until then most other checks do not run.',
+    run: ({ configFaults, openFaults }) => {
+      if (configFaults.length > 0) return skip('gateway', 'the configuration has faults; see configuration.valid')
+      return openFaults.length === 0 ? about('gateway', ok('the gateway can be opened')) : openFaults.map(toFailure)
+    },
+  },
+]
+
+export const gatewayChecks: readonly Check[] = [
+  {
+    id: 'gateway.running',
+    what: 'A gateway is running on the data folder.',
+    fix: 'Start it with `postern start`, or with `npm start` for dev mode.',
+    run: ({ isRunning }) =>
+      about(
+        'gateway',
+        isRunning
+          ? ok('the gateway is running')
+          : warning(
+              'no gateway is running on this data directory',
+              'Start it with "postern start" (or "npm start" for dev mode).',
+            ),
+      ),
+  },
+  {
+    id: 'gateway.configuration',
+    what: 'The gateway that runs has the origin and the agents of the configuration file.',
+    fix: 'Restart the gateway, so that it reads the file.',
+    needs: ['gateway', 'running'],
+    run: deps => about('gateway', judgeConfiguration(deps)),
+  },
+  {
+    id: 'gateway.writes',
+    what: 'The store takes writes.',
+    fix: 'Free space on the disk, or look after the database server.',
+    needs: ['gateway', 'running'],
+    run: async deps => about('store', await judgeWrites(deps)),
+  },
+  {
+    id: 'gateway.operator_api',
+    what: 'The gateway answers at its port, and its operator API asks for the token.',
+    fix: 'Let nothing else listen on the port, and no proxy add the token.',
+    needs: ['gateway', 'running'],
+    run: checkOperatorApi,
+  },
+  {
+    id: 'gateway.proxies',
+    what: 'The proxy that ends TLS is one of `network.trusted_proxies`, so that the gateway can tell its clients apart.',
+    fix: 'Add the address of the proxy to `network.trusted_proxies`.',
+    needs: ['gateway'],
+    run: deps => about('network.trusted_proxies', judgeProxies(deps)),
+  },
+]
+
+/** Compares the running gateway with the configuration file, which may have changed, or belong to another gateway. */
+function judgeConfiguration({ config, expected = {} }: DoctorDeps): Verdict {
+  const { origin = config.origin, agents } = expected
+  if (origin !== config.origin)
+    return failure(`the gateway runs with the origin ${config.origin}, and the file has ${origin}`, restartFix)
+  const running = Object.keys(config.agents).sort().join(', ')
+  const configured = agents?.toSorted().join(', ') ?? running
+  if (configured === running) return ok('the gateway runs with the origin and the agents of the file')
+  return failure(`the gateway runs with the agents ${running}, and the file has ${configured}`, restartFix)
+}
+
+const restartFix = 'Restart the gateway, or ask with the file that it runs with (--config).'
+
+const path = '/operator/api/keys'
+
+/** Checks that the operator’s API requires its token, and accepts it. */
+async function checkOperatorApi(deps: DoctorDeps): Promise<CheckOutcome> {
+  const { listening, operatorToken } = requireOpened(deps)
+  const [http] = listening
+  if (!http) return skip(path, 'no gateway is running')
+  const url = `http://${deps.config.listen.host === '::1' ? '[::1]' : '127.0.0.1'}:${http.port}${path}`
+  try {
+    const [without, withToken] = await Promise.all([
+      askStatus(url, {}),
+      askStatus(url, { authorization: `Bearer ${operatorToken}` }),
+    ])
+    if (without !== 401)
+      return about(
+        path,
+        failure(
+          `the operator's API answers ${without} to somebody without a token`,
+          'Let nothing else listen on the port of the gateway, and no proxy add the token.',
+        ),
+      )
+    return withToken === 200
+      ? about(path, ok("the operator's API asks for its token, and takes it"))
+      : about(path, failure(`the operator's API answers ${withToken} to its token`, 'Restart the gateway.'))
+  } catch (error) {
+    const message = `the gateway does not answer at its own port: ${describeError(error)}`
+    return about(path, failure(message, 'See the log of the gateway.'))
+  }
+}
+
+async function askStatus(url: string, headers: Readonly<Record<string, string>>): Promise<number> {
+  const answer = await fetch(url, { headers, redirect: 'manual', signal: AbortSignal.timeout(5_000) })
+  await answer.body?.cancel()
+  return answer.status
+}
+
+async function judgeWrites(deps: DoctorDeps): Promise<Verdict> {
+  try {
+    await requireOpened(deps).store.checkWork()
+    return ok('the store takes writes')
+  } catch (error) {
+    const cause = error instanceof Unavailable ? error.cause : undefined
+    if (cause instanceof ConfigError)
+      return failure(`the store takes no writes: ${toFailure(cause).message}`, cause.fix)
+    const fix = 'Free space on the disk, or look after the database server.'
+    return failure(`the store takes no writes: ${describeError(error)}`, fix)
+  }
+}
+
+function judgeProxies(deps: DoctorDeps): Verdict {
+  const fault = requireOpened(deps).findProxyFault()
+  return fault ? warning(fault.message, fault.fix) : ok('the clients behind the proxy are told apart')
+}

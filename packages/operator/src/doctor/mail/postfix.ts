@@ -1,0 +1,97 @@
+// Judges the settings of a Postfix on this machine.
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import type { Verdict } from '../../checks/finding.ts'
+import { ok, warning } from '../../checks/finding.ts'
+import type { DoctorConfig } from '../config.ts'
+
+/** Settings of the Postfix on this machine, by name. */
+export type PostfixSettings = Readonly<Record<string, string>>
+
+const names = [
+  'smtpd_forbid_bare_newline',
+  'smtpd_forbid_bare_newline_exclusions',
+  'lmtp_send_xforward_command',
+  'smtp_send_xforward_command',
+  'message_size_limit',
+] as const
+
+/** Reads the settings of Postfix; undefined if there is no Postfix. */
+export async function readPostfix(): Promise<PostfixSettings | undefined> {
+  const run = promisify(execFile)
+  // `postconf` reports an unknown name on stderr, and still prints the others.
+  const printed = await run('postconf', [...names], { timeout: 5_000 }).catch(() => undefined)
+  if (!printed) return undefined
+  const lines = printed.stdout.split('\n').map(line => /^(\w+)\s*=\s*(.*)$/.exec(line))
+  return Object.fromEntries(lines.flatMap(match => (match ? [[match[1] ?? '', (match[2] ?? '').trim()]] : [])))
+}
+
+/**
+ * Judges the protection against SMTP smuggling. A Postfix that accepts a bare line feed as a line end reads two mails where its neighbour sent one.
+ * Its trusted clients, such as this machine, have no protection unless the exclusions are empty.
+ */
+export function judgeBareNewline(settings: PostfixSettings): Verdict {
+  const { smtpd_forbid_bare_newline: forbids, smtpd_forbid_bare_newline_exclusions: exclusions = '' } = settings
+  if (forbids === undefined) {
+    return warning(
+      'this Postfix cannot be told to refuse smuggled mail',
+      'Update it to 3.5.24, 3.6.14, 3.7.10, 3.8.5 or later.',
+    )
+  }
+  if (forbids === 'no') {
+    return warning(
+      'Postfix takes smuggled mail',
+      'postconf -e smtpd_forbid_bare_newline=normalize smtpd_forbid_bare_newline_exclusions=',
+    )
+  }
+  return exclusions === ''
+    ? ok(`Postfix stops smuggled mail (${forbids}), from everybody`)
+    : warning(`Postfix takes smuggled mail from ${exclusions}`, 'postconf -e smtpd_forbid_bare_newline_exclusions=')
+}
+
+/** Judges XFORWARD. Without it SPF would check the address of Postfix instead of the sender’s. */
+export function judgeXforward(settings: PostfixSettings, { listen }: DoctorConfig['email']): Verdict {
+  const name = `${listen?.protocol ?? 'smtp'}_send_xforward_command`
+  if (settings[name] !== 'yes') {
+    const fix = `postconf -e ${name}=yes, and name the address of Postfix in email.listen.trusted_peers.`
+    return warning('Postfix does not tell the gateway who brought a mail: SPF cannot be checked', fix)
+  }
+  return listen?.trusted_peers.length === 0
+    ? warning(
+        'Postfix tells who brought a mail, but the gateway does not trust it: SPF cannot be checked',
+        'Name the address of Postfix in email.listen.trusted_peers, such as "127.0.0.1".',
+      )
+    : ok('Postfix tells the gateway who brought a mail')
+}
+
+export interface Sizes {
+  /** `SIZE` of the smarthost (RFC 1870); undefined if it has none. */
+  readonly smarthost?: number | undefined
+  readonly settings?: PostfixSettings | undefined
+}
+
+/** Judges whether all servers accept mail of the same size. Otherwise accepted mail bounces. */
+export function judgeSizes({ smarthost, settings }: Sizes, { limits, attach_bytes }: DoctorConfig['email']): Verdict {
+  const ours = limits.message_bytes
+  const theirs = Number(settings?.message_size_limit)
+  if (Number.isFinite(theirs) && theirs > 0 && theirs < ours) {
+    return warning(
+      `Postfix takes mail up to ${theirs} bytes, the gateway up to ${ours}`,
+      `postconf -e message_size_limit=${ours}, or set email.limits.message_bytes to ${theirs}.`,
+    )
+  }
+  if (Number.isFinite(theirs) && (theirs === 0 || theirs > ours)) {
+    return warning(
+      `Postfix takes mail of ${theirs || 'any number of'} bytes that the gateway then refuses (${ours})`,
+      `postconf -e message_size_limit=${ours}`,
+    )
+  }
+  const largest = Math.ceil((attach_bytes * 4) / 3) + 100_000
+  if (smarthost && smarthost < largest) {
+    return warning(
+      `the smarthost takes mail up to ${smarthost} bytes, answers may have ${largest}`,
+      `Set email.attach_bytes to ${Math.floor(((smarthost - 100_000) * 3) / 4)} or less: larger files are then linked.`,
+    )
+  }
+  return ok('the sizes of mail agree')
+}

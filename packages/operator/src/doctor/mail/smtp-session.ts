@@ -1,0 +1,129 @@
+// Talks SMTP or LMTP to a mail server for a check.
+import type { Socket } from 'node:net'
+import { connect } from 'node:net'
+import { createInterface } from 'node:readline'
+import { connect as connectTls, getCACertificates, TLSSocket } from 'node:tls'
+import type { Handshake } from '../network/handshake.ts'
+import { describeHandshake, untilSecure } from '../network/handshake.ts'
+
+export interface SmtpServerAddress {
+  readonly host: string
+  readonly port?: number | undefined
+  /** The path of a Unix socket, instead of host and port. */
+  readonly path?: string | undefined
+  readonly protocol?: 'smtp' | 'lmtp' | undefined
+  /** The name in the certificate, for TLS from the first byte. */
+  readonly secureName?: string | undefined
+  readonly authorities?: readonly string[] | undefined
+}
+
+/** The greeting of a mail server. */
+interface SmtpGreeting {
+  /** The first line of the greeting. */
+  readonly banner: string
+  /** Extensions (RFC 5321 §4.1.1.1) by upper-case names: `SIZE` → `10240000`. */
+  readonly extensions: ReadonlyMap<string, string>
+}
+
+interface SmtpReply {
+  readonly code: number
+  readonly lines: readonly string[]
+}
+
+export interface SmtpSession {
+  readonly greeting: SmtpGreeting
+  /** Present if the session uses TLS from the first byte. */
+  readonly handshake: Handshake | undefined
+  /** Sends one command and returns its reply. @throws Error if the server closes the connection */
+  say(command: string): Promise<SmtpReply>
+  /** Ends the session with a handshake (RFC 3207). `host` is the name in the certificate. @throws Error if the handshake fails */
+  startTls(authorities: readonly string[], host: string): Promise<Handshake>
+}
+
+const patienceMs = 5_000
+
+/** Opens a session as `name`, runs `work`, and ends the session. @throws Error if the server does not answer as a mail server does */
+export async function talkToMailServer<Value>(
+  server: SmtpServerAddress,
+  name: string,
+  work: (session: SmtpSession) => Promise<Value> | Value,
+): Promise<Value> {
+  const socket = open(server)
+  socket.setTimeout(patienceMs, () => socket.destroy(new Error('it does not answer in time')))
+  try {
+    const replies = readReplies(socket)
+    const say = async (command: string) => {
+      socket.write(`${command}\r\n`)
+      return nextReply(replies)
+    }
+    const banner = expect(await nextReply(replies), 220)
+    const [, ...lines] = expect(await say(`${server.protocol === 'lmtp' ? 'LHLO' : 'EHLO'} ${name}`), 250)
+    const greeting = { banner: banner[0] ?? '', extensions: new Map(lines.map(splitLine)) }
+    const startTls = async (authorities: readonly string[], host: string) => {
+      expect(await say('STARTTLS'), 220)
+      return upgrade(socket, host, authorities)
+    }
+    const handshake = socket instanceof TLSSocket ? describeHandshake(socket) : undefined
+    const value = await work({ greeting, handshake, say, startTls })
+    if (!socket.destroyed) socket.write('QUIT\r\n')
+    return value
+  } finally {
+    socket.destroy()
+  }
+}
+
+function open({ host, port = 0, path, secureName, authorities = [] }: SmtpServerAddress): Socket {
+  if (path !== undefined) return connect(path)
+  if (secureName === undefined) return connect({ host, port })
+  return connectTls({ host, port, servername: secureName, ...lenient(authorities) })
+}
+
+/** Returns options that accept any certificate, because a check judges it afterwards. */
+function lenient(authorities: readonly string[]) {
+  return { rejectUnauthorized: false, ca: [...getCACertificates('default'), ...authorities] }
+}
+
+async function upgrade(socket: Socket, host: string, authorities: readonly string[]): Promise<Handshake> {
+  socket.removeAllListeners('data')
+  const secure = connectTls({ socket, servername: host, ...lenient(authorities) })
+  try {
+    await untilSecure(secure)
+    return describeHandshake(secure)
+  } finally {
+    secure.destroy()
+  }
+}
+
+/** Yields the replies. Throws if the socket fails. */
+async function* readReplies(socket: Socket): AsyncGenerator<SmtpReply> {
+  const failed = Promise.withResolvers<never>()
+  socket.once('error', failed.reject)
+  failed.promise.catch(() => undefined)
+  const lines = createInterface({ input: socket })[Symbol.asyncIterator]()
+  let reply: string[] = []
+  for (;;) {
+    const next = await Promise.race([lines.next(), failed.promise])
+    if (next.done) return
+    const [, code = '', mark = '', text = ''] = /^(\d{3})([- ]?)(.*)$/.exec(next.value) ?? []
+    reply.push(text)
+    if (mark === '-') continue
+    yield { code: Number(code), lines: reply }
+    reply = []
+  }
+}
+
+async function nextReply(replies: AsyncGenerator<SmtpReply>): Promise<SmtpReply> {
+  const { value, done } = await replies.next()
+  if (done || !value) throw new Error('it hangs up')
+  return value
+}
+
+function expect({ code, lines }: SmtpReply, expected: number): readonly string[] {
+  if (code !== expected) throw new Error(`it says ${code} ${lines[0] ?? ''}`.trim())
+  return lines
+}
+
+function splitLine(line: string): [string, string] {
+  const [name = '', ...parameters] = line.split(' ')
+  return [name.toUpperCase(), parameters.join(' ')]
+}

@@ -1,0 +1,171 @@
+// Runs the agent for a stored message as a turn does, and compares the new answer with the recorded one.
+import type { NormalizedMessage, NormalizedResponse } from '@postern/message'
+import { threadSourceOf } from '@postern/message'
+import type {
+  Addressing,
+  Answer,
+  AnsweredTurn,
+  Delivery,
+  Intake,
+  MessageRecord,
+  PlannedDelivery,
+  RunningAgent,
+  StoredArrival,
+  Turn,
+  TurnContext,
+} from '@postern/pipeline'
+import { findChannel, readPersonCommand, workTurn } from '@postern/pipeline'
+import { compareJson } from './compare.ts'
+import type { ReadAgainDeps } from './read-again.ts'
+import { adoptKept, createPastStore, nameAgent, silence } from './read-again.ts'
+import type { ReplayChange } from './report.ts'
+
+/** The dependencies of a turn that a replay does not replace. */
+export type ReplayTurnDeps = Omit<
+  TurnContext,
+  'results' | 'findAgent' | 'people' | 'waiting' | 'countUsage' | 'noteStep'
+> &
+  ReadAgainDeps
+
+export interface AnsweredAgain {
+  /** The answer; undefined if the agent did not answer. */
+  readonly response: NormalizedResponse | undefined
+  readonly answer: Answer | undefined
+  readonly changes: readonly ReplayChange[]
+  readonly wire: readonly ReplayChange[]
+}
+
+interface AgainRequest {
+  readonly record: MessageRecord
+  readonly arrived: StoredArrival
+  readonly intake: Intake
+  readonly running: RunningAgent
+  /** The time of the answer, ms. */
+  readonly at: number
+}
+
+/** Calls the agent as a turn does, but delivers and stores nothing. */
+export async function answerAgain(request: AgainRequest, deps: ReplayTurnDeps): Promise<AnsweredAgain> {
+  const { record, running, at } = request
+  const turn = await describeTurn(request, deps)
+  let answer: Answer | undefined
+  let failure: string | undefined
+  const turnContext: TurnContext = {
+    ...deps,
+    store: createPastStore(deps.store, { message: record.number, at: Date.parse(record.message.received_at) }),
+    system: { ...silence(deps.system), now: () => at },
+    maxCrashes: Number.POSITIVE_INFINITY,
+    findAgent: () => running,
+    results: {
+      commit: async (_, committed) => {
+        answer = committed
+      },
+      release: async (_, { error }) => {
+        failure = error
+      },
+      keepStreamed: async () => {},
+    },
+  }
+  await workTurn(turn, turnContext, new AbortController().signal)
+  const response = answer?.response
+  const changes =
+    failure === undefined ? compareResponses(record.response, response) : [{ path: '', after: `failed: ${failure}` }]
+  return { response, answer, changes, wire: compareWires({ record, turn, response }, deps) }
+}
+
+/** Returns true if a message is a command, which the gateway carries out itself, and which would have an effect. */
+export function isCommand(record: MessageRecord, { people }: RunningAgent): boolean {
+  return people?.link === true && readPersonCommand(record.message) !== undefined
+}
+
+async function describeTurn({ record, arrived, intake }: AgainRequest, { store }: ReplayTurnDeps): Promise<Turn> {
+  const { number, thread, correlation_id } = record
+  const content: NormalizedMessage = {
+    ...intake.message,
+    thread_id: record.message.thread_id,
+    thread_source: threadSourceOf(record.message),
+    parts: adoptKept(intake.message.parts, record.message.parts),
+    raw: record.message.raw,
+  }
+  const merged = await Promise.all(arrived.merged.map(async each => (await store.findMessage(`#${each}`))?.message))
+  return {
+    ...{ message: number, thread, token: 1, crashes: 0, correlationId: correlation_id, via: content.received_via },
+    agent: nameAgent(record),
+    // Only a first attempt searches for earlier messages in other threads.
+    attempt: 2,
+    content: { ...content, parts: [...merged.flatMap(each => each?.parts ?? []), ...content.parts] },
+    target: intake.target,
+    flags: [...new Set([...record.flags, ...(intake.flags ?? [])])],
+    ...(intake.task && { task: { owner: intake.task.owner, id: intake.task.id } }),
+    ...(arrived.merged.length > 0 && { merged: arrived.merged }),
+  }
+}
+
+/** Members that differ in each answer or run. */
+const ownMembers: ReadonlySet<string> = new Set(['id', 'created_at', 'usage', 'trace', 'unfinished'])
+/** Members with random values in each requirement. */
+const drawnMembers: ReadonlySet<string> = new Set(['state', 'requirement', 'expires_at', 'url'])
+
+function compareResponses(
+  before: NormalizedResponse | null,
+  after: NormalizedResponse | undefined,
+): readonly ReplayChange[] {
+  return compareJson(showResponse(before ?? undefined), showResponse(after))
+}
+
+function showResponse(response: NormalizedResponse | undefined): unknown {
+  if (!response) return undefined
+  const members = Object.entries(response).filter(([name]) => !ownMembers.has(name))
+  return { ...Object.fromEntries(members), parts: response.parts.map(withoutDrawn) }
+}
+
+function withoutDrawn(part: NormalizedResponse['parts'][number]): unknown {
+  if (part.kind !== 'policy') return part
+  return {
+    ...part,
+    policy: Object.fromEntries(Object.entries(part.policy).filter(([name]) => !drawnMembers.has(name))),
+  }
+}
+
+interface WireRequest {
+  readonly record: MessageRecord
+  readonly turn: Turn
+  readonly response: NormalizedResponse | undefined
+}
+
+/**
+ * Compares the documents that were sent for the answer with those of the new answer, under the ids of the old one. It skips destinations with
+ * several documents, because their answer was changed later.
+ */
+function compareWires({ record, turn, response }: WireRequest, deps: ReplayTurnDeps): readonly ReplayChange[] {
+  const channel = findChannel(deps.channels, turn.via)
+  const recorded = record.response
+  if (!channel || !recorded || !response) return []
+  const renamed = { ...response, id: recorded.id, created_at: recorded.created_at }
+  const { deliveries, rendering } = channel.address({ turn, response: renamed })
+  // Deliveries to watchers of a task are not compared.
+  const answered = new Set(channel.address({ turn, response: recorded }).deliveries.map(({ to }) => to))
+  const own = record.deliveries.filter(({ via, to }) => via === turn.via && answered.has(to))
+  return own
+    .filter(({ to, wire }) => wire !== null && own.filter(other => other.to === to).length === 1)
+    .flatMap(({ to, wire }) => {
+      const planned = deliveries.find(delivery => delivery.to === to)
+      if (!planned) return [{ path: to, before: 'a delivery', after: 'none' }]
+      const delivery = describeDelivery(planned, { turn, response: renamed, rendering })
+      return compareJson(wire, channel.prepare(delivery).wire).map(change => ({
+        ...change,
+        path: [to, change.path].filter(Boolean).join(' '),
+      }))
+    })
+}
+
+function describeDelivery(
+  { to, target }: PlannedDelivery,
+  { turn, response, rendering }: AnsweredTurn & Pick<Addressing, 'rendering'>,
+): Delivery {
+  const { via, agent, correlationId, content } = turn
+  return {
+    ...{ id: '0', token: 0, attempt: 1, via, agent, to, target, correlationId, message: content, response, rendering },
+    queuedAt: Date.parse(response.created_at),
+  }
+}

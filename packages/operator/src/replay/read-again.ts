@@ -1,0 +1,206 @@
+// Reads a stored message again from its raw bytes, and compares proofs and content with the record.
+
+import type { NormalizedMessage, Part, System } from '@postern/message'
+import { noLog } from '@postern/message'
+import type { Channel, Intake, MessageRecord, Store, StoredArrival, Turn } from '@postern/pipeline'
+import { findChannel, readVisibleIntake } from '@postern/pipeline'
+import { compareJson } from './compare.ts'
+import { openRecordedAnswers } from './recorded-answers.ts'
+import type { ReplayChange } from './report.ts'
+
+/** The clock and the answers of other hosts with which a message is read: the recorded ones, or the present ones. */
+export type ReplayClock = 'then' | 'now'
+
+export interface ReadAgainDeps {
+  readonly store: Store
+  readonly system: System
+  readonly channels: readonly Channel[]
+}
+
+export interface ReadAgain {
+  /** The intake; undefined if the message would not reach the agent. */
+  readonly intake: Intake | undefined
+  readonly proofs: readonly ReplayChange[]
+  readonly message: readonly ReplayChange[]
+}
+
+/** The assumed time from the first byte to the stored message if it was not recorded, ms. */
+const assumedAdmissionMs = 60_000
+
+/** Verifies, resolves and normalizes a stored message again, and compares the result with the stored one. @throws Rejection, Unavailable */
+export async function readAgain(
+  record: MessageRecord,
+  arrived: StoredArrival,
+  clock: ReplayClock,
+  deps: ReadAgainDeps,
+): Promise<ReadAgain> {
+  const channel = findChannel(deps.channels, record.message.received_via)
+  const { arrival, raw, target } = arrived
+  const agent = nameAgent(record)
+  if (!channel?.diagnostics?.replay || arrival === undefined || !raw)
+    return { intake: undefined, proofs: [], message: [] }
+  const moment = openMoment(record, clock, deps)
+  const read = await channel.diagnostics.replay({ agent, arrival, raw, target }, moment)
+  const intake = read && readVisibleIntake(read)
+  const proofs = intake ? compareJson(record.proofs, intake.proofs) : []
+  const [change] = await deps.store.listChanges([record.number])
+  const former = change?.how === 'edited' ? withFormerWords(record, intake) : record
+  return { intake, proofs, message: compareMessages(former, intake) }
+}
+
+/** Reads the text from the raw bytes, because only they have the former text of an edited message. */
+function withFormerWords(record: MessageRecord, intake: Intake | undefined): MessageRecord {
+  return intake ? { ...record, message: { ...record.message, parts: intake.message.parts } } : record
+}
+
+/** Returns the agent’s name, without `@` and domain. */
+export function nameAgent({ message }: Pick<MessageRecord, 'message'>): string {
+  return message.recipient.slice(1, message.recipient.lastIndexOf('@'))
+}
+
+/** Returns the turn of a message, without the channel’s target for the answer. */
+export function turnOf(record: MessageRecord): Turn {
+  const { number, thread, message, flags, correlation_id } = record
+  return {
+    ...{ message: number, thread, flags, token: 1, attempt: 1, crashes: 0, correlationId: correlation_id },
+    ...{ agent: nameAgent(record), via: message.received_via, content: message, target: null },
+  }
+}
+
+/** Returns true if the agent got the message. A message that the agent leaves without an answer is `ignored`, too. */
+export function wasGiven({ state, turn, merged_into }: MessageRecord): boolean {
+  return state !== 'ignored' || turn !== undefined || merged_into !== undefined
+}
+
+function openMoment(record: MessageRecord, clock: ReplayClock, { store, system }: ReadAgainDeps) {
+  const at = Date.parse(record.message.received_at)
+  const until = record.trace?.admitted_at ?? at + assumedAdmissionMs
+  const past = createPastStore(store, { message: record.number, at })
+  const quiet = silence(system)
+  if (clock === 'now') return { system: quiet, store: past }
+  return { system: { ...quiet, ...openRecordedAnswers(store, until), now: () => at }, store: past }
+}
+
+/** Prevents a system from logging, submitting mail, opening streams and changing anything. Logs of a replay would look like traffic. */
+export function silence(system: System): System {
+  return {
+    ...system,
+    openStream: undefined,
+    configured: undefined,
+    push: undefined,
+    submitMail: async () => {
+      throw new Error('a replay sends nothing')
+    },
+    fetch: async (url, request) => {
+      if ((request?.method ?? 'GET') !== 'GET') throw new Error('a replay sends nothing')
+      return system.fetch(url, request)
+    },
+    log: noLog,
+  }
+}
+
+/** Flags of the store and of admission rules, which a replay does not run. */
+const addedFlags: ReadonlySet<string> = new Set(['edited', 'deleted', 'loop_guard', 'blocked_by', 'forgotten'])
+
+function compareMessages(record: MessageRecord, intake: Intake | undefined): readonly ReplayChange[] {
+  if (!intake) return [{ path: '', before: record.message.id }]
+  const before = showMessage(record.message)
+  const after = showMessage({ ...intake.message, parts: adoptKept(intake.message.parts, record.message.parts) })
+  const isKept = intake.disposition === 'keep'
+  const recordedFlags = record.flags.filter(flag => !addedFlags.has(flag))
+  const flags = [...new Set(intake.flags ?? [])]
+  const isGiven = wasGiven(record)
+  const isMissing = (flag: string) => !flags.includes(flag) && isGiven
+  return [
+    ...compareJson(before, after),
+    ...flags.filter(flag => !record.flags.includes(flag)).map(flag => ({ path: 'flags', after: flag })),
+    ...recordedFlags.filter(isMissing).map(flag => ({ path: 'flags', before: flag })),
+    ...(isKept && isGiven ? [{ path: 'disposition', before: 'answer', after: 'keep' }] : []),
+  ]
+}
+
+/** Returns the members that the channel sets. The store sets the thread, and keeps raw bytes and history elsewhere. */
+function showMessage({
+  raw: _,
+  history: _history,
+  thread_id: _thread,
+  thread_source: _source,
+  ...shown
+}: Partial<NormalizedMessage>): unknown {
+  return shown
+}
+
+/** Reuses files that were fetched for the turn, instead of fetching them again. */
+export function adoptKept(parts: readonly Part[], stored: readonly Part[]): Part[] {
+  return parts.map((part, at) => {
+    const kept = stored[at]
+    const isFetched = part.kind === 'file' && kept?.kind === 'file' && part.bytes_ref.kind === 'url'
+    return isFetched && kept.bytes_ref.kind === 'content_addressed' && part.name === kept.name ? kept : part
+  })
+}
+
+/** The moment of the original message. */
+interface PastMoment {
+  /** The number of the replayed message. Later messages did not exist yet. */
+  readonly message: number
+  /** The time of its arrival, ms. */
+  readonly at: number
+}
+
+/** Matches the names of operations that only read. */
+const reads = /^(find|read|list|count|has|knows)/
+/** The operations whose writes a replay can skip. */
+const ignored: ReadonlySet<keyof Store> = new Set([
+  'refuse',
+  'noteLookup',
+  'note',
+  'say',
+  'addBackground',
+  'keepFiles',
+  'keepStreamed',
+  'noteAlone',
+  'noteWaiting',
+  'renew',
+  'notify',
+])
+
+/**
+ * Creates a view of the store at that moment, as far as the store still has it. The view writes nothing. Operations with lasting effects throw,
+ * so that a replay reports no answer that depends on them.
+ */
+export function createPastStore(store: Store, moment: PastMoment): Store {
+  const members = Object.entries(store).map(([name, member]) => [name, restrict(name as keyof Store, member)] as const)
+  return { ...(Object.fromEntries(members) as unknown as Store), ...createBounded(store, moment) }
+}
+
+function restrict(name: keyof Store, member: unknown): unknown {
+  if (typeof member !== 'function' || reads.test(name)) return member
+  if (ignored.has(name)) return async () => undefined
+  return async () => {
+    throw new Error(`a replay changes nothing ("${name}")`)
+  }
+}
+
+function createBounded(store: Store, { message, at }: PastMoment): Partial<Store> {
+  return {
+    listen: () => () => {},
+    consumeOnce: async () => true,
+    openSecret: purpose => store.openSecret(purpose),
+    secret: async (name, make) => ((await store.hasSecret(name)) ? store.secret(name, make) : make()),
+    // A relation that the message itself began did not exist before it.
+    async findRelation(key) {
+      const relation = await store.findRelation(key)
+      return relation && relation.since < at ? relation : undefined
+    },
+    listRelations: async filter => (await store.listRelations(filter)).filter(({ since }) => since < at),
+    async findMessageTo(agent, id) {
+      const other = await store.findMessageTo(agent, id)
+      return other && other.message < message ? other : undefined
+    },
+    async findResponse(id) {
+      const stored = await store.findResponse(id)
+      return stored && Date.parse(stored.response.created_at) <= at ? stored : undefined
+    },
+    findAnswer: async () => undefined,
+  }
+}

@@ -1,0 +1,141 @@
+// Replays a stored message through today's code, and reports what differs.
+import { Rejection, Unavailable } from '@postern/message'
+import type { MessageRecord, PublisherDeps, RunningAgent, StoredArrival } from '@postern/pipeline'
+import type { AnsweredAgain, ReplayTurnDeps } from './answer-again.ts'
+import { answerAgain, isCommand } from './answer-again.ts'
+import { leaveOutCalls, makeNewCalls } from './calls-again.ts'
+import { commitAnswer } from './commit.ts'
+import type { ReadAgain, ReplayClock } from './read-again.ts'
+import { nameAgent, readAgain, wasGiven } from './read-again.ts'
+import { AnswerNotRecorded } from './recorded-answers.ts'
+import type { Queued, ReplayReport } from './report.ts'
+
+export interface ReplayOptions {
+  readonly clock: ReplayClock
+  /** True to call agents outside of this process, too. */
+  readonly callsOut: boolean
+  /** True to queue the new answer. */
+  readonly commits: boolean
+  /** True to send another answer if the recorded one has failed. */
+  readonly answersAgain?: boolean | undefined
+  /** The agent that answers in place of the configured one. */
+  readonly candidate?: RunningAgent | undefined
+}
+
+export interface ReplayDeps {
+  readonly turn: ReplayTurnDeps
+  readonly commit: PublisherDeps
+  findAgent(name: string): RunningAgent | undefined
+  /** Returns true if an agent of the configuration runs in this process. */
+  runsHere(name: string): boolean
+}
+
+const nothing = { proofs: [], normalized: [], response: [], wire: [] } as const
+
+/** Replays one message. It stores and sends nothing unless `commits` is set. */
+export async function replayMessage(
+  record: MessageRecord,
+  options: ReplayOptions,
+  deps: ReplayDeps,
+): Promise<ReplayReport> {
+  const { number, message } = record
+  const about = {
+    message: number,
+    id: message.id,
+    via: message.received_via,
+    agent: nameAgent(record),
+    received_at: message.received_at,
+  }
+  const arrived = await deps.turn.store.findArrival(number)
+  const reason = findSkipReason(record, arrived)
+  if (!arrived || reason !== undefined) return { ...about, ...nothing, outcome: 'skipped', reason }
+  try {
+    const read = await readAgain(record, arrived, options.clock, deps.turn)
+    const said = await callAgain({ record, arrived, read }, options, deps)
+    return { ...about, ...report(read, said), ...(await commit({ record, read, said }, options, deps)) }
+  } catch (error) {
+    if (error instanceof AnswerNotRecorded) return { ...about, ...nothing, outcome: 'skipped', reason: error.message }
+    if (!(error instanceof Rejection) && !(error instanceof Unavailable)) throw error
+    const code = error instanceof Rejection ? error.code : 'unavailable'
+    return { ...about, ...nothing, outcome: 'refused', reason: `${code}: ${error.message}` }
+  }
+}
+
+/** Returns the reason why a message cannot be replayed; undefined if it can. */
+function findSkipReason({ flags, state }: MessageRecord, arrived: StoredArrival | undefined): string | undefined {
+  if (state === 'received' || state === 'working') return 'it is still being answered'
+  if (flags.includes('deleted') || arrived?.raw === undefined) return 'its bytes were deleted'
+  if (flags.includes('edited')) return 'its author edited it before the answer, so the agent never got these bytes'
+  if (arrived.arrival === undefined)
+    return 'it did not come from a peer, or came before the gateway recorded enough for a replay'
+  return undefined
+}
+
+interface CalledAgain {
+  readonly said?: AnsweredAgain
+  readonly not_called?: string
+}
+
+interface ReadMessage {
+  readonly record: MessageRecord
+  readonly arrived: StoredArrival
+  readonly read: ReadAgain
+}
+
+async function callAgain(
+  { record, arrived, read: { intake } }: ReadMessage,
+  { clock, callsOut, commits, candidate }: ReplayOptions,
+  deps: ReplayDeps,
+): Promise<CalledAgain> {
+  const name = nameAgent(record)
+  const running = candidate ?? deps.findAgent(name)
+  if (!intake || intake.disposition === 'keep') return { not_called: 'the message does not reach the agent' }
+  if (!wasGiven(record)) return { not_called: 'the message was kept from the agent' }
+  if (record.merged_into !== undefined) return { not_called: `it was answered together with #${record.merged_into}` }
+  if (!running) return { not_called: `the agent "${name}" no longer exists` }
+  if (isCommand(record, running)) return { not_called: 'it is a command, which the gateway carries out itself' }
+  if (!candidate && !callsOut && !commits && !deps.runsHere(name)) {
+    return { not_called: 'the agent is remote and would get the message again; --call calls it' }
+  }
+  const at = clock === 'now' ? deps.turn.system.now() : Date.parse(record.message.received_at)
+  const { callAgent } = deps.turn
+  const calls = callAgent && (callsOut || commits) ? makeNewCalls(callAgent) : leaveOutCalls()
+  const turn = { ...deps.turn, callAgent: calls.callAgent }
+  const said = await answerAgain({ record, arrived, intake, running, at }, turn)
+  const leftOut = calls.leftOut()
+  if (leftOut.length === 0) return { said }
+  return { not_called: `it calls ${leftOut.join(', ')}, who would get the call again; --call makes such calls` }
+}
+
+function report({ proofs, message, intake }: ReadAgain, { said, not_called }: CalledAgain) {
+  const response = said?.changes ?? []
+  const wire = said?.wire ?? []
+  const isSame = [proofs, message, response, wire].every(changes => changes.length === 0)
+  return {
+    outcome: isSame ? ('same' as const) : ('changed' as const),
+    ...(intake === undefined && { reason: 'it would not reach the agent today' }),
+    ...{ proofs, normalized: message, response, wire },
+    ...(not_called !== undefined && { not_called }),
+    ...(response.length > 0 && said?.response && { answer: said.response.parts }),
+  }
+}
+
+interface Committing {
+  readonly record: MessageRecord
+  readonly read: ReadAgain
+  readonly said: CalledAgain
+}
+
+/** Queues the new answer, unless it is the same as the recorded one. */
+async function commit(
+  { record, read: { intake }, said: { said } }: Committing,
+  { commits, answersAgain }: ReplayOptions,
+  deps: ReplayDeps,
+): Promise<{ readonly queued?: Queued }> {
+  if (!commits) return {}
+  if (!intake || !said?.answer || !said.response)
+    return { queued: { kind: 'nothing', reason: 'there is no new answer' } }
+  if (said.changes.length === 0) return { queued: { kind: 'nothing', reason: 'the answer is the same' } }
+  const committed = { record, intake, answer: said.answer, response: said.response, answersAgain }
+  return { queued: await commitAnswer(committed, deps.commit) }
+}

@@ -1,0 +1,97 @@
+// Judges the ActivityPub actor: its id, type, username, inbox and key.
+import { createPublicKey } from 'node:crypto'
+import type { Verdict } from '../../checks/finding.ts'
+import { failure, ok, warning } from '../../checks/finding.ts'
+import type { FetchedObject } from '../view/fetched.ts'
+import { asFetchedObject, asList, asText, isHttps, quote } from '../view/fetched.ts'
+import type { PeerView } from '../view/peer.ts'
+import { findActorLink } from '../view/peer.ts'
+import type { Row } from './row.ts'
+import { judgeAnswer } from './row.ts'
+
+type JudgeActor = (actor: FetchedObject, view: PeerView) => Verdict | undefined
+
+const ofActor =
+  (judge: JudgeActor): Row['judge'] =>
+  view =>
+    view.actor?.document && judge(view.actor.document, view)
+const actorTypes: ReadonlySet<unknown> = new Set(['Application', 'Group', 'Organization', 'Person', 'Service'])
+
+export const actorRows: readonly Row[] = [
+  { id: 'actor.answer', section: 'ActivityPub §3.2', judge: judgeDocument },
+  { id: 'actor.id', section: 'ActivityPub §3.1', judge: ofActor(judgeId) },
+  { id: 'actor.type', section: 'ActivityStreams §3', judge: ofActor(judgeType) },
+  { id: 'actor.username', section: '§13.3', judge: ofActor(judgeUsername) },
+  { id: 'actor.back_link', section: '§13.3', judge: ofActor(judgeBackLink) },
+  { id: 'actor.inbox', section: 'ActivityPub §4.1', judge: ofActor(judgeInbox) },
+  { id: 'actor.key', section: 'Linked Data Security', judge: ofActor(judgeKey) },
+]
+
+function judgeDocument({ actor }: PeerView): Verdict | undefined {
+  if (!actor) return undefined
+  if (actor.status === 401 || actor.status === 403)
+    return warning(
+      'the host shows the actor only to signed requests, so it was not checked',
+      'Nothing is wrong; peers that do not sign cannot read it.',
+    )
+  return judgeAnswer(actor, 'the actor', 'Serve the actor there as application/activity+json.')
+}
+
+function judgeId({ id }: FetchedObject, { links }: PeerView): Verdict {
+  const href = findActorLink(links)?.href
+  return id === href
+    ? ok(`the actor is ${href}`)
+    : failure(`the actor calls itself ${quote(id)}, the link ${quote(href)}`, 'Let both be the same.')
+}
+
+function judgeType({ type }: FetchedObject): Verdict | undefined {
+  if (asList(Array.isArray(type) ? type : [type]).some(each => actorTypes.has(each))) return undefined
+  return failure(`${quote(type)} is not a type of actor`, 'An agent is a "Service".')
+}
+
+function judgeUsername({ preferredUsername: name }: FetchedObject, { address }: PeerView): Verdict {
+  return asText(name)?.toLowerCase() === address.local
+    ? ok(`preferredUsername is ${name}`)
+    : failure(
+        `preferredUsername is ${quote(name)}, not ${address.local}`,
+        'Set it to the name of the address, because servers show it as the account.',
+      )
+}
+
+/** Judges WebFinger at the actor’s host. If the host differs from the address’s domain, both must name the same account. */
+function judgeBackLink({ id }: FetchedObject, { backLink, account }: PeerView): Verdict | undefined {
+  if (!backLink) return undefined
+  const subject = asText(backLink.document?.subject)?.toLowerCase()
+  const self = asList(backLink.document?.links)
+    .map(asFetchedObject)
+    .find(link => link?.rel === 'self' && link.href === id)
+  if (subject === account && self) return ok(`the actor's own host names ${account}, too`)
+  return failure(
+    `the actor's own host does not name ${account} (${backLink.error ?? (backLink.status === 200 ? quote(subject) : backLink.status)})`,
+    "Let WebFinger at the actor's host answer with the same subject and actor.",
+  )
+}
+
+function judgeInbox({ inbox }: FetchedObject): Verdict {
+  return isHttps(inbox)
+    ? ok(`the inbox is ${inbox}`)
+    : failure(`the inbox is ${quote(inbox)}`, 'Set it to an https address.')
+}
+
+function judgeKey({ publicKey }: FetchedObject, { links }: PeerView): Verdict {
+  const fix = 'Publish an RSA key of 2048 bits or more as "publicKey" with "id", "owner" and "publicKeyPem".'
+  const keys = (Array.isArray(publicKey) ? asList(publicKey) : [publicKey]).map(asFetchedObject)
+  const own = keys.find(key => key?.owner === findActorLink(links)?.href && asText(key?.id))
+  if (!own) return failure('the actor has no key of its own: nothing it sends can be verified', fix)
+  const bits = readKeyBits(asText(own.publicKeyPem) ?? '')
+  if (bits === undefined) return failure(`the key ${quote(own.id)} cannot be read`, fix)
+  return bits === 'other' || bits >= 2048 ? ok(`it signs with ${own.id}`) : failure(`the key has ${bits} bits`, fix)
+}
+
+function readKeyBits(pem: string): number | 'other' | undefined {
+  try {
+    return createPublicKey(pem).asymmetricKeyDetails?.modulusLength ?? 'other'
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,71 @@
+// Judges the mail of an address: its link, and MX, SPF, DMARC and DKIM of its domain.
+import type { Address } from '@postern/message'
+import type { Verdict } from '../../checks/finding.ts'
+import { failure, ok, warning } from '../../checks/finding.ts'
+import { isKeyRecord, judgeDmarc, judgeMx, judgeSpf } from '../../checks/mail-dns.ts'
+import { quote } from '../view/fetched.ts'
+import type { MailView } from '../view/mail.ts'
+import type { PeerView } from '../view/peer.ts'
+import type { ResolveFinding, Row } from './row.ts'
+import { judgeAll } from './row.ts'
+
+const of =
+  (judge: (mail: MailView) => Verdict): Row<Pick<PeerView, 'mail'>>['judge'] =>
+  ({ mail }) =>
+    mail && judge(mail)
+
+const noDnsAnswer = (what: string) =>
+  warning(`DNS does not answer for ${what}`, 'Try again later, or repair the name servers of the domain.')
+
+export const mailRows: readonly Row<Pick<PeerView, 'mail' | 'address'>>[] = [
+  {
+    id: 'mail.address',
+    section: '§1.3',
+    judge: ({ mail, address }) => {
+      if (!mail) return undefined
+      const own = `${address.local}@${address.domain}`
+      if (mail.address === undefined) return failure('the "mailto" link is not an address', `Link to mailto:${own}.`)
+      return mail.address.toLowerCase() === own
+        ? ok(`mail goes to ${own}`)
+        : warning(`mail goes to ${quote(mail.address)}, not to ${own}`, 'Let mail and mentions share one address.')
+    },
+  },
+  {
+    id: 'mail.mx',
+    section: 'RFC 5321 §5.1',
+    judge: of(({ mx, domain, hasHost }) => (mx ? judgeMx(domain, mx, hasHost) : noDnsAnswer(`the MX of ${domain}`))),
+  },
+  {
+    id: 'mail.spf',
+    section: 'RFC 7208',
+    judge: of(({ spf, domain }) => (spf ? judgeSpf(domain, spf) : noDnsAnswer(`the SPF record of ${domain}`))),
+  },
+  {
+    id: 'mail.dmarc',
+    section: 'RFC 9989',
+    judge: of(({ dmarc, domain }) =>
+      dmarc ? judgeDmarc(domain, dmarc) : noDnsAnswer(`the DMARC record of ${domain}`),
+    ),
+  },
+  { id: 'mail.dkim', section: 'RFC 6376 §3.6', judge: of(judgeDkim) },
+]
+
+/** Judges the DKIM keys. Selectors cannot be listed, so for other domains DNS only shows whether any exist (RFC 8020). */
+function judgeDkim({ dkim: { exists, records }, domain }: MailView): Verdict {
+  const missing = records.filter(({ texts, key }) => !texts.some(text => isKeyRecord(text, key)))
+  if (missing.length > 0)
+    return failure(
+      `missing or different in DNS: ${missing.map(({ name }) => name).join(', ')}`,
+      'Publish the records that "postern keys" prints.',
+    )
+  if (records.length > 0) return ok(`DKIM: ${records.map(({ name }) => name).join(', ')}`)
+  if (exists === undefined) return noDnsAnswer(`_domainkey.${domain}`)
+  return exists
+    ? ok('DKIM keys are published; only a message shows which one signs')
+    : warning(`${domain} has no DKIM key`, 'Sign mail, and publish the key under <selector>._domainkey.')
+}
+
+/** Judges only the mail of a domain. */
+export function judgeMailRows(address: Address, mail: MailView): readonly ResolveFinding[] {
+  return judgeAll(mailRows, { address, mail })
+}

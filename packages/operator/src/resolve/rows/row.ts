@@ -1,0 +1,39 @@
+// A row is one check of an address, with the section that requires it.
+import { z } from 'zod'
+import type { Verdict } from '../../checks/finding.ts'
+import { failure, ok } from '../../checks/finding.ts'
+import type { Fetched } from '../view/fetched.ts'
+import type { PeerView } from '../view/peer.ts'
+
+/** One check of the documents at an address. */
+export interface Row<View = PeerView> {
+  readonly id: string
+  /** The section of the Mentionable system or of a standard that requires it. */
+  readonly section: string
+  /** Judges a view; undefined if the check does not apply. */
+  judge(view: View): Verdict | undefined
+}
+
+export const resolveFindingSchema = z.object({
+  id: z.string(),
+  section: z.string().describe('Section of the Mentionable system or of a standard that requires it.'),
+  severity: z.enum(['ok', 'warning', 'error']),
+  message: z.string(),
+  fix: z.string().optional(),
+})
+
+export type ResolveFinding = Readonly<z.infer<typeof resolveFindingSchema>>
+
+export function judgeAll<View>(rows: readonly Row<View>[], view: View): readonly ResolveFinding[] {
+  return rows.flatMap(({ id, section, judge }) => {
+    const verdict = judge(view)
+    return verdict ? [{ id, section, ...verdict }] : []
+  })
+}
+
+/** Judges whether a document was served. Other rows judge its content. */
+export function judgeAnswer({ url, status, error, document }: Fetched, what: string, fix: string): Verdict {
+  if (error !== undefined) return failure(`cannot fetch ${what}: ${error}`, fix)
+  if (status !== 200) return failure(`${what} answers ${status} at ${url}`, fix)
+  return document ? ok(`${what} is at ${url}`) : failure(`${what} at ${url} is not a JSON object`, fix)
+}

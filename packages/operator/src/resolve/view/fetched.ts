@@ -1,0 +1,110 @@
+// Fetches the documents at an address as a careful peer does.
+import { parseBoundedJson, parseMediaType } from '@postern/http'
+import type { FetchAnswer, System } from '@postern/message'
+import { parseUrl } from '@postern/message'
+import type { CardReader } from './a2a.ts'
+import { describeFault } from './fault.ts'
+
+export type FetchedObject = Readonly<Record<string, unknown>>
+
+/** The answer of one web address, before any judgement. */
+export interface Fetched {
+  readonly url: string
+  /** The targets of redirects, in order. */
+  readonly hops: readonly string[]
+  readonly status?: number | undefined
+  readonly type?: string | undefined
+  readonly text?: string | undefined
+  /** The body, if it is one JSON object. */
+  readonly document?: FetchedObject | undefined
+  /** The reason why there is no answer that a peer would accept. */
+  readonly error?: string | undefined
+}
+
+interface FetchRules {
+  readonly accept: string
+  /** The maximum number of redirects that are followed; default: none. */
+  readonly redirects?: number
+}
+
+const bounds = { timeoutMs: 10_000, maxBytes: 512 * 1024 } as const
+const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
+
+/** Fetches as a careful peer does. It reports failures in the result and does not throw them. */
+export async function fetchAsPeer(
+  url: string,
+  { accept, redirects = 0 }: FetchRules,
+  system: Pick<System, 'fetch'>,
+): Promise<Fetched> {
+  const hops: string[] = []
+  let at = url
+  try {
+    for (;;) {
+      const answer = await system.fetch(at, { ...bounds, headers: { accept } })
+      const location = redirectStatuses.has(answer.status) ? answer.headers.get('location') : null
+      if (location === null) return { url, hops, ...readAnswer(answer) }
+      const next = parseUrl(location, at)
+      const refusal = checkHop(next, hops.length, redirects)
+      if (!next || refusal) return { url, hops: [...hops, location], status: answer.status, error: refusal }
+      at = next.href
+      hops.push(at)
+    }
+  } catch (error) {
+    return { url, hops, error: describeFault(error) }
+  }
+}
+
+/** Checks a redirect. MN-1.3 allows only one, and only to https. */
+function checkHop(next: URL | undefined, count: number, maxHops: number): string | undefined {
+  if (!next) return 'it redirects to an invalid address'
+  if (next.protocol !== 'https:') return 'it redirects to an address without https'
+  if (count >= maxHops)
+    return maxHops === 0
+      ? 'it redirects, but peers follow no redirect here'
+      : `it redirects more than ${maxHops === 1 ? 'once' : `${maxHops} times`}`
+  return undefined
+}
+
+function readAnswer({ status, headers, body }: FetchAnswer): Partial<Fetched> {
+  const type = parseMediaType(headers.get('content-type') ?? '')?.type
+  const text = Buffer.from(body).toString()
+  return { status, type, text, document: status === 200 ? readDocument(body) : undefined }
+}
+
+function readDocument(bytes: Uint8Array): FetchedObject | undefined {
+  try {
+    return asFetchedObject(parseBoundedJson(bytes, { maxDepth: 32 }))
+  } catch {
+    return undefined
+  }
+}
+
+export function asFetchedObject(value: unknown): FetchedObject | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as FetchedObject) : undefined
+}
+
+export function asList(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value.slice(0, 64) : []
+}
+
+export function asText(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+export function isHttps(value: unknown): value is string {
+  return typeof value === 'string' && parseUrl(value)?.protocol === 'https:'
+}
+
+/** Quotes a foreign value, cut to the length of a line. */
+export function quote(value: unknown): string {
+  const text = typeof value === 'string' ? `"${value}"` : (JSON.stringify(value) ?? 'nothing')
+  return text.length > 120 ? `${text.slice(0, 119)}…` : text
+}
+
+export interface ResolveSystem extends Pick<System, 'fetch' | 'resolveDns' | 'now'> {
+  readonly cards: CardReader
+  /** The URIs of all extensions of agent cards that this release knows. */
+  readonly extensionUris: ReadonlySet<string>
+  /** Returns the gateway’s own DKIM records if the domain is its own. */
+  dkimRecordsOf?(domain: string): Promise<readonly { readonly name: string; readonly key: string }[]>
+}

@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest'
+import { endWithSession } from './session-stream.ts'
+
+const encoder = new TextEncoder()
+
+/** Opens an event stream that never ends by itself. */
+function openStream() {
+  const seen = { isCanceled: false }
+  const body = new ReadableStream<Uint8Array>({
+    start: controller => controller.enqueue(encoder.encode('data: 1\n\n')),
+    cancel() {
+      seen.isCanceled = true
+    },
+  })
+  return { answer: new Response(body, { headers: { 'content-type': 'text/event-stream' } }), seen }
+}
+
+test('a stream ends with its session, and its source with it', async () => {
+  const { answer, seen } = openStream()
+  let isOpen = true
+  const text = endWithSession(answer, async () => isOpen, 10).text()
+  await new Promise(resolve => setTimeout(resolve, 50))
+  expect(seen.isCanceled).toBe(false)
+  isOpen = false
+  expect(await text).toBe('data: 1\n\n')
+  expect(seen.isCanceled).toBe(true)
+})
+
+test('a stream goes on while nobody can tell whether its session is open', async () => {
+  const { answer, seen } = openStream()
+  const reader = endWithSession(answer, () => Promise.reject(new Error('the store is away')), 10).body?.getReader()
+  await reader?.read()
+  await new Promise(resolve => setTimeout(resolve, 50))
+  expect(seen.isCanceled).toBe(false)
+  await reader?.cancel()
+  expect(seen.isCanceled).toBe(true)
+})
+
+test('an answer that is no event stream stays as it is', () => {
+  const answer = Response.json({})
+  expect(endWithSession(answer, async () => false)).toBe(answer)
+})

@@ -1,0 +1,114 @@
+// Explains messages that were answered.
+import type { Downtime } from '@postern/pipeline'
+import type { WhyFacts } from '../facts.ts'
+import type { Rule } from '../reason.ts'
+import { sayCount, saySpan, sayTime } from '../reason.ts'
+
+/** Describes the time and the destination of the answer. */
+function describeArrival({ answer, deliveries, message, turn, now }: WhyFacts): {
+  readonly at: number
+  readonly words: string
+} {
+  const sent = deliveries.filter(({ isAnswer, state }) => isAnswer && state === 'sent')
+  const at = Math.max(answer?.at ?? turn?.endedAt ?? message.receivedAt, ...sent.map(({ endedAt = 0 }) => endedAt))
+  const [first, ...furtherDeliveries] = sent
+  if (first) {
+    const further = furtherDeliveries.length > 0 ? ` and ${sayCount(furtherDeliveries.length, 'other recipient')}` : ''
+    return { at, words: `at ${sayTime(at, now)} to ${first.to}${further}` }
+  }
+  return {
+    at,
+    words: `at ${sayTime(at, now)} ${message.isTask ? 'in the task that its peer called' : 'without a delivery'}`,
+  }
+}
+
+/** Returns true if the agent answered. Its refusal is an answer, too. */
+function isAnswered({ turn }: WhyFacts): boolean {
+  return turn?.state === 'answered'
+}
+
+/** Explains an unasked post of the agent, which lists show as an answered message. */
+export const ownAction: Rule<WhyFacts> = facts => {
+  const { message, deliveries, now } = facts
+  if (!isAnswered(facts) || !message.flags.includes('post')) return undefined
+  const at = sayTime(message.receivedAt, now)
+  const sent = deliveries.filter(({ state }) => state === 'sent').length
+  return {
+    code: 'posted',
+    sentence: `Posted unasked by the agent at ${at}${sent ? `, to ${sayCount(sent, 'recipient')}` : ''}`,
+    since: message.receivedAt,
+  }
+}
+
+/** Explains an answer that an operator gave by a replay. */
+export const replayedAnswer: Rule<WhyFacts> = ({ replayed, now }) => {
+  if (!replayed) return undefined
+  return {
+    code: 'answered_by_replay',
+    sentence: `Answered at ${sayTime(replayed.at, now)} by a replay that an operator committed`,
+    since: replayed.at,
+    fix: { text: 'Nothing to fix: see its delivery.', command: `npx postern why ${replayed.id}` },
+  }
+}
+
+export const retractedAnswer: Rule<WhyFacts> = ({ answer, now }) => {
+  if (answer?.retractedAt === undefined) return undefined
+  const sentence = `Answered at ${sayTime(answer.at, now)}, and the agent took the answer back at ${sayTime(answer.retractedAt, now)}`
+  return { code: 'answer_taken_back', sentence, since: answer.retractedAt }
+}
+
+/** The shortest delay that is reported, ms. */
+const lateMs = 1_000
+/** The longest usual transit time of a message, ms. */
+const transitMs = 60_000
+
+/** Finds the downtime during which a message waited or could not arrive. */
+function findDowntime({ message: { receivedAt, sentAt }, downtimes }: WhyFacts, endedAt: number) {
+  const isWithin = ({ from, to }: Downtime) => from >= receivedAt - lateMs && to <= endedAt
+  const waited = downtimes.find(isWithin)
+  if (waited) return { down: waited, why: 'the gateway was down' }
+  if (sentAt === undefined) return undefined
+  const hasMissed = ({ from, to }: Downtime) => from - transitMs <= sentAt && sentAt < to && to <= receivedAt
+  const down = downtimes.find(hasMissed)
+  return down && { down, why: 'its peer sent it while the gateway was down' }
+}
+
+/** Explains a late answer by a downtime of the gateway. */
+export const lateAnswer: Rule<WhyFacts> = facts => {
+  if (!isAnswered(facts)) return undefined
+  const { turn, now } = facts
+  const { at, words } = describeArrival(facts)
+  const downtime = findDowntime(facts, turn?.endedAt ?? at)
+  if (!downtime) return undefined
+  const { from, to } = downtime.down
+  return {
+    code: 'gateway_was_down',
+    sentence: `Answered late, ${words}: ${downtime.why} from ${sayTime(from, now)} to ${sayTime(to, now)} (${saySpan(to - from)})`,
+    since: from,
+    evidence: [
+      { at: from, fact: 'no gateway ran from this time on, to the minute' },
+      { at: to, fact: 'a gateway began' },
+    ],
+    fix: { text: 'Let a supervisor restart the gateway (deploy/ has a unit for systemd), and watch /healthz.' },
+  }
+}
+
+export const repeatedMessage: Rule<WhyFacts> = facts => {
+  const { duplicates } = facts.message
+  if (!isAnswered(facts) || duplicates === 0) return undefined
+  const { at, words } = describeArrival(facts)
+  return {
+    code: 'duplicate',
+    sentence: `Answered once ${words}; its peer sent it ${sayCount(duplicates, 'more time')}, and copies get no further answer`,
+    since: at,
+    fix: { text: 'Nothing to fix. A sender who wants a new answer has to send a new message with an id of its own.' },
+  }
+}
+
+export const answeredMessage: Rule<WhyFacts> = facts => {
+  if (!isAnswered(facts)) return undefined
+  const { at, words } = describeArrival(facts)
+  const { status } = facts.answer ?? {}
+  const how = status === 'rejected' ? 'Answered with a refusal of the agent' : 'Answered'
+  return { code: 'answered', sentence: `${how} ${words}`, since: at }
+}

@@ -1,0 +1,31 @@
+// Holds the steps that the plans of several acts have in common.
+
+import type { ActRefusal, Part } from '@postern/message'
+import { refuseAct, withSafeFileNames } from '@postern/message'
+import { collapseCalls } from '../history/collapse-calls.ts'
+import type { Addressing } from '../ports/channel/addressing.ts'
+import type { Channel } from '../ports/channel/channel.ts'
+import type { Planned } from '../ports/records/work/answer.ts'
+import type { ActionDeps, StoredFiles } from '../ports/turn/action-deps.ts'
+
+/** Nobody is sent a post without a word. */
+export function refuseBlank(act: string): ActRefusal {
+  return refuseAct('malformed', `Cannot ${act}: it has no words. Say something, or attach a file`)
+}
+
+/**
+ * Parts in their stored form: each tool call once, files under safe names. Bytes leave them only on channels that address files; other channels
+ * send the bytes along.
+ */
+export function storeFilesFor(
+  channel: Pick<Channel, 'descriptor'> | undefined,
+  parts: readonly Part[],
+  { storeFiles }: Pick<ActionDeps, 'storeFiles'>,
+): StoredFiles {
+  const collapsed = withSafeFileNames(collapseCalls(parts))
+  return channel?.descriptor.addressesFiles && storeFiles ? storeFiles(collapsed) : { parts: [...collapsed], blobs: [] }
+}
+
+export function toPlanned({ deliveries, broadcasts }: Addressing): Planned {
+  return { deliveries, ...(broadcasts && { broadcasts }) }
+}

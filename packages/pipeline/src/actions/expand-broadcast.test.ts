@@ -1,0 +1,146 @@
+import { LeaseLost } from '@postern/message'
+import { describe, expect, test, vi } from 'vitest'
+import { sketchChannel } from '../../test/channels.ts'
+import { quietLog } from '../../test/memory-store.ts'
+import type { Broadcast, PlannedBroadcast } from '../index.ts'
+import type { Channel } from '../ports/channel/channel.ts'
+import type { Relation } from '../ports/records/relation.ts'
+import { expandBroadcast } from './expand-broadcast.ts'
+
+const held: Broadcast = {
+  id: 1,
+  via: 'activitypub',
+  agent: 'echo',
+  relation: 'follower',
+  target: { note: 1 },
+  after: 0,
+  until: 1_000,
+}
+
+/** So many followers, at every second position: 2, 4, 6, … */
+function followers(count: number): readonly Relation[] {
+  const { via, agent, relation } = held
+  return Array.from({ length: count }, (_, at) => {
+    return { via, agent, relation, peer: `p${at + 1}`, target: null, since: 0, number: 2 * (at + 1) }
+  })
+}
+
+interface Page {
+  readonly to: readonly string[]
+  readonly after: number
+  readonly isDone: boolean
+}
+
+/** Expands to the listed followers, and returns what was stored, page by page. */
+async function expandTo(listed: readonly Relation[], broadcast: Partial<Broadcast> = {}, stopAfter = Infinity) {
+  const pages: Page[] = []
+  const asked: PlannedBroadcast[] = []
+  const channel: Partial<Channel> = {
+    actions: {
+      expand(planned, relations) {
+        asked.push(planned)
+        return relations.map(({ peer }) => ({ to: peer, target: null }))
+      },
+    },
+  }
+  await expandBroadcast(
+    { ...held, ...broadcast },
+    {
+      store: {
+        listRelations: async ({ after = 0, limit }) => listed.filter(({ number }) => number > after).slice(0, limit),
+      },
+      results: {
+        expand: async (_held, deliveries, progress) =>
+          void pages.push({ to: deliveries.map(({ to }) => to), ...progress }),
+      },
+      channels: [sketchChannel('activitypub', channel)],
+      isClosed: () => pages.length >= stopAfter,
+      system: { log: quietLog },
+    },
+  )
+  return { pages, asked, sizes: pages.map(({ to }) => to.length) }
+}
+
+function failToPlan(): never {
+  throw new Error('odd target')
+}
+
+describe('expandBroadcast()', () => {
+  test('writes down page after page, and ends with the first that is not full', async () => {
+    const { pages, sizes, asked } = await expandTo(followers(450))
+    expect(sizes).toEqual([200, 200, 50])
+    expect(pages.map(({ after, isDone }) => [after, isDone])).toEqual([
+      [400, false],
+      [800, false],
+      [900, true],
+    ])
+    expect(new Set(pages.flatMap(({ to }) => to)).size).toBe(450)
+    expect(asked[0]).toMatchObject({ target: { note: 1 }, relation: 'follower' })
+  })
+
+  test('ends with an empty page when the last one was full', async () => {
+    const { pages } = await expandTo(followers(200))
+    expect(pages.map(({ to, after, isDone }) => [to.length, after, isDone])).toEqual([
+      [200, 400, false],
+      [0, 400, true],
+    ])
+  })
+
+  test('ends at once without followers', async () => {
+    expect((await expandTo([])).pages).toEqual([{ to: [], after: 0, isDone: true }])
+  })
+
+  test('continues after the stored cursor', async () => {
+    const { pages } = await expandTo(followers(5), { after: 6 })
+    expect(pages).toEqual([{ to: ['p4', 'p5'], after: 10, isDone: true }])
+  })
+
+  test('leaves out followers who came later', async () => {
+    const { pages } = await expandTo(followers(500), { until: 404 })
+    expect(pages.map(({ to, after, isDone }) => [to.length, after, isDone])).toEqual([
+      [200, 400, false],
+      [2, 404, true],
+    ])
+  })
+
+  test('stops between pages when the process stops, and ends nothing', async () => {
+    const { pages } = await expandTo(followers(450), {}, 1)
+    expect(pages.map(({ after, isDone }) => [after, isDone])).toEqual([[400, false]])
+  })
+
+  test('stops when another worker has leased it', async () => {
+    const lost = expandBroadcast(held, {
+      store: {
+        listRelations: async () => followers(200),
+      },
+      results: {
+        expand: () => Promise.reject(new LeaseLost('lost')),
+      },
+      channels: [sketchChannel('activitypub', { actions: { expand: () => [] } })],
+      isClosed: () => false,
+      system: { log: quietLog },
+    })
+    await expect(lost).rejects.toThrow(LeaseLost)
+  })
+
+  test.each([
+    ['that fails to plan it', { actions: { expand: failToPlan } }, 'a broadcast ends: it cannot be spread'],
+    ['that is not open', undefined, 'a broadcast ends: its channel is not open'],
+  ])('ends, and notifies the operator, by a channel %s', async (_, channel, text) => {
+    const ends: boolean[] = []
+    const error = vi.fn()
+    await expandBroadcast(held, {
+      store: {
+        listRelations: async () => followers(3),
+      },
+      results: {
+        expand: async (_held, _deliveries, { isDone }) => void ends.push(isDone),
+      },
+      channels: [sketchChannel(held.via, channel)],
+      isClosed: () => false,
+      system: { log: { ...quietLog, error } },
+    })
+    expect(ends).toEqual([true])
+    expect(error).toHaveBeenCalledWith(expect.objectContaining({ agent: held.agent }), text)
+  })
+})

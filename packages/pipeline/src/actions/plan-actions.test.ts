@@ -1,0 +1,282 @@
+import type { AgentAction, OutgoingAction, Part } from '@postern/message'
+import { Unavailable } from '@postern/message'
+import { describe, expect, test, vi } from 'vitest'
+import { ableChannel, acting, addressed, foundMessage, foundResponse, openActBench } from '../../test/act-bench.ts'
+import { describeChannel, sketchChannel } from '../../test/channels.ts'
+import { createQuietSystem, quietLog } from '../../test/memory-store.ts'
+import type { AgentActions } from '../ports/agent/agent-context.ts'
+import type { StoredFiles } from '../ports/turn/action-deps.ts'
+import { createActionList, planActions } from './plan-actions.ts'
+
+const words: Part = { kind: 'text', mime: 'text/markdown', content: 'news' }
+const picture: Part = { kind: 'file', bytes_ref: { kind: 'inline', data_base64: 'YQ==' } }
+const stored: Part = { kind: 'file', bytes_ref: { kind: 'content_addressed', algo: 'sha256', digest: 'ab' } }
+const blob = { digest: 'ab', bytes: new Uint8Array([97]) }
+const storeFiles = (): StoredFiles => ({ parts: [stored], blobs: [blob] })
+const planned = { deliveries: addressed.deliveries, broadcasts: addressed.broadcasts }
+
+/** Plans one action, and returns the log of it. */
+async function planOne(act: AgentAction, sketch: Parameters<typeof openActBench>[0] = {}, via?: 'a2a' | 'email') {
+  const warn = vi.fn()
+  const error = vi.fn()
+  const bench = openActBench({ ...sketch, log: { ...quietLog, warn, error } })
+  const [plan] = await planActions([act], { ...acting, via, message: 'm1' }, bench.gateway)
+  return { ...bench, plan, warn, error }
+}
+
+describe('planActions(), of a post,', () => {
+  test('makes a synthetic message and a response of its own, under the id that the caller gave', async () => {
+    const id = '0123456789abcdef0123456789abcdef'
+    const { plan, actions } = await planOne({ act: 'post', id, parts: [words], visibility: 'unlisted', subject: 'CW' })
+    if (plan?.kind !== 'post') throw new Error('it is a post')
+    const { synthetic, answer } = plan
+    expect(answer.response).toEqual({
+      id,
+      thread_id: id,
+      in_reply_to: `post:${id}`,
+      sender: '@echo@agents.test',
+      parts: [words],
+      status: 'completed',
+      visibility: 'unlisted',
+      subject: 'CW',
+      created_at: '1970-01-01T00:00:00.000Z',
+    })
+    expect(answer).toMatchObject({ ...planned, aliases: addressed.aliases, isListed: true, rendering: { pieces: 2 } })
+    expect(synthetic).toMatchObject({ agent: 'echo', disposition: 'keep', duplicateKey: `post:${id}`, flags: ['post'] })
+    expect(synthetic.message).toMatchObject({
+      id: `post:${id}`,
+      thread_source: id,
+      received_via: 'activitypub',
+      parts: [],
+    })
+    expect(synthetic.thread).toEqual({ scope: 'public', references: [] })
+    expect(actions).toEqual([{ act: 'post', agent: 'echo', response: answer.response }])
+  })
+
+  test('makes its words, its subject and the alt text of its pictures well formed', async () => {
+    const alt: Part = { kind: 'file', description: '\ude00', bytes_ref: { kind: 'inline', data_base64: 'YQ==' } }
+    const { plan } = await planOne({ act: 'post', parts: [{ ...words, content: 'a\ud83d' }, alt], subject: '\ud83d' })
+    expect(plan).toMatchObject({
+      answer: { response: { parts: [{ content: 'a\ufffd' }, { description: '\ufffd' }], subject: '\ufffd' } },
+    })
+  })
+
+  test('gives it an id, and a scope of its own when it is not public', async () => {
+    const address = () => ({ ...addressed, isListed: false })
+    const { plan } = await planOne(
+      { act: 'post', parts: [words] },
+      { channels: [sketchChannel('activitypub', { actions: { address } })] },
+    )
+    if (plan?.kind !== 'post') throw new Error('it is a post')
+    const { id } = plan.answer.response
+    expect(id).toMatch(/^[0-9a-f]{12}(?:07){10}$/)
+    expect(plan.synthetic.thread.scope).toBe(`post:${id}`)
+  })
+
+  test('uses the channel of the answered message if it can post, or else the first that can', async () => {
+    const actions: OutgoingAction[] = []
+    const channels = [ableChannel('activitypub', actions), ableChannel('email', actions), sketchChannel('a2a')]
+    for (const [via, expected] of [
+      ['email', 'email'],
+      ['a2a', 'activitypub'],
+    ] as const) {
+      const { plan } = await planOne({ act: 'post', parts: [words] }, { channels }, via)
+      expect(plan?.kind === 'post' && plan.synthetic.message.received_via).toBe(expected)
+    }
+  })
+
+  test('takes bytes out of parts only on a channel that addresses files', async () => {
+    const act = { act: 'post', parts: [picture] } as const
+    const inside = await planOne({ ...act, parts: [picture] }, { storeFiles })
+    expect(inside.plan).toMatchObject({ answer: { response: { parts: [picture] }, blobs: [] } })
+    const channels = [
+      ableChannel('activitypub', [], { descriptor: describeChannel('activitypub', { addressesFiles: true }) }),
+    ]
+    const outside = await planOne({ ...act, parts: [picture] }, { storeFiles, channels })
+    expect(outside.plan).toMatchObject({ answer: { response: { parts: [stored] }, blobs: [blob] } })
+    const without = await planOne({ ...act, parts: [picture] }, { channels })
+    expect(without.plan).toMatchObject({ answer: { response: { parts: [picture] }, blobs: [] } })
+  })
+})
+
+describe('planActions(), of an edit or a deletion,', () => {
+  const responses = [
+    foundResponse('mine'),
+    foundResponse('of another', { agent: 'help' }),
+    foundResponse('gone', { retractedAt: '2026-01-01T00:00:00.000Z' }),
+    foundResponse('by mail', { via: 'email' }),
+  ]
+
+  test('keeps all of the response but its words', async () => {
+    const { plan, actions } = await planOne({ act: 'edit', response: 'mine', parts: [words] }, { responses })
+    const response = { ...foundResponse('mine').response, parts: [words] }
+    expect(plan).toEqual({ kind: 'edit', response, blobs: [], planned })
+    expect(actions).toMatchObject([
+      { act: 'edit', agent: 'echo', id: '07'.repeat(8), response, target: { inbox: 'x' }, rendering: { pieces: 1 } },
+    ])
+  })
+
+  test('stores files of an edit where its channel addresses them', async () => {
+    const channels = [
+      ableChannel('activitypub', [], { descriptor: describeChannel('activitypub', { addressesFiles: true }) }),
+    ]
+    const act: AgentAction = { act: 'edit', response: 'mine', parts: [picture] }
+    const { plan } = await planOne(act, { responses, storeFiles, channels })
+    expect(plan).toMatchObject({ response: { parts: [stored] }, blobs: [blob] })
+  })
+
+  test('addresses a deletion to the recipients of the deleted post', async () => {
+    const { plan, actions } = await planOne({ act: 'delete', response: 'mine' }, { responses })
+    expect(plan).toEqual({ kind: 'delete', response: 'mine', planned })
+    expect(actions).toMatchObject([{ act: 'delete', response: { parts: [{ content: 'old' }] } }])
+  })
+
+  test.each(['unknown', 'of another', 'gone', 'by mail'])('leaves out one that is %s, and says so', async response => {
+    const acts: AgentAction[] = [
+      { act: 'edit', response, parts: [words] },
+      { act: 'delete', response },
+    ]
+    for (const act of acts) {
+      const { plan, actions, warn } = await planOne(act, { responses })
+      expect([plan, actions]).toEqual([undefined, []])
+      expect(warn).toHaveBeenCalledExactlyOnceWith(
+        { agent: 'echo', act: act.act },
+        'an act of an agent cannot be done here',
+      )
+    }
+  })
+})
+
+describe('planActions(), of a reaction,', () => {
+  const messages = { m1: foundMessage(1), m2: foundMessage(2) }
+
+  test('acts on the message that the turn answers, unless the agent names another', async () => {
+    const { plan, actions } = await planOne({ act: 'like' }, { messages })
+    expect(plan).toEqual({ kind: 'react', message: 1, planned })
+    expect(actions).toEqual([
+      { act: 'like', agent: 'echo', target: messages.m1.target, at: '1970-01-01T00:00:00.000Z' },
+    ])
+    expect((await planOne({ act: 'boost', message: 'm2' }, { messages })).plan).toMatchObject({ message: 2 })
+  })
+
+  test('leaves out a reaction to a message that the agent never got', async () => {
+    const { plan, warn } = await planOne({ act: 'like', message: 'm3' }, { messages })
+    expect(plan).toBeUndefined()
+    expect(warn).toHaveBeenCalledOnce()
+  })
+})
+
+describe('planActions(), of what a channel cannot do,', () => {
+  const channels = [sketchChannel('activitypub')]
+  const refusing = [sketchChannel('activitypub', { actions: { address: () => undefined } })]
+  const acts: readonly AgentAction[] = [
+    { act: 'post', parts: [words] },
+    { act: 'edit', response: 'mine', parts: [words] },
+    { act: 'delete', response: 'mine' },
+    { act: 'like' },
+  ]
+
+  test.each(acts)('leaves $act out', async act => {
+    const stored = { responses: [foundResponse('mine')], messages: { m1: foundMessage(1) } }
+    expect((await planOne(act, { ...stored, channels })).plan).toBeUndefined()
+    expect((await planOne(act, { ...stored, channels: [...refusing] })).plan).toBeUndefined()
+    expect((await planOne(act, { ...stored, channels: [] })).plan).toBeUndefined()
+  })
+
+  test('holds back only the one action for which the channel throws an error', async () => {
+    const broken = new TypeError('target is null')
+    const error = vi.fn()
+    const { gateway } = openActBench({
+      channels: [
+        {
+          descriptor: describeChannel('activitypub'),
+          actions: {
+            address(action) {
+              if (action.act === 'post') return addressed
+              throw broken
+            },
+          },
+        },
+      ],
+      messages: { m1: foundMessage(1) },
+      log: { ...quietLog, error },
+    })
+    const plans = await planActions(
+      [
+        { act: 'like', message: 'm1' },
+        { act: 'post', parts: [words] },
+      ],
+      acting,
+      gateway,
+    )
+    expect(plans.map(({ kind }) => kind)).toEqual(['post'])
+    expect(error).toHaveBeenCalledWith(
+      { agent: 'echo', act: 'like', err: broken },
+      'an act of an agent cannot be addressed',
+    )
+  })
+
+  test('holds back all actions while the store does not answer', async () => {
+    const { gateway } = openActBench()
+    vi.spyOn(gateway.store, 'findMessageTo').mockRejectedValue(new Unavailable('Cannot read now'))
+    await expect(planActions([{ act: 'like', message: 'm1' }], acting, gateway)).rejects.toThrow('Cannot read now')
+  })
+})
+
+function openList() {
+  let made = 0
+  const randomBytes = (count: number) => new Uint8Array(count).fill(++made)
+  return createActionList(createQuietSystem({ randomBytes }))
+}
+
+describe('createActionList()', () => {
+  test('gathers the actions of an agent in their order, and takes a text as markdown', () => {
+    const list = openList()
+    const id = list.post('news', { visibility: 'direct', mentions: ['@ada@peer.test'], subject: 'CW' })
+    const link: Part = { kind: 'link', url: 'https://peer.test/' }
+    list.edit(String(id), [link])
+    list.delete(String(id))
+    list.react('boost')
+    list.react('unlike', 'm1')
+    const parts = [{ kind: 'text', mime: 'text/markdown', content: 'news' }]
+    expect(list.done).toEqual([
+      { act: 'post', id, parts, visibility: 'direct', mentions: ['@ada@peer.test'], subject: 'CW' },
+      { act: 'edit', response: id, parts: [link] },
+      { act: 'delete', response: id },
+      { act: 'boost', message: undefined },
+      { act: 'unlike', message: 'm1' },
+    ])
+  })
+
+  test('gives every post an id of its own', () => {
+    const list = openList()
+    const ids = [list.post('one'), list.post('two')]
+    expect(ids).toEqual(['01', '02'].map(byte => '0'.repeat(12) + byte.repeat(10)))
+  })
+
+  test('options cannot change which post it is', () => {
+    const list = openList()
+    const id = list.post('one', { id: 'ff'.repeat(16), parts: [], act: 'delete' } as object)
+    expect(list.done).toMatchObject([{ act: 'post', id, parts: [{ content: 'one' }] }])
+  })
+
+  test.each<[string, (acts: AgentActions) => unknown]>([
+    ['a post without parts', acts => acts.post([])],
+    ['a malformed part', acts => acts.post([{ kind: 'text' } as Part])],
+    ['a visibility that there is not', acts => acts.post('x', { visibility: 'secret' as 'public' })],
+    ['an edit without words', acts => acts.edit('r1', [])],
+    ['a deletion of nothing', acts => acts.delete(undefined as unknown as string)],
+    ['a reaction that there is not', acts => acts.react('hug' as 'like')],
+  ])('throws on %s, in the face of the agent', (_what, act) => {
+    const list = openList()
+    expect(() => act(list)).toThrow(Error)
+    expect(list.done).toEqual([])
+  })
+
+  test('allows an agent fifty actions in one turn, and no more', () => {
+    const list = openList()
+    for (let count = 0; count < 50; count++) list.react('like')
+    expect(() => list.react('like')).toThrow('an agent may do at most 50 things in one turn')
+    expect(list.done).toHaveLength(50)
+  })
+})

@@ -1,0 +1,405 @@
+// Prepares an agent's own acts and files, so that the store can commit them with its answer.
+import { hash } from 'node:crypto'
+import type {
+  ActRefusal,
+  AgentAction,
+  AgentDelete,
+  AgentEdit,
+  AgentPost,
+  AgentReaction,
+  ArtifactPart,
+  ChannelName,
+  FilePart,
+  GivenPart,
+  NormalizedResponse,
+  Part,
+  RefusedAct,
+  System,
+} from '@postern/message'
+import {
+  agentActionSchema,
+  boundTextMentions,
+  givenPartSchema,
+  isActRefusal,
+  isFilePart,
+  isFinalHop,
+  isoTime,
+  makeId,
+  parseGiven,
+  randomHex,
+  refuseAct,
+  showNothing,
+  toWellFormed,
+  Unavailable,
+} from '@postern/message'
+import type { AgentActions } from '../ports/agent/agent-context.ts'
+import type { Channel } from '../ports/channel/channel.ts'
+import { findChannel } from '../ports/channel/channel.ts'
+import type { KeptFile } from '../ports/records/planned-delivery.ts'
+import type { PlannedAction } from '../ports/records/work/answer.ts'
+import type { Turn } from '../ports/records/work/turn.ts'
+import type { FoundResponse, LookupStore } from '../ports/store/lookup-store.ts'
+import type { ActingAgents, ActionDeps } from '../ports/turn/action-deps.ts'
+import type { TurnContext } from '../ports/turn/turn-context.ts'
+import { withoutRequirements } from '../requirements/requirements.ts'
+import { refuseBlank, storeFilesFor, toPlanned } from './act-plan.ts'
+import { planReply } from './plan-reply.ts'
+import { createSyntheticMessage } from './synthetic-message.ts'
+
+/** Prepares actions for the commit, with all text well formed. What cannot be done is left out and told: it must not hold back an answer. */
+export async function planActions(
+  acts: readonly AgentAction[],
+  acting: ActingAgents,
+  gateway: ActionDeps,
+): Promise<readonly PlannedAction[]> {
+  const planned: PlannedAction[] = []
+  for (const act of toWellFormed(acts)) {
+    const plan = await tryPlan(act, acting, gateway)
+    if (!isActRefusal(plan)) planned.push(plan)
+  }
+  return planned
+}
+
+/** A channel that cannot address an act is no reason to keep the others back. @throws Unavailable */
+async function tryPlan(
+  act: AgentAction,
+  acting: ActingAgents,
+  gateway: ActionDeps,
+): Promise<PlannedAction | ActRefusal> {
+  const told = { ...gateway, onRefused: (refused: RefusedAct) => tellRefused(refused, acting, gateway) }
+  try {
+    const plan = await planAction(await withFiles(act, gateway), acting, told)
+    if (isActRefusal(plan)) told.onRefused(describeRefused(act, plan))
+    return plan
+  } catch (error) {
+    if (error instanceof Unavailable) throw error
+    gateway.system.log.error(
+      { agent: acting.agent, act: act.act, err: error },
+      'an act of an agent cannot be addressed',
+    )
+    const refusal = refuseAct('unsupported', `Cannot ${act.act}: the gateway failed, and its log has the reason`)
+    gateway.onRefused?.(describeRefused(act, refusal))
+    return refusal
+  }
+}
+
+function tellRefused(refused: RefusedAct, { agent }: ActingAgents, { system, onRefused }: ActionDeps): void {
+  system.log.warn({ agent, act: refused.act }, 'an act of an agent cannot be done here')
+  onRefused?.(refused)
+}
+
+/** Describes an act that was refused, for the record. */
+function describeRefused(act: AgentAction, { refused: _, ...refusal }: ActRefusal): RefusedAct {
+  const via = act.act === 'post' ? act.via : undefined
+  return { act: act.act, ...(via !== undefined && { via }), ...refusal }
+}
+
+async function withFiles(act: AgentAction, { store }: ActionDeps): Promise<AgentAction> {
+  return 'parts' in act ? { ...act, parts: [...(await settleFiles(act.parts, store))] } : act
+}
+
+/** Finds the reason why an act cannot be done, as far as it is known while the agent still runs. */
+interface ActJudge {
+  judgePost(act: AgentPost): ActRefusal | undefined
+  /** @throws Unavailable */
+  judge(act: AgentAction): Promise<ActRefusal | undefined>
+  /** Posts that can be done, by their ids. They are not planned again. */
+  readonly plans: ReadonlyMap<string, PlannedAction>
+}
+
+export function createActJudge(acting: ActingAgents, gateway: ActionDeps): ActJudge {
+  const { onRefused: _, ...quiet } = gateway
+  const plans = new Map<string, PlannedAction>()
+  return {
+    plans,
+    judgePost(act) {
+      const plan = planPost(toWellFormed(act), acting, gateway)
+      if (isActRefusal(plan)) return plan
+      // Stored files and recipients are looked up later.
+      const mayWait = act.parts.some(isReference) || needsLookup(act, gateway)
+      if (act.id !== undefined && !mayWait) plans.set(act.id, plan)
+      return undefined
+    },
+    async judge(act) {
+      const plan = await planAction(toWellFormed(act), acting, quiet)
+      return isActRefusal(plan) ? plan : undefined
+    },
+  }
+}
+
+function needsLookup({ via }: AgentPost, { channels }: ActionDeps): boolean {
+  return via !== undefined && findChannel(channels, via)?.actions?.findCorrespondents !== undefined
+}
+
+function planAction(
+  act: AgentAction,
+  acting: ActingAgents,
+  gateway: ActionDeps,
+): Promise<PlannedAction | ActRefusal> | PlannedAction | ActRefusal {
+  if (act.act === 'post') return gateway.plans?.get(act.id ?? '') ?? planNewPost(act, acting, gateway)
+  if (act.act === 'reply') return planReply(act, acting, gateway)
+  return act.act === 'edit' || act.act === 'delete'
+    ? planRevision(act, acting, gateway)
+    : planReaction(act, acting, gateway)
+}
+
+/** A channel that gives no reason has no way for such an act. */
+function refuseUnable(act: string, { descriptor }: Channel): ActRefusal {
+  const channel = descriptor.name
+  return act === 'post'
+    ? refuseAct('unsupported', `Cannot post by ${channel}: this channel takes no such posts. Name another one in "via"`)
+    : refuseAct('unsupported', `Cannot ${act} by ${channel}: this channel has no way to do it`)
+}
+
+function planPost(
+  act: AgentPost,
+  { agent, address, via, chain }: ActingAgents,
+  gateway: ActionDeps,
+  correspondents?: ReadonlySet<string>,
+): PlannedAction | ActRefusal {
+  const { system } = gateway
+  if (showNothing(act.parts)) return refuseBlank('post')
+  const channel = act.via ? findChannel(gateway.channels, act.via) : findPoster(gateway, via)
+  if (!channel) return refuseAct('unsupported', describeNoPoster(act, gateway))
+  const { id = makeId(system), visibility, subject } = act
+  // The last agent of a chain calls no other agent, by any action (MN-8.3).
+  const mentions = isFinalHop(chain) ? undefined : act.mentions
+  const { parts, blobs } = storeFilesFor(channel, withoutRequirements(act.parts), gateway)
+  // A post begins a conversation, so nobody is in it yet.
+  const textMentions = boundTextMentions(parts, gateway.findAgent?.(agent)?.mentions)
+  const response: NormalizedResponse = {
+    id,
+    thread_id: id,
+    in_reply_to: `post:${id}`,
+    sender: address,
+    parts,
+    status: 'completed',
+    ...(mentions && { mentions }),
+    ...(textMentions && { text_mentions: textMentions }),
+    ...(visibility && { visibility }),
+    ...(subject !== undefined && { subject }),
+    created_at: isoTime(system.now()),
+  }
+  const action = { act: 'post', agent, response, ...(chain && { chain }) } as const
+  const addressing = act.via
+    ? channel.actions?.addressDirectMessage?.(action, correspondents)
+    : channel.actions?.address?.(action)
+  if (!addressing) return refuseUnable('post', channel)
+  if (isActRefusal(addressing)) return addressing
+  if (addressing.leftOut) gateway.onRefused?.(describeRefused(act, addressing.leftOut))
+  const { rendering, isListed, aliases } = addressing
+  const answer = { response, aliases, blobs, rendering, isListed, ...toPlanned(addressing) }
+  const { in_reply_to, created_at } = response
+  const scope = addressing.scope ?? (isListed ? 'public' : in_reply_to)
+  const draft = { agent, address, channel: channel.descriptor, scope, threadSource: id }
+  const synthetic = createSyntheticMessage({ ...draft, id: in_reply_to, at: created_at, flag: 'post' })
+  return { kind: 'post', synthetic, answer }
+}
+
+/** Plans a post whose recipients may have to be looked up. */
+async function planNewPost(
+  act: AgentPost,
+  acting: ActingAgents,
+  gateway: ActionDeps,
+): Promise<PlannedAction | ActRefusal> {
+  const channel = act.via === undefined ? undefined : findChannel(gateway.channels, act.via)
+  const correspondents = await channel?.actions?.findCorrespondents?.(acting.agent, act.mentions ?? [])
+  return planPost(act, acting, gateway, correspondents ?? new Set())
+}
+
+function describeNoPoster({ via }: AgentPost, { channels }: ActionDeps): string {
+  const open = channels.map(({ descriptor }) => descriptor.name).join(', ') || 'none'
+  if (via === undefined) return `Cannot post: no open channel has posts. Open channels: ${open}`
+  return `Cannot post by ${via}: there is no such channel, or it is closed. Open channels: ${open}`
+}
+
+async function planRevision(
+  act: AgentEdit | AgentDelete,
+  { agent }: ActingAgents,
+  gateway: ActionDeps,
+): Promise<PlannedAction | ActRefusal> {
+  if (act.act === 'edit' && showNothing(act.parts)) return refuseBlank('edit')
+  const problem = `Cannot ${act.act} ${JSON.stringify(act.response)}`
+  const answered = await gateway.store.findResponse(act.response)
+  if (!answered || answered.agent !== agent)
+    return refuseAct('no_recipient', `${problem}: this agent has no answer or post with this id`)
+  if (answered.retractedAt !== undefined) return refuseAct('no_recipient', `${problem}: it was deleted before`)
+  const channel = findChannel(gateway.channels, answered.via)
+  if (!channel) return refuseAct('unsupported', `${problem}: its channel (${answered.via}) is closed`)
+  const revised =
+    act.act === 'edit' ? reword(answered, act, gateway, channel) : { response: answered.response, blobs: [] }
+  const { message, target, rendering } = answered
+  const id = randomHex(gateway.system, 8)
+  const at = isoTime(gateway.system.now())
+  const action = { act: act.act, agent, id, at, response: revised.response, message, target, rendering }
+  const addressing = channel.actions?.address?.(action) ?? refuseUnable(act.act, channel)
+  if (isActRefusal(addressing)) return addressing
+  const planned = toPlanned(addressing)
+  return act.act === 'edit'
+    ? { kind: 'edit', ...revised, planned }
+    : { kind: 'delete', response: act.response, planned }
+}
+
+function reword(answered: FoundResponse, { parts }: AgentEdit, gateway: ActionDeps, channel: Channel | undefined) {
+  const stored = storeFilesFor(channel, withoutRequirements(parts), gateway)
+  const { text_mentions: storedMentions, ...response } = answered.response
+  const textMentions = boundTextMentions(stored.parts, gateway.findAgent?.(answered.agent)?.mentions, storedMentions)
+  const bounded = textMentions && { text_mentions: textMentions }
+  return { response: { ...response, parts: stored.parts, ...bounded }, blobs: stored.blobs }
+}
+
+async function planReaction(
+  { act, message = '' }: AgentReaction,
+  acting: ActingAgents,
+  { store, channels, system }: ActionDeps,
+): Promise<PlannedAction | ActRefusal> {
+  const id = message || (acting.message ?? '')
+  const received = await store.findMessageTo(acting.agent, id)
+  if (!received)
+    return refuseAct('no_recipient', `Cannot ${act} ${JSON.stringify(id)}: this agent got no message with this id`)
+  const channel = findChannel(channels, received.via)
+  if (!channel) return refuseAct('unsupported', `Cannot ${act}: the channel of the message (${received.via}) is closed`)
+  const at = isoTime(system.now())
+  const addressing =
+    channel.actions?.address?.({ act, agent: acting.agent, target: received.target, at }) ?? refuseUnable(act, channel)
+  if (isActRefusal(addressing)) return addressing
+  return { kind: 'react', message: received.message, planned: toPlanned(addressing) }
+}
+
+function findPoster({ channels }: ActionDeps, via: ChannelName | undefined): Channel | undefined {
+  const posting = channels.filter(channel => channel.actions?.address !== undefined)
+  return posting.find(({ descriptor }) => descriptor.name === via) ?? posting[0]
+}
+
+/** The actions of an agent in a turn, gathered until its answer is committed. */
+export interface ActionList extends AgentActions {
+  readonly done: readonly AgentAction[]
+  readonly plans?: ActJudge['plans'] | undefined
+}
+
+/** More in one turn is a mistake. */
+const maxActions = 50
+
+/** `judge` tells the agent at once what cannot be done. A post that cannot be done is not gathered. */
+export function createActionList(
+  system: Pick<System, 'now' | 'randomBytes'>,
+  judge?: ActJudge & Pick<ActionDeps, 'onRefused'>,
+): ActionList {
+  const done: AgentAction[] = []
+  function add(given: AgentAction): Promise<ActRefusal | undefined> {
+    if (done.length >= maxActions) throw new Error(`an agent may do at most ${maxActions} things in one turn`)
+    const act = parseGiven(agentActionSchema, given, 'the act')
+    done.push(act)
+    const judged = judge && act.act !== 'post' ? judge.judge(act) : Promise.resolve(undefined)
+    // An agent that does not wait for it must not end the process.
+    judged.catch(() => undefined)
+    return judged
+  }
+  return {
+    done,
+    plans: judge?.plans,
+    post(content, options) {
+      const id = makeId(system)
+      const act = { ...options, act: 'post', id, parts: toParts(content) } as const
+      const refusal = judge?.judgePost(parseGiven(agentActionSchema, act, 'the post') as AgentPost)
+      if (refusal) {
+        judge?.onRefused?.(describeRefused(act, refusal))
+        return refusal
+      }
+      void add(act)
+      return id
+    },
+    async reply(thread, content) {
+      const id = makeId(system)
+      return (await add({ act: 'reply', id, thread, parts: toParts(content) })) ?? id
+    },
+    edit: (response, content) => add({ act: 'edit', response, parts: toParts(content) }),
+    delete: response => add({ act: 'delete', response }),
+    react: (reaction, message) => add({ act: reaction, message }),
+  }
+}
+
+/** Reads what an agent says; a text is markdown. @throws ZodError for a part that is not well formed */
+export function toParts(content: string | readonly GivenPart[]): Part[] {
+  if (typeof content === 'string') return [{ kind: 'text', mime: 'text/markdown', content }]
+  return content.map(part => parseGiven(givenPartSchema, part, 'a part'))
+}
+
+/**
+ * Files of an answer in a form that every channel can send. Bytes that are not stored here come from their `url`; a
+ * line of text replaces a file without one. Stored files get their size. The words stay, whatever happens to a file.
+ */
+export async function settleFiles(
+  parts: readonly Part[],
+  store: Pick<LookupStore, 'findBlob'>,
+): Promise<readonly Part[]> {
+  if (!parts.some(isReference)) return parts
+  return Promise.all(parts.map(part => (isReference(part) ? settleReference(part, store) : part)))
+}
+
+type Reference = (FilePart | ArtifactPart) & { readonly bytes_ref: { readonly kind: 'content_addressed' } }
+
+function isReference(part: Part): part is Reference {
+  return isFilePart(part) && part.bytes_ref.kind === 'content_addressed'
+}
+
+async function settleReference(part: Reference, store: Pick<LookupStore, 'findBlob'>): Promise<Part> {
+  const { bytes_ref, name = 'A file', size } = part
+  const blob = await store.findBlob(bytes_ref.digest)
+  if (blob) return { ...part, size: size ?? blob.bytes.length }
+  const { url } = bytes_ref
+  if (url !== undefined) return { ...part, bytes_ref: { kind: 'url', url } }
+  return { kind: 'text', mime: 'text/plain', content: `\n\n${name}: this file is not stored here.` }
+}
+
+/** The most files that are fetched for one message. */
+const mostFiles = 4
+
+/**
+ * Keeps what a message points to with the message: where it lies, it may be gone tomorrow. A help, not a condition: what cannot be had stays an
+ * address. Gives the parts as they are now.
+ */
+export async function keepFiles(turn: Turn, turnContext: TurnContext, signal: AbortSignal): Promise<readonly Part[]> {
+  const { parts, sender } = turn.content
+  const urls = parts.flatMap(part =>
+    part.kind === 'file' && part.bytes_ref.kind === 'url' ? [part.bytes_ref.url] : [],
+  )
+  const { fetchFile, store, channels } = turnContext
+  // A chat has uploads for what is to be kept: an address that a person writes there is the agent's to read.
+  const isFromChat = findChannel(channels, turn.content.received_via)?.descriptor.speaker.isChat
+  if (!fetchFile || !sender.verified || urls.length === 0 || isFromChat) return parts
+  const fetched = await Promise.all(
+    [...new Set(urls)].slice(0, mostFiles).map(url => fetchOne(url, turn, turnContext, signal)),
+  )
+  const files = fetched.flat()
+  if (files.length > 0) await store.keepFiles(turn, files)
+  return pointToKept(parts, files)
+}
+
+async function fetchOne(
+  url: string,
+  { correlationId }: Turn,
+  { fetchFile, system }: TurnContext,
+  signal: AbortSignal,
+): Promise<readonly KeptFile[]> {
+  try {
+    const file = await fetchFile?.(url, signal)
+    return file ? [{ ...file, url, digest: hash('sha256', file.bytes) }] : []
+  } catch (error) {
+    signal.throwIfAborted()
+    system.log.info({ correlation_id: correlationId, err: error }, 'a file of a message cannot be had')
+    return []
+  }
+}
+
+/** By digest in the place of an address. */
+export function pointToKept(parts: readonly Part[], files: readonly KeptFile[]): readonly Part[] {
+  const byUrl = new Map(files.map(file => [file.url, file]))
+  return parts.map((part): Part => {
+    const file = part.kind === 'file' && part.bytes_ref.kind === 'url' ? byUrl.get(part.bytes_ref.url) : undefined
+    if (!file || part.kind !== 'file') return part
+    const { digest, mime, bytes } = file
+    const bytes_ref = { kind: 'content_addressed', algo: 'sha256', digest } as const
+    return { ...part, ...(mime !== undefined && { mime }), size: bytes.byteLength, bytes_ref }
+  })
+}

@@ -1,0 +1,124 @@
+import type { AgentAction, Part } from '@postern/message'
+import { refuseAct } from '@postern/message'
+import { describe, expect, test } from 'vitest'
+import { acting, addressed, foundMessage, foundResponse, openActBench } from '../../test/act-bench.ts'
+import { sketchChannel } from '../../test/channels.ts'
+import { quietLog, turn } from '../../test/memory-store.ts'
+import { createPublisher, performActions } from './publisher.ts'
+
+const words: Part = { kind: 'text', mime: 'text/markdown', content: 'news' }
+const unknown = /^Cannot (edit|delete) "\w+": this agent has no answer or post with this id$/
+
+function openPublisher(sketch: Parameters<typeof openActBench>[0] = {}) {
+  const bench = openActBench(sketch)
+  const { signal } = new AbortController()
+  return { ...bench, publisher: createPublisher({ acting, gateway: bench.gateway, signal, log: quietLog }) }
+}
+
+describe('performActions()', () => {
+  test('performs all actions in one commit, under one correlation id', async () => {
+    const { gateway, done } = openActBench({ responses: [foundResponse('r1')] })
+    await performActions(
+      [
+        { act: 'post', parts: [words] },
+        { act: 'delete', response: 'r1' },
+      ],
+      acting,
+      gateway,
+    )
+    expect(done).toMatchObject([{ correlationId: '07'.repeat(8), acts: [{ kind: 'post' }, { kind: 'delete' }] }])
+  })
+
+  test('does nothing when one of them cannot be done', async () => {
+    const { gateway, done } = openActBench()
+    const acts: AgentAction[] = [
+      { act: 'post', parts: [words] },
+      { act: 'delete', response: 'unknown' },
+    ]
+    const refused = { name: 'Rejection', code: 'no_recipient', message: expect.stringMatching(unknown) }
+    await expect(performActions(acts, acting, gateway)).rejects.toMatchObject(refused)
+    expect(done).toEqual([])
+  })
+})
+
+describe('a publisher', () => {
+  test('posts, edits, deletes and reacts at once', async () => {
+    const { publisher, done } = openPublisher({ responses: [foundResponse('r1')], messages: { m1: foundMessage(1) } })
+    const id = await publisher.post('news', { visibility: 'public' })
+    expect(done[0]?.acts).toMatchObject([{ kind: 'post', answer: { response: { id, visibility: 'public' } } }])
+    await publisher.edit('r1', 'new')
+    await publisher.delete('r1')
+    await publisher.react('like', 'm1')
+    expect(done.map(({ acts }) => acts[0]?.kind)).toEqual(['post', 'edit', 'delete', 'react'])
+  })
+
+  test('says what cannot be done to the agent, and lists it for the operator', async () => {
+    const { publisher, done, refusals } = openPublisher({ channels: [sketchChannel('activitypub')] })
+    const said = [await publisher.post('news'), await publisher.edit('r1', 'new'), await publisher.react('like', 'm1')]
+    const messages = [
+      /^Cannot post: no open channel has posts\. Open channels: activitypub$/,
+      unknown,
+      /^Cannot like "m1": this agent got no message with this id$/,
+    ]
+    expect(said).toMatchObject(messages.map(each => ({ refused: true, message: expect.stringMatching(each) })))
+    expect(done).toEqual([])
+    expect(refusals).toMatchObject(
+      ['post', 'edit', 'like'].map((act, at) => {
+        const reason = expect.stringMatching(messages[at] ?? '')
+        return { agent: 'echo', claimed_sender: acting.address, endpoint: `act: ${act}`, via: 'activitypub', reason }
+      }),
+    )
+  })
+
+  test('rejects malformed actions', async () => {
+    const { publisher, done } = openPublisher({ responses: [foundResponse('r1')] })
+    await expect(publisher.post([])).rejects.toThrow(Error)
+    await expect(publisher.post([{ kind: 'text' } as Part])).rejects.toThrow(Error)
+    await expect(publisher.edit('r1', [])).rejects.toThrow(Error)
+    expect(done).toEqual([])
+  })
+})
+
+describe('a reply of a publisher', () => {
+  const conversations = { t1: { message: 1, scope: 'v:alice', key: 'k1', author: 'https://peer.test/alice' } }
+
+  test('answers the last message of the conversation, and stands beside it in the store', async () => {
+    const answered: string[] = []
+    const channel = sketchChannel('activitypub', {
+      address: ({ turn, response }) => {
+        answered.push(`${turn.content.id} ${response.in_reply_to}`)
+        return addressed
+      },
+    })
+    const { publisher, done } = openPublisher({ conversations, channels: [channel] })
+    const id = await publisher.reply('t1', 'It is ready.')
+    const { content } = turn(1)
+    expect(answered).toEqual([`${content.id} ${content.id}`])
+    expect(done[0]?.acts).toMatchObject([
+      {
+        kind: 'post',
+        synthetic: {
+          message: { id: `reply:${id}`, sender: content.sender, parts: [] },
+          thread: { scope: 'v:alice', joined: { id: turn(1).thread, via: turn(1).via, key: 'k1' } },
+          authorship: { author: 'https://peer.test/alice', object: `reply:${id}` },
+          disposition: 'keep',
+          flags: ['post'],
+        },
+        answer: { response: { id, in_reply_to: content.id }, deliveries: addressed.deliveries },
+      },
+    ])
+  })
+
+  test('gets a refusal where nobody spoke, where the channel is closed or refuses, and without words', async () => {
+    const refusal = refuseAct('forbidden', 'Cannot reply: not here', 'email.write_to')
+    const channels = [sketchChannel('activitypub', { actions: { addressReply: async () => refusal } })]
+    const { publisher, done, refusals } = openPublisher({ conversations, channels })
+    expect(await publisher.reply('t2', 'words')).toMatchObject({ refused: true, code: 'no_recipient' })
+    expect(await publisher.reply('t1', 'words')).toMatchObject(refusal)
+    expect(await publisher.reply('t1', ' \n')).toMatchObject({ refused: true, code: 'malformed' })
+    const closed = openPublisher({ conversations, channels: [sketchChannel('email')] })
+    expect(await closed.publisher.reply('t1', 'words')).toMatchObject({ refused: true, code: 'unsupported' })
+    expect([...done, ...closed.done]).toEqual([])
+    expect(refusals.map(({ endpoint }) => endpoint)).toEqual(['act: reply', 'act: reply', 'act: reply'])
+  })
+})

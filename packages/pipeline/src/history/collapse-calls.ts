@@ -1,0 +1,46 @@
+// Joins the beginning and the end of each tool call in an answer.
+
+import type { Part, ToolCallPart } from '@postern/message'
+
+/**
+ * The parts of an answer with each tool call once. Its end replaces its beginning, and keeps what only the beginning
+ * had. A further call under the id of an ended one gets an id of its own, because calls are found by id.
+ */
+export function collapseCalls<Some extends Part>(parts: readonly Some[]): readonly Some[] {
+  const collapsed: Some[] = []
+  const indexes = new Map<string, number>()
+  for (const part of parts) {
+    const call: Part = part
+    if (call.kind !== 'tool_call') {
+      collapsed.push(part)
+      continue
+    }
+    const index = indexes.get(call.id)
+    const begun = index === undefined ? undefined : (collapsed[index] as Part as ToolCallPart)
+    if (index !== undefined && begun && isOneCall(begun, call))
+      collapsed[index] = joinHalves(begun, call) as Part as Some
+    else {
+      const id = index === undefined ? call.id : freeId(call.id, indexes)
+      indexes.set(id, collapsed.length)
+      collapsed.push(id === call.id ? part : ({ ...call, id } as Part as Some))
+    }
+  }
+  return collapsed
+}
+
+function isOneCall(begun: ToolCallPart, call: ToolCallPart): boolean {
+  return begun.name === call.name && !(hasEnded(begun) && hasEnded(call))
+}
+
+function hasEnded({ result, error }: ToolCallPart): boolean {
+  return result !== undefined || error !== undefined
+}
+
+function joinHalves(begun: ToolCallPart, call: ToolCallPart): ToolCallPart {
+  const definedMembers = Object.fromEntries(Object.entries(call).filter(([, value]) => value !== undefined))
+  return { ...begun, ...definedMembers } as ToolCallPart
+}
+
+function freeId(id: string, taken: ReadonlyMap<string, number>): string {
+  for (let count = 2; ; count += 1) if (!taken.has(`${id}-${count}`)) return `${id}-${count}`
+}

@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest'
+import { message } from '../../test/messages.ts'
+import { mergeMessages } from './merge-messages.ts'
+
+test('mergeMessages() keeps the last message with the parts of all and their authors, and reads no raw bytes', () => {
+  const text = (content: string) => ({ kind: 'text', mime: 'text/plain', content }) as const
+  const earlier = [
+    { ...message(), id: 'a', parts: [text('1'), text('2')] },
+    { ...message(), id: 'b', parts: [] },
+  ]
+  const last = Object.defineProperty({ ...message(), id: 'c', parts: [text('3')] }, 'raw', {
+    enumerable: true,
+    get: () => {
+      throw new Error('raw was read')
+    },
+  })
+  const merged = mergeMessages(earlier, last)
+  expect(merged.id).toBe('c')
+  expect(merged.parts).toEqual([text('1'), text('2'), text('3')])
+  expect(merged.merged?.map(({ id, part_count }) => [id, part_count])).toEqual([
+    ['a', 2],
+    ['b', 0],
+  ])
+  expect(() => merged.raw).toThrow('raw was read')
+  expect(mergeMessages([], last)).toBe(last)
+})

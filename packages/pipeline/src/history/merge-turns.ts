@@ -1,0 +1,49 @@
+// Merges neighbouring turns of one role into one.
+
+import type { HistoricalMessage, HistoricalSender } from '@postern/message'
+import { announceSpeaker } from './speaker-names.ts'
+
+export type Turns = readonly HistoricalMessage[]
+
+export function mergeNeighbours(turns: Turns): Turns {
+  const merged: HistoricalMessage[] = []
+  let speaker: HistoricalSender | undefined
+  for (const turn of turns) {
+    const last = merged.at(-1)
+    if (last?.role === turn.role) merged[merged.length - 1] = joinTurns(last, turn, speaker)
+    else merged.push(turn)
+    speaker = turn.sender
+  }
+  return merged
+}
+
+/**
+ * `speaker` wrote last. The same name with another proof is another writer: a forged name must not be among proven
+ * words.
+ */
+function joinTurns(
+  turn: HistoricalMessage,
+  { sender, parts }: HistoricalMessage,
+  speaker: HistoricalSender | undefined,
+): HistoricalMessage {
+  if (isSameWriter(sender, speaker)) return { ...turn, parts: [...turn.parts, ...parts] }
+  const writers = [...(turn.writers ?? [turn.sender]), sender]
+  return {
+    ...turn,
+    sender: weakenProof(turn.sender, writers),
+    writers,
+    parts: [...turn.parts, announceSpeaker(sender.address), ...parts],
+  }
+}
+
+function isSameWriter(sender: HistoricalSender, speaker: HistoricalSender | undefined): boolean {
+  const { address, verified, auth_method } = speaker ?? {}
+  return address === sender.address && verified === sender.verified && auth_method === sender.auth_method
+}
+
+/** The first writer, and of the proof only what holds for all words of the turn. */
+function weakenProof(first: HistoricalSender, writers: readonly HistoricalSender[]): HistoricalSender {
+  if (writers.every(({ verified }) => verified === first.verified)) return first
+  const { address, display_name } = first
+  return { address, ...(display_name !== undefined && { display_name }), verified: false, auth_method: 'none' }
+}

@@ -1,0 +1,20 @@
+// Reads the parts in the result of a tool.
+
+import type { Part } from '@postern/message'
+import { isFilePart, knownPartSchema } from '@postern/message'
+
+/**
+ * Reads the files, pictures and texts in the result of a tool, if it is an object whose `parts` are message parts, at least one of them a file.
+ * This form is ours: the contract leaves open what a result is. Returns undefined for every other result.
+ */
+export function readResultParts(result: unknown): readonly Part[] | undefined {
+  const listed = typeof result === 'object' && result !== null && 'parts' in result ? result.parts : undefined
+  if (!Array.isArray(listed)) return undefined
+  const parts = listed.map(part => knownPartSchema.safeParse(part).data)
+  return parts.every(part => part !== undefined) && parts.some(isFilePart) ? parts.filter(isPresentable) : undefined
+}
+
+/** Tells whether a part is content, such as text or a file. The channel decides how it shows calls and requirements. */
+export function isPresentable({ kind }: Part): boolean {
+  return kind !== 'tool_call' && kind !== 'policy'
+}

@@ -1,0 +1,79 @@
+// Lists what agents with memories of their own have to forget of somebody, by the keys that they know the person by.
+import type { ForgottenPerson } from '../ports/agent/forgotten-person.ts'
+import type { ChannelDescriptor } from '../ports/channel/channel-descriptor.ts'
+import type { Spoken, SpokenRequest } from '../ports/records/people/forgetting.ts'
+import type { Person, PersonAddress } from '../ports/records/people/person.ts'
+import type { PeopleStore } from '../ports/store/people-store.ts'
+import { readPersonIdentity } from './person-identity.ts'
+import { describeSender, showPerson } from './person-key.ts'
+
+interface ForgettingDeps {
+  readonly store: Pick<PeopleStore, 'findSpoken'>
+  readonly channels: readonly { readonly descriptor: Pick<ChannelDescriptor, 'name' | 'speaker'> }[]
+  /** The agents that forget by themselves. */
+  readonly agents: readonly string[]
+}
+
+/** One person of one agent. Several accounts and mailboxes of one name are several persons, as long as nobody has linked them. */
+type AgentForgetting = ForgottenPerson & { readonly agent: string }
+
+/** Returns what each of the agents has to forget. An agent to whom the person has said nothing forgets nothing. */
+export async function listForgotten(
+  request: SpokenRequest,
+  { store, channels, agents }: ForgettingDeps,
+): Promise<readonly AgentForgetting[]> {
+  const { persons, words } = await store.findSpoken(request)
+  const peopleByKey = new Map<string, Gathered>()
+  for (const { agent, ...person } of persons) gather(peopleByKey, agent, showPerson(agent, person))
+  for (const spoken of words)
+    gather(peopleByKey, spoken.agent, describeSpeaker(spoken, persons, channels), spoken.thread)
+  return [...peopleByKey.values()].flatMap(({ agent, person, addresses, threads }) =>
+    agents.includes(agent)
+      ? [{ agent, ...(person && { person }), addresses: [...addresses.values()], threads: [...threads] }]
+      : [],
+  )
+}
+
+interface Gathered {
+  readonly agent: string
+  readonly person: string | undefined
+  readonly addresses: Map<string, Pick<PersonAddress, 'via' | 'address'>>
+  readonly threads: Set<string>
+}
+
+interface Described {
+  readonly id?: string | undefined
+  readonly addresses: readonly Pick<PersonAddress, 'via' | 'address'>[]
+}
+
+function gather(
+  peopleByKey: Map<string, Gathered>,
+  agent: string,
+  { id: person, addresses }: Described,
+  thread?: string | undefined,
+): void {
+  const key = JSON.stringify([agent, person])
+  const gathered = peopleByKey.get(key) ?? { agent, person, addresses: new Map(), threads: new Set() }
+  for (const each of addresses) gathered.addresses.set(`${each.via} ${each.address.toLowerCase()}`, each)
+  if (thread !== undefined) gathered.threads.add(thread)
+  peopleByKey.set(key, gathered)
+}
+
+/** Senders without a proof have no key: their addresses stand together. */
+function describeSpeaker(
+  { agent, via, sender, flags }: Spoken,
+  persons: readonly (Person & { readonly agent: string })[],
+  channels: ForgettingDeps['channels'],
+): Described {
+  const content = { sender, received_via: via }
+  const identity = readPersonIdentity(content, flags, channels)
+  const linked =
+    identity &&
+    persons.find(person => person.agent === agent && person.addresses.some(address => isSame(address, identity)))
+  if (linked) return showPerson(agent, linked)
+  return describeSender({ agent, content, flags }, channels) ?? { addresses: [{ via, address: sender.address }] }
+}
+
+function isSame(one: PersonAddress, other: PersonAddress): boolean {
+  return one.via === other.via && one.address === other.address && (one.subject ?? other.subject) === other.subject
+}

@@ -1,0 +1,49 @@
+// Parses the commands by which people link addresses or ask to be forgotten.
+
+import type { NormalizedMessage } from '@postern/message'
+import { readCode } from './link-code.ts'
+
+/** A request of a person to the gateway itself, about themselves. */
+export type PersonCommand =
+  | { readonly name: 'link' | 'unlink'; readonly address: string }
+  | { readonly name: 'confirm'; readonly code: string; readonly isBare: boolean }
+  | { readonly name: 'linked' | 'forget' }
+
+interface CommandRow {
+  readonly pattern: RegExp
+  read(word: string): PersonCommand | undefined
+}
+
+const toCode = (text: string, isBare: boolean): PersonCommand | undefined => {
+  const code = readCode(text)
+  return code === undefined ? undefined : { name: 'confirm', code, isBare }
+}
+
+/** The whole text of a message, white space and capitals aside. A code alone counts only while one is awaited. */
+const commands: readonly CommandRow[] = [
+  { pattern: /^(?:confirm|link|code) ([a-z0-9]{5}[ -]?[a-z0-9]{5})$/i, read: text => toCode(text, false) },
+  { pattern: /^([a-z0-9]{5}-[a-z0-9]{5})$/i, read: text => toCode(text, true) },
+  { pattern: /^link (\S{0,256}@\S{1,256})$/i, read: address => ({ name: 'link', address }) },
+  { pattern: /^unlink (\S{0,256}@\S{1,256})$/i, read: address => ({ name: 'unlink', address }) },
+  { pattern: /^(linked)$/i, read: () => ({ name: 'linked' }) },
+  { pattern: /^(forget me)$/i, read: () => ({ name: 'forget' }) },
+]
+
+const longest = 700
+
+/** Undefined for everything that is not, as a whole, one of the commands: it is for the agent. */
+export function readPersonCommand({
+  parts,
+  kind = 'message',
+}: Pick<NormalizedMessage, 'parts' | 'kind'>): PersonCommand | undefined {
+  const texts = parts.filter(part => part.kind === 'text')
+  const [only] = texts
+  const hasFiles = parts.some(part => part.kind === 'file')
+  if (kind !== 'message' || !only || texts.length > 1 || hasFiles || only.content.length > longest) return undefined
+  const text = only.content.split(/^-- $/m, 1).join('').replace(/\s+/g, ' ').trim().replace(/[.!]$/, '')
+  for (const { pattern, read } of commands) {
+    const word = pattern.exec(text)?.[1]
+    if (word !== undefined) return read(word)
+  }
+  return undefined
+}

@@ -1,0 +1,72 @@
+import type { NormalizedMessage } from '@postern/message'
+import { describe, expect, test } from 'vitest'
+import { accounts, describeChannel, mailboxes } from '../../test/channels.ts'
+import { readChannelAddress, readPersonAddress, readPersonIdentity, showPersonAddress } from './person-identity.ts'
+
+const channels = [
+  { descriptor: describeChannel('accounts', { speaker: accounts }) },
+  { descriptor: describeChannel('mailboxes', { speaker: mailboxes }) },
+  { descriptor: describeChannel('calls') },
+]
+
+test.each([
+  ['alice@Example.ORG', 'mailboxes', '@alice@example.org', 'alice@example.org'],
+  ['<alice@example.org>', 'mailboxes', '@alice@example.org', 'alice@example.org'],
+  ['@Alice@b.example', 'accounts', '@alice@b.example', '@alice@b.example'],
+])('readPersonAddress() reads %s by the rules of the first channel that takes it', (text, via, address, shown) => {
+  const read = readPersonAddress(text, channels)
+  expect(read).toMatchObject({ via, address })
+  expect(read && showPersonAddress(read, channels)).toBe(shown)
+})
+
+test('readPersonAddress() takes for none what no channel takes', () => {
+  expect(readPersonAddress('alice', channels)).toBeUndefined()
+  expect(readPersonAddress('alice@example.org', channels.slice(0, 1))).toBeUndefined()
+})
+
+test.each([
+  ['@Alice@example.org', 'accounts', { address: '@alice@example.org' }],
+  ['alice@example.org', 'accounts', { address: '@alice@example.org' }],
+  ['@Alice@example.org', 'mailboxes', { address: '@alice@example.org', subject: 'box:alice@example.org' }],
+  ['alice@example.org', 'calls', { address: '@alice@example.org' }],
+])('readChannelAddress() reads %s as an address of the channel "%s"', (text, via, read) => {
+  expect(readChannelAddress(text, via, channels)).toEqual({ via, ...read })
+})
+
+test('readChannelAddress() takes for none what is no address, or of a channel that is not there', () => {
+  expect(readChannelAddress('alice', 'calls', channels)).toBeUndefined()
+  expect(readChannelAddress('@alice@example.org', 'pigeons', channels)).toBeUndefined()
+})
+
+describe('readPersonIdentity()', () => {
+  const evidence = (subject: string, assurance = 'address', type = 'transport') => ({
+    subject,
+    assurance,
+    proof: { type },
+  })
+  const message = (via: string, address: string, identities: object[], verified = true) =>
+    ({ received_via: via, sender: { address, verified, identities } }) as unknown as NormalizedMessage
+
+  test('returns the address, and the principal that the channel finds proven', () => {
+    const said = message('accounts', '@Alice@b.example', [evidence('https://b.example/users/alice')])
+    expect(readPersonIdentity(said, [], channels)).toEqual({
+      via: 'accounts',
+      address: '@alice@b.example',
+      subject: 'https://b.example/users/alice',
+    })
+  })
+
+  test.each([
+    ['is not verified', message('mailboxes', '@a@b.example', [evidence('box:a@b.example')], false), []],
+    ['has only a domain’s word', message('mailboxes', '@a@b.example', [evidence('b.example', 'domain')]), []],
+    ['has another’s proof', message('mailboxes', '@a@b.example', [evidence('box:x@b.example')]), []],
+    ['has only forwarded evidence', message('accounts', '@a@b.example', [evidence('x', 'address', 'bearer')]), []],
+    ['has no confirmed name', message('accounts', '@~unconfirmed@b.example', [evidence('https://b.example/1')]), []],
+    ['comes by a channel without such rules', message('calls', '@a@b.example', [evidence('a')]), []],
+    ['comes by a channel that is gone', message('fax', '@a@b.example', [evidence('a')]), []],
+    ['is an agent', message('accounts', '@a@b.example', [evidence('https://b.example/a')]), ['from_agent']],
+    ['writes by a list', message('mailboxes', '@a@b.example', [evidence('box:a@b.example')]), ['by_list']],
+  ])('is nobody who %s', (_, from, flags) => {
+    expect(readPersonIdentity(from, flags, channels)).toBeUndefined()
+  })
+})

@@ -1,0 +1,40 @@
+// Describes the deliveries that an answer causes, and a delivery that is ready to go.
+
+import type { ActRefusal, DeliveryReply, Json, NormalizedResponse } from '@postern/message'
+import type { PlannedBroadcast, PlannedDelivery } from '../records/planned-delivery.ts'
+import type { Turn } from '../records/work/turn.ts'
+
+/** A turn and the response of its agent, before the response is durable. */
+export interface AnsweredTurn {
+  readonly turn: Turn
+  readonly response: NormalizedResponse
+}
+
+/** The destinations of an answer, and its ids on the wire. */
+export interface Addressing {
+  readonly deliveries: readonly PlannedDelivery[]
+  readonly aliases: readonly string[]
+  /** The readers who may join the thread that the agent's own post begins; default: everybody if the post is listed, otherwise nobody. */
+  readonly scope?: string | undefined
+  /** True if everybody may read it. */
+  readonly isListed?: boolean | undefined
+  /** The data for rendering besides the message's own target. It is stored with the answer, and only the channel reads it. */
+  readonly rendering?: Json | undefined
+  /** The broadcasts to all peers in a relation to the agent. */
+  readonly broadcasts?: readonly PlannedBroadcast[] | undefined
+  /** Reasons why some recipients of an act do not get it. */
+  readonly leftOut?: ActRefusal | undefined
+}
+
+/** A rendered delivery that is ready for transmission. `wire` is the document for the operator, without signatures or secrets. */
+export interface Prepared {
+  readonly wire: Json
+  /** Transmits the delivery. @throws Unavailable, Undeliverable */
+  transmit(): Promise<Transmitted>
+}
+
+/** The confirmation that the peer has accepted a delivery. */
+export interface Transmitted extends DeliveryReply {
+  /** A note that the operator sees beside the delivery. */
+  readonly note?: string | undefined
+}

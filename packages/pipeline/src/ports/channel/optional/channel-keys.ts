@@ -1,0 +1,14 @@
+// Declares the keys and DNS records of a channel that its operator publishes or replaces.
+import type { RotateOptions } from '../../store/secret-store.ts'
+import type { PublishedKey } from './published-key.ts'
+
+/** The keys with which a channel signs, and the DNS records that go with them. */
+export interface ChannelKeys {
+  /** Lists all valid keys and records, and creates missing ones. */
+  list(): Promise<readonly PublishedKey[]>
+  /**
+   * Creates new keys for one agent, or for all, and returns the keys that sign from now on. The old ones stay valid for a while, unless they are
+   * revoked. @throws Rejection `no_recipient`
+   */
+  rotate?(agent?: string, options?: RotateOptions): Promise<readonly PublishedKey[]>
+}

@@ -1,0 +1,35 @@
+// Declares the steps of a channel from a response to deliveries: address, render and deliver.
+
+import type { Json } from '@postern/message'
+import { hasRequirements, hideRequirements } from '@postern/message'
+import type { Delivery } from '../records/work/delivery.ts'
+import type { Addressing, AnsweredTurn, Transmitted } from './addressing.ts'
+import type { Channel } from './channel.ts'
+import type { ChannelDescriptor } from './channel-descriptor.ts'
+
+/** The steps from message to wire. */
+interface Outbound<Wire> {
+  readonly descriptor: ChannelDescriptor
+  /** Returns the deliveries that an answer causes. Pure. */
+  address(answered: AnsweredTurn): Addressing
+  /** Renders a delivery. Pure. */
+  render(delivery: Delivery): Wire
+  /** Returns a wire document as the operator sees it. Pure. */
+  describe(wire: Wire): Json
+  /** Signs the document, transmits it and classifies the answer. @throws Unavailable, Undeliverable */
+  deliver(wire: Wire, delivery: Delivery): Promise<Transmitted>
+}
+
+/** Creates the sending half of a channel. It hides the wire type of the protocol, so that different protocols fit in one list. */
+export function createSender<Wire>(outbound: Outbound<Wire>): Pick<Channel, 'descriptor' | 'address' | 'prepare'> {
+  return {
+    descriptor: outbound.descriptor,
+    address: answered => outbound.address(answered),
+    prepare(delivery) {
+      const wire = outbound.render(delivery)
+      const described = outbound.describe(wire)
+      const shown = hasRequirements(delivery.response?.parts ?? []) ? hideRequirements(described) : described
+      return { wire: shown, transmit: () => outbound.deliver(wire, delivery) }
+    },
+  }
+}

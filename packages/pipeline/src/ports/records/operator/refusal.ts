@@ -1,0 +1,35 @@
+// Describes a refused request or mail for the operator.
+
+import type { ChannelName, RejectionCode } from '@postern/message'
+
+/** A request or mail that was refused, or that the gateway could not accept for now. It contains no secret and no body. */
+export interface Refusal {
+  /** ISO 8601 UTC. */
+  readonly at: string
+  readonly via: ChannelName
+  /** The peer's network address or host name. */
+  readonly from: string
+  /** The code of a `Rejection`; `unavailable`: something we depend on did not answer; `internal`: a fault of ours. */
+  readonly code: RefusalCode
+  readonly reason: string
+  /** The endpoint that it came to, such as `POST /inbox`, `SMTP` or `SendMessage`. */
+  readonly endpoint?: string | undefined
+  /** The HTTP status or the SMTP reply code of the answer. */
+  readonly status?: number | undefined
+  /** The sender that it claims, without proof. */
+  readonly claimed_sender?: string | undefined
+  /** The agent it was for. */
+  readonly agent?: string | undefined
+  /** The peer's id of the activity, mail or message. */
+  readonly peer_id?: string | undefined
+}
+
+/** The reason why a message that the gateway accepted reaches no agent. */
+export interface UnusedIntake extends Pick<Refusal, 'reason' | 'agent'> {
+  readonly code: Extract<RejectionCode, 'unsupported' | 'no_recipient' | 'forbidden'>
+}
+
+export type RefusalCode = RejectionCode | 'unavailable' | 'internal'
+
+/** The claims of a request before the gateway has verified any of them. */
+export type RefusalClaims = Pick<Refusal, 'claimed_sender' | 'agent' | 'peer_id'>

@@ -1,0 +1,33 @@
+// Describes an agent's configuration about people with several addresses.
+
+import { z } from 'zod'
+
+/** The part of a person's other conversations that an agent may know in this one. */
+const sharings = ['none', 'history', 'history+state'] as const
+
+/** The answers that are also mailed to a person who has linked a mailbox and asked elsewhere. */
+const copyings = ['none', 'decided', 'all'] as const
+
+/** The key `people` of an agent's configuration. */
+export const agentPeopleShape = {
+  people: z
+    .strictObject({
+      /** Tells whether people who write to the agent may link a second address. */
+      link: z.boolean().default(false),
+      /** The part of a person's other conversations that the agent gets: nothing, their history, or history and state. */
+      share: z.enum(sharings).default('none'),
+      /** The answers that also go to a linked mailbox: none, those after an operator's decision, or all. */
+      mail: z.enum(copyings).default('none'),
+    })
+    .refine(({ link, share }) => link || share === 'none', {
+      path: ['share'],
+      message: 'shares between linked addresses: set "link" to true, too',
+    })
+    .refine(({ link, mail }) => link || mail === 'none', {
+      path: ['mail'],
+      message: 'goes to linked mailboxes: set "link" to true, too',
+    })
+    .optional(),
+} as const
+
+export type PeopleConfig = NonNullable<z.output<typeof agentPeopleShape.people>>

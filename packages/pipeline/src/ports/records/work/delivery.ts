@@ -1,0 +1,36 @@
+// Describes a leased delivery, and the broadcast that expands into deliveries.
+
+import type { ChannelName, Json, NormalizedMessage, NormalizedResponse } from '@postern/message'
+import type { RelationKind } from '../planned-delivery.ts'
+import type { Turn } from './turn.ts'
+
+/** A leased broadcast. It is expanded into deliveries page by page, in the order in which its peers entered the relation. */
+export interface Broadcast {
+  readonly id: number
+  readonly via: ChannelName
+  readonly agent: string
+  readonly relation: RelationKind
+  readonly target: Json
+  /** The number of the last peer whose delivery is queued. */
+  readonly after: number
+  /** The number of the last peer that gets it; later peers are left out. */
+  readonly until: number
+}
+
+/** A leased delivery. */
+export interface Delivery
+  extends Pick<Turn, 'token' | 'attempt' | 'triedAt' | 'via' | 'agent' | 'target' | 'correlationId'> {
+  readonly id: string
+  /** The time at which it was queued, ms. */
+  readonly queuedAt: number
+  /** The thread, whose deliveries to one destination go in order; absent if the delivery is not leased. */
+  readonly thread?: number | undefined
+  readonly to: string
+  /** The message that caused it, without `history`. `response` is absent for a handshake without a turn. */
+  readonly message: NormalizedMessage
+  readonly response?: NormalizedResponse | undefined
+  /** The data for rendering the response besides the message's own target. */
+  readonly rendering?: Json | undefined
+  /** The common part of all deliveries of one broadcast. */
+  readonly broadcast?: Json | undefined
+}

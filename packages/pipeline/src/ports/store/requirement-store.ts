@@ -1,0 +1,46 @@
+// Declares the storage of requirements and their decisions.
+
+import type { Page } from '../records/operator/page.ts'
+import type {
+  RequirementDecision,
+  RequirementRecord,
+  RequirementStatus,
+  Rerun,
+  Resolved,
+} from '../records/requirement-record.ts'
+import type { RememberedStore } from './remembered-store.ts'
+
+export interface RequirementStore extends RememberedStore {
+  /** Finds a requirement by the digest of its state, or by its id. A requirement whose time is over has the status `expired`. */
+  findRequirement(key: { readonly digest: string } | { readonly id: string }): Promise<RequirementRecord | undefined>
+  listRequirements(
+    page: Page & {
+      readonly status?: RequirementStatus | undefined
+      /** Limits the list to the requirements of this principal. `operatorSubject` stands for those that operators decide. */
+      readonly subject?: string | undefined
+    },
+  ): Promise<readonly RequirementRecord[]>
+  /**
+   * Uses up the requirement, stores the decision for later calls if it is to be remembered, and queues a turn in its thread, all in one transaction.
+   * The message of the turn is from the person to whom the requirement was made, over the channel of the original message. Of several concurrent
+   * decisions only one counts.
+   */
+  resolveRequirement(decision: RequirementDecision, correlationId: string): Promise<Resolved>
+  /** Repeats a decision as a new message, in one transaction, if its last turn has failed. A task that has ended gets no notice of it. */
+  rerunDecision(requirement: string, correlationId: string): Promise<Rerun>
+}
+
+/** The operations that decide requirements, or end those that nobody decided in time. */
+export type RequirementDecisions = Pick<RequirementStore, 'resolveRequirement'> & Pick<OverdueStore, 'endOverdue'>
+
+/** The operations on requirements that nobody has decided in time. */
+export interface OverdueStore {
+  /** Lists expired requirements that `endOverdue` has not ended yet; the one that expired first comes first. */
+  listOverdue(limit: number): Promise<readonly RequirementRecord[]>
+  /**
+   * Ends the requirement for good and queues a turn in its thread, the same as a decision would, in one transaction. So a person who waits for an
+   * operator is notified, and no task waits for a decision that a person did not make. There is no turn for a person without a waiting task, or
+   * without a `correlationId`. Returns the message of the turn; undefined if there is none, or if another process was first.
+   */
+  endOverdue(requirement: string, correlationId?: string): Promise<number | undefined>
+}

@@ -1,0 +1,43 @@
+// Declares the dependencies of an agent's actions.
+
+import type { AgentChain, ChannelName, Part, RefusedAct, System } from '@postern/message'
+import type { Channel } from '../channel/channel.ts'
+import type { Blob } from '../records/planned-delivery.ts'
+import type { PlannedAction } from '../records/work/answer.ts'
+import type { LookupStore } from '../store/lookup-store.ts'
+import type { Store } from '../store/store.ts'
+import type { RunningAgent } from './running-agent.ts'
+
+/** The acting agent. */
+export interface ActingAgents {
+  readonly agent: string
+  /** The agent's address, `@agent@domain`. */
+  readonly address: string
+  /** The message that is being answered, if one is. */
+  readonly message?: string | undefined
+  /** The channel that publishes posts, if several channels could. */
+  readonly via?: ChannelName | undefined
+  /** The chain of the message that is being answered. */
+  readonly chain?: AgentChain | undefined
+}
+
+export interface ActionDeps {
+  readonly store: Pick<LookupStore, 'findResponse' | 'findMessageTo' | 'findBlob' | 'findConversation'> &
+    Pick<Store, 'readTurn'>
+  readonly system: Pick<System, 'now' | 'randomBytes' | 'log'>
+  /** The channels in the order of the gateway's list. */
+  readonly channels: readonly Channel[]
+  /** Finds a running agent. If it is absent, no agent runs, and every agent has the default configuration. */
+  findAgent?(name: string): Pick<RunningAgent, 'mentions'> | undefined
+  /** Moves the bytes inside parts into blobs. If it is absent, they stay in the parts. */
+  storeFiles?(parts: readonly Part[]): StoredFiles
+  /** The posts that were planned while their agent ran, by their ids. */
+  readonly plans?: ReadonlyMap<string, PlannedAction> | undefined
+  /** Reports an action that is impossible, or that reaches only some of its recipients. */
+  onRefused?(refused: RefusedAct): void
+}
+
+export interface StoredFiles {
+  readonly parts: Part[]
+  readonly blobs: readonly Blob[]
+}

@@ -1,0 +1,12 @@
+// Declares the limit on calls to other agents that one message causes.
+
+import type { Turn } from '../records/work/turn.ts'
+
+/** A turn that calls other agents. */
+export type CallingTurn = Pick<Turn, 'message' | 'token' | 'content'>
+
+/** A limit on the calls to other agents that one message causes. */
+export interface CallBudget {
+  /** Counts one call of a turn. @throws Rejection `forbidden` if the message that began the calls has none left */
+  take(turn: CallingTurn): void
+}

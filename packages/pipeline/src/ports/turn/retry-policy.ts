@@ -1,0 +1,9 @@
+// Describes the times between the attempts at a turn or a delivery.
+
+export interface RetryPolicy {
+  /** The wait before the second attempt, in ms. It doubles with each further attempt. */
+  readonly baseMs: number
+  readonly capMs: number
+  /** The time after which the work fails for good, in ms since it was queued. */
+  readonly giveUpAfterMs: number
+}

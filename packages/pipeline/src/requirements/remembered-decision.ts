@@ -1,0 +1,144 @@
+// Keeps a person's decision on a tool call, so that it counts for later calls.
+import { hash } from 'node:crypto'
+import type { ApprovalAction, Approver, NormalizedMessage, RememberScope, Sender } from '@postern/message'
+import {
+  isForOperator,
+  isoTime,
+  isPersonal,
+  Rejection,
+  readApproval,
+  rememberScopes,
+  subjectOf,
+} from '@postern/message'
+import type { RequirementDecision, RequirementRecord } from '../ports/records/requirement-record.ts'
+import type { RememberedDecision } from '../ports/store/remembered-store.ts'
+import { rememberedKind } from '../ports/store/remembered-store.ts'
+
+/** The most remembered decisions of one person with one agent. One more replaces the oldest. */
+export const mostRemembered = 50
+
+/** The subject of a remembered decision. Each subject has one decision at most. */
+interface RememberedAbout {
+  readonly agent: string
+  readonly tool: string
+  /** Those calls of the tool that have arguments of one kind; absent: all. */
+  readonly calls?: string | undefined
+  readonly member?: string | undefined
+  readonly approver: Approver
+  readonly subject: string
+  /** The conversation in which the decision counts; absent: in all. */
+  readonly thread?: number | undefined
+}
+
+interface RememberedRecordKey {
+  readonly kind: string
+  readonly owner: string
+  readonly key: string
+}
+
+/** Returns the key of a remembered decision in the record store. */
+export function rememberedRecordKey({
+  agent,
+  tool,
+  calls,
+  member,
+  approver,
+  subject,
+  thread,
+}: RememberedAbout): RememberedRecordKey {
+  const ofCalls = calls === undefined ? [] : [calls]
+  const about = JSON.stringify([agent, approver, subject, member ?? null, tool, thread ?? null, ...ofCalls])
+  return { kind: rememberedKind, owner: `agent:${agent}`, key: hash('sha256', about).slice(0, 32) }
+}
+
+const dayMs = 86_400_000
+
+/** Plans the record of a decision that counts for later calls; undefined when it counts once. `sender` wrote the message that caused it. */
+export function planRemembered(
+  requirement: RequirementRecord,
+  { remember: scope, outcome, resolver }: RequirementDecision,
+  { sender, now }: { readonly sender: Sender; readonly now: number },
+): { readonly recordKey: RememberedRecordKey; readonly value: RememberedDecision; readonly until: number } | undefined {
+  const action = readApproval(requirement.policy)
+  if (!scope || !action?.remember) return undefined
+  const about = describeAbout(requirement, action, sender)
+  const { tool, calls, member, approver, subject } = about
+  const recordKey = rememberedRecordKey(scope === 'conversation' ? { ...about, thread: requirement.thread } : about)
+  const until = now + action.remember.days * dayMs
+  const value = {
+    id: recordKey.key,
+    requirement: requirement.id,
+    tool,
+    ...(calls !== undefined && { calls }),
+    ...(member !== undefined && { member }),
+    approver,
+    subject,
+    policy: outcome === 'granted' ? 'direct' : 'forbidden',
+    scope,
+    thread: requirement.thread,
+    address: requirement.address,
+    resolver: [resolver.method, resolver.subject].filter(Boolean).join(' '),
+    given_at: isoTime(now),
+    expires_at: isoTime(until),
+  } as const
+  return { recordKey, value, until }
+}
+
+function describeAbout(
+  requirement: RequirementRecord,
+  { kind: tool, agent: member, remember }: ApprovalAction,
+  sender: Sender,
+) {
+  const approver: Approver = isForOperator(requirement.policy) ? 'operator' : 'sender'
+  const subject = subjectOf(sender)
+  return { agent: requirement.agent, tool, calls: remember?.calls, member, approver, subject } satisfies RememberedAbout
+}
+
+/** Lists the ids of the remembered decisions that apply to a requirement, the narrowest first. */
+export function listRememberedIds(requirement: RequirementRecord, sender: Sender): readonly string[] {
+  const action = readApproval(requirement.policy)
+  if (!action) return []
+  const about = describeAbout(requirement, action, sender)
+  return [{ ...about, thread: requirement.thread }, about].map(each => rememberedRecordKey(each).key)
+}
+
+/** The channel and address by which a person is forgotten. */
+export function personKeyOf(via: string, address: string): string {
+  return `${via} ${address.toLowerCase()}`
+}
+
+/**
+ * Tells if a decision of a sender can count for later calls. The next message of the same name must surely be theirs. A
+ * domain that vouches for its users as a whole is not enough, nor is a message by a list.
+ */
+export function mayBeRemembered({ sender }: Pick<NormalizedMessage, 'sender'>, flags: readonly string[] = []): boolean {
+  return sender.verified && isPersonal(flags) && hasOwnProof(sender)
+}
+
+const ownProofs: ReadonlySet<string> = new Set(['address', 'oauth'])
+
+function hasOwnProof({ identities = [] }: Sender): boolean {
+  const proven = identities.find(({ proof }) => proof.type === 'transport')
+  return proven !== undefined && ownProofs.has(String(proven.assurance))
+}
+
+/**
+ * Reads the later calls for which a decision counts; undefined: none.
+ * @throws Rejection malformed, forbidden
+ */
+export function readRemember(
+  wanted: unknown,
+  { policy }: Pick<RequirementRecord, 'policy'>,
+): RememberScope | undefined {
+  if (wanted === undefined || wanted === null || wanted === 'once') return undefined
+  const scope = rememberScopes.find(rememberScope => rememberScope === wanted)
+  if (!scope) {
+    throw new Rejection('malformed', 'Cannot decide: "remember" must be "once", "conversation" or "always"', {
+      violations: [{ field: 'remember', description: 'must be "once", "conversation" or "always"' }],
+    })
+  }
+  if (readApproval(policy)?.remember?.scopes.includes(scope)) return scope
+  throw new Rejection('forbidden', 'Cannot decide: this counts once, and is not remembered', {
+    violations: [{ field: 'remember', description: 'is not offered' }],
+  })
+}

@@ -1,0 +1,231 @@
+// Issues the requirements of an agent, and checks those that its answer names.
+import type {
+  NormalizedMessage,
+  Part,
+  PartialResponse,
+  Policy,
+  RequirementKind,
+  ShowRequirement,
+  System,
+} from '@postern/message'
+import {
+  describeFaults,
+  isForOperator,
+  isoTime,
+  isRequirementKind,
+  operatorSubject,
+  parseGiven,
+  randomHex,
+  readApproval,
+  statusWithPolicies,
+  subjectOf,
+} from '@postern/message'
+import type { AgentRequirements, ConsentRequirement } from '../ports/agent/agent-requirements.ts'
+import {
+  authSchema,
+  consentSchema,
+  paymentSchema,
+  priceSchema,
+  refusalSchema,
+} from '../ports/agent/agent-requirements.ts'
+import type { PlannedRequirement } from '../ports/records/requirement-record.ts'
+import type { Turn } from '../ports/records/work/turn.ts'
+import type { RequirementDeps } from '../ports/requirement-claims.ts'
+import type { TurnContext } from '../ports/turn/turn-context.ts'
+
+/** More in one answer is a mistake. */
+const maxRequirements = 5
+const longestMs = 30 * 86_400_000
+
+interface Settling {
+  readonly turnContext: Pick<TurnContext, 'requirements' | 'system'>
+  /** Absent where none was issued. */
+  readonly issued: RequirementList['issued'] | undefined
+}
+
+export interface SettledAnswer {
+  readonly partial: PartialResponse | undefined
+  readonly requirements: readonly PlannedRequirement[]
+}
+
+/**
+ * Settles the requirements of an answer. A state that an agent names counts only when it was issued in this turn; every other requirement gets
+ * one now. No part keeps its state: it is shown only to whom it is for.
+ * @throws Error when an address leads away from the agent's own origin (MN-7.1)
+ */
+export function settleRequirements(
+  turn: Turn,
+  partial: PartialResponse | undefined,
+  settling: Settling,
+): SettledAnswer {
+  const requirements: PlannedRequirement[] = []
+  if (!partial?.parts?.some(part => part.kind === 'policy')) return { partial, requirements }
+  const parts = partial.parts.map((part): Part => {
+    if (part.kind !== 'policy') return part
+    const settled = settlePolicy(part.policy, turn, settling)
+    if (settled.requirement) requirements.push(settled.requirement)
+    return { kind: 'policy', policy: settled.policy }
+  })
+  if (requirements.length > maxRequirements)
+    throw new Error(`an answer may have at most ${maxRequirements} requirements`)
+  // Only the sender may see the requirements that only the sender may decide.
+  const isPrivate = requirements.some(({ subject }) => subject !== operatorSubject)
+  const audience = isPrivate ? { mentions: [], visibility: 'direct' as const } : {}
+  return {
+    partial: { ...partial, ...audience, parts, status: statusWithPolicies(parts, partial.status) },
+    requirements,
+  }
+}
+
+interface SettledPolicy {
+  readonly policy: Policy
+  readonly requirement?: PlannedRequirement
+}
+
+function settlePolicy(policy: Policy, turn: Turn, { turnContext, issued }: Settling): SettledPolicy {
+  const { requirements: gateway, system } = turnContext
+  const bare = withoutState(policy)
+  if (!gateway) return { policy: bare }
+  const own = ownUrl(policy, gateway)
+  const { kind } = policy
+  if (!isRequirementKind(kind)) return { policy: { ...bare, ...own } }
+  if (kind === 'payment_required') checkPrice(policy)
+  const issuedId = issued?.get(policy.state ?? '')
+  const id = issuedId ?? randomHex(system, 16)
+  const expiresAt = expiryOf(policy, issuedId !== undefined, system.now()) ?? system.now() + gateway.ttlMs
+  const settled = { ...bare, ...own, requirement: id, expires_at: isoTime(expiresAt) }
+  const requirement = planRequirement(settled, { kind, id, expiresAt }, turn, gateway)
+  return { policy: forSender(settled), requirement: { ...requirement, ...whomToTell(policy) } }
+}
+
+const waitsForOperator = 'A person has to allow this first. The answer follows as soon as that is decided.'
+
+/** The sender of a message learns that they wait for an operator. The question is for the operator, and they find it in the requirement. */
+function forSender(policy: Policy): Policy {
+  if (!isForOperator(policy)) return policy
+  const { kind, approver, requirement, expires_at, sender_message, code, data } = policy
+  const message = typeof sender_message === 'string' && sender_message !== '' ? sender_message : waitsForOperator
+  const waiting = { kind, approver, requirement, expires_at, message }
+  // The transcript tells by it that a call waits. The call itself is taken out when the answer is shown.
+  return readApproval(policy) ? { ...waiting, code, data } : waiting
+}
+
+function planRequirement(
+  policy: Policy,
+  { kind, id, expiresAt }: { readonly kind: RequirementKind; readonly id: string; readonly expiresAt: number },
+  { content }: Turn,
+  { stateOf, digestOf }: RequirementDeps,
+): PlannedRequirement {
+  const subject = isForOperator(policy) ? operatorSubject : subjectOf(content.sender)
+  return { id, digest: digestOf(stateOf(id)), kind, policy, subject, expiresAt }
+}
+
+/** By mail, besides the surface where it is shown anyway. */
+function whomToTell(policy: Policy): Pick<PlannedRequirement, 'notify'> {
+  return isForOperator(policy) && typeof policy.notify === 'string' ? { notify: policy.notify } : {}
+}
+
+/** Agents without a `context` say `expires_in`, seconds. */
+function expiryOf({ expires_at, expires_in }: Policy, isIssued: boolean, now: number): number | undefined {
+  if (isIssued) return Date.parse(String(expires_at))
+  if (typeof expires_in !== 'number' || !(expires_in >= 60)) return undefined
+  return now + Math.min(longestMs, expires_in * 1000)
+}
+
+function withoutState(policy: Policy): Policy {
+  const { state: _, requirement: __, url: ___, expires_at: ____, expires_in: _____, notify: ______, ...rest } = policy
+  return rest as Policy
+}
+
+/** The page where it is decided is made known when it is shown. */
+function ownUrl({ url, state }: Policy, gateway: RequirementDeps): { readonly url?: string } {
+  if (url === undefined || url === actionUrl(gateway, state ?? '')) return {}
+  if (new URL(url).origin === gateway.origin && !new URL(url).pathname.startsWith('/actions/')) return { url }
+  throw new Error(
+    `Cannot answer: the url of a policy part must be on ${gateway.origin}, outside of /actions/, not on ${new URL(url).origin}`,
+  )
+}
+
+function checkPrice(policy: Policy): void {
+  const { error } = priceSchema.safeParse(policy)
+  if (error) throw new Error(`Cannot require payment: ${describeFaults(error, policy)}`)
+}
+
+/** Parts that are not an answer's require nothing: what decides a requirement, or looks like it, is taken out of them. */
+export function withoutRequirements(parts: readonly Part[]): Part[] {
+  return parts.map(part => {
+    if (part.kind !== 'policy') return part
+    const { state: _, requirement: __, url, ...policy } = part.policy
+    const isAction = url === undefined || new URL(url).pathname.startsWith('/actions/')
+    return { kind: 'policy', policy: { ...policy, ...(!isAction && { url }) } as Policy }
+  })
+}
+
+/** A piece as it may be told before it is durable: what is required waits until it is. */
+export function withoutPolicies(chunk: PartialResponse): PartialResponse {
+  if (!chunk.parts?.some(part => part.kind === 'policy')) return chunk
+  return { ...chunk, parts: chunk.parts.filter(part => part.kind !== 'policy') }
+}
+
+/** A decision as the agent is given it: with the state that it named, which is nowhere stored. */
+export function withState(
+  { policy_resolution: resolution }: NormalizedMessage,
+  gateway: RequirementDeps | undefined,
+): Pick<NormalizedMessage, 'policy_resolution'> {
+  if (!gateway || resolution?.requirement === undefined) return {}
+  const state = gateway.stateOf(resolution.requirement, resolution.in_reply_to_state)
+  return { policy_resolution: { ...resolution, in_reply_to_state: state } }
+}
+
+/** Requirements of one turn that have a state, by it; nothing is stored of them yet. */
+export interface RequirementList extends AgentRequirements {
+  readonly issued: ReadonlyMap<string, string>
+}
+
+/** `gateway`: absent where no decision is possible. */
+export function createRequirementList(
+  gateway: RequirementDeps | undefined,
+  system: Pick<System, 'randomBytes' | 'now'>,
+): RequirementList {
+  const issued = new Map<string, string>()
+  function issue(kind: RequirementKind, { expires_in, ...words }: ConsentRequirement) {
+    if (!gateway) throw new Error('Cannot require: nothing can be decided here')
+    const id = randomHex(system, 16)
+    const state = gateway.stateOf(id)
+    issued.set(state, id)
+    const lasts = expires_in === undefined ? gateway.ttlMs : expires_in * 1000
+    const expires_at = isoTime(system.now() + lasts)
+    return respond({ kind, url: actionUrl(gateway, state), ...words, state, requirement: id, expires_at })
+  }
+  return {
+    issued,
+    requireConsent: requirement => issue('consent_required', parseGiven(consentSchema, requirement, 'the requirement')),
+    requirePayment: requirement => issue('payment_required', parseGiven(paymentSchema, requirement, 'the requirement')),
+    requireAuth: requirement => issue('unauthorized', parseGiven(authSchema, requirement, 'the requirement')),
+    refuse: refusal => respond(parseGiven(refusalSchema, refusal, 'the refusal')),
+  }
+}
+
+/** Returns the address of the page on which a person decides. */
+export function actionUrl({ origin }: Pick<RequirementDeps, 'origin'>, state: string): string {
+  return `${origin}/actions/${state}`
+}
+
+/** A sender who waits for an operator sees only that; the operator's view is not for them. */
+function withoutCall({ data: _, ...policy }: Policy): Policy {
+  return policy
+}
+
+function respond(policy: Policy): PartialResponse {
+  const parts: PartialResponse['parts'] = [{ kind: 'policy', policy }]
+  return { parts, status: statusWithPolicies(parts, undefined) }
+}
+
+export function createShowRequirement(gateway: Pick<RequirementDeps, 'origin' | 'stateOf'>): ShowRequirement {
+  return policy => {
+    if (typeof policy.requirement !== 'string') return policy
+    if (isForOperator(policy)) return withoutCall(policy)
+    const state = gateway.stateOf(policy.requirement)
+    return { ...policy, state, url: policy.url ?? actionUrl(gateway, state) }
+  }
+}

@@ -1,0 +1,181 @@
+import type { NormalizedMessage, Part, PartialResponse, Policy, System } from '@postern/message'
+import { expect, test } from 'vitest'
+import type { Turn } from '../ports/records/work/turn.ts'
+import type { RequirementDeps } from '../ports/requirement-claims.ts'
+import {
+  createRequirementList,
+  settleRequirements,
+  withoutPolicies,
+  withoutRequirements,
+  withState,
+} from './requirements.ts'
+
+const now = Date.UTC(2026, 0, 1)
+const origin = 'https://agents.test'
+let count = 0
+const system = {
+  now: () => now,
+  randomBytes: (length: number) => new Uint8Array(length).fill(++count),
+} as Partial<System> as System
+const requirements: RequirementDeps = {
+  origin,
+  ttlMs: 3_600_000,
+  stateOf: id => `state-of-${id}`.padEnd(43, '.'),
+  digestOf: state => `digest of ${state}`,
+}
+const sender = { address: '@ada@peer.test', auth_method: 'none', verified: false } as const
+const turn = { content: { sender } as Partial<NormalizedMessage> } as Turn
+
+function settle(partial: PartialResponse | undefined, issued: ReadonlyMap<string, string> = new Map()) {
+  return settleRequirements(turn, partial, { turnContext: { requirements, system }, issued })
+}
+
+const asks = (policy: Partial<Policy>): Part => ({
+  kind: 'policy',
+  policy: { kind: 'x', message: 'May I?', ...policy },
+})
+const policiesIn = ({ partial }: ReturnType<typeof settle>) =>
+  partial?.parts?.flatMap(part => (part.kind === 'policy' ? [part.policy] : []))
+
+test('the gateway stores a requirement from context.requireConsent() under the digest of its state, never the state itself', () => {
+  const list = createRequirementList(requirements, system)
+  const requirement = list.requireConsent({ message: 'May I?', expires_in: 120 })
+  const [part] = requirement.parts ?? []
+  const policy = part?.kind === 'policy' ? part.policy : undefined
+  expect(requirement.status).toBe('input_required')
+  expect(policy).toMatchObject({ state: expect.any(String), url: `${origin}/actions/${policy?.state}` })
+  const settled = settle(requirement, list.issued)
+  const expiresAt = now + 120_000
+  const stored = {
+    kind: 'consent_required',
+    message: 'May I?',
+    requirement: policy?.requirement,
+    expires_at: '2026-01-01T00:02:00.000Z',
+  }
+  expect(policiesIn(settled)).toEqual([stored])
+  expect(settled.requirements).toEqual([
+    {
+      id: policy?.requirement,
+      digest: `digest of ${policy?.state}`,
+      kind: 'consent_required',
+      policy: stored,
+      subject: 'unverified @ada@peer.test',
+      expiresAt,
+    },
+  ])
+  expect(settled.partial).toMatchObject({ visibility: 'direct', mentions: [] })
+})
+
+test('a requirement that the agent did not return does not count', () => {
+  const list = createRequirementList(requirements, system)
+  list.requirePayment({ message: 'Pay', amount: '1.00', currency: 'EUR' })
+  expect(settle({ parts: [] }, list.issued).requirements).toEqual([])
+  expect(settle(undefined, list.issued)).toEqual({ partial: undefined, requirements: [] })
+})
+
+test('the gateway ignores states and names that an agent made up', () => {
+  const made = {
+    kind: 'consent_required',
+    state: requirements.stateOf('mine'),
+    requirement: 'mine',
+    expires_at: '2099-01-01T00:00:00Z',
+  }
+  const { requirements: planned, ...settled } = settle({ parts: [asks(made)] })
+  expect(planned).toHaveLength(1)
+  expect(planned[0]?.id).toMatch(/^[0-9a-f]{32}$/)
+  expect(planned[0]?.expiresAt).toBe(now + requirements.ttlMs)
+  expect(JSON.stringify(settled)).not.toMatch(/mine|2099/)
+})
+
+test('an agent without context says how long: at least a minute, at most a month', () => {
+  const lasts = (expires_in: unknown) =>
+    (settle({ parts: [asks({ kind: 'consent_required', expires_in })] }).requirements[0]?.expiresAt ?? 0) - now
+  expect([lasts(600), lasts(1e9), lasts(5), lasts('600')]).toEqual([
+    600_000,
+    30 * 86_400_000,
+    requirements.ttlMs,
+    requirements.ttlMs,
+  ])
+})
+
+test.each<[string, Partial<PartialResponse>, string | undefined]>([
+  ['consent_required', {}, 'input_required'],
+  ['consent_required', { status: 'completed' }, 'input_required'],
+  ['consent_required', { status: 'failed' }, 'input_required'],
+  ['unauthorized', {}, 'auth_required'],
+  ['forbidden', { status: 'completed' }, 'rejected'],
+  ['forbidden', { status: 'failed' }, 'failed'],
+  ['service_unavailable', {}, 'rejected'],
+  ['dance_first', { status: 'completed' }, 'input_required'],
+  ['constructor', {}, 'input_required'],
+])('MN-7.1: %s with %o is %s, never success', (kind, details, status) => {
+  expect(settle({ ...details, parts: [asks({ kind })] }).partial?.status).toBe(status)
+})
+
+test('an answer without policies stays as it is', () => {
+  const partial: PartialResponse = { parts: [{ kind: 'text', mime: 'text/plain', content: 'hi' }], status: 'completed' }
+  expect(settle(partial).partial).toBe(partial)
+})
+
+test('MN-7.1: the gateway refuses an address on another origin, and the address of one of its own action pages', () => {
+  const withUrl = (url: string) => () => settle({ parts: [asks({ kind: 'forbidden', url })] })
+  expect(withUrl('https://evil.test/x')).toThrow(
+    'Cannot answer: the url of a policy part must be on https://agents.test, outside of /actions/, not on https://evil.test',
+  )
+  expect(withUrl(`${origin}.evil.test/x`)).toThrow('not on https://agents.test.evil.test')
+  expect(withUrl(`${origin}/actions/${'x'.repeat(43)}`)).toThrow('outside of /actions/')
+  expect(policiesIn(withUrl(`${origin}/terms`)())).toEqual([
+    { kind: 'forbidden', message: 'May I?', url: `${origin}/terms` },
+  ])
+})
+
+test('money is a decimal number and a currency', () => {
+  const pay = (price: object) => () => settle({ parts: [asks({ kind: 'payment_required', ...price })] })
+  expect(pay({})).toThrow('Cannot require payment: "amount" is missing; "currency" is missing')
+  expect(pay({ amount: 1.5, currency: 'EUR' })).toThrow('Cannot require payment: "amount" (1.5) must be a text')
+  expect(pay({ amount: '1,50', currency: 'EUR' })).toThrow('"amount" ("1,50") must be a decimal number as text')
+  expect(pay({ amount: '1.50', currency: 'euro' })).toThrow('"currency" ("euro") must be three capital letters')
+  expect(pay({ amount: '1.50', currency: 'EUR' })().requirements).toHaveLength(1)
+})
+
+test('an answer has five requirements at most', () => {
+  const parts = Array.from({ length: 6 }, () => asks({ kind: 'consent_required' }))
+  expect(() => settle({ parts })).toThrow('an answer may have at most 5 requirements')
+})
+
+test('without an address for decisions the gateway requires nothing, but still reports a refusal', () => {
+  const list = createRequirementList(undefined, system)
+  expect(() => list.requireConsent({ message: 'May I?' })).toThrow('Cannot require: nothing can be decided here')
+  expect(list.refuse({ message: 'No.' })).toEqual({
+    parts: [{ kind: 'policy', policy: { kind: 'forbidden', message: 'No.' } }],
+    status: 'rejected',
+  })
+})
+
+test('the gateway refuses values that agents may not hand over, at the call that hands them over', () => {
+  const list = createRequirementList(requirements, system)
+  expect(() => list.requireConsent({ message: '' })).toThrow()
+  expect(() => list.requireConsent({ message: 'x', expires_in: 5 })).toThrow()
+  expect(() => list.requirePayment({ message: 'x', amount: '-1', currency: 'EUR' })).toThrow()
+  expect(() => list.refuse({ message: 'x', kind: 'consent_required' as never })).toThrow()
+})
+
+test('posts and edits hold nothing that decides a requirement', () => {
+  const parts = [
+    asks({ kind: 'consent_required', state: 's', requirement: 'd', url: `${origin}/actions/s` }),
+    asks({ url: `${origin}/x` }),
+  ]
+  expect(withoutRequirements(parts)).toEqual([asks({ kind: 'consent_required' }), asks({ url: `${origin}/x` })])
+  expect(withoutPolicies({ parts: [...parts, { kind: 'text', mime: 'text/plain', content: 'hi' }] })).toEqual({
+    parts: [{ kind: 'text', mime: 'text/plain', content: 'hi' }],
+  })
+})
+
+test('the agent gets a decision together with the state that it knows', () => {
+  const policy_resolution = { in_reply_to_state: 'digest', requirement: 'd1', outcome: 'granted' } as const
+  const message = { policy_resolution } as Partial<NormalizedMessage> as NormalizedMessage
+  expect(withState(message, requirements)).toEqual({
+    policy_resolution: { ...policy_resolution, in_reply_to_state: requirements.stateOf('d1') },
+  })
+  expect(withState({} as NormalizedMessage, requirements)).toEqual({})
+})

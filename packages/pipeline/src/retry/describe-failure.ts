@@ -1,0 +1,21 @@
+// Describes the failure of a delivery for the operator.
+
+import { Unavailable, Undeliverable } from '@postern/message'
+
+/** Our own classes carry a sentence for the operator; anything else is a bug whose text stays in the log. */
+export function describeFailure(error: unknown): string {
+  const isOurs = error instanceof Unavailable || error instanceof Undeliverable
+  if (!isOurs) return 'internal error, see the log'
+  const code = findSystemCode(error.cause)
+  return code === undefined ? error.message : `${error.message}: ${code}`
+}
+
+/** Matches the codes of the network, DNS and TLS. Codes of other libraries say less than their sentences. */
+const systemCode =
+  /^(?:ECONN|EHOST|ENET|ENOTFOUND|EAI_|EPIPE|ETIMEDOUT|CERT_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_|ERR_TLS_)[A-Z_]{0,40}$/
+
+/** Finds the system's code, such as `ECONNREFUSED`. Peers are not told it, so that nobody looks for open ports through us. */
+function findSystemCode(cause: unknown): string | undefined {
+  const code = cause instanceof Error ? (cause as NodeJS.ErrnoException).code : undefined
+  return typeof code === 'string' && systemCode.test(code) ? code : undefined
+}

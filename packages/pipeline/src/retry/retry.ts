@@ -1,0 +1,73 @@
+// Decides when a failed turn or delivery is tried again.
+
+import type { DeliveryReason } from '@postern/message'
+import { Unavailable, Undeliverable } from '@postern/message'
+import type { Settlement } from '../ports/records/work/settlement.ts'
+import type { RetryPolicy } from '../ports/turn/retry-policy.ts'
+import { describeFailure } from './describe-failure.ts'
+
+export const defaultRetryPolicy: RetryPolicy = { baseMs: 15_000, capMs: 6 * 3_600_000, giveUpAfterMs: 48 * 3_600_000 }
+
+export interface FailedTry {
+  readonly error: unknown
+  /** 1 for the first. */
+  readonly attempt: number
+  /** Time at which it was first tried or put off, ms; absent: now. Time before that, such as a stop or a pause of the gateway, counts for nothing. */
+  readonly triedAt?: number | undefined
+  readonly now: number
+  /** In [0, 1). */
+  readonly chance: number
+}
+
+/** Returns what follows from a failed try: later with a time, the last time at the very end, or dead with a reason. Pure. */
+export function settlementFor({ error, attempt, triedAt, now, chance }: FailedTry, policy: RetryPolicy): Settlement {
+  const sentence = describeFailure(error)
+  if (error instanceof Undeliverable)
+    return { state: 'dead', reason: error.isSuppressed ? 'suppressed' : 'refused', error: sentence }
+  const end = (triedAt ?? now) + policy.giveUpAfterMs
+  if (now >= end) return { state: 'dead', reason: 'given_up', error: `given up after ${attempt} tries: ${sentence}` }
+  // Whole milliseconds: the store keeps times as integers.
+  return {
+    state: 'later',
+    dueAt: Math.ceil(Math.min(end, now + waitFor(error, attempt, chance, policy))),
+    reason: 'unavailable',
+    error: sentence,
+  }
+}
+
+interface Postponed extends Omit<FailedTry, 'error'> {
+  /** ms. */
+  readonly waitUntil: number
+  readonly reason: DeliveryReason
+  readonly sentence: string
+}
+
+/** Those who wait for one moment come back spread over a tenth of the wait, a minute at most. */
+const maxJitterMs = 60_000
+
+/** Settles a delivery whose host is left alone: later, without counting as a try; dead when its time is over. Pure. */
+export function postponementOf(
+  { waitUntil, reason, sentence, attempt, triedAt, now, chance }: Postponed,
+  { giveUpAfterMs }: RetryPolicy,
+): Settlement {
+  const end = (triedAt ?? now) + giveUpAfterMs
+  if (now >= end)
+    return { state: 'dead', reason: 'given_up', error: `given up after ${attempt - 1} tries: ${sentence}` }
+  const expand = Math.min(maxJitterMs, (waitUntil - now) / 10)
+  // Once more at the very end: until then the host may have come back.
+  const dueAt = Math.ceil(Math.min(end, waitUntil + expand * chance))
+  return { state: 'later', dueAt, reason, error: sentence, uncounted: true }
+}
+
+/** A named wait is the next one, however short, but for this many tries: who always names a second would be asked all day. */
+const namedTries = 10
+const leastNamedMs = 1_000
+
+/** Returns the `Retry-After` that was named; without one an exponential wait, with jitter over the upper half. */
+function waitFor(error: unknown, attempt: number, chance: number, { baseMs, capMs }: RetryPolicy): number {
+  const full = Math.min(capMs, baseMs * 2 ** (attempt - 1))
+  const backoff = full * (0.5 + chance / 2)
+  if (!(error instanceof Unavailable) || error.retryAfter === undefined) return backoff
+  const asked = Math.max(leastNamedMs, error.retryAfter * 1000)
+  return attempt > namedTries ? Math.max(asked, backoff) : asked
+}

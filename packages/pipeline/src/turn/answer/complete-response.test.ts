@@ -1,0 +1,43 @@
+import type { Part, PartialResponse } from '@postern/message'
+import { normalizedResponseSchema } from '@postern/message'
+import { describe, expect, test } from 'vitest'
+import { message } from '../../../test/messages.ts'
+import { completeResponse, failedAnswer } from './complete-response.ts'
+
+function markdown(content: string): Part {
+  return { kind: 'text', mime: 'text/markdown', content }
+}
+
+describe('completeResponse()', () => {
+  const turn = { content: message() }
+  const made = { id: '01', createdAt: '2026-01-01T00:00:01.000Z' }
+
+  test('adds what the gateway knows', () => {
+    const response = completeResponse({ parts: [markdown('hi')] }, turn, made)
+    expect(normalizedResponseSchema.parse(response)).toEqual({
+      id: '01',
+      thread_id: 'https://peer.test/contexts/1',
+      in_reply_to: 'https://peer.test/activities/1',
+      sender: '@echo@agents.test',
+      parts: [markdown('hi')],
+      status: 'completed',
+      created_at: '2026-01-01T00:00:01.000Z',
+    })
+  })
+
+  test('keeps what the agent decided', () => {
+    const said: PartialResponse = { status: 'rejected', subject: 'No', visibility: 'direct', mentions: ['@b@c.test'] }
+    expect(completeResponse(said, turn, made)).toMatchObject({ ...said, parts: [] })
+  })
+
+  test('throws when a completed answer says nothing', () => {
+    expect(() => completeResponse({}, turn, made)).toThrow('a completed response needs at least one part')
+  })
+})
+
+test('failedAnswer() tells the peer nothing but where to ask', () => {
+  expect(failedAnswer('c0ffee')).toEqual({
+    status: 'failed',
+    parts: [{ kind: 'text', mime: 'text/plain', content: 'Sorry, this could not be answered. Reference: c0ffee' }],
+  })
+})

@@ -1,0 +1,101 @@
+import type { PartialResponse } from '@postern/message'
+import { describe, expect, test, vi } from 'vitest'
+import { turn } from '../../../test/memory-store.ts'
+import { answerTo, openBench, running } from '../../../test/turn-bench.ts'
+import type { Agent, AgentAnswer, AgentChunk } from '../../ports/agent/agent.ts'
+import { workTurn } from '../turn.ts'
+
+const blank = { kind: 'text', mime: 'text/markdown', content: ' \n\t ' } as const
+
+const pieces = (...chunks: readonly AgentChunk[]): Agent['handle'] =>
+  async function* () {
+    yield* chunks
+  }
+
+/** Runs one turn. Returns the pieces that watchers saw. */
+async function watch(handle: Agent['handle']) {
+  const { memory, turnContext } = openBench(handle)
+  const notify = vi.spyOn(memory.store, 'notify')
+  await workTurn(turn(1), turnContext, running)
+  const seen = notify.mock.calls.flatMap(([, notice]) => (notice as { readonly chunk?: PartialResponse }).chunk ?? [])
+  return { seen, answer: memory.commits[0]?.answer }
+}
+
+describe('an answer without a word', () => {
+  test.each<[string, () => AgentAnswer]>([
+    ['an empty text', () => ''],
+    ['blanks', () => ' \n\t '],
+    ['blank parts', () => ({ parts: [blank, { ...blank, content: '' }] })],
+    ['no parts', () => ({ status: 'completed', parts: [] })],
+    ['blank HTML', () => ({ parts: [{ kind: 'text', mime: 'text/html', content: '<p>&nbsp;</p>' }] })],
+  ])('is no answer when it is %s, and the record says so', async (_what, handle) => {
+    expect(await answerTo(handle)).toEqual({
+      deliveries: [],
+      state: undefined,
+      attempt: expect.objectContaining({ outcome: 'empty_answer' }),
+    })
+  })
+
+  test.each<[string, readonly AgentChunk[]]>([
+    ['blank pieces', ['', ' ', '\n']],
+    ['a stage alone', [{ status: 'working', stage: 'intent' }]],
+    ['blank words meanwhile', [{ status: 'working', parts: [blank] }, ' ']],
+  ])('is none when it streams %s, and watchers see no text', async (_what, chunks) => {
+    const { seen, answer } = await watch(pieces(...chunks))
+    expect(answer).toMatchObject({ deliveries: [], attempt: { outcome: 'empty_answer' } })
+    expect(answer?.response).toBeUndefined()
+    expect(seen.flatMap(({ parts = [] }) => parts)).toEqual([])
+  })
+
+  test('calls nobody whom it mentions', async () => {
+    const callAgent = vi.fn()
+    const answer = await answerTo(() => ({ parts: [blank], mentions: ['@bob@agents.test'] }), { callAgent })
+    expect(callAgent).not.toHaveBeenCalled()
+    expect(answer?.response).toBeUndefined()
+  })
+
+  test('keeps what was done and spent by it', async () => {
+    const usage = [{ model: 'small', input_tokens: 3, output_tokens: 1 }]
+    const answer = await answerTo((_message, context) => {
+      context.state.set({ seen: true })
+      return { parts: [blank], usage }
+    })
+    expect(answer?.response).toBeUndefined()
+    expect(answer).toMatchObject({ state: { seen: true }, attempt: { outcome: 'empty_answer', usage } })
+  })
+
+  test('keeps a status that says something without words', async () => {
+    const answer = await answerTo(() => ({ status: 'rejected', parts: [blank] }))
+    expect(answer?.response).toMatchObject({ status: 'rejected', parts: [] })
+  })
+})
+
+describe('an answer with words', () => {
+  test('keeps its blanks, also where a stream begins with them', async () => {
+    const { seen, answer } = await watch(pieces(' ', '\n', 'a', ' ', 'b'))
+    const content = ' \na b'
+    expect(answer?.response?.parts).toEqual([{ ...blank, content }])
+    const texts = seen.flatMap(({ parts = [] }) => parts.flatMap(part => (part.kind === 'text' ? part.content : [])))
+    expect(texts.join('')).toBe(content)
+  })
+
+  test('may be a file or a link alone', async () => {
+    const link = { kind: 'link', url: 'https://agents.test/' } as const
+    expect((await answerTo(() => ({ parts: [link] })))?.response?.parts).toEqual([link])
+  })
+})
+
+test('The record tells a silent agent from one that answers with nothing', async () => {
+  expect((await answerTo(() => undefined))?.attempt?.outcome).toBe('silent')
+  expect((await answerTo(pieces()))?.attempt?.outcome).toBe('silent')
+})
+
+test('An agent posts and edits nothing without a word', async () => {
+  const answer = await answerTo((_message, context) => {
+    context.post(' \n')
+    context.edit('earlier', '')
+    return 'Done.'
+  })
+  expect(answer?.response?.status).toBe('completed')
+  expect(answer?.acts).toBeUndefined()
+})

@@ -1,0 +1,164 @@
+// Plans the deliveries of an answer.
+
+import type { AgentAction, Json, NormalizedResponse, Part, PartialResponse, TokenUsage } from '@postern/message'
+import {
+  boundTextMentions,
+  chooseMentions,
+  defaultMaxMentions,
+  isActRefusal,
+  isFilePart,
+  isoTime,
+  makeId,
+  randomHex,
+} from '@postern/message'
+import { storeFilesFor, toPlanned } from '../../actions/act-plan.ts'
+import { planActions } from '../../actions/plan-actions.ts'
+import type { Addressing } from '../../ports/channel/addressing.ts'
+import { findChannel } from '../../ports/channel/channel.ts'
+import type { Answer, Planned, PlannedAction } from '../../ports/records/work/answer.ts'
+import type { Turn } from '../../ports/records/work/turn.ts'
+import type { ActingAgents } from '../../ports/turn/action-deps.ts'
+import type { TurnContext } from '../../ports/turn/turn-context.ts'
+import { isCall } from './collect-answer.ts'
+import { completeResponse, failedAnswer } from './complete-response.ts'
+
+/** The id of a turn's answer, and the state of the answer so far. */
+export interface AnswerDraft {
+  readonly id: string
+  /** The interim response, which the following answer replaces; absent if there is none. */
+  said?: { readonly createdAt: string; readonly rendering: Json | undefined } | undefined
+  /** The parts that have arrived so far. */
+  heard?: readonly Part[] | undefined
+  /** The last speaker, if several agents share an address. */
+  speaker?: string | undefined
+  /** The tokens that the agent has used on it so far. */
+  usage?: TokenUsage[] | undefined
+  /** Computes the state of the person again if another turn has changed it in the meantime. */
+  renewPersonState?: () => Promise<Answer['personState']>
+  /** The people of the conversation whom its text names. */
+  people?: readonly string[] | undefined
+}
+
+export type Said = Answer & { readonly response: NormalizedResponse }
+
+/** Plans an answer with all its deliveries. @throws Error if it is not a valid response */
+export function planAnswer(turn: Turn, turnContext: TurnContext, partial: PartialResponse, draft: AnswerDraft): Said {
+  const channel = findChannel(turnContext.channels, turn.via)
+  const given = partial.parts ?? []
+  const { parts, blobs } =
+    given.some(isFilePart) || given.some(isCall)
+      ? storeFilesFor(channel, given, turnContext)
+      : { parts: [...given], blobs: [] }
+  const createdAt = draft.said?.createdAt ?? isoTime(turnContext.system.now())
+  const woken = { ...whomItWakes(turn, turnContext, partial), ...whomItsTextMentions(turn, turnContext, parts, draft) }
+  const response = completeResponse({ ...partial, ...woken, parts }, turn, { id: draft.id, createdAt })
+  const addressing = draft.said
+    ? addressRevision('edit', turn, turnContext, { response, draft })
+    : channel?.address({ turn, response })
+  const { aliases = [], deliveries, broadcasts, isListed, rendering } = addressing ?? { deliveries: [] }
+  return {
+    response,
+    aliases,
+    deliveries,
+    ...(broadcasts && { broadcasts }),
+    ...(blobs.length > 0 && { blobs }),
+    ...(isListed && { isListed }),
+    ...(rendering !== undefined && { rendering }),
+    ...(draft.said && { isRevision: true }),
+  }
+}
+
+function whomItWakes({ content }: Turn, { fanout }: TurnContext, { mentions }: PartialResponse): PartialResponse {
+  if (!mentions) return {}
+  // The channel decides whether the sender gets the answer: if one of our agents passes a mail to another, the answer goes to the people.
+  return {
+    mentions: [
+      ...chooseMentions(mentions, { without: [content.recipient], most: fanout?.maxMentions ?? defaultMaxMentions }),
+    ],
+  }
+}
+
+function whomItsTextMentions(
+  { agent }: Turn,
+  { findAgent }: Pick<TurnContext, 'findAgent'>,
+  parts: readonly Part[],
+  { people }: AnswerDraft,
+): Pick<NormalizedResponse, 'text_mentions'> {
+  const bounded = boundTextMentions(parts, findAgent(agent)?.mentions, people)
+  return bounded ? { text_mentions: bounded } : {}
+}
+
+/** Plans the deliveries that withdraw an interim response. */
+export function planWithdrawal(
+  turn: Turn,
+  turnContext: TurnContext,
+  response: NormalizedResponse,
+  draft: AnswerDraft,
+): Planned | undefined {
+  const addressing = addressRevision('delete', turn, turnContext, { response, draft })
+  return addressing && toPlanned(addressing)
+}
+
+interface Revised {
+  readonly response: NormalizedResponse
+  readonly draft: AnswerDraft
+}
+
+function addressRevision(
+  act: 'edit' | 'delete',
+  { via, agent, content: message, target }: Turn,
+  { channels, system }: TurnContext,
+  { response, draft: { said } }: Revised,
+): Addressing | undefined {
+  const action = {
+    act,
+    agent,
+    id: randomHex(system, 8),
+    at: isoTime(system.now()),
+    response,
+    message,
+    target,
+  } as const
+  const addressing = findChannel(channels, via)?.actions?.address?.({ ...action, rendering: said?.rendering })
+  return isActRefusal(addressing) ? undefined : addressing
+}
+
+export function planTurnActions(
+  turn: Turn,
+  turnContext: TurnContext,
+  acts: readonly AgentAction[],
+): Promise<readonly PlannedAction[]> {
+  return planActions(acts, actingIn(turn), turnContext)
+}
+
+/** Returns the agent that acts in a turn, with the facts that its actions need. */
+export function actingIn({ agent, content, via }: Turn): ActingAgents {
+  const { agent_chain: chain } = content.recipient_capabilities
+  return { agent, address: content.recipient, message: content.id, via, chain }
+}
+
+/** Plans the answer of a failed turn. A channel that cannot address even this answer must not prevent the turn from ending. */
+export function planFailure(turn: Turn, turnContext: TurnContext, error: string, draft?: AnswerDraft): Answer {
+  const failed = { ...failedAnswer(turn.correlationId), usage: draft?.usage }
+  const answerDraft = draft ?? { id: makeId(turnContext.system) }
+  try {
+    const said = planAnswer(turn, turnContext, failed, answerDraft)
+    const unfinished = answerDraft.heard?.filter(({ kind }) => kind === 'text') ?? []
+    return {
+      ...said,
+      error: error.toWellFormed(),
+      ...(unfinished.length > 0 && { response: { ...said.response, unfinished } }),
+    }
+  } catch (cause) {
+    turnContext.system.log.error(
+      { correlation_id: turn.correlationId, via: turn.via, err: cause },
+      'answer not addressable',
+    )
+    const createdAt = isoTime(turnContext.system.now())
+    return {
+      response: completeResponse(failed, turn, { id: answerDraft.id, createdAt }),
+      deliveries: [],
+      error: error.toWellFormed(),
+    }
+  }
+}

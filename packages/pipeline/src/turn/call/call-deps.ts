@@ -1,0 +1,33 @@
+// Declares the dependencies of a call of an agent.
+
+import type { ActionList } from '../../actions/plan-actions.ts'
+import type { TurnPerson } from '../../people/person-turn.ts'
+import type { AgentState } from '../../ports/agent/agent-state.ts'
+import type { AgentPerson } from '../../ports/records/people/person.ts'
+import type { RunningAgent } from '../../ports/turn/running-agent.ts'
+import type { TurnContext } from '../../ports/turn/turn-context.ts'
+import type { RequirementList } from '../../requirements/requirements.ts'
+import type { AnswerDraft } from '../answer/plan-answer.ts'
+import type { TurnNotes } from '../notes/turn-notes.ts'
+import type { TurnTrace } from '../trace/turn-trace.ts'
+
+export interface CallDeps {
+  readonly turnContext: TurnContext
+  readonly running: RunningAgent
+  readonly state: AgentState
+  /** The actions of the turn; made when the agent acts. */
+  openActs(): ActionList
+  /** The requirements of the turn; made when the agent requires something. */
+  openRequiring(): RequirementList
+  readonly notes: TurnNotes
+  /** The person who speaks, where their other conversations may be known. */
+  readonly turnPerson: TurnPerson | undefined
+  /** The sender as the agent is told of them; undefined when nothing is proven. */
+  readonly person: AgentPerson | undefined
+  readonly draft: AnswerDraft
+  readonly trace: TurnTrace
+  /** Aborts when the process shuts down. */
+  readonly stop: AbortSignal
+  /** Aborts when the store has ended the turn. */
+  readonly ended: AbortSignal
+}

@@ -1,0 +1,73 @@
+// Creates the context that an agent gets with its message.
+
+import type { Sender } from '@postern/message'
+import { bindLog, createSenderIdentity } from '@postern/message'
+import type { AgentContext } from '../../ports/agent/agent-context.ts'
+import type { HistoryView } from '../../ports/agent/history-policy.ts'
+import { recordedBy } from '../../ports/agent/step-recorder.ts'
+import type { Turn } from '../../ports/records/work/turn.ts'
+import { callOtherAgent } from '../mentions/mention-fanout.ts'
+import { logFieldsOf } from '../trace/log-fields.ts'
+import type { CallDeps } from './call-deps.ts'
+import { enterStage } from './stream-chunks.ts'
+
+interface Moment {
+  readonly signal: AbortSignal
+  readonly view: HistoryView
+  readonly sender: Sender
+}
+
+export function createContext(turn: Turn, deps: CallDeps, { signal, view, sender }: Moment): AgentContext {
+  const { turnContext, state, openActs, openRequiring, notes, person, draft } = deps
+  return {
+    signal,
+    history: () => view,
+    attachment: part => turnContext.readAttachment(part, signal),
+    state,
+    thread: turn.thread,
+    messageNumber: turn.message,
+    ...describeScopes(turn, deps, signal)(),
+    note: notes.note,
+    stage: name => enterStage(name, deps),
+    identity: createSenderIdentity(sender),
+    isPublic: async () => (await turnContext.store.readThreadScope(turn.thread)) === 'public',
+    ...(person && { person }),
+    log: bindLog(turnContext.system.log, logFieldsOf(turn)),
+    correlationId: turn.correlationId,
+    responseId: draft.id,
+    flags: turn.flags,
+    post: (content, options) => openActs().post(content, options),
+    reply: (thread, content) => openActs().reply(thread, content),
+    edit: (response, content) => openActs().edit(response, content),
+    delete: response => openActs().delete(response),
+    react: (reaction, message) => openActs().react(reaction, message),
+    requireConsent: requirement => openRequiring().requireConsent(requirement),
+    requirePayment: requirement => openRequiring().requirePayment(requirement),
+    requireAuth: requirement => openRequiring().requireAuth(requirement),
+    refuse: refusal => openRequiring().refuse(refusal),
+  }
+}
+
+type StepScope = Pick<AgentContext, 'call' | 'traceparent'>
+
+/** Makes the members of a context that depend on the step inside which they are used; without a number, of the turn itself. */
+function describeScopes(
+  turn: Turn,
+  { turnContext, notes, trace }: Pick<CallDeps, 'turnContext' | 'notes' | 'trace'>,
+  signal: AbortSignal,
+): (step?: number) => StepScope {
+  let calls = 0
+  const scopeOf = (parent?: number): StepScope => ({
+    // Told apart by their order, which is the same when the turn is tried again.
+    call: (...asked) =>
+      callOtherAgent(turn, turnContext, { signal, notes, trace, parent, callKey: String(++calls) }, ...asked),
+    ...(turnContext.traceparentOf && { traceparent: turnContext.traceparentOf(turn, parent) }),
+    ...recordedBy({
+      begin(start) {
+        const { number, end } = trace.steps.begin(start, parent)
+        return { within: context => ({ ...context, ...scopeOf(number) }), end }
+      },
+    }),
+  })
+  return scopeOf
+}

@@ -1,0 +1,56 @@
+// Fetches the files and the earlier words that a message refers to, before the call of its agent.
+
+import { isFilePart, readVisibleParts, readVisibleValue, toQuotedText, toWellFormed } from '@postern/message'
+import { keepFiles } from '../../actions/plan-actions.ts'
+import { findChannel } from '../../ports/channel/channel.ts'
+import type { BackgroundEntry } from '../../ports/records/transcript.ts'
+import type { Turn } from '../../ports/records/work/turn.ts'
+import type { TurnContext } from '../../ports/turn/turn-context.ts'
+
+/** Tells whether something is fetched before the agent is called. */
+export function bringsMore({ attempt, via, content }: Turn, { channels, fetchFile }: TurnContext): boolean {
+  const hasFiles = fetchFile !== undefined && content.parts.some(({ kind }) => kind === 'file')
+  return hasFiles || (attempt === 1 && findChannel(channels, via)?.conversations?.fetchBackground !== undefined)
+}
+
+export async function fetchMore(turn: Turn, turnContext: TurnContext, signal: AbortSignal) {
+  const { parts } = turn.content
+  const keeping = parts.some(isFilePart) ? keepFiles(turn, turnContext, signal) : parts
+  const fetching = [addBackground(turn, turnContext, signal), keeping] as const
+  const [hasBackground, kept] = await Promise.all(fetching)
+  return { hasBackground, kept }
+}
+
+/** The background is optional: without it the agent answers what it sees. @returns whether there may be any */
+async function addBackground(
+  turn: Turn,
+  { store, channels, system }: TurnContext,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const channel = turn.attempt === 1 ? findChannel(channels, turn.via) : undefined
+  if (!channel?.conversations?.fetchBackground) return false
+  try {
+    const entries = await channel.conversations.fetchBackground(turn, signal)
+    const shown = entries.map(entry => markQuoted(readVisibleEntry(entry)))
+    if (shown.length > 0) await store.addBackground(turn, shown)
+    return shown.length > 0
+  } catch (error) {
+    system.log.warn({ correlation_id: turn.correlationId, err: error }, 'what went before a message cannot be had')
+    return true
+  }
+}
+
+/** Posts that are fetched pass no admission: they lose their invisible characters here. */
+function readVisibleEntry<Background extends Pick<BackgroundEntry, 'author' | 'parts'>>(
+  fetched: Background,
+): Background {
+  const entry = toWellFormed(fetched)
+  const author = readVisibleValue(entry.author, { except: new Set(['address']) })
+  return { ...entry, author: author.value, parts: readVisibleParts(entry.parts).value }
+}
+
+/** Marks somebody else's post by a member that no schema of messages has: no peer, agent or import can set it. */
+function markQuoted(entry: BackgroundEntry): BackgroundEntry {
+  const parts = entry.parts.map(part => (part.kind === 'text' ? toQuotedText(part) : part))
+  return entry.isQuoted ? { ...entry, parts } : entry
+}

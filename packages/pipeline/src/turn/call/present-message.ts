@@ -1,0 +1,25 @@
+// Describes a stored message as its agent reads it.
+
+import type { NormalizedMessage } from '@postern/message'
+import { toWellFormed } from '@postern/message'
+
+/**
+ * Returns a message as its agent reads it. All text is well formed, even if an older version stored it or an import brought it. A getter passes on
+ * the lazy `raw`, because spreading would parse bytes that few agents read.
+ */
+export function presentMessage(
+  content: NormalizedMessage,
+  members: Pick<NormalizedMessage, 'parts' | 'history' | 'policy_resolution' | 'on_behalf_of'>,
+): NormalizedMessage {
+  const given: Record<string, unknown> = {}
+  for (const name of Object.keys(content)) {
+    if (name === 'raw')
+      Object.defineProperty(given, name, { get: () => toWellFormed(content.raw), enumerable: true, configurable: true })
+    else given[name] = toWellFormed(content[name as keyof NormalizedMessage])
+  }
+  return Object.assign(
+    given,
+    { kind: content.kind ?? 'message' },
+    toWellFormed(members),
+  ) as unknown as NormalizedMessage
+}

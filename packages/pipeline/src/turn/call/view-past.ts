@@ -1,0 +1,18 @@
+// Reads the past of a conversation as its agent sees it.
+
+import type { Turn } from '../../ports/records/work/turn.ts'
+import type { RunningAgent } from '../../ports/turn/running-agent.ts'
+import type { TurnContext } from '../../ports/turn/turn-context.ts'
+import type { Past, PastScope } from '../trace/past-view.ts'
+import { viewEarlier } from '../trace/past-view.ts'
+
+/** Reads the past as the agent is given it. `only` limits it to these entries. */
+export function viewPast(
+  turn: Turn,
+  turnContext: TurnContext,
+  { history }: Pick<RunningAgent, 'history'>,
+  { turnPerson, only }: PastScope,
+): Past | Promise<Past> {
+  if (turn.isFirst && !turnPerson) return { view: { turns: [] }, entries: [] }
+  return viewEarlier(turn, turnContext, { history }, { turnPerson, only })
+}

@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest'
+import { turn } from '../../../test/memory-store.ts'
+import type { CallBudget } from '../../ports/turn/call-budget.ts'
+import { createCallBudget } from './call-budget.ts'
+
+interface Calling {
+  readonly message: number
+  readonly token?: number
+  /** Number of the message whose turn calls. */
+  readonly caller?: number
+  readonly first?: number
+  readonly hop?: number
+}
+
+function describeTurn({ message, token = 1, caller, first, hop }: Calling) {
+  const { content } = turn(message)
+  const { recipient_capabilities } = content
+  const chain = hop === undefined ? {} : { agent_chain: { hop, max_hops: 5, is_final: false } }
+  const called_by = { agent: 'a', message: caller ?? 0, first_message: first, correlation_id: 'c' }
+  return {
+    ...{ message, token },
+    content: {
+      ...content,
+      ...(caller !== undefined && { called_by }),
+      recipient_capabilities: { ...recipient_capabilities, ...chain },
+    },
+  }
+}
+
+/** The number of calls that a turn makes until it is refused; 50 at most. */
+function countCalls(budget: CallBudget, calling: Calling): number {
+  for (let calls = 0; calls < 50; calls += 1) {
+    try {
+      budget.take(describeTurn(calling))
+    } catch {
+      return calls
+    }
+  }
+  return 50
+}
+
+test('a message causes so many calls and no more, and the refusal names it and the key', () => {
+  const budget = createCallBudget(3)
+  expect(countCalls(budget, { message: 7 })).toBe(3)
+  expect(() => budget.take(describeTurn({ message: 7 }))).toThrow(
+    expect.objectContaining({
+      code: 'forbidden',
+      message: 'Cannot call agent: message #7 has caused 3 calls, the most that limits.loop.calls_per_message allows',
+    }),
+  )
+  expect(countCalls(budget, { message: 8 })).toBe(3)
+})
+
+test('the calls of called agents count for the message that began them', () => {
+  const budget = createCallBudget(6)
+  budget.take(describeTurn({ message: 1 }))
+  budget.take(describeTurn({ message: 1 }))
+  expect(countCalls(budget, { message: 2, caller: 1, hop: 1 })).toBe(4)
+  expect(countCalls(budget, { message: 3, caller: 2, first: 1, hop: 2 })).toBe(0)
+  expect(countCalls(budget, { message: 1 })).toBe(0)
+})
+
+test('another attempt at a turn makes its calls again', () => {
+  const budget = createCallBudget(3)
+  expect(countCalls(budget, { message: 1 })).toBe(3)
+  expect(countCalls(budget, { message: 1, token: 2 })).toBe(3)
+})
+
+test('a message of another agent has half as many calls with each hop', () => {
+  const budget = createCallBudget(8)
+  expect([0, 1, 2, 3, 4].map(hop => countCalls(budget, { message: hop + 1, hop }))).toEqual([8, 4, 2, 1, 1])
+})
+
+test('the budget forgets the oldest of many messages', () => {
+  const budget = createCallBudget(1)
+  expect(countCalls(budget, { message: 1 })).toBe(1)
+  for (let message = 2; message <= 10_001; message += 1) budget.take(describeTurn({ message }))
+  expect(countCalls(budget, { message: 2 })).toBe(0)
+  expect(countCalls(budget, { message: 1 })).toBe(1)
+})

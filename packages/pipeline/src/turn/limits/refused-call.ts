@@ -1,0 +1,29 @@
+// Tells the operator of a call to another agent that a limit has stopped.
+import type { Rejection } from '@postern/message'
+import { isoTime } from '@postern/message'
+import type { Turn } from '../../ports/records/work/turn.ts'
+import type { TurnContext } from '../../ports/turn/turn-context.ts'
+import type { NotedCall } from '../notes/call-notes.ts'
+import type { TurnNotes } from '../notes/turn-notes.ts'
+
+const told = new WeakSet<Turn>()
+
+/**
+ * Notes a stopped call in the turn, and lists it among the refusals. Of one attempt only the first call is told: an agent that calls without end must
+ * not fill its record.
+ */
+export async function tellRefusedCall(
+  turn: Turn,
+  call: NotedCall,
+  error: Rejection,
+  { store, system, notes }: Pick<TurnContext, 'store' | 'system'> & { readonly notes: TurnNotes },
+): Promise<void> {
+  if (told.has(turn)) return
+  told.add(turn)
+  const { agent, via, content } = turn
+  const [from, at] = [content.recipient, isoTime(system.now())]
+  const caller = { claimed_sender: from, agent, peer_id: content.id }
+  store.refuse({ at, via, from, code: error.code, reason: error.message, endpoint: `call: ${call.worker}`, ...caller })
+  const end = await notes.beginCall(call)
+  end.failed(error)
+}

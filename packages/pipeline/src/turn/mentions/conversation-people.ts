@@ -1,0 +1,40 @@
+// Finds the people of a conversation whom the text of an answer may mention.
+
+import type { Part } from '@postern/message'
+import { formatAddress, listNamedAddresses, parseIfAddress } from '@postern/message'
+import type { Turn } from '../../ports/records/work/turn.ts'
+import type { RunningAgent } from '../../ports/turn/running-agent.ts'
+import type { TurnContext } from '../../ports/turn/turn-context.ts'
+
+/** The number of entries that are searched at each end of a thread. */
+const window = { head: 20, tail: 100 } as const
+
+type PeopleDeps = Pick<TurnContext, 'store'> & Pick<RunningAgent, 'mentions'>
+
+/**
+ * Finds the people whom the text of an answer names and who have written to the agent in its conversation with a proof. Names inside a message come
+ * from its sender, so they prove nothing. It reads the store only if the text names somebody other than the sender.
+ */
+export async function findNamedPeople(
+  turn: Turn,
+  parts: readonly Part[],
+  { store, mentions: policy = 'conversation' }: PeopleDeps,
+): Promise<readonly string[]> {
+  if (policy !== 'conversation') return []
+  const { recipient, sender } = turn.content
+  const without = new Set([recipient, sender.address].map(normalize))
+  const addresses = listNamedAddresses(parts).filter(address => !without.has(address))
+  const isAlone = turn.isFirst === true && !turn.merged
+  if (addresses.length === 0 || isAlone) return []
+  const entries = await store.readHistory({ thread: turn.thread, before: turn.message, ...window })
+  const written = entries.flatMap(({ role, author }) =>
+    role === 'user' && author.verified ? [normalize(author.address)] : [],
+  )
+  const people = new Set(written)
+  return addresses.filter(address => people.has(address))
+}
+
+function normalize(text: string): string {
+  const address = parseIfAddress(text)
+  return address ? formatAddress(address) : text
+}

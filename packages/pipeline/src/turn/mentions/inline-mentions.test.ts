@@ -1,0 +1,105 @@
+import type { AgentChain, MentionRelay, NormalizedMessage, PartialResponse } from '@postern/message'
+import { plainTextOf } from '@postern/message'
+import { expect, test } from 'vitest'
+import { createMemoryStore, turn } from '../../../test/memory-store.ts'
+import type { AgentChunk } from '../../ports/agent/agent.ts'
+import type { RunningAgent } from '../../ports/turn/running-agent.ts'
+import { collectAnswer } from '../answer/collect-answer.ts'
+import { boundInlineMentions } from './inline-mentions.ts'
+import { nameLocalAgents } from './mention-fanout.ts'
+
+function message(mention_relay: MentionRelay = { kind: 'inline' }, agent_chain?: AgentChain): NormalizedMessage {
+  return {
+    id: 'm',
+    thread_id: 't',
+    sender: { address: '@chat@x.test', auth_method: 'a2a-jwt', verified: true, identities: [] },
+    recipient: '@one@a.test',
+    parts: [],
+    recipient_capabilities: { mention_relay, ...(agent_chain && { agent_chain }) },
+    received_via: 'a2a',
+    received_at: '2026-01-01T00:00:00.000Z',
+    raw: null,
+  }
+}
+
+const said = (content: string, ...mentions: string[]): PartialResponse => ({
+  parts: [{ kind: 'text', mime: 'text/markdown', content }],
+  mentions,
+})
+const added = (...given: Parameters<typeof nameLocalAgents>) =>
+  nameLocalAgents(...given).map(part => 'content' in part && part.content)
+
+test('MN-8.1 inline: whom an answer mentions stands in its text', () => {
+  expect(added(message(), said('Ask them.', '@two@b.test', 'three@c.test'), 10)).toEqual([
+    '\n\n@two@b.test @three@c.test',
+  ])
+  expect(added(message(), said('', '@two@b.test'), 10)).toEqual(['@two@b.test'])
+})
+
+test.each([
+  ['Ask @two@b.test.', []],
+  ['(@Two@B.test)', []],
+  ['Ask @two@b.test.example', ['\n\n@two@b.test']],
+  ['Ask x@two@b.test', ['\n\n@two@b.test']],
+  ['Ask @two@bxtest', ['\n\n@two@b.test']],
+])('MN-8.1 inline: "%s" names who is named in it', (text, expected) => {
+  expect(added(message(), said(text, '@two@b.test'), 10)).toEqual(expected)
+})
+
+test('MN-8.1 inline: no agent mentions itself, more than the limit, from the final hop, or from a refusal', () => {
+  expect(added(message(), said('', '@one@a.test', '@two@b.test', '@three@c.test'), 1)).toEqual(['@two@b.test'])
+  const last = { hop: 2, max_hops: 2, is_final: true }
+  expect(added(message({ kind: 'inline' }, last), said('', '@two@b.test'), 10)).toEqual([])
+  expect(added(message(), { ...said('', '@two@b.test'), status: 'rejected' }, 10)).toEqual([])
+})
+
+test('MN-8.1: what is no inline relay gets no names', () => {
+  expect(added(message({ kind: 'recipient-field', fields: ['to', 'cc'] }), said('', '@two@b.test'), 10)).toEqual([])
+  expect(added(message({ kind: 'none' }), said('', '@two@b.test'), 10)).toEqual([])
+})
+
+async function* stream(...chunks: readonly AgentChunk[]): AsyncGenerator<AgentChunk> {
+  yield* chunks
+}
+
+/** Gives the text of an answer as the platform reads it, and its pieces. */
+async function relayed(
+  answer: PartialResponse | AsyncIterable<AgentChunk>,
+  {
+    relay = { kind: 'inline' } as MentionRelay,
+    mentions,
+  }: { relay?: MentionRelay } & Pick<RunningAgent, 'mentions'> = {},
+) {
+  const { store } = createMemoryStore()
+  const entry = { seq: 1, entryId: 'e', role: 'user', parts: [], at: '' } as const
+  const written = { ...entry, author: { address: '@bob@c.test', verified: true } }
+  const claimed = { ...entry, author: { address: '@carol@c.test', verified: false } }
+  store.readHistory = async () => [written, claimed] as never
+  const deps = { store, findAgent: () => ({ mentions }) as RunningAgent }
+  const pieces: string[] = []
+  const given = await boundInlineMentions(answer, { ...turn(1), content: message(relay) }, deps)
+  const said = await collectAnswer(given, ({ parts = [] }) => pieces.push(plainTextOf(parts)))
+  return { text: plainTextOf(said?.parts ?? []), pieces }
+}
+
+const names = 'Hi @chat@x.test, @bob@c.test, @carol@c.test, @two@b.test and @guest@d.test.'
+
+test('MN-8.1 inline: the text wakes the sender, people of the conversation and whom mentions names, and no others', async () => {
+  const { text } = await relayed(said(names, '@two@b.test'))
+  expect(text).toBe('Hi @chat@x.test, @bob@c.test, carol@c.test, @two@b.test and guest@d.test.')
+})
+
+test('MN-8.1 inline: with "named" the text wakes nobody of the conversation, and with "any" whomever it names', async () => {
+  expect((await relayed(said(names), { mentions: 'named' })).text).toContain(' bob@c.test, carol@c.test')
+  expect((await relayed(said(names), { mentions: 'any' })).text).toBe(names)
+  expect((await relayed(said(names), { relay: { kind: 'none' } })).text).toBe(names)
+})
+
+test('MN-8.1 inline: a name that comes in two pieces is text, and no piece loses a word', async () => {
+  const { text, pieces } = await relayed(
+    stream('Hi @gue', 'st@d.te', 'st and @bo', 'b@c.test', { status: 'completed' }),
+  )
+  expect(text).toBe('Hi guest@d.test and @bob@c.test')
+  expect(pieces.join('')).toBe(text)
+  expect((await relayed(stream('mail x', '@two@b.test now'))).text).toBe('mail x@two@b.test now')
+})

@@ -1,0 +1,260 @@
+// Asks the other agents that an answer mentions, and adds their answers to it.
+import type { NormalizedMessage, Part, PartialResponse, System } from '@postern/message'
+import {
+  checkChainGoesOn,
+  chooseMentions,
+  defaultMaxMentions,
+  isFinalHop,
+  plainTextOf,
+  Rejection,
+  readVisibleParts,
+  TurnAborted,
+  toWellFormed,
+  Undeliverable,
+  withoutSection,
+} from '@postern/message'
+import { toParts } from '../../actions/plan-actions.ts'
+import { announceSpeaker, quoteNames } from '../../history/speaker-names.ts'
+import type { AgentCallAnswer } from '../../ports/agent/agent-call.ts'
+import type { AgentContext } from '../../ports/agent/agent-context.ts'
+import { nameFault } from '../../ports/agent/step-recorder.ts'
+import type { Turn } from '../../ports/records/work/turn.ts'
+import type { MentionFanoutLimits, TurnContext } from '../../ports/turn/turn-context.ts'
+import { withoutRequirements } from '../../requirements/requirements.ts'
+import { startTurnClock } from '../call/turn-clock.ts'
+import { tellRefusedCall } from '../limits/refused-call.ts'
+import { noteCall, readCallAnswer } from '../notes/call-notes.ts'
+import type { TurnNotes } from '../notes/turn-notes.ts'
+import type { TurnTrace } from '../trace/turn-trace.ts'
+
+export const defaultMentionFanoutLimits: MentionFanoutLimits = {
+  maxMentions: defaultMaxMentions,
+  atOnce: 4,
+  withinMs: 60_000,
+}
+
+export interface MentionFanoutDeps {
+  readonly turnContext: TurnContext
+  readonly notes: TurnNotes
+  readonly trace: Pick<TurnTrace, 'steps'>
+  readonly signals: readonly AbortSignal[]
+}
+
+/**
+ * Returns the answers of the siblings that an answer mentions if this gateway has to ask them, or their names if the text notifies them. Otherwise
+ * returns nothing.
+ */
+export async function joinLocalAgents(
+  turn: Turn,
+  said: PartialResponse,
+  { turnContext, notes, trace, signals }: MentionFanoutDeps,
+): Promise<readonly Part[]> {
+  const { callAgent, fanout: limits = defaultMentionFanoutLimits, system } = turnContext
+  if (!callAgent || !needsMentionFanout(turn.content, said))
+    return nameLocalAgents(turn.content, said, limits.maxMentions)
+  return askLocalAgents(turn.content, said, {
+    ask: (address, parts, signal) =>
+      callOtherAgent(turn, turnContext, { signal, notes, trace, callKey: `joint ${address}` }, address, parts),
+    limits,
+    // The signal is created only here, because the signals of which it is composed keep it in memory.
+    signal: AbortSignal.any([...signals]),
+    system,
+  })
+}
+
+type CallDeps = Pick<
+  TurnContext,
+  'store' | 'system' | 'findAgent' | 'callAgent' | 'callBudget' | 'presentParts' | 'waiting' | 'traceparentOf'
+>
+
+/**
+ * Calls another agent for a turn, one hop further. The chain continues that of the message, regardless of the agent's options. It records each call
+ * before it is sent, and its outcome.
+ * @throws Rejection `forbidden` on the final hop, and if its message has caused too many calls; also as `CallAgent`
+ */
+export async function callOtherAgent(
+  turn: Turn,
+  callDeps: CallDeps,
+  { signal, callKey, notes, trace, parent }: TurnCallContext,
+  ...[address, content, { broadcast: isBroadcast, agentKey, onBehalfOf, ...options } = {}]: Parameters<
+    AgentContext['call']
+  >
+): Promise<AgentCallAnswer> {
+  const { findAgent, callAgent, callBudget, presentParts, waiting, traceparentOf } = callDeps
+  // A turn whose message was edited makes another call.
+  const revision = turn.revision ? ` revision ${turn.revision}` : ''
+  const retryKey = `${turn.correlationId} ${turn.agent}${revision} ${callKey}`
+  if (!callAgent) throw new Undeliverable('Cannot call agent: there is no way to agents elsewhere')
+  const parts = toParts(content)
+  const chain = turn.content.recipient_capabilities.agent_chain
+  const asked = toWellFormed(withoutRequirements(parts))
+  const credentials = findAgent(turn.agent)?.credentials
+  if (onBehalfOf && onBehalfOf.id !== turn.content.id)
+    throw new Rejection('malformed', 'Cannot call agent: "onBehalfOf" takes the message of the turn alone')
+  const calledBy = { message: turn.message, isOnBehalf: onBehalfOf !== undefined }
+  const noted = noteCall(`${callKey}${revision}`, address, asked, { isBroadcast, agentKey })
+  try {
+    checkChainGoesOn(chain)
+    callBudget?.take(turn)
+  } catch (error) {
+    if (error instanceof Rejection) await tellRefusedCall(turn, noted, error, { ...callDeps, notes })
+    throw error
+  }
+  const end = await notes.beginCall(noted)
+  const step = trace.steps.begin({ kind: 'call', name: address }, parent)
+  const traced = traceparentOf && { traceparent: traceparentOf(turn, step.number) }
+  const callOptions = { ...traced, as: turn.agent, chain, signal, retryKey, credentials, calledBy }
+  const call = () => callAgent(address, presentParts(asked, 'peer'), { ...options, ...callOptions })
+  try {
+    const given = await (waiting ? waiting.during(turn, call) : call())
+    const answer = toWellFormed({ ...given, parts: readVisibleParts(given.parts).value })
+    end.answered(answer)
+    step.end(readCallAnswer(answer).error && { fault: answer.status })
+    return answer
+  } catch (error) {
+    // An aborted call gets no outcome: either another worker repeats it, or nobody does.
+    if (!(signal.reason instanceof TurnAborted)) end.failed(error)
+    step.end({ fault: nameFault(error) })
+    throw error
+  }
+}
+
+interface TurnCallContext {
+  readonly signal: AbortSignal
+  readonly notes: TurnNotes
+  readonly trace: Pick<TurnTrace, 'steps'>
+  /** The number of the step that makes the call; absent if the turn itself makes it. */
+  readonly parent?: number | undefined
+  /** The key that distinguishes the calls of a turn. The same call of a retried turn has the same key. */
+  readonly callKey: string
+}
+
+export interface Joining {
+  /** Asks one sibling, one hop further. @throws any error of the call */
+  ask(address: string, parts: readonly Part[], signal: AbortSignal): Promise<AgentCallAnswer>
+  readonly limits: MentionFanoutLimits
+  /** Aborts when the turn is canceled or the process shuts down. */
+  readonly signal: AbortSignal
+  readonly system: Pick<System, 'log'>
+}
+
+/** Returns true if the gateway itself must call the agents that an answer mentions, because this transport would not notify them. */
+export function needsMentionFanout(
+  { recipient_capabilities: { mention_relay: relay } }: NormalizedMessage,
+  { mentions = [], status }: PartialResponse,
+): boolean {
+  return relay.kind === 'none' && mentions.length > 0 && status !== 'failed' && status !== 'rejected'
+}
+
+/**
+ * Asks the siblings that an answer mentions. Their answers follow the agent's own parts, each under its name (MN-8.1, `none`). A sibling that fails
+ * or is too slow is named as unreachable. On the final hop it asks nobody.
+ * @throws the reason of `signal`
+ */
+export async function askLocalAgents(
+  message: NormalizedMessage,
+  { mentions = [], parts = [] }: PartialResponse,
+  joining: Joining,
+): Promise<Part[]> {
+  const { recipient, sender, recipient_capabilities } = message
+  const { maxMentions, atOnce, withinMs } = joining.limits
+  // The number halves with each hop, so that calls of agents who all mention each other do not multiply.
+  const most = Math.ceil(maxMentions / 2 ** (recipient_capabilities.agent_chain?.hop ?? 0))
+  const localAgents = chooseMentions(mentions, { without: [recipient, sender.address], most })
+  if (isFinalHop(recipient_capabilities.agent_chain)) {
+    return localAgents.map(localAgent => noteOf(localAgent, 'was not asked: this was the final hop of the chain.'))
+  }
+  const said = parts.length > 0 ? [announceSpeaker(recipient), ...parts] : []
+  const question = [announceSpeaker(sender.address), ...message.parts.map(quoteNames), ...said]
+  const clock = startTurnClock(withinMs, [joining.signal])
+  const answers = await mapAtOnce(localAgents, atOnce, localAgent =>
+    // It does not wait for a sibling that is still running when the time is over.
+    clock
+      .limit(askOne(localAgent, question, { ...joining, signal: clock.signal }))
+      .catch(() => [noteOf(localAgent, notReachable)]),
+  ).finally(() => clock.stop())
+  joining.signal.throwIfAborted()
+  return answers.flat()
+}
+
+async function askOne(
+  localAgent: string,
+  question: readonly Part[],
+  { ask, signal, system }: Joining,
+): Promise<Part[]> {
+  try {
+    signal.throwIfAborted()
+    const { parts, status } = await ask(localAgent, question, signal)
+    const said = keepPartialAnswers(parts)
+    if (said.length > 0) return [announceSpeaker(localAgent), ...said]
+    return [noteOf(localAgent, status === 'completed' ? 'had nothing to say.' : 'could not answer.')]
+  } catch (error) {
+    system.log.warn({ localAgent, err: error }, 'an agent that was mentioned cannot be called')
+    return [noteOf(localAgent, error instanceof Rejection ? (refusalNotes[error.code] ?? notReachable) : notReachable)]
+  }
+}
+
+const notReachable = 'was not reachable.'
+const refusalNotes: Readonly<Record<string, string>> = { forbidden: 'may not be asked.' }
+
+/** Returns a line of the gateway itself. Nobody can forge it, because text of siblings that looks like such a line is quoted. */
+function noteOf(localAgent: string, what: string): Part {
+  return { kind: 'text', mime: 'text/plain', content: `${localAgent} ${what}` }
+}
+
+/** The limits on one sibling's answer. */
+const most = { parts: 100, chars: 64 * 1024 } as const
+
+/**
+ * Keeps the text and files of a sibling's answer. It leaves out the sibling's tool calls. A requirement of the sibling (a policy) has no effect in
+ * our answer, so only its text stays.
+ */
+function keepPartialAnswers(parts: readonly Part[]): Part[] {
+  return toWellFormed(parts.slice(0, most.parts).map(withoutSection)).flatMap((part): readonly Part[] => {
+    if (part.kind === 'text')
+      return [quoteNames({ ...part, content: part.content.slice(0, most.chars).toWellFormed() })]
+    if (part.kind === 'policy') return [quoteNames({ kind: 'text', mime: 'text/plain', content: part.policy.message })]
+    return part.kind === 'file' || part.kind === 'link' || part.kind === 'artifact' ? [part] : []
+  })
+}
+
+/** Maps items to values in the same order, with a limited number of concurrent calls. */
+async function mapAtOnce<Item, Value>(
+  items: readonly Item[],
+  atOnce: number,
+  map: (item: Item) => Promise<Value>,
+): Promise<Value[]> {
+  const values: Value[] = []
+  let next = 0
+  const work = async () => {
+    for (let at = next++; at < items.length; at = next++) values[at] = await map(items[at] as Item)
+  }
+  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, work))
+  return values
+}
+
+/**
+ * Adds a last line with the agents that an answer mentions but does not name in its text, on platforms where only names in the text are mentions
+ * (MN-8.1, `inline`), so that the platform notifies them. On the final hop it adds none. Pure.
+ */
+export function nameLocalAgents(
+  { recipient, recipient_capabilities: { mention_relay: relay, agent_chain } }: NormalizedMessage,
+  { mentions = [], parts = [], status }: PartialResponse,
+  maxMentions: number,
+): Part[] {
+  const isSaid = status !== 'failed' && status !== 'rejected'
+  if (relay.kind !== 'inline' || !isSaid || isFinalHop(agent_chain)) return []
+  const text = plainTextOf(parts)
+  // The sender is the platform, not one of the readers.
+  const localAgents = chooseMentions(mentions, { without: [recipient], most: maxMentions })
+  const missing = localAgents.filter(address => !isNamedIn(text, address))
+  if (missing.length === 0) return []
+  // Some clients concatenate the texts of an answer without a separator.
+  const gap = text === '' ? '' : '\n\n'
+  return [{ kind: 'text', mime: 'text/plain', content: gap + missing.join(' ') }]
+}
+
+function isNamedIn(text: string, address: string): boolean {
+  const literal = address.replace(/[^\p{L}\p{N}@]/gu, '\\$&')
+  return new RegExp(`(?<![\\w.@/-])${literal}(?![\\w-]|[.@]\\w)`, 'i').test(text)
+}

@@ -1,0 +1,81 @@
+// Stores interim answers of an agent that streams, and keeps the streamed part of a canceled answer.
+import type { Json, Part, PartialResponse } from '@postern/message'
+import { isoTime, parseJsonText, sumUsage } from '@postern/message'
+import { settleFiles } from '../../actions/plan-actions.ts'
+import type { TurnNote } from '../../ports/records/note.ts'
+import { formatTurnId } from '../../ports/records/note.ts'
+import type { Turn } from '../../ports/records/work/turn.ts'
+import type { TurnContext } from '../../ports/turn/turn-context.ts'
+import { appendParts, isInterim } from '../answer/collect-answer.ts'
+import type { AnswerDraft } from '../answer/plan-answer.ts'
+import { planAnswer, planWithdrawal } from '../answer/plan-answer.ts'
+import { findNamedPeople } from '../mentions/conversation-people.ts'
+
+/**
+ * Stores the streamed part of an answer whose task was canceled, because watchers have seen it and expect to find it again. It is not an answer: no
+ * history contains it, and none of it is sent. The store accepts it only if the task was really canceled.
+ */
+export async function keepStreamed(
+  turn: Turn,
+  { results, system }: Pick<TurnContext, 'results' | 'system'>,
+  draft: AnswerDraft | undefined,
+): Promise<void> {
+  const parts = draft?.heard?.filter(({ kind }) => kind === 'text') ?? []
+  if (!draft || parts.length === 0) return
+  const at = isoTime(system.now())
+  const splits = listSplits(draft.heard ?? [])
+  const note: TurnNote = {
+    name: 'heard',
+    at,
+    body: {
+      kind: 'text',
+      role: 'assistant',
+      scope: 'conversation',
+      agent_key: draft.speaker ?? turn.agent,
+      content: { parts: parseJsonText(JSON.stringify(parts)) as Json },
+      turn_id: formatTurnId(turn.message),
+      is_incomplete: true,
+      ...(splits.length > 0 && { splits }),
+      ...(draft.usage && { usage: parseJsonText(JSON.stringify(draft.usage)) as Json }),
+      // An interim response already has this id, and it stays.
+      ...(!draft.said && { native_id: draft.id }),
+    },
+  }
+  await results.keepStreamed(turn, note)
+}
+
+/** Lists the positions among the texts at which a call or a requirement began another message. */
+function listSplits(heard: readonly Part[]): number[] {
+  const splits = new Set<number>()
+  let texts = 0
+  for (const { kind } of heard) {
+    if (kind === 'text') texts += 1
+    else if (kind === 'tool_call' || kind === 'policy') splits.add(texts)
+  }
+  return [...splits].filter(split => split > 0 && split < texts)
+}
+
+/** Adds a piece to the draft of an answer, which is stored if the answer remains unfinished. */
+export function keepPiece(draft: AnswerDraft, chunk: PartialResponse): void {
+  draft.speaker = chunk.speaker ?? draft.speaker
+  if (chunk.usage) draft.usage = sumUsage([...(draft.usage ?? []), ...chunk.usage])
+  if (!isInterim(chunk)) draft.heard = appendParts(draft.heard ?? [], chunk.parts ?? [])
+}
+
+export async function sayMeanwhile(
+  turn: Turn,
+  turnContext: TurnContext,
+  chunk: PartialResponse,
+  draft: AnswerDraft,
+): Promise<void> {
+  const parts = [...(await settleFiles(chunk.parts ?? [], turnContext.store))]
+  const { mentions } = turnContext.findAgent(turn.agent) ?? {}
+  draft.people = await findNamedPeople(turn, parts, { store: turnContext.store, mentions })
+  const interim = planAnswer(turn, turnContext, { ...chunk, parts }, draft)
+  draft.said = {
+    createdAt: interim.response.created_at,
+    rendering: draft.said ? draft.said.rendering : interim.rendering,
+  }
+  const withdrawal = planWithdrawal(turn, turnContext, interim.response, draft)
+  await turnContext.store.say(turn, { ...interim, withdrawal })
+}

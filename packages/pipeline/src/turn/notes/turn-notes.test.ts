@@ -1,0 +1,367 @@
+import { LeaseLost, Rejection, TurnAborted, Unavailable } from '@postern/message'
+import { describe, expect, test, vi } from 'vitest'
+import { turn } from '../../../test/memory-store.ts'
+import { openBench, running } from '../../../test/turn-bench.ts'
+import type { Agent } from '../../ports/agent/agent.ts'
+import type { AgentCallAnswer, CallAgent } from '../../ports/agent/agent-call.ts'
+import type { AgentContext } from '../../ports/agent/agent-context.ts'
+import type { AgentNote, NoteBody, NoteSetting, TurnNote } from '../../ports/records/note.ts'
+import type { Turn } from '../../ports/records/work/turn.ts'
+import type { TurnContext } from '../../ports/turn/turn-context.ts'
+import { workTurn } from '../turn.ts'
+
+/** Reads notes nearly as the transcript does. */
+function readNote(note: AgentNote, setting: NoteSetting): NoteBody {
+  if (note.type === 'nonsense') throw new Rejection('malformed', 'Cannot read message: type: unknown type')
+  return { kind: note.type, note, ...setting } as unknown as NoteBody
+}
+
+function partialAnswer(content: string, status: AgentCallAnswer['status'] = 'completed'): AgentCallAnswer {
+  return { parts: [{ kind: 'text', mime: 'text/plain', content }], status, source: { address: 'x', card: 'y' } }
+}
+
+function openNoting(handle: Agent['handle'], members: Partial<TurnContext> = {}) {
+  const bench = openBench(handle, { readNote, callAgent: async () => partialAnswer('done'), ...members })
+  const kept = () => [...bench.memory.notes.flatMap(({ notes }) => notes), ...(committed()?.notes ?? [])]
+  const committed = () => bench.memory.commits[0]?.answer
+  return { ...bench, kept, committed, work: (given: Turn = turn(1)) => workTurn(given, bench.turnContext, running) }
+}
+
+const kindsOf = (notes: readonly TurnNote[]) => notes.map(({ body }) => body.kind)
+
+describe('S-31: a call', () => {
+  const asks = async (_: unknown, { call }: AgentContext) => {
+    await call('@one@b.test', 'count them')
+    return 'counted'
+  }
+
+  test('stands in the store before it goes out, and its outcome comes with the answer', async () => {
+    const callAgent = vi.fn<CallAgent>(async () => partialAnswer('seven'))
+    const noting = openNoting(asks, { callAgent })
+    const { store } = noting.memory
+    vi.spyOn(store, 'note').mockImplementation(async (_, notes) => {
+      expect(callAgent).not.toHaveBeenCalled()
+      expect(notes).toMatchObject([
+        { body: { note: { type: 'delegation', worker: '@one@b.test', task: 'count them' }, agent_key: 'echo' } },
+      ])
+    })
+    await noting.work()
+    expect(store.note).toHaveBeenCalledOnce()
+    const call_id = expect.stringMatching(/^store-1\.1 [0-9a-f]{16}$/)
+    expect(noting.committed()?.notes).toMatchObject([
+      { body: { note: { type: 'observation', content: 'seven' }, turn_id: 'store-1', call_id, tool: 'delegate' } },
+    ])
+  })
+
+  test('cannot come from a process that has lost the turn', async () => {
+    const callAgent = vi.fn<CallAgent>()
+    const noting = openNoting(asks, { callAgent })
+    vi.spyOn(noting.memory.store, 'note').mockRejectedValue(new LeaseLost('lost'))
+    vi.spyOn(noting.memory.store, 'commit').mockRejectedValue(new LeaseLost('lost'))
+    await expect(noting.work()).rejects.toThrow(LeaseLost)
+    expect(callAgent).not.toHaveBeenCalled()
+  })
+
+  test('has the same name when the turn runs again, and another name for other words', async () => {
+    const nameOf = async (words: string, given: Turn) => {
+      const noting = openNoting(async (_, { call }) => (await call('@one@b.test', words)).status)
+      await noting.work(given)
+      return noting.kept()[0]?.name
+    }
+    const first = await nameOf('count them', turn(1))
+    expect(await nameOf('count them', { ...turn(1), token: 2, attempt: 2 })).toBe(first)
+    expect(await nameOf('count others', turn(1))).not.toBe(first)
+    expect(await nameOf('count them', { ...turn(1), revision: 1 })).not.toBe(first)
+  })
+
+  test('calls side by side have an observation each, under their own ids', async () => {
+    const noting = openNoting(
+      async (_, { call }) => {
+        await Promise.all([call('@one@b.test', 'slow'), call('@two@b.test', 'swift')])
+        return 'both'
+      },
+      { callAgent: async address => partialAnswer(`I am ${address}`) },
+    )
+    await noting.work()
+    const bodies = noting.kept().map(({ body }) => body as unknown as NoteSetting & { readonly note: AgentNote })
+    const ended = bodies.filter(({ note }) => note.type === 'observation')
+    const begun = bodies.filter(({ note }) => note.type === 'delegation')
+    expect(begun).toHaveLength(2)
+    for (const { call_id, note } of begun) {
+      expect(ended.find(end => end.call_id === call_id)?.note.content).toBe(`I am ${note.worker}`)
+    }
+  })
+
+  test.each<[what: string, end: () => Promise<AgentCallAnswer>, content: string, code: string]>([
+    ['is refused', async () => Promise.reject(new Rejection('forbidden', 'not you')), 'not you', 'forbidden'],
+    ['is not answered', async () => Promise.reject(new Unavailable('nobody there')), 'nobody there', 'unavailable'],
+    ['fails inside', async () => Promise.reject(new Error('at /home/me')), 'The call failed.', 'failed'],
+    ['is answered by a failure', async () => partialAnswer('I broke', 'failed'), 'I broke', 'failed'],
+  ])('that %s has a failed observation, and the agent goes on', async (_what, end, content, code) => {
+    const noting = openNoting(
+      async (_, { call }) =>
+        call('@one@b.test', 'x').then(
+          ({ status }) => status,
+          (error: Error) => error.message,
+        ),
+      { callAgent: end },
+    )
+    await noting.work()
+    expect(noting.kept()[1]?.body).toMatchObject({ note: { content }, error: { message: content, code } })
+  })
+
+  test('that nobody waits for has ended with its turn', async () => {
+    const noting = openNoting(
+      (_, { call }) => {
+        call('@one@b.test', 'x').catch(() => undefined)
+        return new Promise(resolve => setTimeout(() => resolve('gone'), 5))
+      },
+      { callAgent: () => new Promise(() => {}) },
+    )
+    await noting.work()
+    expect(noting.kept().at(-1)?.body).toMatchObject({ error: { message: 'The turn ended before it answered' } })
+  })
+
+  test('that takes longer than the turn may has failed with it', async () => {
+    const noting = openNoting(asks, { callAgent: () => new Promise(() => {}), deadlineMs: 10 } as Partial<TurnContext>)
+    await noting.work()
+    expect(noting.committed()?.response?.status).toBe('failed')
+    expect(kindsOf(noting.kept())).toEqual(['delegation', 'observation'])
+    expect(noting.kept()[1]?.body).toMatchObject({ error: { message: 'The turn ended before it answered' } })
+  })
+
+  test('stays open when its turn breaks off: the next try repeats it, or nobody owns it any more', async () => {
+    const noting = openNoting(asks, {
+      callAgent: async (_, __, { signal }) =>
+        new Promise((_resolve, reject) => {
+          signal?.addEventListener('abort', () => reject(signal.reason))
+          noting.memory.store.notify('message:1', { kind: 'edited' })
+        }),
+    })
+    await noting.work()
+    expect(kindsOf(noting.kept())).toEqual(['delegation'])
+  })
+
+  test('goes out whatever its texts hold: the gateway shortens what it cannot store as it is', async () => {
+    const words = `half a pair \ud800 ${'\u0001'.repeat(50_000)}`
+    const noting = openNoting(async (_, { call }) => (await call('@one@b.test', words)).status, {
+      callAgent: async () => partialAnswer(words),
+    })
+    await noting.work()
+    const [task, content] = noting.kept().map(({ body }) => body.note as AgentNote)
+    expect(task?.task).toBe(`${words.toWellFormed().slice(0, 32_768)}…`)
+    // Nobody sees the controls in the answer of another agent.
+    expect(content?.content).toBe('half a pair \ufffd ')
+    expect(noting.committed()?.response?.status).toBe('completed')
+  })
+
+  test('fails once the turn has ended, since the store could not keep it any more', async () => {
+    const late = Promise.withResolvers<unknown>()
+    const callAgent = vi.fn<CallAgent>()
+    const noting = openNoting(
+      (_, { call }) => {
+        setTimeout(() => call('@one@b.test', 'x').then(late.resolve, late.resolve), 5)
+        return 'done'
+      },
+      { callAgent },
+    )
+    await noting.work()
+    expect(await late.promise).toMatchObject({
+      name: 'Undeliverable',
+      message: 'Cannot call agent: the turn has ended',
+    })
+    expect(callAgent).not.toHaveBeenCalled()
+  })
+
+  test('does not go out when the turn ends at once without waiting for it, and still gets an end', async () => {
+    const callAgent = vi.fn<CallAgent>()
+    const noting = openNoting(
+      (_, { call }) => {
+        call('@one@b.test', 'x').catch(() => undefined)
+        return 'done'
+      },
+      { callAgent },
+    )
+    const { store, notes } = noting.memory
+    vi.spyOn(store, 'note').mockImplementation(async (given, kept) => {
+      // The disk takes longer than the agent.
+      await new Promise(resolve => setTimeout(resolve, 5))
+      notes.push({ turn: given, notes: kept })
+    })
+    await noting.work()
+    expect(callAgent).not.toHaveBeenCalled()
+    expect(kindsOf(noting.kept())).toEqual(['delegation', 'observation'])
+  })
+
+  test('belongs to the one agent that asks, where several share an address', async () => {
+    const noting = openNoting(async (_, { call }) => (await call('@one@b.test', 'x', { agentKey: 'triage' })).status)
+    await noting.work()
+    expect(noting.kept().map(({ body }) => (body.note as AgentNote).agent_key)).toEqual(['triage', 'triage'])
+  })
+
+  test('reaches every agent of the conversation where the caller wants it, but its failure does not', async () => {
+    const kinds = async (callAgent: CallAgent) => {
+      const noting = openNoting(
+        async (_, { call }) =>
+          call('@one@b.test', 'x', { broadcast: true }).then(
+            () => 'ok',
+            () => 'failed',
+          ),
+        { callAgent },
+      )
+      await noting.work()
+      return kindsOf(noting.kept())
+    }
+    expect(await kinds(async () => partialAnswer('seven'))).toEqual(['delegation', 'observation', 'global_observation'])
+    expect(await kinds(async () => Promise.reject(new Unavailable('gone')))).toEqual(['delegation', 'observation'])
+  })
+})
+
+describe('a note', () => {
+  test('goes with the answer that follows at once; a turn without any writes nothing more', async () => {
+    const noting = openNoting((_, { note }) => {
+      note({ type: 'strategic_plan', content: { phases: [] } })
+      return 'planned'
+    })
+    await noting.work()
+    expect(noting.memory.notes).toEqual([])
+    expect(noting.committed()).toMatchObject({ notes: [{ name: 'note 1', body: { kind: 'strategic_plan' } }] })
+    const silent = openNoting(() => 'hi')
+    await silent.work()
+    expect(silent.memory.notes).toEqual([])
+    expect(silent.committed()).not.toHaveProperty('notes')
+    expect(silent.committed()).not.toHaveProperty('noted')
+  })
+
+  test('is in the store while its agent goes on working', async () => {
+    const noting = openNoting(async (_, { note }) => {
+      note({ type: 'task', content: 'one' })
+      note({ type: 'task', content: 'two' })
+      await vi.waitFor(() => expect(noting.memory.notes).toHaveLength(1))
+      note({ type: 'task', content: 'three' })
+      return 'done'
+    })
+    await noting.work()
+    expect(noting.memory.notes.map(({ notes }) => notes.length)).toEqual([2])
+    expect(noting.committed()?.notes).toHaveLength(1)
+  })
+
+  test('comes before a call that the agent makes after it', async () => {
+    const noting = openNoting(async (_, { note, call }) => {
+      note({ type: 'director_context', content: 'first' })
+      await call('@one@b.test', 'x')
+      note({ type: 'synthesis', content: 'last', from_manager: 'echo' })
+      return 'done'
+    })
+    await noting.work()
+    expect(kindsOf(noting.kept())).toEqual(['director_context', 'delegation', 'observation', 'synthesis'])
+  })
+
+  test('survives a failure of its agent and the wait for the next try, but no canceled turn', async () => {
+    const failing = (error: Error) =>
+      openNoting((_, { note }) => {
+        note({ type: 'error', content: 'stuck' })
+        throw error
+      })
+    const failed = failing(new Error('broken'))
+    await failed.work()
+    expect(kindsOf(failed.kept())).toEqual(['error'])
+    expect(failed.committed()?.response?.status).toBe('failed')
+    const again = failing(new Unavailable('later'))
+    await again.work()
+    expect([again.memory.releases.length, kindsOf(again.kept())]).toEqual([1, ['error']])
+    const broken = failing(new TurnAborted('deleted'))
+    await broken.work()
+    expect(broken.memory.notes).toEqual([])
+  })
+
+  test('of a repeated turn says how many tries there are now', async () => {
+    const noting = openNoting((_, { note }) => {
+      note({ type: 'task', content: 'again' })
+      return 'done'
+    })
+    await noting.work({ ...turn(1), token: 2 })
+    expect(noting.committed()?.noted).toBe(1)
+  })
+
+  test('that is invalid fails at its call, and the store keeps nothing of it', async () => {
+    const noting = openNoting((_, { note }) => {
+      expect(() => note({ type: 'nonsense' })).toThrow(
+        expect.objectContaining({ code: 'malformed', message: 'Cannot read message: type: unknown type' }),
+      )
+      expect(() => note({ type: 'task', content: 'x'.repeat(70_000) })).toThrow(
+        expect.objectContaining({ code: 'too_large', message: 'Cannot note: longer than 65536 characters' }),
+      )
+      for (let count = 0; count < 500; count += 1) note({ type: 'task', content: count })
+      expect(() => note({ type: 'task', content: 'one more' })).toThrow(
+        expect.objectContaining({ code: 'too_large', message: 'Cannot note: more than 500 in one turn' }),
+      )
+      return 'done'
+    })
+    await noting.work()
+    expect(noting.kept()).toHaveLength(500)
+    expect(noting.committed()?.response?.status).toBe('completed')
+  })
+
+  test('in an answer counts like a note that the agent sent; notes alone say nothing', async () => {
+    const noting = openNoting(() => ({ notes: [{ type: 'final', content: 'all is done' }] }))
+    await noting.work()
+    expect(kindsOf(noting.kept())).toEqual(['final'])
+    expect(noting.committed()).not.toHaveProperty('response')
+    const streamed = openNoting(async function* () {
+      yield { notes: [{ type: 'task', content: 1 }], parts: [] }
+      yield { status: 'working', parts: partialAnswer('…').parts, notes: [{ type: 'task', content: 2 }] }
+      yield 'done'
+    } as Agent['handle'])
+    await streamed.work()
+    expect(kindsOf(streamed.kept())).toEqual(['task', 'task'])
+    expect(streamed.committed()?.response).not.toHaveProperty('notes')
+  })
+
+  test('of a synthesis belongs to the phase in which the agent asked for it', async () => {
+    const noting = openNoting((_, { note }) => {
+      note({ type: 'synthesis', content: 'a', from_manager: 'echo' })
+      note({ type: 'synthesis', content: 'b', from_manager: 'echo', phase_id: 7 })
+      return 'done'
+    })
+    const { content, ...rest } = turn(1)
+    await noting.work({ ...rest, content: { ...content, phase_id: 0 } })
+    expect(noting.kept().map(({ body }) => (body.note as AgentNote).phase_id)).toEqual([0, 7])
+  })
+
+  test('an observation ends the first open action, or the one it names', async () => {
+    const noting = openNoting((_, { note }) => {
+      for (const call_id of ['a', 'b']) note({ type: 'action', tool: 'ls', args: {}, call_id })
+      note({ type: 'action', tool: 'ls', args: {} })
+      note({ type: 'observation', content: 'of b', call_id: 'b' })
+      note({ type: 'observation', content: 'of a' })
+      note({ type: 'observation', content: 'of the third' })
+      note({ type: 'observation', content: 'of nothing' })
+      return 'done'
+    })
+    await noting.work()
+    const ids = noting.kept().map(({ body }) => body.call_id)
+    expect(ids.slice(3)).toEqual([
+      ids[1],
+      ids[0],
+      ids[2],
+      expect.not.stringMatching(`^(${ids.slice(0, 3).join('|')})$`),
+    ])
+  })
+})
+
+test('an agent that goes on behind its fault still notes while the turn is being settled, also for the first time', async () => {
+  const goesOn = async (_: unknown, { note }: AgentContext): Promise<string> => {
+    setTimeout(() => note({ type: 'observation', content: 'late' }), 5)
+    throw new Error('broken')
+  }
+  const noting = openNoting(goesOn)
+  const { store } = noting.memory
+  const commit = store.commit.bind(store)
+  vi.spyOn(store, 'commit').mockImplementation(async (...args) => {
+    await vi.waitFor(() => expect(kindsOf(noting.kept())).toEqual(['observation']))
+    return commit(...args)
+  })
+  await noting.work()
+  expect(noting.committed()?.response?.status).toBe('failed')
+})

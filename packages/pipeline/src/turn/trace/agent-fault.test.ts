@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import { describeAgentFault } from './agent-fault.ts'
+
+test('the record names the first line of an error that is no file of this program', () => {
+  const ours = `    at toPartial (file://${import.meta.dirname}/turn-trace.ts:115:3)`
+  const error = Object.assign(new Error('x'), {
+    stack: `Error: x\n${ours}\n    at handle (file:///srv/agents/desk.ts:7:3)`,
+  })
+  expect(describeAgentFault(error)).toMatchObject({ file: '/srv/agents/desk.ts', line: 7 })
+  expect(describeAgentFault(Object.assign(new Error('x'), { stack: `Error: x\n${ours}` })).file).toBeUndefined()
+})
+
+test.each([
+  ['Incorrect API key provided: sk-proj-abcdefghijklmnop', 'Incorrect API key provided: [hidden]'],
+  ['fetch https://ann:hunter22@host.test/x failed', 'fetch https://[hidden]@host.test/x failed'],
+  ['GET /v1?api_key=abcdef123456&page=2', 'GET /v1?api_key=[hidden]&page=2'],
+  ['{"password":"hunter22","user":"ann"}', '{"password":"[hidden]","user":"ann"}'],
+  ['token eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhIn0.c2lnbmF0dXJl expired', 'token [hidden] expired'],
+  ['Cannot read properties of undefined', 'Cannot read properties of undefined'],
+])('describeAgentFault() keeps of "%s" what is no secret', (message, kept) => {
+  const fault = describeAgentFault(new Error(message))
+  expect(fault.message).toBe(kept)
+  expect(fault.stack).not.toContain('hunter22')
+})
+
+test('describeAgentFault() takes linear time, whatever an error says', () => {
+  const before = process.threadCpuUsage()
+  describeAgentFault(new Error('token='.repeat(1_000_000)))
+  expect(process.threadCpuUsage(before).user).toBeLessThan(2_000_000)
+})

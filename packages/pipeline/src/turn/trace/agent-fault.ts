@@ -1,0 +1,54 @@
+// Describes why an agent failed, and where in the operator's own code.
+import { resolve, sep } from 'node:path'
+import type { AgentFault } from '@postern/message'
+
+const [maxMessage, maxStack] = [1_000, 4_000] as const
+
+/** Describes the failure of an agent for the operator: bounded, and without texts that look like secrets. */
+export function describeAgentFault(error: unknown): AgentFault {
+  if (!(error instanceof Error)) return { name: typeof error, message: hideSecrets(String(error), maxMessage) }
+  const stack = typeof error.stack === 'string' ? hideSecrets(error.stack, maxStack) : undefined
+  const location = stack && findLocation(stack)
+  return {
+    name: String(error.name).slice(0, 100),
+    message: hideSecrets(error.message, maxMessage),
+    ...(stack && { stack }),
+    ...location,
+  }
+}
+
+/** A module that was loaded anew has a query behind its path. */
+const frame = /^\s+at (?:.*\()?(?:file:\/\/)?(?<file>[^\s()?]+)(?:\?[^\s()?]*)?:(?<line>\d+):\d+\)?$/
+const foreign = /^node:|[/\\]node_modules[/\\]/
+
+/** Folders of this program: of the workspace, or the one of the bundle. Nobody who runs an agent can correct a file there. */
+const ownFolders = import.meta.dirname.endsWith(['packages', 'pipeline', 'src', 'turn', 'trace'].join(sep))
+  ? ['packages', 'apps/gateway/src'].map(folder => `${resolve(import.meta.dirname, '../../../../..', folder)}${sep}`)
+  : [`${import.meta.dirname}${sep}`]
+
+/** The first line of the stack that is neither Node's nor a library's nor ours. */
+function findLocation(stack: string): Pick<AgentFault, 'file' | 'line'> | undefined {
+  for (const line of stack.split('\n').slice(1)) {
+    const { file, line: number } = frame.exec(line)?.groups ?? {}
+    if (file !== undefined && !foreign.test(file) && !isOwn(file)) return { file, line: Number(number) }
+  }
+  return undefined
+}
+
+function isOwn(file: string): boolean {
+  return ownFolders.some(folder => file.startsWith(folder))
+}
+
+/** Match keys and tokens in the messages of libraries and providers. Each takes linear time. */
+const secrets: readonly RegExp[] = [
+  /\b(?:bearer|basic|dpop)\s+[\w.~+/=-]{8,}/gi,
+  /\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*/g,
+  /\b(?:sk|pk|rk|xox[abprs]|gh[opsu]|glpat|hf|AKIA)[-_]?[\w-]{12,}/g,
+  /(?<=:\/\/)[^\s/@:]{1,200}:[^\s/@]{1,200}(?=@)/g,
+  /(?<=\b(?:api[-_]?key|access_token|token|secret|password|passwd|signature|sig)["']?\s?[=:]\s?["']?)[^\s"'&,;)}]{6,}/gi,
+]
+
+function hideSecrets(text: string, maxChars: number): string {
+  const clipped = text.slice(0, maxChars).toWellFormed()
+  return secrets.reduce((left, pattern) => left.replace(pattern, '[hidden]'), clipped)
+}

@@ -1,0 +1,17 @@
+// Names a turn in the log.
+import type { LogFields, NormalizedMessage } from '@postern/message'
+import type { Turn } from '../../ports/records/work/turn.ts'
+
+/** Returns the fields that all lines of a turn share. */
+export function logFieldsOf({
+  correlationId,
+  agent,
+  content,
+}: Pick<Turn, 'correlationId' | 'agent' | 'content'>): LogFields {
+  return { correlation_id: correlationId, agent, ...callerFields(content) }
+}
+
+/** Returns the word that the log has for the turn that calls, so that one search finds all that follows from a message. */
+export function callerFields({ called_by }: Pick<NormalizedMessage, 'called_by'>): LogFields {
+  return called_by ? { called_by: called_by.correlation_id } : {}
+}

@@ -1,0 +1,48 @@
+// Reads the past of a conversation as its agent gets it.
+import type { TurnPerson, TurnSpeaker } from '../../people/person-turn.ts'
+import { findSpeaker, readPast } from '../../people/person-turn.ts'
+import type { HistoryMoment, HistoryPolicy, HistoryView } from '../../ports/agent/history-policy.ts'
+import type { Turn } from '../../ports/records/work/turn.ts'
+import { beginningOf } from '../../ports/records/work/turn.ts'
+import type { Store } from '../../ports/store/store.ts'
+import type { RunningAgent } from '../../ports/turn/running-agent.ts'
+import type { TurnContext } from '../../ports/turn/turn-context.ts'
+
+/** The view of a conversation that has a past. */
+export async function viewEarlier(
+  turn: Turn,
+  turnContext: TurnContext,
+  { history }: Pick<RunningAgent, 'history'>,
+  { turnPerson, only }: PastScope,
+): Promise<Past> {
+  const { store } = turnContext
+  const speaker = await findSpeaker(turn, turnContext, turnPerson)
+  const moment = await readMoment(turn, history, store, speaker)
+  const read = await readPast(turn, history, store, speaker)
+  const entries = only ? read.filter(({ seq }) => only.has(seq)) : read
+  return { view: history.view(entries, moment), entries: entries.map(({ seq }) => seq) }
+}
+
+/** Reads the facts beside the words on which a view of the past depends. */
+async function readMoment(
+  turn: Turn,
+  { noteReach: limit = 0 }: HistoryPolicy,
+  store: Pick<Store, 'readNotes'>,
+  { speakers, isStranger }: TurnSpeaker,
+): Promise<HistoryMoment> {
+  const { agent, thread, content } = turn
+  const isTold = limit > 0 && !isStranger
+  const notes = isTold ? await store.readNotes({ thread, before: beginningOf(turn), limit, speakers }) : []
+  return { agent, phase_id: content.phase_id, previous_phase_id: content.previous_phase_id, notes }
+}
+
+export interface Past {
+  readonly view: HistoryView
+  /** Seqs of what the view was made of. */
+  readonly entries: readonly number[]
+}
+
+export interface PastScope {
+  readonly turnPerson: TurnPerson | undefined
+  readonly only?: ReadonlySet<number> | undefined
+}

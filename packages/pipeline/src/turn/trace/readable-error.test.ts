@@ -1,0 +1,54 @@
+import { Unavailable } from '@postern/message'
+import { expect, test, vi } from 'vitest'
+import { createQuietSystem, quietLog } from '../../../test/memory-store.ts'
+import { answerTo, expectNeutral } from '../../../test/turn-bench.ts'
+import { toReadableError } from './readable-error.ts'
+
+const boom = () => {
+  throw new Error('boom')
+}
+const withGetter = (member: string) => Object.defineProperty(new Error('x'), member, { get: boom, enumerable: true })
+
+const unreadable: readonly (readonly [string, () => unknown])[] = [
+  ['with a message that throws', () => withGetter('message')],
+  ['with a stack that throws', () => withGetter('stack')],
+  ['with a member that throws', () => withGetter('code')],
+  ['with a message that is no text', () => Object.assign(new Error('x'), { message: { toString: boom } })],
+  ['with such a cause', () => new Error('x', { cause: withGetter('message') })],
+  ['that is a proxy', () => new Proxy(new Error('x'), { get: boom, getPrototypeOf: boom })],
+  [
+    'that is a revoked proxy',
+    () => {
+      const { proxy, revoke } = Proxy.revocable({}, {})
+      revoke()
+      return proxy
+    },
+  ],
+  [
+    'that is Unavailable and cannot be read',
+    () => Object.defineProperty(new Unavailable('x'), 'message', { get: boom }),
+  ],
+  ['without a prototype', () => Object.create(null)],
+]
+
+const odd: readonly (readonly [string, () => unknown])[] = [
+  ['that is null', () => null],
+  ['that is undefined', () => undefined],
+  ['that is a symbol', () => Symbol('x')],
+  ['that is a number', () => 7],
+  ['that is a bigint', () => 7n],
+]
+
+test.each([...unreadable, ...odd])('A thrown value %s ends its turn as failed', async (_what, make) => {
+  const error = vi.fn((fields: object) => void String((fields as { err?: Error }).err?.message))
+  const system = createQuietSystem({ log: { ...quietLog, error } })
+  const answer = await answerTo(() => Promise.reject(make()), { system })
+  expectNeutral(answer)
+  expect(answer?.attempt?.outcome).toBe('failed')
+  expect(error).toHaveBeenCalledOnce()
+})
+
+test('toReadableError() changes no error that the log can read', () => {
+  for (const error of [new Unavailable('later', { retryAfter: 3 }), new AggregateError([new Error('a')]), 'text', null])
+    expect(toReadableError(error)).toBe(error)
+})

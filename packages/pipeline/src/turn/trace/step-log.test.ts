@@ -1,0 +1,207 @@
+import type { Part } from '@postern/message'
+import { Unavailable } from '@postern/message'
+import { describe, expect, test } from 'vitest'
+import { createQuietSystem, turn } from '../../../test/memory-store.ts'
+import { openBench, running } from '../../../test/turn-bench.ts'
+import type { Agent } from '../../ports/agent/agent.ts'
+import type { CallAgent } from '../../ports/agent/agent-call.ts'
+import type { AgentContext } from '../../ports/agent/agent-context.ts'
+import type { EndedStep, StepRecorder } from '../../ports/agent/step-recorder.ts'
+import { findStepRecorder } from '../../ports/agent/step-recorder.ts'
+import { workTurn } from '../turn.ts'
+import { StepLog } from './step-log.ts'
+
+const call = (id: string, members: object = {}) =>
+  ({ kind: 'tool_call', id, name: `tool ${id}`, args: {}, ...members }) as Part
+
+describe('the record of what an agent tells', () => {
+  test('keeps calls of tools with their beginning, their time and how they ended', () => {
+    let now = 0
+    const told: EndedStep[] = []
+    const steps = new StepLog(
+      () => now,
+      step => told.push(step),
+    )
+    steps.hear([call('a')])
+    now = 40
+    steps.hear([call('a', { result: 1 }), call('b')])
+    now = 50
+    steps.hear([call('b', { error: { message: 'no' } })])
+    steps.hear([call('c', { result: 2 })])
+    steps.hear([call('c', { result: 2 })])
+    steps.hear([call('d')])
+    expect(steps.tools).toEqual([
+      { name: 'tool a', at: 0, ms: 40, ok: true },
+      { name: 'tool b', at: 40, ms: 10, ok: false },
+      { name: 'tool c', at: 50, ok: true },
+      { name: 'tool d', at: 50, ok: true },
+    ])
+    expect(told.map(({ id, startedAt, endedAt, fault }) => [id, startedAt, endedAt, fault])).toEqual([
+      ['a', 0, 40, undefined],
+      ['b', 40, 50, 'failed'],
+      ['c', 50, 50, undefined],
+    ])
+  })
+})
+
+interface Worked {
+  /** Each step as `kind name`, below the steps around it. */
+  readonly tree: readonly string[]
+  readonly told: readonly EndedStep[]
+  readonly attempt: Awaited<ReturnType<typeof workOne>>['attempt']
+}
+
+async function workOne(handle: Agent['handle'], callAgent: CallAgent) {
+  let now = 1_000
+  const told: EndedStep[] = []
+  const system = createQuietSystem({ now: () => (now += 10) })
+  const traceparentOf = (_: unknown, step?: number) => `step ${step ?? 'of the turn'}`
+  const { memory, turnContext } = openBench(handle, {
+    ...{ system, callAgent, traceparentOf },
+    noteStep: (_, step) => told.push(step),
+  })
+  await workTurn(turn(1), turnContext, running)
+  return { told, attempt: memory.commits[0]?.answer.attempt }
+}
+
+async function work(handle: Agent['handle'], callAgent: CallAgent = answers): Promise<Worked> {
+  const { told, attempt } = await workOne(handle, callAgent)
+  const byNumber = new Map(told.map(step => [step.number, step]))
+  const pathOf = (step: EndedStep): string => {
+    const around = step.parent === undefined ? undefined : byNumber.get(step.parent)
+    return `${around ? `${pathOf(around)} > ` : ''}${step.kind} ${step.name}`
+  }
+  return { told, attempt, tree: told.toSorted((one, other) => one.number - other.number).map(pathOf) }
+}
+
+const answers: CallAgent = async address => ({ parts: [], status: 'completed', source: { address, card: 'c' } })
+
+function stepsOf(context: AgentContext): StepRecorder {
+  const recorder = findStepRecorder(context)
+  if (!recorder) throw new Error('a turn records its steps')
+  return recorder
+}
+
+describe('the steps of a turn', () => {
+  test('stand below the turn, the stage or the tool that begins them', async () => {
+    const { tree, told, attempt } = await work(async (_, context) => {
+      const asked = stepsOf(context).begin({ kind: 'model', name: 'm', server: 'model.test' })
+      asked.end({ usage: { input_tokens: 7, output_tokens: 2 }, finish: 'tool_calls' })
+      context.stage('search')
+      const tool = stepsOf(context).begin({ kind: 'tool', name: 'look', id: 'x' })
+      const within = tool.within(context)
+      await within.call('@one@b.test', 'hi')
+      tool.end()
+      context.stage('write')
+      await context.call('@two@b.test', 'hi')
+      return 'done'
+    })
+    expect(tree).toEqual([
+      'model m',
+      'stage search',
+      'stage search > tool look',
+      'stage search > tool look > call @one@b.test',
+      'stage write',
+      'stage write > call @two@b.test',
+    ])
+    const [model, tool] = [told[0], told.find(({ kind }) => kind === 'tool')]
+    expect(tool).toMatchObject({ id: 'x', askedBy: model?.number })
+    expect(attempt?.tools).toEqual([{ name: 'look', at: tool?.startedAt, ms: 30, ok: true }])
+    expect(attempt?.models).toEqual([
+      { name: 'm', at: model?.startedAt, ms: 10, ok: true, input_tokens: 7, output_tokens: 2 },
+    ])
+    for (const { startedAt, endedAt } of told) expect(endedAt).toBeGreaterThan(startedAt)
+  })
+
+  test('give their own `traceparent` to whatever runs inside them', async () => {
+    const told: (string | undefined)[] = []
+    await work(
+      async (_, context) => {
+        const within = stepsOf(context).begin({ kind: 'tool', name: 'look', id: 'x' }).within(context)
+        told.push(context.traceparent, within.traceparent)
+        await within.call('@one@b.test', 'hi')
+        return 'done'
+      },
+      async (address, parts, options) => {
+        told.push(options.traceparent)
+        return answers(address, parts, options)
+      },
+    )
+    expect(told).toEqual(['step of the turn', 'step 1', 'step 2'])
+  })
+
+  test('keep the reason for which they failed, as a code without words', async () => {
+    const { told, attempt } = await work(
+      async (_, context) => {
+        stepsOf(context).begin({ kind: 'model', name: 'm' }).end({ fault: 'Unavailable' })
+        await context.call('@one@b.test', 'hi').catch(() => undefined)
+        return 'done'
+      },
+      async () => {
+        throw new Unavailable('the secret of @one@b.test')
+      },
+    )
+    expect(told.map(({ kind, fault }) => [kind, fault])).toEqual([
+      ['model', 'Unavailable'],
+      ['call', 'Unavailable'],
+    ])
+    expect(attempt?.models).toMatchObject([{ ok: false }])
+  })
+
+  test('end with their turn: one that goes on by then has not come to its end', async () => {
+    const late: (() => void)[] = []
+    const { told, attempt } = await work((_, context) => {
+      context.stage('search')
+      const { end } = stepsOf(context).begin({ kind: 'tool', name: 'look', id: 'x' })
+      late.push(end)
+      throw new TypeError('broken')
+    })
+    for (const end of late) end()
+    expect(told.map(({ kind, fault }) => [kind, fault])).toEqual([
+      ['tool', 'TypeError'],
+      ['stage', undefined],
+    ])
+    expect(attempt?.tools).toMatchObject([{ name: 'look', ok: false }])
+  })
+
+  test('may have begun before the agent tells of them, and never after that', async () => {
+    const { told } = await work((_, context) => {
+      for (const at of [5, Number.MAX_SAFE_INTEGER])
+        stepsOf(context)
+          .begin({ kind: 'tool', name: 'look', id: `${at}`, at })
+          .end()
+      return 'done'
+    })
+    const [early, late] = told
+    expect(early?.startedAt).toBe(5)
+    expect(late?.startedAt).toBeLessThanOrEqual(late?.endedAt ?? 0)
+  })
+
+  test('count once where the agent also tells of the call', async () => {
+    const { told, attempt } = await work(async function* (_, context) {
+      yield call('x')
+      const step = stepsOf(context).begin({ kind: 'tool', name: 'look', id: 'x' })
+      yield call('x')
+      step.end({ fault: 'failed' })
+      yield call('x', { error: { message: 'no' } })
+      yield 'done'
+    } as Agent['handle'])
+    expect(told).toHaveLength(1)
+    expect(attempt?.tools).toMatchObject([{ ok: false }])
+  })
+
+  test('have a bound: an agent without end fills neither the record nor the trace', async () => {
+    const { told, attempt } = await work((_, context) => {
+      for (let count = 0; count < 2_000; count += 1) {
+        const name = 'x'.repeat(10_000)
+        stepsOf(context).begin({ kind: 'model', name }).end()
+        stepsOf(context)
+          .begin({ kind: 'tool', name, id: `${count}` })
+          .end()
+      }
+      return 'done'
+    })
+    expect(told).toHaveLength(500)
+    expect(JSON.stringify(attempt).length).toBeLessThan(32_000)
+  })
+})

@@ -1,0 +1,164 @@
+// Keeps the steps of one attempt at a turn: model requests, tool runs, calls to other agents, and stages.
+import type { ModelRun, Part, ToolRun } from '@postern/message'
+import type { EndedStep, StepEnd, StepStart } from '../../ports/agent/step-recorder.ts'
+
+/** Tools, and models, in the record of one attempt. */
+const maxRuns = 50
+/** Steps of one attempt in a trace. */
+const maxSteps = 500
+const maxName = 100
+
+interface NumberedStep {
+  /** Its number; of a turn with too many steps that of the step around it. */
+  readonly number: number | undefined
+  end(end?: StepEnd): void
+}
+
+interface WrittenTool {
+  readonly name: string
+  at: number
+  ms?: number
+  ok: boolean
+  /** The agent itself recorded the run, so that what it tells of the call later changes nothing. */
+  isRecorded: boolean
+  /** The agent has told of the end. It tells of it again with the whole answer. */
+  isOver: boolean
+}
+
+/** The steps of one attempt. `told` hears of each step when it ends. */
+export class StepLog {
+  readonly #now: () => number
+  readonly #told: (step: EndedStep) => void
+  readonly #tools = new Map<string, WrittenTool>()
+  readonly #models: ModelRun[] = []
+  readonly #open = new Map<number, (end?: StepEnd) => void>()
+  #stage: { readonly number: number | undefined; end(): void } | undefined
+  #count = 0
+  #model: number | undefined
+  #isClosed = false
+
+  constructor(now: () => number, told: (step: EndedStep) => void) {
+    this.#now = now
+    this.#told = told
+  }
+
+  /** Begins a step, by default in the stage that the turn is in. */
+  begin(given: StepStart, parent = this.#stage?.number): NumberedStep {
+    const { at, ...begun } = given
+    const start = { ...begun, name: clipName(given.name) }
+    const startedAt = Math.min(at ?? Number.POSITIVE_INFINITY, this.#now())
+    const tool = start.kind === 'tool' ? this.#recordTool(start, startedAt) : undefined
+    const number = this.#takeNumber()
+    const askedBy = tool && this.#model
+    let isOpen = !this.#isClosed
+    const end = (ended: StepEnd = {}) => {
+      if (!isOpen) return
+      isOpen = false
+      const endedAt = Math.max(startedAt, this.#now())
+      if (tool) Object.assign(tool, { ms: endedAt - startedAt, ok: ended.fault === undefined })
+      if (start.kind === 'model') this.#recordModel(start.name, { ...ended, startedAt, endedAt }, number)
+      if (number === undefined) return
+      this.#open.delete(number)
+      this.#told({
+        ...start,
+        ...ended,
+        ...{ number, startedAt, endedAt },
+        ...(parent !== undefined && { parent }),
+        ...(askedBy !== undefined && { askedBy }),
+      })
+    }
+    if (number !== undefined && isOpen) this.#open.set(number, end)
+    return { number: number ?? parent, end }
+  }
+
+  /** Begins a stage, and ends the one before it. */
+  enter(name: string): void {
+    this.#stage?.end()
+    this.#stage = undefined
+    this.#stage = this.begin({ kind: 'stage', name })
+  }
+
+  /** Reads the calls of tools in a piece of the answer. A call comes twice, when it begins and when it ends, or only once. */
+  hear(parts: readonly Part[]): void {
+    for (const part of parts) {
+      if (part.kind !== 'tool_call') continue
+      const writtenTool = this.#tools.get(part.id)
+      if (writtenTool?.isRecorded || writtenTool?.isOver) continue
+      const hasEnded = part.result !== undefined || part.error !== undefined
+      const now = this.#now()
+      const tool = writtenTool ?? this.#writeTool(part.id, { name: clipName(part.name), at: now })
+      if (!tool) continue
+      tool.ok = part.error === undefined
+      if (hasEnded) this.#endHeard(part.id, tool, { now, isLate: writtenTool === undefined })
+    }
+  }
+
+  /** Ends all that is open, at the end of the turn. `fault`: the reason why a step could not end by itself. */
+  close(fault: string): void {
+    const stage = this.#stage
+    this.#stage = undefined
+    for (const [number, end] of [...this.#open]) if (number !== stage?.number) end({ fault })
+    stage?.end()
+    this.#isClosed = true
+  }
+
+  get tools(): readonly ToolRun[] {
+    return [...this.#tools.values()].map(({ name, at, ms, ok }) => ({ name, at, ...(ms !== undefined && { ms }), ok }))
+  }
+
+  get models(): readonly ModelRun[] {
+    return this.#models
+  }
+
+  #takeNumber(): number | undefined {
+    if (this.#count >= maxSteps) return undefined
+    this.#count += 1
+    return this.#count
+  }
+
+  #writeTool(id: string, { name, at }: Pick<WrittenTool, 'name' | 'at'>): WrittenTool | undefined {
+    if (this.#tools.size >= maxRuns) return undefined
+    const tool = { name, at, ok: true, isRecorded: false, isOver: false }
+    this.#tools.set(id, tool)
+    return tool
+  }
+
+  #recordTool({ id = '', name }: StepStart, at: number): WrittenTool {
+    const tool = this.#tools.get(id) ?? this.#writeTool(id, { name, at })
+    return Object.assign(tool ?? { name, ok: true, isOver: false }, { at, isRecorded: true })
+  }
+
+  #recordModel(
+    name: string,
+    { startedAt, endedAt, fault, usage }: StepEnd & Pick<EndedStep, 'startedAt' | 'endedAt'>,
+    number: number | undefined,
+  ): void {
+    this.#model = number
+    if (this.#models.length >= maxRuns) return
+    const { input_tokens, output_tokens } = usage ?? {}
+    this.#models.push({
+      ...{ name, at: startedAt, ms: endedAt - startedAt, ok: fault === undefined },
+      ...(input_tokens !== undefined && { input_tokens }),
+      ...(output_tokens !== undefined && { output_tokens }),
+    })
+  }
+
+  /** `isLate`: the agent told of the call only once it was over. */
+  #endHeard(id: string, tool: WrittenTool, { now, isLate }: { readonly now: number; readonly isLate: boolean }): void {
+    tool.isOver = true
+    if (this.#isClosed) return
+    if (!isLate) tool.ms = now - tool.at
+    const number = this.#takeNumber()
+    if (number === undefined) return
+    const parent = this.#stage?.number
+    this.#told({
+      ...{ kind: 'tool', name: tool.name, id, number, startedAt: tool.at, endedAt: now },
+      ...(parent !== undefined && { parent }),
+      ...(!tool.ok && { fault: 'failed' }),
+    })
+  }
+}
+
+function clipName(name: string): string {
+  return name.slice(0, maxName).toWellFormed()
+}

@@ -1,0 +1,392 @@
+import type { OutgoingAction } from '@postern/message'
+import { Unavailable } from '@postern/message'
+import { describe, expect, test, vi } from 'vitest'
+import { addressed } from '../../test/act-bench.ts'
+import { createGate, createQuietSystem, quietLog, turn } from '../../test/memory-store.ts'
+import { channel, expectNeutral, openBench, receivedAt, running } from '../../test/turn-bench.ts'
+import type { Agent, AgentChunk } from '../ports/agent/agent.ts'
+import type { Channel } from '../ports/channel/channel.ts'
+import type { ChannelConversations } from '../ports/channel/optional/channel-conversations.ts'
+import type { PlannedAction } from '../ports/records/work/answer.ts'
+import type { Turn } from '../ports/records/work/turn.ts'
+import { workTurn } from './turn.ts'
+
+/** A bench whose channel can take back what it said, and does all deeds. */
+function openStage(handle: Agent['handle'], members: { now?: () => number; deadlineMs?: number } = {}) {
+  const { now = () => receivedAt, ...rest } = members
+  const actions: OutgoingAction[] = []
+  const able: Partial<Channel> = {
+    ...channel,
+    address: answered => ({ ...channel.address(answered), rendering: { first: true } }),
+    actions: {
+      address(action) {
+        actions.push(action)
+        return addressed
+      },
+    },
+  }
+  const system = createQuietSystem({ now, randomBytes: randomBytesInOrder() })
+  const bench = openBench(handle, { system, channels: [able as Channel], ...rest })
+  vi.spyOn(bench.memory.store, 'readHistory').mockResolvedValue([])
+  Object.assign(bench.memory.store, {
+    findResponse: async () => undefined,
+    findMessageTo: async () => ({ message: 1, via: 'activitypub', target: null }),
+  })
+  const work = (token = 1, overrides: Partial<Turn> = {}) =>
+    workTurn({ ...turn(1), token, ...overrides }, bench.turnContext, running)
+  return { ...bench, actions, work }
+}
+
+function randomBytesInOrder(): (count: number) => Uint8Array {
+  let made = 0
+  return count => new Uint8Array(count).fill(++made)
+}
+
+function meanwhile(content: string): AgentChunk {
+  return { status: 'working', parts: [{ kind: 'text', mime: 'text/markdown', content }] }
+}
+
+function kindsOf(acts: readonly PlannedAction[] | undefined): readonly string[] {
+  return (acts ?? []).map(({ kind }) => kind)
+}
+
+describe('what an agent says meanwhile', () => {
+  test('goes out at once, and gives way to its answer under the same id', async () => {
+    const { memory, actions, work } = openStage(async function* () {
+      yield meanwhile('looking')
+      expect(memory.partialAnswers).toHaveLength(1)
+      yield 'found'
+    })
+    await work()
+    const [said] = memory.partialAnswers
+    const [committed] = memory.commits
+    expect(said?.answer).toMatchObject({ rendering: { first: true }, deliveries: [{ to: 'https://peer.test/inbox' }] })
+    expect(said?.answer.isRevision).toBeUndefined()
+    expect(said?.answer.withdrawal).toMatchObject({ deliveries: addressed.deliveries })
+    expect(committed?.answer.withdrawal).toBeUndefined()
+    expect(said?.answer.response).toMatchObject({ status: 'working', parts: [{ content: 'looking' }] })
+    expect(committed?.answer).toMatchObject({ isRevision: true, broadcasts: addressed.broadcasts })
+    const { id, created_at } = said?.answer.response ?? {}
+    expect(committed?.answer.response).toMatchObject({
+      id,
+      created_at,
+      status: 'completed',
+      parts: [{ content: 'found' }],
+    })
+    expect(actions).toMatchObject([
+      { act: 'delete', rendering: { first: true }, response: { parts: [{ content: 'looking' }] } },
+      { act: 'edit', rendering: { first: true }, response: { parts: [{ content: 'found' }] } },
+    ])
+  })
+
+  test('goes out every three seconds at most', async () => {
+    let now = receivedAt
+    const { memory, actions, work } = openStage(
+      async function* () {
+        for (let second = 0; second <= 6; second++) {
+          yield meanwhile(`${second} s`)
+          now += 1_000
+        }
+        yield 'done'
+      },
+      { now: () => now },
+    )
+    await work()
+    const said = memory.partialAnswers.map(({ answer }) => answer.response.parts)
+    expect(said).toMatchObject([[{ content: '0 s' }], [{ content: '3 s' }], [{ content: '6 s' }]])
+    expect(memory.partialAnswers.map(({ answer }) => answer.isRevision)).toEqual([undefined, true, true])
+    const revisions = [...memory.partialAnswers, ...memory.commits].map(({ answer }) => answer.response?.created_at)
+    expect(new Set(revisions)).toEqual(new Set([new Date(receivedAt).toISOString()]))
+    const edits = actions.filter(({ act }) => act === 'edit')
+    expect(edits.map(action => 'rendering' in action && action.rendering)).toEqual(Array(3).fill({ first: true }))
+  })
+
+  test('reaches only those who watch where the channel cannot withdraw it', async () => {
+    const { memory, turnContext } = openBench(async function* () {
+      yield meanwhile('looking')
+      yield 'found'
+    })
+    const heard = vi.fn()
+    memory.store.listen('message:1', heard)
+    await workTurn(turn(1), turnContext, running)
+    expect(memory.partialAnswers).toEqual([])
+    expect(heard).toHaveBeenCalledTimes(2)
+    expect(memory.commits[0]?.answer.isRevision).toBeUndefined()
+  })
+
+  test('gives way to what a failing agent says instead', async () => {
+    const { memory, work } = openStage(async function* () {
+      yield meanwhile('looking')
+      throw new Error('broken')
+    })
+    await work()
+    expectNeutral(memory.commits[0]?.answer)
+    expect(memory.commits[0]?.answer).toMatchObject({ isRevision: true, error: 'broken' })
+    expect(memory.commits[0]?.answer.response?.id).toBe(memory.partialAnswers[0]?.answer.response.id)
+  })
+
+  test('gives way to the words at the deadline', async () => {
+    const { memory, work } = openStage(
+      async function* () {
+        yield meanwhile('looking')
+        await createGate().opened
+      },
+      { deadlineMs: 20 },
+    )
+    await work()
+    expectNeutral(memory.commits[0]?.answer)
+    expect(memory.commits[0]?.answer.isRevision).toBe(true)
+  })
+
+  test('gives way to a failure when the store refuses the answer, at the first try', async () => {
+    const { memory, work } = openStage(async function* () {
+      yield meanwhile('looking')
+      yield 'found'
+    })
+    vi.spyOn(memory.store, 'commit').mockRejectedValueOnce(new TypeError('not JSON'))
+    await work()
+    expect(memory.commits).toMatchObject([{ answer: { isRevision: true, error: 'the answer cannot be stored' } }])
+    expect(memory.commits[0]?.answer.response?.id).toBe(memory.partialAnswers[0]?.answer.response.id)
+  })
+
+  test('gives way to a failure when something does not answer for too long', async () => {
+    const { memory, work } = openStage(async function* () {
+      yield meanwhile('looking')
+      throw new Unavailable('No answer')
+    })
+    await work(1, { triedAt: receivedAt - 3_600_000 })
+    expect(memory.commits).toMatchObject([{ answer: { isRevision: true, error: 'No answer' } }])
+  })
+
+  test('changes when another process takes over the turn', async () => {
+    const { memory, work } = openStage(async function* () {
+      yield meanwhile('looking')
+      throw new Unavailable('No answer')
+    })
+    await work()
+    expect(memory.releases).toHaveLength(1)
+    await work(2)
+    const ids = memory.partialAnswers.map(({ answer }) => answer.response.id)
+    expect(new Set(ids).size).toBe(1)
+    expect(memory.partialAnswers.map(({ answer }) => answer.isRevision)).toEqual([undefined, true])
+  })
+})
+
+describe('what an agent does', () => {
+  test('commits together with its answer', async () => {
+    let id = ''
+    const { memory, work } = openStage((_message, context) => {
+      id = String(context.post('news'))
+      context.react('like')
+      return 'done'
+    })
+    await work()
+    const [committed] = memory.commits
+    expect(committed?.answer.acts).toMatchObject([
+      { kind: 'post', answer: { response: { id } } },
+      { kind: 'react', message: 1 },
+    ])
+    expect(committed?.answer.response).toMatchObject({ parts: [{ content: 'done' }] })
+  })
+
+  test.each<[string, Agent['handle']]>([
+    ['returned', () => ({ acts: [{ act: 'like' }] })],
+    ['returned with no parts', () => ({ acts: [{ act: 'like' }], parts: [] })],
+    [
+      'streamed',
+      async function* () {
+        yield { acts: [{ act: 'like' }] }
+      },
+    ],
+    [
+      'done while it says nothing',
+      (_message, context) => {
+        context.react('like')
+        return undefined
+      },
+    ],
+  ])('is no answer by itself, when it is %s', async (_how, handle) => {
+    const { memory, work } = openStage(handle)
+    await work()
+    const [committed] = memory.commits
+    expect(committed?.answer.response).toBeUndefined()
+    expect(committed?.answer.error).toBeUndefined()
+    expect(committed?.answer.deliveries).toEqual([])
+    expect(kindsOf(committed?.answer.acts)).toEqual(['react'])
+  })
+
+  test('also commits when it comes with interim words', async () => {
+    const { memory, work } = openStage(async function* () {
+      yield { status: 'working', parts: [{ kind: 'text', mime: 'text/plain', content: '…' }], acts: [{ act: 'like' }] }
+      yield 'done'
+    })
+    await work()
+    expect(kindsOf(memory.commits[0]?.answer.acts)).toEqual(['react'])
+    expect(memory.commits[0]?.answer.response?.parts).toMatchObject([{ content: 'done' }])
+  })
+
+  test.each<[string, Agent['handle']]>([
+    [
+      'throws',
+      (_message, context) => {
+        context.post('news')
+        throw new Error('broken')
+      },
+    ],
+    [
+      'breaks off its stream',
+      async function* (_message, context) {
+        context.post('news')
+        yield { acts: [{ act: 'like' }] }
+        throw new Error('broken')
+      },
+    ],
+    [
+      'says what cannot be said',
+      (_message, context) => {
+        context.post('news')
+        return { parts: [{ kind: 'text' }] } as never
+      },
+    ],
+  ])('is not done when it %s', async (_how, handle) => {
+    const { memory, work } = openStage(handle)
+    await work()
+    expectNeutral(memory.commits[0]?.answer)
+    expect(memory.commits[0]?.answer.acts).toBeUndefined()
+  })
+
+  test('does not hold its answer back when it fails', async () => {
+    const { memory, work } = openStage((_message, context) => {
+      context.delete('unknown')
+      return 'done'
+    })
+    await work()
+    expect(memory.commits[0]?.answer.response).toMatchObject({ parts: [{ content: 'done' }] })
+    expect(memory.commits[0]?.answer.acts).toBeUndefined()
+  })
+
+  test('comes back as a refusal that it reads where it cannot be done, and the turn has it in its record', async () => {
+    const heard: unknown[] = []
+    const { memory, work } = openStage(async (_message, context) => {
+      heard.push(
+        context.post('news', { via: 'sms' }),
+        await context.edit('unknown', 'new'),
+        await context.delete('unknown'),
+        await context.react('like'),
+      )
+      return { acts: [{ act: 'post', parts: [{ kind: 'text', mime: 'text/plain', content: 'x' }], via: 'sms' }] }
+    })
+    await work()
+    const refused = [
+      { code: 'unsupported', message: expect.stringMatching(/^Cannot post by sms: there is no such channel/) },
+      { code: 'no_recipient', message: expect.stringMatching(/^Cannot edit "unknown": this agent has no answer/) },
+      { code: 'no_recipient', message: expect.stringMatching(/^Cannot delete "unknown": this agent has no answer/) },
+    ]
+    expect(heard).toMatchObject([...refused.map(each => ({ refused: true, ...each })), undefined])
+    // The words of an agent for a person show the reason.
+    expect(`${heard[0]}`).toMatch(/^Cannot post by sms/)
+    expect(kindsOf(memory.commits[0]?.answer.acts)).toEqual(['react'])
+    const acts = ['post', 'edit', 'delete', 'post']
+    expect(memory.commits[0]?.answer.attempt?.refused_acts).toMatchObject(
+      acts.map((act, at) => ({ act, ...refused[at % refused.length] })),
+    )
+  })
+})
+
+describe('what went before a message', () => {
+  const background = (fetchBackground: ChannelConversations['fetchBackground']) => {
+    const warn = vi.fn()
+    const { memory, turnContext } = openBench(() => 'hi', {
+      channels: [{ ...channel, ...(fetchBackground && { conversations: { fetchBackground } }) } as Channel],
+      system: createQuietSystem({ now: () => receivedAt, log: { ...quietLog, warn } }),
+    })
+    const addBackground = vi.fn(async () => {})
+    Object.assign(memory.store, { addBackground })
+    const work = (members = {}) => workTurn({ ...turn(1), ...members }, turnContext, running)
+    return { memory, addBackground, warn, work }
+  }
+  const entry = { nativeId: 'n1', author: { address: '@a@b.test' }, parts: [], at: '2026-01-01T00:00:00.000Z' }
+
+  test('arrives in one fetch, before the gateway calls the agent', async () => {
+    const fetch = vi.fn(async () => [entry])
+    const { memory, addBackground, work } = background(fetch)
+    await work()
+    await work({ attempt: 2 })
+    expect(fetch).toHaveBeenCalledOnce()
+    expect(addBackground).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ message: 1 }), [entry])
+    expect(memory.commits).toHaveLength(2)
+  })
+
+  test('has a mark on the words of a quoted post, and on no others', async () => {
+    const text = { kind: 'text', mime: 'text/plain', content: 'Pay.' } as const
+    const posts = [
+      { ...entry, parts: [text] },
+      { ...entry, parts: [text], isQuoted: true },
+    ]
+    const { addBackground, work } = background(async () => posts)
+    await work()
+    const [above, quoted] = posts
+    const marked = { ...quoted, parts: [{ ...text, quoted: true }] }
+    expect(addBackground).toHaveBeenCalledExactlyOnceWith(expect.anything(), [above, marked])
+  })
+
+  test('costs a turn that begins its thread no question to the store, unless the channel fetched some', async () => {
+    const fetch = vi.fn<NonNullable<ChannelConversations['fetchBackground']>>(async () => [])
+    const { memory, work } = background(fetch)
+    const readHistory = vi.spyOn(memory.store, 'readHistory')
+    await work({ isFirst: true })
+    expect(readHistory).not.toHaveBeenCalled()
+    fetch.mockResolvedValueOnce([entry])
+    await work({ isFirst: true })
+    expect(readHistory).toHaveBeenCalledOnce()
+    fetch.mockRejectedValueOnce(new Error('half of it may be there'))
+    await work({ isFirst: true })
+    await work()
+    expect(readHistory).toHaveBeenCalledTimes(3)
+  })
+
+  test('is done without when it cannot be had', async () => {
+    const broken = new Unavailable('No answer')
+    const { memory, addBackground, warn, work } = background(() => Promise.reject(broken))
+    await work()
+    expect(memory.commits[0]?.answer.response).toMatchObject({ parts: [{ content: 'hi' }] })
+    expect(addBackground).not.toHaveBeenCalled()
+    const fields = { correlation_id: 'c1', err: broken }
+    expect(warn).toHaveBeenCalledWith(fields, 'what went before a message cannot be had')
+  })
+})
+
+describe('mentions of an answer', () => {
+  test('are none where the loop guard allows none, whatever the agent names', async () => {
+    const { memory, turnContext } = openBench(
+      () => ({
+        parts: [{ kind: 'text', mime: 'text/markdown', content: 'Ask @bob@peer.test' }],
+        mentions: ['@bob@peer.test'],
+      }),
+      {
+        fanout: { maxMentions: 0, atOnce: 1, withinMs: 1_000 },
+      },
+    )
+    await workTurn(turn(1), turnContext, running)
+    expect(memory.commits[0]?.answer.response).toMatchObject({ mentions: [], text_mentions: [] })
+  })
+
+  test('include a name in its text if whoever has it has written in the conversation', async () => {
+    const { memory, turnContext } = openBench(() => 'Ask @bob@peer.test or @eve@peer.test')
+    const author = { address: '@bob@peer.test', verified: true }
+    vi.spyOn(memory.store, 'readHistory').mockResolvedValue([
+      { seq: 1, entryId: 'e', role: 'user', author, parts: [], at: '' },
+    ])
+    await workTurn(turn(1), turnContext, running)
+    expect(memory.commits[0]?.answer.response?.text_mentions).toEqual(['@bob@peer.test'])
+  })
+
+  test('of a post of its own are only those of its member mentions, whatever its text names', async () => {
+    const { actions, work } = openStage((_, context) => {
+      context.post('Hello @bob@peer.test', { mentions: ['@ann@peer.test'] })
+      return undefined
+    })
+    await work()
+    expect(actions).toMatchObject([{ response: { mentions: ['@ann@peer.test'], text_mentions: [] } }])
+  })
+})

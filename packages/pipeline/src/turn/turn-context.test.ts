@@ -1,0 +1,175 @@
+import type { EntryChange, NormalizedMessage, Part } from '@postern/message'
+import { plainTextOf } from '@postern/message'
+import { describe, expect, test, vi } from 'vitest'
+import { createGate, createQuietSystem, quietLog, turn } from '../../test/memory-store.ts'
+import { answerTo, expectNeutral, openBench, running } from '../../test/turn-bench.ts'
+import type { AgentChunk } from '../ports/agent/agent.ts'
+import type { Turn } from '../ports/records/work/turn.ts'
+import { workTurn } from './turn.ts'
+
+describe('workTurn(), for its agent,', () => {
+  test('reports every streamed piece in order, before it commits the answer', async () => {
+    const heard: string[] = []
+    const { memory, turnContext } = openBench(async function* (): AsyncGenerator<AgentChunk> {
+      yield 'one, '
+      yield 'two'
+    })
+    memory.store.listen('message:1', notice => {
+      const { chunk } = notice as { chunk: { parts: { content: string }[] } }
+      heard.push(`${chunk.parts[0]?.content}${memory.commits.length}`)
+    })
+    await workTurn(turn(1), turnContext, running)
+    expect(heard).toEqual(['one, 0', 'two0'])
+    expect(memory.commits[0]?.answer.response?.parts).toMatchObject([{ content: 'one, two' }])
+  })
+
+  test('reports no piece after the deadline, and ends the stream', async () => {
+    const late = createGate()
+    const ended = createGate()
+    const { memory, turnContext } = openBench(
+      async function* () {
+        try {
+          await late.opened
+          yield 'too late'
+        } finally {
+          ended.open()
+        }
+      },
+      { deadlineMs: 10 },
+    )
+    const heard = vi.fn()
+    memory.store.listen('message:1', heard)
+    await workTurn(turn(1), turnContext, running)
+    late.open()
+    await ended.opened
+    expect(heard).not.toHaveBeenCalled()
+  })
+
+  test('commits the state with the answer', async () => {
+    const answer = await answerTo((_message, { state }) => {
+      state.set({ colour: 'blue' })
+      return 'done'
+    })
+    expect(answer?.state).toEqual({ colour: 'blue' })
+  })
+
+  test('commits no state with a failure', async () => {
+    const answer = await answerTo((_message, { state }) => {
+      state.set({ colour: 'blue' })
+      throw new Error('broken')
+    })
+    expectNeutral(answer)
+    expect(answer?.state).toBeUndefined()
+  })
+
+  test('reads the state of this turn before the state of the previous turn', async () => {
+    const { memory, turnContext } = openBench(async (_message, { state }) => {
+      const before = await state.get()
+      state.set(null)
+      return JSON.stringify([before, await state.get()])
+    })
+    vi.spyOn(memory.store, 'readState').mockResolvedValue('stored')
+    await workTurn(turn(1), turnContext, running)
+    expect(memory.commits[0]?.answer.response?.parts).toMatchObject([{ content: '["stored",null]' }])
+  })
+
+  test('keeps a state that is well formed, in names and values', async () => {
+    const answer = await answerTo(async (_message, { state }) => {
+      state.set({ 'a\ud83d': ['\ude00'] })
+      return 'ok'
+    })
+    expect(answer?.state).toEqual({ 'a\ufffd': ['\ufffd'] })
+  })
+
+  test('gives the agent its history, presented parts, attachments and a log that knows the message', async () => {
+    const info = vi.fn()
+    let seen: NormalizedMessage | undefined
+    const { memory, turnContext } = openBench(
+      async (message, { history, attachment, log, correlationId }) => {
+        seen = message
+        log.info({ step: 1 }, 'working')
+        const { bytes } = await attachment({ kind: 'file', bytes_ref: { kind: 'inline', data_base64: 'AQ==' } })
+        return JSON.stringify([correlationId, history().turns.length, history().cacheBreakpointAfter, bytes.length])
+      },
+      { presentParts: () => [{ kind: 'link', url: 'https://agents.test/signed' }] },
+    )
+    vi.spyOn(memory.store, 'readHistory').mockImplementation(async ({ thread, before, head, tail }) => {
+      expect({ thread, before, head, tail }).toEqual({ thread: 1, before: 1, head: 9, tail: 80 })
+      return ['user', 'assistant', 'user', 'assistant'].map((role, seq) => ({
+        seq,
+        entryId: `e${seq}`,
+        role: role as 'user',
+        author: { address: '@alice@peer.test' },
+        parts: [{ kind: 'text', mime: 'text/plain', content: role }],
+        at: '2026-01-01T00:00:00.000Z',
+      }))
+    })
+    const asked = turn(1)
+    const file = { kind: 'file', bytes_ref: { kind: 'url', url: 'https://peer.test/a.png' } } as const
+    const withFile = { ...asked, content: { ...asked.content, parts: [...asked.content.parts, file] } }
+    await workTurn(withFile, { ...turnContext, system: createQuietSystem({ log: { ...quietLog, info } }) }, running)
+    expect(memory.commits[0]?.answer.response?.parts).toMatchObject([{ content: '["c1",4,1,1]' }])
+    expect(seen?.history).toHaveLength(4)
+    expect(seen?.parts).toEqual([{ kind: 'link', url: 'https://agents.test/signed' }])
+    expect(info).toHaveBeenCalledWith({ correlation_id: 'c1', agent: 'echo', step: 1 }, 'working')
+  })
+
+  test('marks files behind addresses that peers chose, in the message and in what people said before', async () => {
+    let seen: NormalizedMessage | undefined
+    const { memory, turnContext } = openBench(
+      async message => {
+        seen = message
+        return 'ok'
+      },
+      { presentParts: parts => [...parts] },
+    )
+    const file: Part = { kind: 'file', bytes_ref: { kind: 'url', url: 'https://peer.test/a.png' } }
+    const stored: Part = {
+      kind: 'file',
+      bytes_ref: { kind: 'content_addressed', algo: 'sha256', digest: '0'.repeat(64) },
+    }
+    vi.spyOn(memory.store, 'readHistory').mockResolvedValue(
+      (['user', 'assistant'] as const).map((role, seq) => ({
+        ...{ seq, entryId: `e${seq}`, role, author: { address: '@alice@peer.test' } },
+        ...{ parts: [file], at: '2026-01-01T00:00:00.000Z' },
+      })),
+    )
+    const asked = turn(1)
+    await workTurn({ ...asked, content: { ...asked.content, parts: [file, stored] } }, turnContext, running)
+    const foreign = { ...file, bytes_ref: { ...file.bytes_ref, foreign: true } }
+    expect(seen?.parts).toEqual([foreign, stored])
+    expect(seen?.history?.map(({ parts }) => parts)).toEqual([[foreign], [file]])
+  })
+
+  test('does not read what arrived unless the agent does', async () => {
+    const raw = vi.fn(() => 'octets')
+    const lazy = (): Turn => {
+      const { content, ...rest } = turn(1)
+      return { ...rest, content: Object.defineProperty({ ...content }, 'raw', { get: raw, enumerable: true }) }
+    }
+    const indifferent = openBench(() => 'hi')
+    await workTurn(lazy(), indifferent.turnContext, running)
+    expect(raw).not.toHaveBeenCalled()
+    const curious = openBench(message => String(message.raw))
+    await workTurn(lazy(), curious.turnContext, running)
+    expect(curious.memory.commits[0]?.answer.response?.parts).toMatchObject([{ content: 'octets' }])
+  })
+})
+
+test('an agent that another one calls on behalf of somebody gets that sender, until the store has forgotten them', async () => {
+  const { memory, turnContext } = openBench(message => JSON.stringify(message.on_behalf_of ?? 'nobody'))
+  const called = turn(1)
+  const called_by = { agent: 'front', message: 7, correlation_id: 'c7', on_behalf: true }
+  const content = { ...called.content, called_by }
+  let changes: readonly EntryChange[] = []
+  const sender = { ...called.content.sender, address: '@ann@peer.test' }
+  Object.assign(memory.store, {
+    listChanges: async () => changes,
+    readTurn: async () => ({ ...called, content: { ...called.content, sender } }),
+  })
+  await workTurn({ ...called, content }, turnContext, running)
+  changes = [{ seq: 7, how: 'forgotten' }]
+  await workTurn({ ...called, content }, turnContext, running)
+  const said = memory.commits.map(({ answer }) => plainTextOf(answer.response?.parts ?? []))
+  expect(said).toEqual([JSON.stringify(sender), '"nobody"'])
+})

@@ -1,0 +1,242 @@
+import { getEventListeners } from 'node:events'
+import { LeaseLost, Unavailable } from '@postern/message'
+import { describe, expect, test, vi } from 'vitest'
+import { createGate, createQuietSystem, quietLog, turn } from '../../test/memory-store.ts'
+import { answerTo, channel, expectNeutral, openBench, receivedAt, running } from '../../test/turn-bench.ts'
+import type { Agent } from '../ports/agent/agent.ts'
+import type { Channel } from '../ports/channel/channel.ts'
+import { workTurn } from './turn.ts'
+
+describe('workTurn()', () => {
+  test('commits the answer with the deliveries and aliases its channel gives', async () => {
+    const answer = await answerTo(() => 'hi')
+    expect(answer?.response).toMatchObject({ status: 'completed', in_reply_to: 'https://peer.test/activities/1' })
+    expect(answer?.deliveries).toEqual([{ to: 'https://peer.test/inbox', target: null }])
+    expect(answer?.aliases).toEqual([`https://agents.test/posts/${answer?.response?.id}`])
+    expect(answer?.error).toBeUndefined()
+  })
+
+  test('commits silence without a response and without deliveries', async () => {
+    expect(await answerTo(() => undefined)).toEqual({
+      deliveries: [],
+      state: undefined,
+      attempt: expect.objectContaining({ outcome: 'silent' }),
+    })
+  })
+
+  test('commits an answer whose channel is closed, without deliveries', async () => {
+    const answer = await answerTo(() => 'hi', { channels: [] })
+    expect(answer).toMatchObject({ deliveries: [], aliases: [], response: { status: 'completed' } })
+  })
+
+  test.each<[string, Agent['handle']]>([
+    [
+      'throws',
+      () => {
+        throw new Error('the password is hunter2')
+      },
+    ],
+    [
+      'rejects',
+      async () => {
+        throw new Error('the password is hunter2')
+      },
+    ],
+    [
+      'breaks off its stream',
+      async function* () {
+        yield 'part'
+        throw new Error('the password is hunter2')
+      },
+    ],
+  ])('tells the peer nothing of the error when the agent %s', async (_how, handle) => {
+    const answer = await answerTo(handle)
+    expectNeutral(answer)
+    expect(answer?.error).toBe('the password is hunter2')
+    expect(JSON.stringify(answer?.response)).not.toContain('hunter2')
+  })
+
+  test.each<[string, unknown]>([
+    ['a number', 7],
+    ['a completed response without parts', {}],
+    ['a malformed part', { parts: [{ kind: 'text' }] }],
+  ])('fails when the agent hands over %s', async (_what, wrong) => {
+    expectNeutral(await answerTo(() => wrong as string))
+  })
+
+  test('writes the error of the agent to the log, with the correlation id', async () => {
+    const error = vi.fn()
+    const system = createQuietSystem({ log: { ...quietLog, error } })
+    const broken = new Error('broken')
+    await answerTo(() => Promise.reject(broken), { system })
+    expect(error).toHaveBeenCalledWith({ correlation_id: 'c1', agent: 'echo', err: broken }, 'agent failed')
+  })
+
+  test('fails at the deadline and tells the agent so', async () => {
+    let signal: AbortSignal | undefined
+    const answer = await answerTo(
+      (_message, context) => {
+        signal = context.signal
+        return new Promise(() => {})
+      },
+      { deadlineMs: 10 },
+    )
+    expectNeutral(answer)
+    expect(signal?.aborted).toBe(true)
+    expect(signal?.reason).toMatchObject({ name: 'TimeoutError' })
+  })
+
+  test('holds no memory of a turn that has ended', async () => {
+    let signal: AbortSignal | undefined
+    await answerTo((_message, context) => {
+      signal = context.signal
+      return 'hi'
+    })
+    expect(signal && getEventListeners(signal, 'abort')).toEqual([])
+  })
+
+  test.each([
+    ['canceled', 'canceled'],
+    ['deleted', 'its author has taken the message back'],
+    ['interrupted', 'interrupted by a newer message'],
+    ['edited', 'its author has changed the message'],
+  ] as const)('aborts the agent when the turn is %s', async (kind, error) => {
+    const begun = createGate()
+    let reason: unknown
+    const { memory, turnContext } = openBench((_message, { signal }) => {
+      begun.open()
+      return new Promise((_, reject) =>
+        signal.addEventListener('abort', () => {
+          reason = signal.reason
+          reject(reason)
+        }),
+      )
+    })
+    const worked = workTurn(turn(1), turnContext, running)
+    await begun.opened
+    memory.store.notify('message:2', { kind })
+    memory.store.notify('message:1', { kind })
+    await worked
+    expect(memory.commits[0]?.answer.error).toBe(error)
+    expect(reason).toMatchObject({ name: 'TurnAborted', kind })
+  })
+
+  test('tells of a canceled turn in one line of information', async () => {
+    const begun = createGate()
+    const log = { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn() }
+    const handle: Agent['handle'] = async (_message, { signal }) => {
+      begun.open()
+      return new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('fetch failed'))))
+    }
+    const { memory, turnContext } = openBench(handle, { system: createQuietSystem({ log }) })
+    vi.spyOn(memory.store, 'commit').mockRejectedValue(new LeaseLost('its work is over'))
+    const worked = workTurn(turn(1), turnContext, running)
+    await begun.opened
+    memory.store.notify('message:1', { kind: 'canceled' })
+    await worked
+    const told = { correlation_id: 'c1', message: 1, agent: 'echo', reason: 'canceled' }
+    expect(log.info.mock.calls).toEqual([[told, 'turn broken off']])
+    expect([log.warn, log.error, log.debug].flatMap(({ mock }) => mock.calls)).toEqual([])
+  })
+
+  test('stops listening when the turn is over', async () => {
+    const { memory, turnContext } = openBench(() => 'hi')
+    const unlisten = vi.fn()
+    vi.spyOn(memory.store, 'listen').mockReturnValue(unlisten)
+    await workTurn(turn(1), turnContext, running)
+    vi.spyOn(memory.store, 'readHistory').mockRejectedValue(new Error('disk'))
+    await workTurn(turn(2), turnContext, running)
+    expect(unlisten).toHaveBeenCalledTimes(2)
+  })
+
+  test('gives the turn back for a later try when something does not answer', async () => {
+    const { memory, turnContext } = openBench(() => Promise.reject(new Unavailable('No answer', { retryAfter: 90 })))
+    await workTurn({ ...turn(1), attempt: 2 }, turnContext, running)
+    expect(memory.commits).toEqual([])
+    expect(memory.releases).toMatchObject([{ dueAt: receivedAt + 90_000, uncounted: undefined }])
+  })
+
+  test('waits till the end of its time, counted from the first try, when the agent asks for more', async () => {
+    const { memory, turnContext } = openBench(() => Promise.reject(new Unavailable('No answer', { retryAfter: 7_200 })))
+    await workTurn(turn(1), turnContext, running)
+    expect(memory.releases).toMatchObject([{ dueAt: receivedAt + 3_600_000 }])
+    expect(memory.commits).toEqual([])
+  })
+
+  test('fails for good at the end of its time', async () => {
+    const { memory, turnContext } = openBench(() => Promise.reject(new Unavailable('No answer')))
+    await workTurn({ ...turn(1), triedAt: receivedAt - 3_600_000 }, turnContext, running)
+    expect(memory.releases).toEqual([])
+    expectNeutral(memory.commits[0]?.answer)
+    expect(memory.commits[0]?.answer.error).toBe('No answer')
+  })
+
+  test('keeps the streamed part of an answer that breaks off for good', async () => {
+    const breakOff = async function* () {
+      yield 'half '
+      yield 'of it'
+      throw new Unavailable('No answer')
+    }
+    const { memory, turnContext } = openBench(() => breakOff())
+    await workTurn({ ...turn(1), triedAt: receivedAt - 3_600_000 }, turnContext, running)
+    expectNeutral(memory.commits[0]?.answer)
+    expect(memory.commits[0]?.answer.response?.unfinished).toEqual([
+      { kind: 'text', mime: 'text/markdown', content: 'half of it' },
+    ])
+  })
+
+  test('answers a turn that never ended as failed, without another run', async () => {
+    const handle = vi.fn(() => 'hi')
+    const { memory, turnContext } = openBench(handle)
+    await workTurn({ ...turn(1), crashes: 3 }, turnContext, running)
+    expect(handle).not.toHaveBeenCalled()
+    expectNeutral(memory.commits[0]?.answer)
+    expect(memory.commits[0]?.answer).toMatchObject({
+      error: 'gave up after 3 crashes',
+      attempt: { outcome: 'failed', reason: 'agent_crashes' },
+    })
+  })
+
+  test('answers for an agent that is gone', async () => {
+    const { memory, turnContext } = openBench(undefined)
+    await workTurn(turn(1), turnContext, running)
+    expectNeutral(memory.commits[0]?.answer)
+    expect(memory.commits[0]?.answer).toMatchObject({
+      error: 'there is no such agent any more',
+      attempt: { outcome: 'failed', reason: 'agent_removed' },
+    })
+  })
+
+  test('ends a turn whose answer no channel can address', async () => {
+    const address = () => {
+      throw new TypeError('target.inbox is undefined')
+    }
+    const answer = await answerTo(() => 'hi', {
+      channels: [{ ...channel, address } as Partial<Channel> as Channel],
+    })
+    expect(answer).toMatchObject({ deliveries: [], error: 'target.inbox is undefined', response: { status: 'failed' } })
+  })
+
+  test('gives the turn back, and does not count the try, when the process shuts down', async () => {
+    const stop = new AbortController()
+    const { memory, turnContext } = openBench(() => new Promise(() => stop.abort()))
+    await workTurn(turn(1), turnContext, stop.signal)
+    expect(memory.commits).toEqual([])
+    expect(memory.releases).toMatchObject([{ dueAt: receivedAt, uncounted: true }])
+  })
+
+  test('does not call the agent any more once the process has shut down', async () => {
+    const handle = vi.fn(() => 'hi')
+    const { memory, turnContext } = openBench(handle)
+    await workTurn(turn(1), turnContext, AbortSignal.abort(new Error('shutting down')))
+    expect(handle).not.toHaveBeenCalled()
+    expect(memory.releases).toMatchObject([{ uncounted: true }])
+  })
+
+  test('drops the answer when another process holds the turn by now', async () => {
+    const { memory, turnContext } = openBench(() => 'hi')
+    vi.spyOn(memory.store, 'commit').mockRejectedValue(new LeaseLost('lost'))
+    await expect(workTurn(turn(1), turnContext, running)).rejects.toThrow(LeaseLost)
+    expect(memory.releases).toEqual([])
+  })
+})

@@ -1,0 +1,311 @@
+// Works one turn: reads the history, calls the agent and commits its answer.
+import type { Json, PartialResponse, RefusedAct, TurnOutcome } from '@postern/message'
+import { makeId, StateChanged, TurnAborted, toWellFormed } from '@postern/message'
+import type { ActionList } from '../actions/plan-actions.ts'
+import { createActionList, createActJudge, settleFiles } from '../actions/plan-actions.ts'
+import { answerCommand } from '../people/answer-command.ts'
+import { describeSender } from '../people/person-key.ts'
+import type { TurnPerson } from '../people/person-turn.ts'
+import { findAgentPerson, findTurnPerson } from '../people/person-turn.ts'
+import type { AgentState } from '../ports/agent/agent-state.ts'
+import { nameFault } from '../ports/agent/step-recorder.ts'
+import type { AgentNote, NoteNotice, StageNotice } from '../ports/records/note.ts'
+import type { Answer, PlannedAction } from '../ports/records/work/answer.ts'
+import type { Turn } from '../ports/records/work/turn.ts'
+import type { Store } from '../ports/store/store.ts'
+import type { TurnContext } from '../ports/turn/turn-context.ts'
+import type { RequirementList, SettledAnswer } from '../requirements/requirements.ts'
+import { createRequirementList, settleRequirements } from '../requirements/requirements.ts'
+import type { AnswerDraft } from './answer/plan-answer.ts'
+import { actingIn, planAnswer, planTurnActions } from './answer/plan-answer.ts'
+import { callAgent } from './call/call-agent.ts'
+import type { CallDeps } from './call/call-deps.ts'
+import { startTurnClock } from './call/turn-clock.ts'
+import { planLinkedCopy, planOperatorNotices } from './extra-mails.ts'
+import type { AnsweredAttempt } from './failed-turn.ts'
+import { answerFault, answerUnasked, commitUnstorable, endFailedTurn, resumeDraft } from './failed-turn.ts'
+import { checkState } from './limits/answer-size.ts'
+import { findNamedPeople } from './mentions/conversation-people.ts'
+import type { TurnNotes } from './notes/turn-notes.ts'
+import { createTurnNotes, noteSynthesis } from './notes/turn-notes.ts'
+import { logFieldsOf } from './trace/log-fields.ts'
+import { TurnTrace } from './trace/turn-trace.ts'
+
+/** Works a turn: history, `agent.handle`, commit. `stop` aborts when the process shuts down, and the turn is then released. */
+export async function workTurn(turn: Turn, turnContext: TurnContext, stop: AbortSignal): Promise<void> {
+  const { results, system } = turnContext
+  const trace = new TurnTrace(turn, system, step => turnContext.noteStep?.(turn, step))
+  const ending = listenForEnd(turn, turnContext)
+  let draft: AnswerDraft | undefined
+  try {
+    // The code that admitted the message learns of the lease at the same moment. The wait lets it follow the turn before the first pieces.
+    await new Promise(setImmediate)
+    draft = turn.token > 1 ? await resumeDraft(turn, turnContext) : { id: makeId(system) }
+    const { answer, outcome } = await answerTurn(turn, { turnContext, draft, stop, ended: ending.signal, trace })
+    const ended = { ...answer, attempt: trace.end(outcome, draft.usage ?? answer.response?.usage) }
+    turnContext.noteAnswered?.(turn)
+    try {
+      await results.commit(turn, ended)
+    } catch (error) {
+      await commitAnew(turn, ended, error, { turnContext, trace, draft })
+    }
+    system.log.info({ ...logFieldsOf(turn), message: turn.message, status: answer.response?.status }, 'turn committed')
+  } catch (error) {
+    await endFailedTurn(turn, error, { turnContext, draft, trace, stop, ended: ending.signal })
+  } finally {
+    ending.unlisten()
+    if (ending.signal.aborted) turnContext.store.notify(`message:${turn.message}`, { kind: 'left' })
+    if (draft?.usage) turnContext.countUsage?.(turn.agent, draft.usage)
+  }
+}
+
+/** The most repetitions of a commit. Each one means that another turn of the person has committed first. */
+const mostRenewals = 100
+
+/** Commits an answer that the store refused: with a newly computed state if another turn changed the person's state, otherwise as failed. */
+async function commitAnew(
+  turn: Turn,
+  answer: Answer,
+  error: unknown,
+  { turnContext, trace, draft }: Pick<Run, 'turnContext' | 'trace' | 'draft'>,
+): Promise<void> {
+  let failed = error
+  for (let renewals = 0; failed instanceof StateChanged && renewals < mostRenewals; renewals += 1) {
+    try {
+      return await turnContext.results.commit(turn, { ...answer, personState: await draft.renewPersonState?.() })
+    } catch (error) {
+      failed = error
+    }
+  }
+  await commitUnstorable(turn, answer, failed, { turnContext, trace })
+}
+
+/** Listens for the end of a turn. A caller may cancel it as soon as it is leased, with one notice. `signal` aborts with a `TurnAborted`. */
+function listenForEnd({ message }: Turn, { store }: TurnContext) {
+  const ended = new AbortController()
+  const unlisten = store.listen(`message:${message}`, notice => {
+    const kind = readAbortKind(notice)
+    if (kind) ended.abort(new TurnAborted(kind))
+  })
+  return { signal: ended.signal, unlisten }
+}
+
+const turnEndings: ReadonlySet<unknown> = new Set<TurnAborted['kind']>(['canceled', 'deleted', 'interrupted', 'edited'])
+
+/** Returns the reason why the store has aborted a turn, from a notice on its topic; undefined if it has not. */
+export function readAbortKind(notice: unknown): TurnAborted['kind'] | undefined {
+  const kind = (notice as { readonly kind?: unknown } | undefined)?.kind
+  return turnEndings.has(kind) ? (kind as TurnAborted['kind']) : undefined
+}
+
+/** Returns true if the worker has left a turn that the store had ended. By then the store has the streamed part of its answer. */
+export function isTurnLeft(notice: unknown): boolean {
+  return (notice as { readonly kind?: unknown } | undefined)?.kind === 'left'
+}
+
+/** Returns true if a notice is about a note or a stage of a running turn, and not about an end. */
+export function isTurnNews(notice: unknown): notice is NoteNotice | StageNotice {
+  const kind = (notice as { readonly kind?: unknown } | undefined)?.kind
+  return kind === 'note' || kind === 'stage'
+}
+
+async function answerTurn(turn: Turn, run: Omit<Run, 'running' | 'notes'>): Promise<AnsweredAttempt> {
+  const { turnContext } = run
+  const running = turnContext.findAgent(turn.agent)
+  if (!running) return answerUnasked(turn, { code: 'agent_removed', sentence: 'there is no such agent any more' }, run)
+  const { maxCrashes } = turnContext
+  if (turn.crashes >= maxCrashes)
+    return answerUnasked(turn, { code: 'agent_crashes', sentence: `gave up after ${maxCrashes} crashes` }, run)
+  try {
+    const answer = await runWithNotes(turn, { ...run, running })
+    return { answer, outcome: outcomeOf(answer, run.trace) }
+  } catch (error) {
+    return answerFault(turn, error, run)
+  }
+}
+
+function outcomeOf({ response }: Answer, { silence }: TurnTrace): TurnOutcome {
+  if (!response) return silence
+  return response.status === 'failed' ? 'failed' : 'answered'
+}
+
+type Run = Pick<CallDeps, 'turnContext' | 'running' | 'draft' | 'trace' | 'stop' | 'ended' | 'notes'>
+
+/** Runs a turn with its notes. A failed turn also keeps its notes, until the next attempt replaces them. */
+async function runWithNotes(turn: Turn, run: Omit<Run, 'notes'>): Promise<Answer> {
+  const notes = openNotes(turn, run.turnContext)
+  try {
+    const answer = await runAgent(turn, { ...run, notes })
+    run.trace.steps.close('unfinished')
+    return { ...answer, ...(await notes.end()) }
+  } catch (error) {
+    run.trace.steps.close(nameFault(error))
+    if (!(error instanceof TurnAborted)) await notes.abandon().catch(() => undefined)
+    throw error
+  }
+}
+
+/** Opens the notes of a turn. They are created with the first note, because most turns have none. */
+function openNotes(turn: Turn, turnContext: TurnContext): TurnNotes {
+  let made: TurnNotes | undefined
+  let over: 'ended' | 'abandoned' | undefined
+  function open(): TurnNotes {
+    if (made) return made
+    made = createTurnNotes(turn, turnContext)
+    // A first note after the end of the turn fails like any later note.
+    if (over === 'ended') void made.end()
+    if (over === 'abandoned') void made.abandon().catch(() => undefined)
+    return made
+  }
+  return {
+    note: note => open().note(note),
+    stage: (name, answer) => open().stage(name, answer),
+    has: type => made?.has(type) === true,
+    beginCall: call => open().beginCall(call),
+    async abandon() {
+      over = 'abandoned'
+      await made?.abandon()
+    },
+    async end() {
+      // A retried turn replaces its earlier notes, even if it has none.
+      const notes = made ?? (turn.token > 1 ? open() : undefined)
+      over = 'ended'
+      return notes ? notes.end() : {}
+    },
+  }
+}
+
+async function runAgent(turn: Turn, run: Run): Promise<Answer> {
+  const { turnContext, running, draft, notes } = run
+  const { store } = turnContext
+  const mayBeLinked = running.people?.link === true
+  const command = mayBeLinked ? await answerCommand(turn, turnContext, running) : undefined
+  if (command)
+    return {
+      ...planAnswer(turn, turnContext, command.partial, draft),
+      ...withActions(command.acts),
+      isGatewayReply: true,
+    }
+  const speaker = mayBeLinked
+    ? await openSpeaker(turn, run)
+    : { turnPerson: undefined, person: describeSender(turn, turnContext.channels) }
+  const state = createAgentState(turn, store)
+  let acts: ActionList | undefined
+  let requiring: RequirementList | undefined
+  const answer = await callAgent(turn, {
+    ...run,
+    state,
+    ...speaker,
+    openActs: () => (acts ??= openActionList(turn, run)),
+    openRequiring: () => (requiring ??= createRequirementList(turnContext.requirements, turnContext.system)),
+  })
+  for (const note of answer?.notes ?? []) notes.note(note as AgentNote)
+  if (running.history.synthesizes) noteSynthesis(turn, answer, running.history, notes)
+  const issued = requiring?.issued
+  const { partial, requirements } = needsSettling(answer)
+    ? await settleAnswer(turn, answer, { turnContext, issued })
+    : { partial: answer, requirements: [] }
+  const actions = [...(acts?.done ?? []), ...(partial?.acts ?? [])]
+  const done =
+    actions.length > 0 ? await planTurnActions(turn, { ...noteRefused(run), plans: acts?.plans }, actions) : []
+  draft.people = await findNamedPeople(turn, partial?.parts ?? [], { store, mentions: running.mentions })
+  const said = saysSomething(partial) ? planAnswer(turn, turnContext, partial, draft) : planSilence(draft)
+  const copies = mayBeLinked ? await planLinkedCopy(turn, said, turnContext, running) : []
+  const notices = planNotices(requirements, turn, turnContext)
+  const planned = [...done, ...notices, ...copies]
+  return {
+    ...said,
+    ...(requirements.length > 0 && { requirements }),
+    ...withActions(planned),
+    state: state.changed(),
+    ...(draft.renewPersonState && { personState: await draft.renewPersonState() }),
+  }
+}
+
+/** Plans an end without an answer. It withdraws an interim response. */
+function planSilence({ said }: AnswerDraft): Omit<Answer, 'response'> {
+  return { deliveries: [], ...(said && { isRevision: true }) }
+}
+
+/** Returns the dependencies that record refused actions in the trace of the turn. */
+function noteRefused({ turnContext, trace }: Pick<Run, 'turnContext' | 'trace'>) {
+  return { ...turnContext, onRefused: (refused: RefusedAct) => trace.refused(refused) }
+}
+
+function openActionList(turn: Turn, run: Pick<Run, 'turnContext' | 'trace'>): ActionList {
+  const turnContext = noteRefused(run)
+  const judge = createActJudge(actingIn(turn), turnContext)
+  return createActionList(turnContext.system, { ...judge, onRefused: turnContext.onRefused })
+}
+
+/** Plans the notices to operators about the requirements of an answer. Most answers have none. */
+function planNotices(
+  requirements: SettledAnswer['requirements'],
+  turn: Turn,
+  turnContext: TurnContext,
+): readonly PlannedAction[] {
+  return requirements.length > 0 ? planOperatorNotices(requirements, turn, turnContext) : []
+}
+
+/** Finds the person of a turn, and prepares the computation of their state at the commit. */
+async function openSpeaker(turn: Turn, run: Run): Promise<Pick<CallDeps, 'turnPerson' | 'person'>> {
+  const { turnContext, running, draft } = run
+  const turnPerson = await findTurnPerson(turn, turnContext, running)
+  if (turnPerson) draft.renewPersonState = () => computePersonState(turnPerson, run)
+  return { turnPerson, person: turnPerson?.shown ?? (await findAgentPerson(turn, turnContext, running)) }
+}
+
+/** Computes the state of a person. A change is code of the agent and may never end, so it has the same deadline as the agent. */
+async function computePersonState(
+  turnPerson: TurnPerson,
+  { running, stop, ended }: Pick<Run, 'running' | 'stop' | 'ended'>,
+): Promise<Answer['personState']> {
+  const clock = startTurnClock(running.deadlineMs, [stop, ended])
+  try {
+    const changed = await clock.limit(turnPerson.changed())
+    if (changed) checkState(changed.state, 'the person')
+    return changed
+  } finally {
+    clock.stop()
+  }
+}
+
+function needsSettling(said: PartialResponse | undefined): said is PartialResponse {
+  return said?.parts?.some(({ kind }) => kind === 'policy' || kind === 'file' || kind === 'artifact') === true
+}
+
+/** Plans the requirements of an answer and stores its files, in the form in which they are sent. */
+async function settleAnswer(
+  turn: Turn,
+  answer: PartialResponse,
+  settling: Pick<Run, 'turnContext'> & { readonly issued: RequirementList['issued'] | undefined },
+): Promise<SettledAnswer> {
+  const settled = settleRequirements(turn, answer, settling)
+  const { parts = [] } = settled.partial ?? {}
+  const partial = { ...settled.partial, parts: [...(await settleFiles(parts, settling.turnContext.store))] }
+  return { ...settled, partial }
+}
+
+/**
+ * Returns true if an answer has content. Actions and tokens alone are no answer, not even in a stream, which always has parts.
+ */
+function saysSomething(partial: PartialResponse | undefined): partial is PartialResponse {
+  if (!partial?.acts && !partial?.notes && !partial?.usage) return partial !== undefined
+  return (partial.parts?.length ?? 0) > 0 || partial.status !== undefined
+}
+
+function withActions(acts: readonly PlannedAction[]): Pick<Answer, 'acts'> {
+  return acts.length > 0 ? { acts } : {}
+}
+
+/** Creates an agent's state of a thread. Changes are stored together with its answer. */
+function createAgentState(turn: Turn, store: Pick<Store, 'readState'>): AgentState & { changed(): Json | undefined } {
+  let written: Json | undefined
+  return {
+    get: async () => (written === undefined ? store.readState(turn.agent, turn.thread) : written),
+    set: value => {
+      written = toWellFormed(value)
+    },
+    changed: () => checkState(written, 'the conversation'),
+  }
+}

@@ -1,0 +1,118 @@
+import type { ChannelName } from '@postern/message'
+import { describe, expect, test } from 'vitest'
+import type { Intake } from '../../ports/records/intake.ts'
+import type { Store } from '../../ports/store/store.ts'
+import { createAccessRule, createRequirementDecisions } from './access-rule.ts'
+
+const access = { allow: [{ issuer: 'friend.test' }] }
+const rule = createAccessRule(
+  agent => (agent === 'desk' ? access : undefined),
+  via => via === 'calls',
+)
+
+function admit(via: ChannelName, members: Partial<Intake> = {}): Intake | undefined {
+  return rule.admit?.({
+    agent: 'desk',
+    message: { sender: { address: '@a@b.test', auth_method: 'none', verified: false }, received_via: via },
+    disposition: 'answer',
+    ...members,
+  } as unknown as Intake)
+}
+
+describe('createAccessRule()', () => {
+  test('refuses a sender outside the list where the peer waits for an answer', () => {
+    expect(() => admit('calls')).toThrow(
+      expect.objectContaining({
+        code: 'forbidden',
+        message: 'Cannot take message: its sender may not speak to this agent',
+      }),
+    )
+  })
+
+  test('elsewhere it stores the message, and no agent gets it', () => {
+    expect(admit('letters', { flags: ['hidden_text'] })).toMatchObject({
+      disposition: 'keep',
+      flags: ['hidden_text', 'not_allowed'],
+    })
+  })
+
+  test('leaves messages of those on the list, and all messages to an agent without one, as they are', () => {
+    const identities = [{ issuer: 'friend.test', subject: 's', method: 'm', assurance: 'address' }]
+    const friend = { message: { sender: { identities }, received_via: 'a2a' } } as unknown as Partial<Intake>
+    const admitted = [admit('a2a', friend), admit('a2a', { agent: 'echo' })]
+    expect(admitted.map(intake => [intake?.disposition, intake?.flags])).toEqual([
+      ['answer', undefined],
+      ['answer', undefined],
+    ])
+  })
+
+  test('a sender without access cannot become a follower, but may end what they began', () => {
+    const follow = { kind: 'relate', relation: 'follower', peer: 'p', target: {} } as const
+    const block = { kind: 'relate', relation: 'blocked_by', peer: 'p', target: {} } as const
+    const unfollow = { kind: 'unrelate', relation: 'follower', peer: 'p' } as const
+    const deliveries = [{ to: 'inbox', target: {} }]
+    expect(admit('activitypub', { disposition: 'keep', effects: [follow], deliveries })).toMatchObject({
+      effects: [],
+      deliveries: [],
+      flags: ['not_allowed'],
+    })
+    expect(admit('activitypub', { disposition: 'keep', effects: [block, unfollow] })).toMatchObject({
+      effects: [block, unfollow],
+      flags: [],
+    })
+  })
+
+  test('a sender without access gets no answer, and leaves no entry in the sender history', () => {
+    const effects = [{ kind: 'relate', relation: 'correspondent', peer: 'p', target: {} }] as const
+    const deliveries = [{ to: 'p', target: {} }]
+    expect(admit('email', { deliveries, effects })).toMatchObject({
+      effects: [],
+      deliveries: [],
+      flags: ['not_allowed'],
+    })
+    expect(admit('email', { deliveries })).toMatchObject({ deliveries: [], flags: ['not_allowed'] })
+  })
+})
+
+const friend = { identities: [{ issuer: 'friend.test', subject: 's', method: 'm', assurance: 'address' }] }
+
+/** A store with one requirement, of a message from `sender`. */
+function openDecisions(sender: object) {
+  const resolved: string[] = []
+  const ended: (string | undefined)[] = []
+  const store = {
+    findRequirement: async () => ({ agent: 'desk', message: 1 }),
+    findMessage: async () => ({ message: { sender } }),
+    resolveRequirement: async ({ digest }: { digest: string }) => {
+      resolved.push(digest)
+      return { outcome: 'resolved' }
+    },
+    endOverdue: async (_: string, correlationId?: string) => void ended.push(correlationId),
+  } as unknown as Store
+  const decisions = createRequirementDecisions(store, () => ({ allow: [{ issuer: 'friend.test' }] }))
+  const decision = { kind: 'consent_required', outcome: 'granted', resolver: { method: 'link' } } as const
+  return { resolved, ended, decisions, decision }
+}
+
+test('a person who has lost access cannot decide an earlier requirement', async () => {
+  const { decisions, decision, resolved } = openDecisions({})
+  expect(await decisions.resolveRequirement({ ...decision, digest: 'd1' }, 'c')).toMatchObject({
+    outcome: 'refused',
+    reason: 'expired',
+  })
+  expect(resolved).toEqual([])
+})
+
+test('a person who may speak to the agent decides', async () => {
+  const { decisions, decision, resolved } = openDecisions(friend)
+  expect(await decisions.resolveRequirement({ ...decision, digest: 'd2' }, 'c')).toEqual({ outcome: 'resolved' })
+  expect(resolved).toEqual(['d2'])
+})
+
+test('the requirement of a person who has lost access expires, and no turn tells them', async () => {
+  const stranger = openDecisions({})
+  await stranger.decisions.endOverdue('r', 'c')
+  const opened = openDecisions(friend)
+  await opened.decisions.endOverdue('r', 'c')
+  expect([stranger.ended, opened.ended]).toEqual([[undefined], ['c']])
+})

@@ -1,0 +1,109 @@
+import { defaultLoopLimits } from '@postern/message'
+import { expect, test } from 'vitest'
+import type { Intake } from '../../ports/records/intake.ts'
+import type { LoopMemory } from './loop-rule.ts'
+import { createLoopRule, findLoop } from './loop-rule.ts'
+
+const limits = defaultLoopLimits
+
+/** `texts` newest first; `persons`: positions at which a person spoke. */
+function remember(texts: readonly string[], persons: readonly number[] = []): LoopMemory {
+  return {
+    readSenders: most => texts.map((_, at) => !persons.includes(at)).slice(0, most),
+    readTexts: most => texts.slice(0, most),
+  }
+}
+
+const report = (n: number) =>
+  `I am out of office until March ${n}. In urgent cases please call my colleague, ticket ${n}.`
+const manyWords =
+  'alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau upsilon'.split(' ')
+/** Each shares no triple of words with the others. */
+const various = (n: number) =>
+  manyWords.map((word, at) => (at % 3 === n % 3 ? `${word}${'x'.repeat(n)}` : word)).join(' ')
+
+test('the gateway stops agents among themselves after a number of turns without a person, whatever they say', () => {
+  const turns = Array.from({ length: 20 }, (_, n) => various(n + 1))
+  const incoming = { isFromAgent: true, text: 'something else entirely' }
+  expect(findLoop(incoming, remember(turns), limits)).toBe('no_person')
+  expect(findLoop(incoming, remember(turns.slice(1)), limits)).toBe(undefined)
+  expect(findLoop(incoming, remember(turns, [7]), limits)).toBe(undefined)
+  expect(findLoop({ ...incoming, isFromAgent: false }, remember(turns), limits)).toBe(undefined)
+})
+
+test('the gateway stops an agent that says the same for the fourth time, whatever numbers and names it puts in', () => {
+  const incoming = { isFromAgent: true, text: report(9) }
+  expect(findLoop(incoming, remember([report(1), report(22), report(333)]), limits)).toBe('same_words')
+  expect(findLoop(incoming, remember([report(1), report(22)]), limits)).toBe(undefined)
+  expect(findLoop(incoming, remember([report(1), 'no, wait', report(22), report(333)]), limits)).toBe(undefined)
+  expect(findLoop({ isFromAgent: true, text: 'pong' }, remember(['pong', 'pong', 'pong']), limits)).toBe('same_words')
+})
+
+/** Twenty-two words have twenty triples; the last `changed` words change as many of them. */
+const changeEnd = (changed: number) =>
+  [...manyWords, 'phi', 'chi', 'psi']
+    .slice(0, 22)
+    .map((word, at) => (at < 22 - changed ? word : `${word}x`))
+    .join(' ')
+
+test.each([
+  ['an agent', true, 0, 'same_words'],
+  ['an agent', true, 4, 'same_words'],
+  ['an agent', true, 5, undefined],
+  ['a person', false, 2, 'same_words'],
+  ['a person', false, 3, undefined],
+] as const)('words of %s (%s) say the same up to four fifths of their triples: %i of 20 changed: %s', (...given) => {
+  const [, isFromAgent, changed, sign] = given
+  expect(findLoop({ isFromAgent, text: changeEnd(changed) }, remember(Array(6).fill(changeEnd(0))), limits)).toBe(sign)
+})
+
+test('people may repeat seven triples of words, and the guard compares eight', () => {
+  const say = (words: number) => manyWords.slice(0, words).join(' ')
+  const repeat = (words: number) =>
+    findLoop({ isFromAgent: false, text: say(words) }, remember(Array(6).fill(say(words))), limits)
+  expect([repeat(9), repeat(10)]).toEqual([undefined, 'same_words'])
+})
+
+test('echoes that grow say the same', () => {
+  const echo = (text: string) => `> ${text.replaceAll('\n', '\n> ')}\n\n- From: @a@a.test\n- Proven by: http signature`
+  const first = echo('hello there')
+  const [second, third] = [echo(first), echo(echo(first))]
+  expect(findLoop({ isFromAgent: true, text: echo(third) }, remember([third, second, first]), limits)).toBe(
+    'same_words',
+  )
+})
+
+test('people may repeat a short message again and again, and a longer one less often', () => {
+  const person = (text: string) => ({ isFromAgent: false, text })
+  expect(findLoop(person('status please'), remember(Array(9).fill('status please')), limits)).toBe(undefined)
+  expect(findLoop(person(report(1)), remember(Array(5).fill(report(2))), limits)).toBe(undefined)
+  expect(findLoop(person(report(1)), remember(Array(6).fill(report(2))), limits)).toBe('same_words')
+  expect(findLoop(person(''), remember(Array(9).fill('')), limits)).toBe(undefined)
+})
+
+test('the rule limits only messages that take a turn of a conversation', () => {
+  const { admit } = createLoopRule(limits)
+  const sender = { address: '@b@b.test' }
+  const intake = (overrides: Partial<Intake>) =>
+    ({ agent: 'a', message: { kind: 'message', sender }, disposition: 'answer', ...overrides }) as unknown as Intake
+  const limited = [
+    intake({}),
+    intake({ flags: ['from_agent'] }),
+    intake({ flags: ['from_agent'], disposition: 'keep' }),
+    intake({ flags: ['from_agent'], task: { owner: 'o', id: 't', context: 'c' } }),
+    intake({ message: { kind: 'follow' } as never }),
+  ].map(each => admit?.(each))
+  expect(limited.map(each => [each?.loop, each?.budgets?.map(({ key, turns, flag }) => [key, turns, flag])])).toEqual([
+    [limits, undefined],
+    [
+      limits,
+      [
+        ['agents', 10, 'loop_guard'],
+        ['agents a @b@b.test', 60, 'loop_guard'],
+      ],
+    ],
+    [undefined, undefined],
+    [undefined, undefined],
+    [undefined, undefined],
+  ])
+})

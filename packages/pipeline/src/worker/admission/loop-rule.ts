@@ -1,0 +1,58 @@
+// Stops agents and machines that answer each other without end.
+
+import type { LoopLimits } from '@postern/message'
+import { agentFlag, loopFlag } from '@postern/message'
+import type { AdmissionRule } from '../../ports/admission-rule.ts'
+import type { Intake, TurnBudget } from '../../ports/records/intake.ts'
+import { canCompare, countSimilar } from './similar-words.ts'
+
+/** The time for which messages count, in ms. A loop that is slower than a few messages a day is harmless. */
+export const loopMemoryMs = 7 * 24 * 3_600_000
+
+const hourMs = 3_600_000
+
+/** The facts about a message that the loop guard needs. */
+interface LoopTurn {
+  readonly isFromAgent: boolean
+  readonly text: string
+}
+
+/** The store's look-ups for the guard, each newest first, of the last `loopMemoryMs`. */
+export interface LoopMemory {
+  /** Returns true for each of the thread's messages that came from an agent, false for the others. */
+  readSenders(most: number): readonly boolean[]
+  /** Returns the texts of the thread's messages. */
+  readTexts(most: number): readonly string[]
+}
+
+type LoopSign = 'no_person' | 'same_words'
+
+/** Finds the sign of a loop, even a slow one: agents among themselves for too long, or the same text repeatedly. It reads no more than it needs. */
+export function findLoop(incoming: LoopTurn, memory: LoopMemory, limits: LoopLimits): LoopSign | undefined {
+  const { isFromAgent, text } = incoming
+  const { turnsWithoutPerson: most, similarTurns } = limits
+  if (isFromAgent) {
+    const senders = memory.readSenders(most)
+    if (senders.length >= most && senders.every(Boolean)) return 'no_person'
+  }
+  if (!canCompare(text, { isFromAgent })) return undefined
+  const needed = isFromAgent ? similarTurns : 2 * similarTurns
+  const isSame = countSimilar(text, memory.readTexts(needed), { isFromAgent }) >= needed
+  return isSame ? 'same_words' : undefined
+}
+
+/** Creates the rule that sets the loop limits of every message with a turn, except tasks, whose callers wait and whose chain is limited. */
+export function createLoopRule(limits: LoopLimits): AdmissionRule {
+  return { name: 'loops', admit: intake => limitLoops(intake, limits) }
+}
+
+function limitLoops(intake: Intake, limits: LoopLimits): Intake {
+  const { task, disposition, message, flags = [], budgets = [] } = intake
+  if (task || disposition === 'keep' || (message.kind ?? 'message') !== 'message') return intake
+  if (!flags.includes(agentFlag)) return { ...intake, loop: limits }
+  const hourly = { withinMs: hourMs, flag: loopFlag } as const
+  const ofThread: TurnBudget = { ...hourly, key: 'agents', turns: limits.agentTurns, isPerThread: true }
+  const pair = `agents ${intake.agent} ${message.sender.address}`
+  const ofPair: TurnBudget = { ...hourly, key: pair, turns: limits.pairTurns }
+  return { ...intake, loop: limits, budgets: [...budgets, ofThread, ofPair] }
+}

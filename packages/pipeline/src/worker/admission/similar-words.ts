@@ -1,0 +1,59 @@
+// Compares texts by their triples of words.
+
+/** The length of the beginning of a text that is compared, in UTF-16 code units. */
+const maxCompared = 4_000
+
+/** The share of common word triples from which two texts count as the same. */
+const threshold = 0.8
+
+/** The fewest words of a person's text that is compared, because people often repeat short texts such as "yes" and "status". */
+const fewestWords = 8
+
+/** Returns true if a text has enough words to be compared. */
+export function canCompare(text: string, { isFromAgent }: { readonly isFromAgent: boolean }): boolean {
+  return readShingles(text).size >= (isFromAgent ? 1 : fewestWords)
+}
+
+/**
+ * Counts how many of `earlier` (newest first) say the same as `text`, in a row. It ignores parts that differ from one automatic message to the
+ * next: quote marks, numbers, names, punctuation. An agent that repeats its words and adds something says the same. Pure.
+ */
+export function countSimilar(
+  text: string,
+  earlier: readonly string[],
+  { isFromAgent }: { readonly isFromAgent: boolean },
+): number {
+  const said = readShingles(text)
+  const share = isFromAgent ? shareOfSmaller : shareOfBoth
+  const differs = earlier.findIndex(other => share(said, readShingles(other)) < threshold)
+  return differs < 0 ? earlier.length : differs
+}
+
+/** Returns the triples of words of a text, or the words themselves if there are fewer than three. */
+function readShingles(text: string): ReadonlySet<string> {
+  const words = text
+    .slice(0, maxCompared)
+    .toLowerCase()
+    .replace(/@[^\s@]+@[^\s@]+/g, ' ')
+    .replace(/\p{N}+/gu, '0')
+    .match(/[\p{L}\p{N}]+/gu)
+  if (!words) return new Set()
+  if (words.length < 3) return new Set([words.join(' ')])
+  return new Set(words.slice(2).map((word, at) => `${words[at]} ${words[at + 1]} ${word}`))
+}
+
+function shareOfBoth(left: ReadonlySet<string>, right: ReadonlySet<string>): number {
+  const common = countCommon(left, right)
+  return common / (left.size + right.size - common || 1)
+}
+
+/** Returns the common share of the smaller set, because echoes grow: each one contains the one before. */
+function shareOfSmaller(left: ReadonlySet<string>, right: ReadonlySet<string>): number {
+  return countCommon(left, right) / (Math.min(left.size, right.size) || 1)
+}
+
+function countCommon(left: ReadonlySet<string>, right: ReadonlySet<string>): number {
+  let count = 0
+  for (const each of left) if (right.has(each)) count += 1
+  return count
+}

@@ -1,0 +1,38 @@
+// Makes the text of a message well formed and removes invisible characters, before any rule, agent or operator reads it.
+
+import type { Sender } from '@postern/message'
+import { invisibleFlag, readVisibleParts, readVisibleText, readVisibleValue, toWellFormed } from '@postern/message'
+import type { Intake } from '../../ports/records/intake.ts'
+
+const profileAddresses: ReadonlySet<string> = new Set(['url', 'avatar', 'provider', 'provider_subject', 'fetched_at'])
+
+/**
+ * Returns a message without invisible characters in its parts and in the names that its sender shows, and with safe names for its files. It gets the
+ * flag `invisible_characters` if there were any. Ids, addresses and evidence change only in that all text becomes well formed; raw bytes stay
+ * unchanged. Pure.
+ */
+export function readVisibleIntake(given: Intake): Intake {
+  const intake = toWellFormed(given)
+  const { message, flags = [] } = intake
+  const parts = readVisibleParts(message.parts)
+  const sender = readVisibleSender(message.sender)
+  if (parts.removed + sender.removed === 0 && parts.isSame) return intake
+  const noticed = parts.removed + sender.removed > 0 && !flags.includes(invisibleFlag) ? [invisibleFlag] : []
+  return {
+    ...intake,
+    message: { ...message, sender: sender.value, parts: [...parts.value] },
+    ...(noticed.length > 0 && { flags: [...flags, ...noticed] }),
+  }
+}
+
+function readVisibleSender(sender: Sender): { readonly value: Sender; readonly removed: number } {
+  const { display_name, profile, ...proven } = sender
+  if (display_name === undefined && profile === undefined) return { value: sender, removed: 0 }
+  const shown = readVisibleText(display_name ?? '')
+  const described = readVisibleValue(profile, { except: profileAddresses })
+  const removed = shown.removed + described.removed
+  if (removed === 0) return { value: sender, removed }
+  const name = shown.text.trim()
+  const value = { ...proven, ...(name && { display_name: name }), ...(described.value && { profile: described.value }) }
+  return { value, removed }
+}

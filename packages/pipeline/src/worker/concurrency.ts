@@ -1,0 +1,226 @@
+// Counts the slots of a worker, so that only a limited amount of work runs concurrently.
+export interface SlotOptions<Work extends Held, Held> {
+  /** The most work that runs concurrently. */
+  readonly slots: number
+  groupOf(work: Held): string | undefined
+  /** Returns the most work of a group that runs concurrently; default: any number. */
+  groupSlots?(group: string): number
+  /** Waiting work uses no slot. When it continues, more may run than there are slots. */
+  isWaiting?(work: Work): boolean
+  /** Slow work uses no slot either, but counts in its group. */
+  isSlow?(work: Work): boolean
+  isClosed(): boolean
+}
+
+interface Capacity {
+  /** The number of free slots. */
+  readonly limit: number
+  /** The slots that each group uses. */
+  readonly taken: ReadonlyMap<string, number>
+}
+
+/** The result of a poll. */
+export interface PollEnd {
+  /** The number of leased items. */
+  readonly leased: number
+  /** The number of ready items, including those that another worker runs. */
+  readonly seen: number
+  /** The slots of each group that other workers use. */
+  readonly elsewhere: ReadonlyMap<string, number>
+}
+
+/** The slots of a pool, for a store that leases work before a poll. */
+export interface PoolSlots<Held> {
+  /** Returns true if this work may begin now: there is a free slot, and no other work waits for it. */
+  hasCapacity(work: Held): boolean
+  /**
+   * Begins a poll, which leases all ready work for which there are slots. If `isBeside` is true, other work is leased in the meantime, and the poll
+   * reserves only a part of the free slots until `endPoll`.
+   */
+  beginPoll(isBeside?: boolean): Capacity
+  /** Reserves a slot for leased work until it begins. */
+  hold(work: Held): void
+  /** Reports that the lease of this work was undone, so that the next poll finds it. */
+  giveUp(work: Held): void
+  /** Returns the most work of a group that runs concurrently, here and elsewhere; Infinity means any number. */
+  mostOf(group: string): number
+}
+
+interface Slots<Work extends Held, Held> extends PoolSlots<Held> {
+  countCapacity(): Capacity
+  /** Returns true if ready work of this group may wait for a slot. */
+  hasWaiting(group: string | undefined): boolean
+  /** Records that work has filled a slot. @returns the number of free slots for its group */
+  noteIfFull(group: string | undefined): number
+  noteFailedPoll(): void
+  /** Records the result of a poll. @returns true if another poll may find more */
+  notePoll(end: PollEnd): boolean
+  countHeld(): number
+  /** Frees the slot that was reserved for this work. @returns true if there was one */
+  release(work: Held): boolean
+  /** Frees the slot of running work before its end. @returns true if this is allowed */
+  free(work: Work): boolean
+  /** Records the end of work whose slot was freed before. */
+  forget(work: Work): void
+}
+
+/**
+ * Counts the slots of running and leased work, and records which groups may have more work than slots. If nobody calls `beginPoll`, it assumes that
+ * all groups have waiting work.
+ */
+export function createSlots<Work extends Held, Held>(
+  running: ReadonlyMap<Work, unknown>,
+  options: SlotOptions<Work, Held>,
+): Slots<Work, Held> {
+  const { groupOf, groupSlots = () => Number.POSITIVE_INFINITY } = options
+  const filled = { running, held: new Set<Held>(), freed: new Set<Work>() }
+  const waiting = createWaitingGroups()
+  const pollSize = createPollSize()
+  let elsewhere: PollEnd['elsewhere'] = new Map()
+
+  const countCapacity = () => countSlots(filled, options)
+  const countFreeOf = (group: string, { taken }: Capacity) => groupSlots(group) - (taken.get(group) ?? 0)
+
+  /** Counts the slots of a group that other workers fill, or may fill before we learn of it. */
+  function countOthers(group: string): number {
+    const usedElsewhere = elsewhere.get(group) ?? 0
+    return usedElsewhere > 0 ? usedElsewhere + Math.ceil(groupSlots(group) / 2) : 0
+  }
+
+  function noteIfFull(group: string | undefined): number {
+    const capacity = countCapacity()
+    const ofGroup = group === undefined ? capacity.limit : countFreeOf(group, capacity) - countOthers(group)
+    const free = Math.min(capacity.limit, ofGroup)
+    if (free <= 0) pollSize.widen()
+    if (capacity.limit <= 0) waiting.addAll()
+    if (group !== undefined && ofGroup <= 0) waiting.add(group)
+    return free
+  }
+
+  return {
+    ...createHolding(filled, options, noteIfFull),
+    countCapacity,
+    mostOf: groupSlots,
+    hasWaiting: waiting.has,
+    noteIfFull,
+    noteFailedPoll: waiting.addAll,
+    hasCapacity(work) {
+      const group = groupOf(work)
+      // A poll in progress may fill its slots with work of this group alone.
+      return noteIfFull(group) > pollSize.size() && !waiting.has(group)
+    },
+    beginPoll(isBeside = false) {
+      const capacity = countCapacity()
+      waiting.clear(capacity.limit > 0, group => countFreeOf(group, capacity) > 0)
+      return isBeside ? { ...capacity, limit: pollSize.begin(capacity.limit) } : capacity
+    },
+    notePoll({ leased, seen, elsewhere: usedElsewhere }) {
+      elsewhere = usedElsewhere
+      const capacity = countCapacity()
+      // A group that is full because of other workers is polled when our own work of the group ends.
+      for (const [group, count] of usedElsewhere) if (countFreeOf(group, capacity) <= count) waiting.add(group)
+      const size = pollSize.end(seen)
+      if (seen >= size) waiting.addAll()
+      return leased >= size
+    },
+  }
+}
+
+/** Creates the set of groups that may have more work than slots. */
+function createWaitingGroups() {
+  const groups = new Set<string>()
+  let areAll = true
+  return {
+    has: (group: string | undefined) => areAll || (group !== undefined && groups.has(group)),
+    add: (group: string) => void groups.add(group),
+    addAll(): void {
+      areAll = true
+    },
+    /** Removes groups after a poll that has leased all work for which there are slots. */
+    clear(hasCapacity: boolean, isFree: (group: string) => boolean): void {
+      areAll = !hasCapacity
+      for (const group of groups) if (isFree(group)) groups.delete(group)
+    },
+  }
+}
+
+interface Filled<Work, Held> {
+  readonly running: ReadonlyMap<Work, unknown>
+  readonly held: Set<Held>
+  readonly freed: Set<Work>
+}
+
+type Holding<Work extends Held, Held> = Pick<
+  Slots<Work, Held>,
+  'hold' | 'giveUp' | 'countHeld' | 'release' | 'free' | 'forget'
+>
+
+function createHolding<Work extends Held, Held>(
+  { held, freed }: Filled<Work, Held>,
+  { slots, groupOf }: SlotOptions<Work, Held>,
+  noteIfFull: (group: string | undefined) => void,
+): Holding<Work, Held> {
+  return {
+    hold(work) {
+      held.add(work)
+      noteIfFull(groupOf(work))
+    },
+    giveUp: work => void held.delete(work),
+    countHeld: () => held.size,
+    release: work => held.delete(work),
+    free(work) {
+      // The limit keeps a slow store from getting more concurrent results than there are slots.
+      if (freed.size >= slots) return false
+      freed.add(work)
+      return true
+    },
+    forget: work => void freed.delete(work),
+  }
+}
+
+/** The fewest slots of a poll: few enough to leave capacity for other work, and enough to find most ready work. */
+const smallestPoll = 16
+
+/**
+ * Creates the size of polls that leave capacity for other work: twice the number of items that the last poll found. If a poll has used all its slots,
+ * the next one gets all free slots.
+ */
+function createPollSize() {
+  let next = Number.POSITIVE_INFINITY
+  let size = 0
+  return {
+    /** Returns the size of the poll in progress; 0 if there is none. */
+    size: () => size,
+    widen(): void {
+      next = Number.POSITIVE_INFINITY
+    },
+    /** One that was broken off has ended. */
+    begin(limit: number): number {
+      size = Math.max(0, Math.min(limit, next))
+      return size
+    },
+    /** @returns how many it might have found; any number, if nothing went on beside it */
+    end(seen: number): number {
+      const ended = size === 0 ? Number.POSITIVE_INFINITY : size
+      next = Math.max(smallestPoll, 2 * seen)
+      size = 0
+      return ended
+    },
+  }
+}
+
+function countSlots<Work extends Held, Held>(
+  { running, held, freed }: Filled<Work, Held>,
+  { slots, groupOf, isWaiting = () => false, isSlow = () => false, isClosed }: SlotOptions<Work, Held>,
+): Capacity {
+  const taken = new Map<string, number>()
+  let busy = 0
+  const add = (work: Held, fills = true) => {
+    if (fills) busy += 1
+    const group = groupOf(work)
+    if (group !== undefined) taken.set(group, (taken.get(group) ?? 0) + 1)
+  }
+  for (const work of running.keys()) if (!isWaiting(work) && !freed.has(work)) add(work, !isSlow(work))
+  for (const work of held) add(work)
+  return { limit: isClosed() ? 0 : slots - busy, taken }
+}

@@ -1,0 +1,304 @@
+import { Rejection, Unavailable, Undeliverable } from '@postern/message'
+import { describe, expect, test, vi } from 'vitest'
+import { quietLog } from '../../../test/memory-store.ts'
+import type { Admission, Breaker } from './breaker.ts'
+import { createBreaker, readHealth } from './breaker.ts'
+import type { BreakerPolicy, Tried } from './host-health.ts'
+import { defaultBreakerPolicy, findBreakerPolicy } from './host-health.ts'
+
+// Numbers are rows of the ActivityPub bug history.
+
+const minute = 60_000
+const hour = 60 * minute
+const dead = 'dead.test'
+const lives: Tried = { health: 'lives' }
+const failing: Tried = { health: 'failing' }
+
+interface OpenBreaker {
+  readonly breaker: Breaker
+  readonly logged: readonly unknown[]
+  advance(ms: number): void
+  now(): number
+}
+
+function openBreaker(policy: Partial<BreakerPolicy> = {}): OpenBreaker {
+  let now = 1_000_000
+  const logged: unknown[] = []
+  const keep = (fields: unknown, text: string) => void logged.push([text, fields])
+  const sleep = (_: number, signal?: AbortSignal) =>
+    new Promise<void>(resolve => signal?.addEventListener('abort', () => resolve()))
+  const breaker = createBreaker({ now: () => now, sleep, log: { ...quietLog, info: keep, warn: keep } }, () => ({
+    ...defaultBreakerPolicy,
+    ...policy,
+  }))
+  return {
+    breaker,
+    logged,
+    now: () => now,
+    advance(ms) {
+      now += ms
+    },
+  }
+}
+
+type Going = Extract<Admission, { waitUntil?: undefined }>
+
+async function go({ breaker }: OpenBreaker, host = dead): Promise<Going> {
+  const admission = await breaker.admit(host)
+  if (admission.waitUntil !== undefined) throw new Error(`${host} has to wait: ${admission.reason}`)
+  return admission
+}
+
+async function tryHost(open: OpenBreaker, tried: Tried, host = dead): Promise<void> {
+  const { report } = await go(open, host)
+  report(tried)
+}
+
+async function failTimes(open: OpenBreaker, times: number, host = dead): Promise<void> {
+  for (let count = 0; count < times; count += 1) await tryHost(open, failing, host)
+}
+
+/** Returns the time for which a delivery to the host has to wait, ms; undefined when it may go (the test then reports its failure as our own). */
+async function waitOf({ breaker, now }: OpenBreaker, host = dead): Promise<number | undefined> {
+  const admission = await breaker.admit(host)
+  if (admission.waitUntil !== undefined) return admission.waitUntil - now()
+  admission.report({ health: 'unknown' })
+  return undefined
+}
+
+test('a breaker tries the mail server again after a minute, because all mail waits for it', () => {
+  expect(findBreakerPolicy('mail server')).toMatchObject({ openMs: 60_000, capMs: 600_000 })
+  expect(findBreakerPolicy('peer.test')).toEqual(defaultBreakerPolicy)
+})
+
+describe('createBreaker()', () => {
+  test('leaves a host alone for half an hour after five failures in a row', async () => {
+    const open = openBreaker()
+    await failTimes(open, 4)
+    expect(await waitOf(open)).toBeUndefined()
+    await failTimes(open, 1)
+    expect(await waitOf(open)).toBe(30 * minute)
+    expect(await open.breaker.admit(dead)).toMatchObject({
+      reason: 'host_left_alone',
+      sentence: 'its host does not answer and is left alone for a while',
+    })
+  })
+
+  test('leaves the other hosts, and the other ports of this one, as they are', async () => {
+    const open = openBreaker()
+    await failTimes(open, 5)
+    expect(await waitOf(open, 'other.test')).toBeUndefined()
+    expect(await waitOf(open, `${dead}:8443`)).toBeUndefined()
+  })
+
+  test('forgets failures when the host answers in between', async () => {
+    const open = openBreaker()
+    await failTimes(open, 4)
+    await tryHost(open, lives)
+    await failTimes(open, 4)
+    expect(await waitOf(open)).toBeUndefined()
+  })
+
+  test('counts only failures within ten minutes', async () => {
+    const open = openBreaker()
+    await failTimes(open, 1)
+    open.advance(10 * minute)
+    await failTimes(open, 4)
+    expect(await waitOf(open)).toBeUndefined()
+    await failTimes(open, 1)
+    expect(await waitOf(open)).toBe(30 * minute)
+  })
+
+  test('a fault of our own counts as neither success nor failure', async () => {
+    const open = openBreaker()
+    await failTimes(open, 4)
+    await tryHost(open, { health: 'unknown' })
+    await failTimes(open, 1)
+    expect(await waitOf(open)).toBe(30 * minute)
+  })
+
+  test('lets exactly one try through after the wait; the others learn from it', async () => {
+    const open = openBreaker()
+    await failTimes(open, 5)
+    open.advance(30 * minute)
+    const probe = await go(open)
+    const ended: Admission[] = []
+    const admissions = [1, 2, 3].map(async () => void ended.push(await open.breaker.admit(dead)))
+    await new Promise(setImmediate)
+    expect(ended).toEqual([])
+    probe.report(failing)
+    await Promise.all(admissions)
+    expect(ended.map(({ waitUntil }) => (waitUntil ?? 0) - open.now())).toEqual([hour, hour, hour])
+  })
+
+  test('the waiting deliveries go at once after a try that succeeds', async () => {
+    const open = openBreaker()
+    await failTimes(open, 5)
+    open.advance(30 * minute)
+    const probe = await go(open)
+    const admissions = [go(open), go(open)]
+    probe.report(lives)
+    expect(await Promise.all(admissions)).toHaveLength(2)
+    expect(await waitOf(open)).toBeUndefined()
+  })
+
+  test('waits twice as long after each failed try, six hours at most, and starts again once the host is back', async () => {
+    const open = openBreaker()
+    await failTimes(open, 5)
+    const waits: number[] = []
+    for (let count = 0; count < 6; count += 1) {
+      const wait = (await waitOf(open)) ?? 0
+      waits.push(wait / hour)
+      open.advance(wait)
+      await failTimes(open, 1)
+    }
+    expect(waits).toEqual([0.5, 1, 2, 4, 6, 6])
+    open.advance(6 * hour)
+    await tryHost(open, lives)
+    await failTimes(open, 5)
+    expect(await waitOf(open)).toBe(30 * minute)
+  })
+
+  test('a try without a result about the host allows the next one', async () => {
+    const open = openBreaker()
+    await failTimes(open, 5)
+    open.advance(30 * minute)
+    await tryHost(open, { health: 'unknown' })
+    await tryHost(open, lives)
+    expect(await waitOf(open)).toBeUndefined()
+  })
+
+  test('a try that never comes back allows the next one after a minute', async () => {
+    const open = openBreaker()
+    await failTimes(open, 5)
+    open.advance(30 * minute)
+    await go(open)
+    open.advance(minute)
+    await tryHost(open, lives)
+    expect(await waitOf(open)).toBeUndefined()
+  })
+
+  test('a host that has failed gets few deliveries at once until its state is clear', async () => {
+    const open = openBreaker()
+    const [first, ...burst] = await Promise.all([1, 2, 3, 4].map(() => go(open)))
+    first?.report(failing)
+    const fifth = await go(open)
+    const sixth = vi.fn()
+    const waiting = open.breaker.admit(dead).then(sixth)
+    for (const { report } of burst) report(failing)
+    await new Promise(setImmediate)
+    expect(sixth).not.toHaveBeenCalled()
+    fifth.report(failing)
+    await waiting
+    expect(sixth).toHaveBeenCalledWith(expect.objectContaining({ waitUntil: open.now() + 30 * minute }))
+  })
+
+  test('work that ends after the breaker has opened does not lengthen the wait', async () => {
+    const open = openBreaker()
+    const burst = await Promise.all(Array.from({ length: 8 }, () => go(open)))
+    for (const { report } of burst) report(failing)
+    expect(await waitOf(open)).toBe(30 * minute)
+    expect(open.logged).toHaveLength(1)
+  })
+
+  test.each([
+    ['what it names', 120_000, 120_000],
+    ['a second at least', 0, 1_000],
+    ['six hours at most', 7 * 24 * hour, 6 * hour],
+  ])('a host that asks for time gets %s, and the breaker counts no failure', async (_, askedMs, wait) => {
+    const open = openBreaker()
+    await failTimes(open, 4)
+    await tryHost(open, { health: 'lives', askedMs })
+    expect(await waitOf(open)).toBe(wait)
+    expect(await open.breaker.admit(dead)).toMatchObject({ sentence: 'its host asked for time' })
+    open.advance(wait)
+    await failTimes(open, 4)
+    expect(await waitOf(open)).toBeUndefined()
+  })
+
+  test('the breaker leaves a host that fails and asks for time alone for the longer of both', async () => {
+    const open = openBreaker()
+    await failTimes(open, 4)
+    await tryHost(open, { health: 'failing', askedMs: 2 * hour })
+    expect(await waitOf(open)).toBe(2 * hour)
+  })
+
+  test('AP-42: the breaker remembers a bounded number of hosts, and forgets the least recently used first', async () => {
+    const open = openBreaker({ maxHosts: 100 })
+    for (let count = 0; count < 300; count += 1) await failTimes(open, 5, `${count}.wild.test`)
+    expect(await waitOf(open, '199.wild.test')).toBeUndefined()
+    expect(await waitOf(open, '200.wild.test')).toBe(30 * minute)
+    expect(await waitOf(open, '299.wild.test')).toBe(30 * minute)
+  })
+
+  test('AP-42: the breaker forgets a host after a day without news of it', async () => {
+    const open = openBreaker()
+    await failTimes(open, 5)
+    open.advance(30 * minute)
+    await failTimes(open, 1)
+    open.advance(24 * hour)
+    await failTimes(open, 4)
+    expect(await waitOf(open)).toBeUndefined()
+  })
+
+  test('a clock that somebody sets back a day keeps no host alone', async () => {
+    const open = openBreaker()
+    open.advance(48 * hour)
+    for (let at = 0; at < 5; at += 1) (await go(open)).report(failing)
+    ;(await go(open, 'busy.test')).report({ health: 'lives', askedMs: hour })
+    expect(open.breaker.listLeftAlone()).toHaveLength(2)
+    open.advance(-24 * hour)
+    expect(open.breaker.listLeftAlone()).toEqual([])
+    ;(await go(open)).report(lives)
+    ;(await go(open, 'busy.test')).report(lives)
+    expect(open.logged.at(-1)).toEqual(['host answers again', { host: dead }])
+  })
+
+  test('the operator learns when the breaker opens for a host, until when, and when the host is back', async () => {
+    const open = openBreaker()
+    await failTimes(open, 5)
+    open.advance(30 * minute)
+    await tryHost(open, lives)
+    await tryHost(open, { health: 'lives', askedMs: 5_000 })
+    expect(open.logged).toEqual([
+      [
+        'host left alone: it does not answer',
+        { host: dead, failures: 5, opened: 1, until: new Date(1_000_000 + 30 * minute).toISOString() },
+      ],
+      ['host answers again', { host: dead }],
+      ['host left alone: it asked for time', { host: dead, until: new Date(open.now() + 5_000).toISOString() }],
+    ])
+  })
+})
+
+describe('readHealth()', () => {
+  test.each<[string, unknown, Tried]>([
+    ['success', undefined, lives],
+    ['no answer', new Unavailable('Cannot fetch: no answer in time'), failing],
+    ['500', new Unavailable('x', { status: 500 }), failing],
+    [
+      '503 with a Retry-After',
+      new Unavailable('x', { status: 503, retryAfter: 9 }),
+      { health: 'failing', askedMs: 9_000 },
+    ],
+    ['429', new Unavailable('x', { status: 429 }), lives],
+    [
+      '429 with a Retry-After',
+      new Unavailable('x', { status: 429, retryAfter: 9 }),
+      { health: 'lives', askedMs: 9_000 },
+    ],
+    ['401 that may change', new Unavailable('x', { status: 401 }), lives],
+    [
+      '503 of an address a stranger named',
+      new Unavailable('x', { status: 503, isHearsay: true }),
+      { health: 'unknown' },
+    ],
+    ['410', new Undeliverable('x', { status: 410 }), lives],
+    ['501', new Undeliverable('x', { status: 501 }), lives],
+    ['an address we must not talk to', new Undeliverable('Cannot fetch: address is not public'), { health: 'unknown' }],
+    ['a bug of ours', new TypeError('x'), { health: 'unknown' }],
+    ['a refusal of ours', new Rejection('malformed', 'x'), { health: 'unknown' }],
+  ])('reads %s', (_, error, tried) => {
+    expect(readHealth(error)).toEqual({ askedMs: undefined, ...tried })
+  })
+})

@@ -1,0 +1,145 @@
+// Decides by past failures whether the next delivery to a host is attempted or waits.
+import type { DeliveryReason, System } from '@postern/message'
+import { isoTime, mailGroup } from '@postern/message'
+
+/** The reason for which nothing is sent to a host. */
+export interface HostReason {
+  readonly reason: DeliveryReason
+  readonly sentence: string
+}
+
+const open: HostReason = {
+  reason: 'host_left_alone',
+  sentence: 'its host does not answer and is left alone for a while',
+}
+const held: HostReason = { reason: 'host_asked_for_time', sentence: 'its host asked for time' }
+
+export function nameReason({ openUntil }: HostState, { now, policy }: Moment): HostReason {
+  return lasts(openUntil, now, policy.capMs) ? open : held
+}
+
+/** Returns true if a time is in the future. A time further ahead than `windowMs` counts as past, because the clock has been set back since. */
+export function lasts(until: number | undefined, now: number, windowMs: number): boolean {
+  return until !== undefined && until > now && until <= now + windowMs
+}
+
+export function logChange(log: System['log'], host: string, before: HostState, after: HostState): void {
+  if (after.openUntil !== undefined && after.openUntil !== before.openUntil) {
+    const until = isoTime(after.openUntil)
+    log.warn(
+      { host, failures: after.failures.length, opened: after.openings, until },
+      'host left alone: it does not answer',
+    )
+  }
+  if (before.openUntil !== undefined && after.openUntil === undefined) log.info({ host }, 'host answers again')
+  if (after.heldUntil > before.heldUntil) {
+    log.info({ host, until: isoTime(after.heldUntil) }, 'host left alone: it asked for time')
+  }
+}
+
+export interface BreakerPolicy {
+  /** The number of consecutive failures within `withinMs` after which the host is left alone. */
+  readonly failures: number
+  readonly withinMs: number
+  /** The time for which it is left alone before one attempt, in ms. It doubles with each failed attempt, up to `capMs`. */
+  readonly openMs: number
+  readonly capMs: number
+  /** The time after which an attempt without a report makes room for another one, in ms. */
+  readonly probeMs: number
+  /** The time without news after which a host is forgotten, in ms. */
+  readonly keepMs: number
+  /** The most hosts that it remembers. Beyond that it forgets the hosts whose last attempt is the oldest. */
+  readonly maxHosts: number
+}
+
+export const defaultBreakerPolicy: BreakerPolicy = {
+  failures: 5,
+  withinMs: 10 * 60_000,
+  openMs: 30 * 60_000,
+  capMs: 6 * 3_600_000,
+  probeMs: 60_000,
+  keepMs: 24 * 3_600_000,
+  maxHosts: 10_000,
+}
+
+/** Returns the policy for a host. Our own mail server is retried sooner than a stranger's host, because all mail waits for it. */
+export function findBreakerPolicy(host: string): BreakerPolicy {
+  return host === mailGroup ? { ...defaultBreakerPolicy, openMs: 60_000, capMs: 10 * 60_000 } : defaultBreakerPolicy
+}
+
+/** The health of a host after an attempt: it `lives`, it is `failing`, or unknown because the fault was ours. */
+export interface Tried {
+  readonly health: 'lives' | 'failing' | 'unknown'
+  /** The time for which the host asked to be left alone, ms. */
+  readonly askedMs?: number | undefined
+}
+
+/** The known facts about a host that has failed or asked for a pause. There is no record of other hosts. */
+export interface HostState {
+  /** The times of the last few consecutive failures, in ms. */
+  readonly failures: readonly number[]
+  /** The end of the time in which it is left alone; afterwards one attempt at a time is allowed. Absent if it is not left alone. */
+  readonly openUntil?: number | undefined
+  /** The number of consecutive times that it was left alone. */
+  readonly openings: number
+  /** The time limit of the one attempt; absent if there is none in progress. */
+  readonly probeUntil?: number | undefined
+  /** The end of the time in which it asked to be left alone. */
+  readonly heldUntil: number
+  readonly touchedAt: number
+}
+
+export const unknownHost: HostState = { failures: [], openings: 0, heldUntil: 0, touchedAt: 0 }
+
+const askedAtLeastMs = 1_000
+
+export interface Moment {
+  readonly now: number
+  readonly policy: BreakerPolicy
+}
+
+/**
+ * Decides about the next attempt. `wait` means until an attempt in progress has reported: for a host that has failed, no more attempts run
+ * concurrently
+ * than are needed to reach the limit of failures.
+ */
+export function findWay(
+  state: HostState,
+  { running, now, policy }: Moment & { readonly running: number },
+): 'go' | 'wait' | 'later' {
+  const { openUntil, probeUntil, heldUntil } = state
+  if (lasts(heldUntil, now, policy.capMs) || lasts(openUntil, now, policy.capMs)) return 'later'
+  if (openUntil !== undefined) return lasts(probeUntil, now, policy.probeMs) ? 'wait' : 'go'
+  const failed = recentFailures(state, { now, policy }).length
+  return failed > 0 && running > 0 && failed + running >= policy.failures ? 'wait' : 'go'
+}
+
+function recentFailures({ failures }: HostState, { now, policy: { withinMs } }: Moment): readonly number[] {
+  return failures.filter(at => at > now - withinMs && at <= now)
+}
+
+export function learnOf(state: HostState, tried: Tried, moment: Moment): HostState {
+  const held = { ...state, heldUntil: holdUntil(state, tried, moment), touchedAt: moment.now, probeUntil: undefined }
+  if (tried.health === 'unknown') return held
+  if (tried.health === 'lives') return { ...held, failures: [], openUntil: undefined, openings: 0 }
+  return countFailure(held, moment)
+}
+
+function holdUntil({ heldUntil }: HostState, { askedMs }: Tried, { now, policy: { capMs } }: Moment): number {
+  if (askedMs === undefined) return heldUntil
+  const held = lasts(heldUntil, now, capMs) ? heldUntil : 0
+  return Math.max(held, now + Math.min(capMs, Math.max(askedAtLeastMs, askedMs)))
+}
+
+function countFailure(state: HostState, { now, policy }: Moment): HostState {
+  // A late report from the attempts that caused the pause adds nothing.
+  if (lasts(state.openUntil, now, policy.capMs)) return state
+  const failures = [...recentFailures(state, { now, policy }), now].slice(-policy.failures)
+  if (state.openUntil === undefined && failures.length < policy.failures) return { ...state, failures }
+  const openMs = Math.min(policy.capMs, policy.openMs * 2 ** state.openings)
+  return { ...state, failures, openUntil: now + openMs, openings: state.openings + 1 }
+}
+
+export function isWorthKeeping({ failures, openUntil, heldUntil }: HostState, { now, policy }: Moment): boolean {
+  return failures.length > 0 || openUntil !== undefined || lasts(heldUntil, now, policy.capMs)
+}

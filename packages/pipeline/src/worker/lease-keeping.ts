@@ -1,0 +1,71 @@
+// Renews the leases of running work, even before other work is leased after the clock has stepped forward.
+
+import type { System } from '@postern/message'
+import { LeaseLost } from '@postern/message'
+import type { Delivery } from '../ports/records/work/delivery.ts'
+import type { Turn } from '../ports/records/work/turn.ts'
+import type { Store } from '../ports/store/store.ts'
+
+type Work = Turn | Delivery
+
+/**
+ * The longest pause between renewals. A turn loses its lease if somebody cancels, deletes or edits it elsewhere. The notice of that may be lost, and
+ * then the worker learns of it at the next renewal.
+ */
+const longestPauseMs = 5_000
+
+interface LeaseKeepingDeps {
+  readonly store: Pick<Store, 'renew'>
+  readonly system: Pick<System, 'now' | 'sleep'>
+  readonly leaseMs: number
+  listRunning(): readonly Work[]
+  /** Reports that another worker has leased the work. */
+  onLost(work: Work): void
+}
+
+export interface LeaseKeeping {
+  /** Renews leases before they expire, until the signal aborts. */
+  keep(stop: AbortSignal): Promise<void>
+  /**
+   * Renews the leases of running work if they may have expired by the clock. After a step of the clock or a suspension, a process could otherwise
+   * lease
+   * its own running work again. Callers await it before they lease work. Returns undefined if nothing has to be renewed.
+   */
+  refresh(): Promise<void> | undefined
+}
+
+export function createLeaseKeeping(deps: LeaseKeepingDeps): LeaseKeeping {
+  const { store, system, leaseMs, listRunning, onLost } = deps
+  let renewedAt = system.now()
+  let renewing: Promise<void> | undefined
+
+  async function renewOne(work: Work): Promise<void> {
+    try {
+      await store.renew(work, leaseMs)
+    } catch (error) {
+      if (error instanceof LeaseLost) onLost(work)
+    }
+  }
+
+  async function renewAll(): Promise<void> {
+    renewedAt = system.now()
+    await Promise.all(listRunning().map(renewOne))
+  }
+
+  function renewTogether(): Promise<void> {
+    renewing ??= renewAll().finally(() => {
+      renewing = undefined
+    })
+    return renewing
+  }
+
+  return {
+    async keep(stop) {
+      while (!stop.aborted) {
+        await system.sleep(Math.min(leaseMs / 3, longestPauseMs), stop)
+        await renewTogether()
+      }
+    },
+    refresh: () => (renewing || Math.abs(system.now() - renewedAt) >= (leaseMs * 2) / 3 ? renewTogether() : undefined),
+  }
+}

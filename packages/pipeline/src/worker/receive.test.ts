@@ -1,0 +1,229 @@
+import { Rejection, Unavailable } from '@postern/message'
+import { describe, expect, test, vi } from 'vitest'
+import { createQuietSystem } from '../../test/memory-store.ts'
+import { message } from '../../test/messages.ts'
+import type { AdmissionRule } from '../ports/admission-rule.ts'
+import type { Inbound } from '../ports/channel/inbound.ts'
+import type { Intake } from '../ports/records/intake.ts'
+import type { Refusal } from '../ports/records/operator/refusal.ts'
+import type { Reception } from './receive.ts'
+import { admitOwn, receive } from './receive.ts'
+import { hasRefusal, markRehearsal, recordRefusal } from './record-refusal.ts'
+
+const intake: Intake = {
+  agent: 'echo',
+  message: { ...message(), thread_source: 't' },
+  duplicateKey: 'k',
+  thread: { scope: 'public', references: [] },
+  aliases: [],
+  proofs: [],
+  raw: { bytes: new Uint8Array(), form: 'json' },
+  target: null,
+  disposition: 'answer',
+}
+
+function openReception(mostListed = 10) {
+  const refusals: Refusal[] = []
+  const admit = vi.fn(async (admitted: Intake, _correlationId: string) => ({
+    outcome: 'accepted' as const,
+    message: admitted.agent.length,
+  }))
+  const withdraw = vi.fn(async () => {})
+  const reception: Reception = {
+    admission: { rules: [], store: { admit } },
+    store: { withdraw, refuse: refusal => refusals.push(refusal) <= mostListed },
+    system: createQuietSystem(),
+    from: '192.0.2.1',
+  }
+  return { reception, admit, withdraw, refusals }
+}
+
+function inboundOf(steps: Partial<Inbound<string, string>>): Inbound<string, string> {
+  return { name: 'activitypub', verify: async raw => `${raw}!`, normalize: () => [intake], ...steps }
+}
+
+describe('receive()', () => {
+  test('admits every intake that the channel verified, under one correlation id', async () => {
+    const { reception, admit } = openReception()
+    const normalize = vi.fn(() => [intake, { ...intake, agent: 'helper' }])
+    expect(await receive(inboundOf({ normalize }), 'raw', reception)).toEqual([
+      { outcome: 'accepted', message: 4 },
+      { outcome: 'accepted', message: 6 },
+    ])
+    expect(normalize).toHaveBeenCalledWith('raw!')
+    expect(admit.mock.calls.map(([, correlationId]) => correlationId)).toEqual(['0'.repeat(16), '0'.repeat(16)])
+  })
+
+  test('counts all messages before any of them is durable, and tells whose they are', async () => {
+    const { reception, admit, refusals } = openReception()
+    const count = vi.fn(() => {
+      throw new Rejection('rate_limited', 'Cannot take message: too many', { retryAfter: 9 })
+    })
+    const intakes = [intake, { ...intake, agent: 'helper' }]
+    const received = receive(inboundOf({ normalize: () => intakes }), 'raw', {
+      ...reception,
+      admission: { ...reception.admission, rules: [{ name: 'limits', count }] },
+    })
+    await expect(received).rejects.toMatchObject({ code: 'rate_limited', message: 'Cannot take message: too many' })
+    expect(count.mock.calls).toEqual([[intakes, '192.0.2.1']])
+    expect(admit).not.toHaveBeenCalled()
+    expect(refusals).toMatchObject([{ code: 'rate_limited', from: '192.0.2.1' }])
+  })
+
+  test('admits nothing when there is nothing to do', async () => {
+    const { reception, admit, refusals } = openReception()
+    expect(await receive(inboundOf({ normalize: () => [] }), 'raw', reception)).toEqual([])
+    expect(admit).not.toHaveBeenCalled()
+    expect(refusals).toEqual([])
+  })
+
+  test('withdraws the messages that their author takes back, once its agents know', async () => {
+    const { reception, admit, withdraw } = openReception()
+    const withdrawal = { kind: 'forget', author: 'ada', object: 'note' } as const
+    await receive(inboundOf({ withdrawals: () => [withdrawal] }), 'raw', reception)
+    expect(withdraw).toHaveBeenCalledExactlyOnceWith('activitypub', [withdrawal])
+    expect(withdraw.mock.invocationCallOrder[0]).toBeGreaterThan(admit.mock.invocationCallOrder[0] ?? Number.NaN)
+  })
+
+  test('withdraws nothing when the author takes nothing back', async () => {
+    const { reception, withdraw } = openReception()
+    await receive(inboundOf({ withdrawals: () => [] }), 'raw', reception)
+    await receive(inboundOf({}), 'raw', reception)
+    expect(withdraw).not.toHaveBeenCalled()
+  })
+
+  test('remembers what it refused, and normalizes nothing unproven', async () => {
+    const { reception, refusals } = openReception()
+    const normalize = vi.fn(() => [intake])
+    const refused = new Rejection('expired', 'Cannot verify activity: signature expired')
+    await expect(
+      receive(inboundOf({ verify: () => Promise.reject(refused), normalize }), 'raw', reception),
+    ).rejects.toBe(refused)
+    expect(normalize).not.toHaveBeenCalled()
+    expect(refusals).toEqual([
+      {
+        at: '1970-01-01T00:00:00.000Z',
+        via: 'activitypub',
+        from: '192.0.2.1',
+        code: 'expired',
+        reason: 'Cannot verify activity: signature expired',
+      },
+    ])
+  })
+
+  test('does not accept a message that the store could not make durable', async () => {
+    const { reception, admit } = openReception()
+    admit.mockRejectedValue(new Error('disk full'))
+    await expect(receive(inboundOf({}), 'raw', reception)).rejects.toThrow('disk full')
+  })
+})
+
+/** Writes its name on each message, and the number of messages and the peer into `counted`. */
+function createMark(name: string, counted: string[] = []): AdmissionRule {
+  return {
+    name,
+    count: (intakes, from) => void counted.push(`${name} ${intakes.length} ${from}`),
+    admit: each => ({ ...each, flags: [...(each.flags ?? []), name] }),
+  }
+}
+
+const refusal = (name: string): AdmissionRule => ({
+  name,
+  admit: () => {
+    throw new Rejection('forbidden', name)
+  },
+})
+
+describe('receive() by a list of rules', () => {
+  function openRuled(rules: readonly AdmissionRule[]) {
+    const { reception, admit } = openReception()
+    const ruled = { ...reception, admission: { ...reception.admission, rules } }
+    const normalize = () => [intake, { ...intake, agent: 'helper' }]
+    return { admit, received: receive(inboundOf({ normalize }), 'raw', ruled) }
+  }
+
+  test('gives each rule the messages that the rule before it left, and counts all of them together', async () => {
+    const counted: string[] = []
+    const { admit, received } = openRuled([createMark('first', counted), createMark('second', counted)])
+    await received
+    expect(admit.mock.calls.map(([{ agent, flags }]) => [agent, flags])).toEqual([
+      ['echo', ['first', 'second']],
+      ['helper', ['first', 'second']],
+    ])
+    expect(counted).toEqual(['first 2 192.0.2.1', 'second 2 192.0.2.1'])
+  })
+
+  test('refuses by the first rule of the list that refuses, and later rules count nothing', async () => {
+    const counted: string[] = []
+    const rules = [refusal('earlier'), createMark('later', counted), refusal('last')]
+    const first = openRuled(rules)
+    await expect(first.received).rejects.toThrow('earlier')
+    expect(counted).toEqual([])
+    const last = openRuled(rules.toReversed())
+    await expect(last.received).rejects.toThrow('last')
+    expect([first, last].map(({ admit }) => admit.mock.calls.length)).toEqual([0, 0])
+  })
+})
+
+test('a message of the gateway itself passes the rules, but they do not count it', async () => {
+  const counted: string[] = []
+  const { reception, admit } = openReception()
+  const { store } = reception.admission
+  const rules = [createMark('first', counted), { name: 'counts only', count: () => expect.unreachable() }]
+  expect(await admitOwn(intake, { rules, store }, 'c')).toEqual({ outcome: 'accepted', message: 4 })
+  expect(admit.mock.calls.map(([{ flags }, correlationId]) => [flags, correlationId])).toEqual([[['first'], 'c']])
+  expect(counted).toEqual([])
+  await expect(admitOwn(intake, { rules: [refusal('not here')], store }, 'c')).rejects.toThrow('not here')
+})
+
+describe('recordRefusal()', () => {
+  test('records refusals, temporary errors, and faults of ours without their words', () => {
+    const { reception, refusals } = openReception()
+    recordRefusal(new Unavailable('The key host did not answer'), 'email', reception)
+    recordRefusal(new Error('secret is undefined'), 'email', reception)
+    recordRefusal(new Rejection('too_large', 'Too large'), 'email', reception)
+    expect(refusals).toMatchObject([
+      { via: 'email', code: 'unavailable', reason: 'The key host did not answer' },
+      { via: 'email', code: 'internal', reason: 'a fault of the gateway: its log has it' },
+      { via: 'email', code: 'too_large', reason: 'Too large' },
+    ])
+  })
+
+  test('writes no line to the log about a refusal that the list leaves out', () => {
+    const { reception, refusals } = openReception(2)
+    const info = vi.fn()
+    const system = { ...reception.system, log: { ...reception.system.log, info } }
+    for (let count = 0; count < 1_000; count++) {
+      recordRefusal(new Rejection('unsigned', 'No signature'), 'activitypub', { ...reception, system })
+    }
+    expect(refusals).toHaveLength(1_000)
+    expect(info).toHaveBeenCalledTimes(2)
+  })
+
+  test('leaves out a rehearsal that ends as it should, and records one that does not', () => {
+    const { reception, refusals } = openReception()
+    const request = {}
+    markRehearsal(request, 'refused')
+    recordRefusal(new Rejection('signature_invalid', 'Forged'), 'a2a', { ...reception, request })
+    expect(hasRefusal(request)).toBe(true)
+    expect(refusals).toEqual([])
+    recordRefusal(new Unavailable('The disk is full'), 'a2a', { ...reception, request })
+    recordRefusal(new Rejection('signature_invalid', 'Forged'), 'a2a', { ...reception, request: {} })
+    const taken = {}
+    markRehearsal(taken, 'taken')
+    recordRefusal(new Rejection('expired', 'Too old'), 'a2a', { ...reception, request: taken })
+    expect(refusals.map(({ code }) => code)).toEqual(['unavailable', 'signature_invalid', 'expired'])
+  })
+
+  test('records where the request went, what it got as an answer, and what it says of itself', () => {
+    const { reception, refusals } = openReception()
+    const request = {}
+    const context = { endpoint: 'POST /inbox', statusOf: () => 401, request, claimed_sender: 'ada', peer_id: 'note 1' }
+    expect(hasRefusal(request)).toBe(false)
+    recordRefusal(new Rejection('expired', 'Too old'), 'email', { ...reception, ...context })
+    expect(hasRefusal(request)).toBe(true)
+    expect(refusals).toMatchObject([
+      { endpoint: 'POST /inbox', status: 401, claimed_sender: 'ada', peer_id: 'note 1', from: '192.0.2.1' },
+    ])
+  })
+})

@@ -1,0 +1,99 @@
+// Receives a message from a channel and stores it: verify, normalize, admission rules, admit.
+
+import { randomHex } from '@postern/message'
+import type { AdmissionDeps, AdmissionRule } from '../ports/admission-rule.ts'
+import type { Inbound } from '../ports/channel/inbound.ts'
+import type { IntakeSteps } from '../ports/channel/intake-steps.ts'
+import { createIntakeSteps } from '../ports/channel/intake-steps.ts'
+import type { Admitted, Intake } from '../ports/records/intake.ts'
+import type { IntakeStore } from '../ports/store/intake-store.ts'
+import type { WithdrawalStore } from '../ports/store/withdrawal-store.ts'
+import { callerFields } from '../turn/trace/log-fields.ts'
+import { readVisibleIntake } from './admission/visible-intake.ts'
+import type { RefusalDeps } from './record-refusal.ts'
+import { recordRefusal, recordUnused } from './record-refusal.ts'
+
+export interface Reception extends RefusalDeps {
+  readonly admission: AdmissionDeps
+  readonly store: Pick<IntakeStore, 'refuse'> & Pick<WithdrawalStore, 'withdraw'>
+  /** The record of the checks, created when the first bytes arrived; default: created now. */
+  readonly steps?: IntakeSteps | undefined
+}
+
+/**
+ * Verifies and normalizes a message, removes invisible characters, applies the admission rules and admits it. Once it resolves, everything is
+ * durable,
+ * and the channel may confirm the message to the peer. Returns an empty list for a well-formed message without work.
+ * @throws Rejection, Unavailable
+ */
+export async function receive<Raw, Proven>(
+  inbound: Inbound<Raw, Proven>,
+  raw: Raw,
+  reception: Reception,
+): Promise<readonly Admitted[]> {
+  const { admission, store, system, from, steps = createIntakeSteps(system) } = reception
+  try {
+    const proven = await inbound.verify(raw, steps)
+    const intakes = applyRules(admission.rules, inbound.normalize(proven).map(readVisibleIntake), from)
+    const correlationId = randomHex(system, 8)
+    const record = { trace: steps.trace(), proofKeys: steps.keys() }
+    const admit = (intake: Intake) => admission.store.admit({ ...intake, ...withSentAt(record, intake) }, correlationId)
+    const [first, ...others] = intakes
+    const admitted = first ? await admitAll(first, others, admit) : []
+    for (const { outcome, message } of admitted) {
+      const caller = first ? callerFields(first.message) : {}
+      system.log.info(
+        { correlation_id: correlationId, ...caller, via: inbound.name, message, outcome },
+        'message admitted',
+      )
+    }
+    // Withdrawals come last, so that a request that a peer repeats still finds the messages that it withdraws.
+    const withdrawals = inbound.withdrawals?.(proven) ?? []
+    if (withdrawals.length > 0) await store.withdraw(inbound.name, withdrawals)
+    const unused = inbound.unused?.(proven)
+    if (unused) recordUnused(unused, inbound.name, { ...reception, ...steps.claims() })
+    return admitted
+  } catch (error) {
+    recordRefusal(error, inbound.name, { ...reception, ...steps.claims() })
+    throw error
+  }
+}
+
+/** Admits all messages at once, so that the store can commit them in one transaction. */
+async function admitAll(
+  first: Intake,
+  others: readonly Intake[],
+  admit: (intake: Intake) => Promise<Admitted>,
+): Promise<readonly Admitted[]> {
+  return others.length > 0 ? Promise.all([first, ...others].map(admit)) : [await admit(first)]
+}
+
+/** Adds the time that the message claims to its record. */
+function withSentAt(record: Required<Pick<Intake, 'trace' | 'proofKeys'>>, { sentAt }: Intake) {
+  const isKnown = sentAt !== undefined && Number.isSafeInteger(sentAt)
+  return isKnown && record.trace ? { ...record, trace: { ...record.trace, sent_at: sentAt } } : record
+}
+
+/** Applies each rule to all messages before the next rule. @throws Rejection of the first rule that refuses one */
+function applyRules(rules: readonly AdmissionRule[], intakes: readonly Intake[], from: string): readonly Intake[] {
+  let admitted = intakes
+  for (const rule of rules) {
+    rule.count?.(admitted, from)
+    if (rule.admitPeer) admitted = admitted.map(rule.admitPeer)
+    if (rule.admit) admitted = admitted.map(rule.admit)
+  }
+  return admitted
+}
+
+/**
+ * Stores a message that the gateway creates itself. It passes the same rules as messages of peers but is not counted, because messages between local
+ * agents must not use up the limits of peers. @throws Rejection
+ */
+export async function admitOwn(
+  intake: Intake,
+  { rules, store }: AdmissionDeps,
+  correlationId: string,
+): Promise<Admitted> {
+  const admitted = rules.reduce((left, rule) => rule.admit?.(left) ?? left, readVisibleIntake(intake))
+  return store.admit(admitted, correlationId)
+}

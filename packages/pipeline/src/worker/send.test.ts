@@ -1,0 +1,199 @@
+import { Unavailable, Undeliverable } from '@postern/message'
+import { describe, expect, test, vi } from 'vitest'
+import { describeChannel, sketchChannel } from '../../test/channels.ts'
+import { createMemoryStore, createQuietSystem, delivery, quietLog } from '../../test/memory-store.ts'
+import type { Prepared } from '../ports/channel/addressing.ts'
+import { createSender } from '../ports/channel/outbound.ts'
+import { createBreaker } from './hosts/breaker.ts'
+import type { Sending } from './send.ts'
+import { send } from './send.ts'
+
+function sendBy(prepare: (() => Prepared) | undefined) {
+  const { store, settlements } = createMemoryStore()
+  const warn = vi.fn()
+  const sending: Sending = {
+    results: store,
+    system: createQuietSystem({ log: { ...quietLog, warn } }),
+    retry: { baseMs: 1_000, capMs: 60_000, giveUpAfterMs: 3_600_000 },
+    channels: prepare ? [sketchChannel(delivery('d1').via, { prepare })] : [],
+  }
+  return { settlement: send(delivery('d1'), sending), settlements, warn }
+}
+
+function failWith(error: unknown): () => Prepared {
+  return () => ({ wire: 'document', transmit: () => Promise.reject(error) })
+}
+
+describe('send()', () => {
+  test('marks the delivery as sent, with the document and the note', async () => {
+    const transmit = async () => ({ note: '202' })
+    const { settlement, settlements } = sendBy(() => ({ wire: 'document', transmit }))
+    expect(await settlement).toEqual({
+      state: 'sent',
+      wire: 'document',
+      note: '202',
+      attempt: { at: 0, ms: expect.any(Number) },
+    })
+    expect(settlements).toMatchObject([{ delivery: { id: 'd1' }, settlement: { state: 'sent' } }])
+  })
+
+  test('tries later what did not answer', async () => {
+    const { settlement } = sendBy(
+      failWith(
+        new Unavailable('The inbox answered 503', {
+          retryAfter: 60,
+          status: 503,
+          replyLine: '503 Service Unavailable',
+        }),
+      ),
+    )
+    expect(await settlement).toEqual({
+      state: 'later',
+      dueAt: 60_000,
+      reason: 'unavailable',
+      error: 'The inbox answered 503',
+      wire: 'document',
+      attempt: { at: 0, ms: expect.any(Number), status: 503, reply_line: '503 Service Unavailable' },
+    })
+  })
+
+  test('gives up after a final refusal', async () => {
+    const { settlement } = sendBy(failWith(new Undeliverable('The inbox answered 410')))
+    expect(await settlement).toEqual({
+      state: 'dead',
+      reason: 'refused',
+      error: 'The inbox answered 410',
+      wire: 'document',
+      attempt: { at: 0, ms: expect.any(Number) },
+    })
+  })
+
+  test('tries again after a bug in rendering, and only the log gets its text', async () => {
+    const bug = new TypeError('secret is undefined')
+    const { settlement, warn } = sendBy(() => {
+      throw bug
+    })
+    expect(await settlement).toEqual({
+      state: 'later',
+      dueAt: 500,
+      reason: 'unavailable',
+      error: 'internal error, see the log',
+      wire: undefined,
+      attempt: { at: 0, ms: expect.any(Number) },
+    })
+    expect(warn).toHaveBeenCalledWith({ correlation_id: 'c1', delivery: 'd1', err: bug }, 'delivery failed')
+  })
+
+  test('gives up when the channel is not open', async () => {
+    const { settlement } = sendBy(undefined)
+    expect(await settlement).toEqual({
+      state: 'dead',
+      reason: 'channel_closed',
+      error: 'the channel "activitypub" is not open',
+    })
+  })
+})
+
+describe('send() with a breaker', () => {
+  function openSending(now: () => number, transmit: () => Promise<object>) {
+    const system = createQuietSystem({ now })
+    const prepare = vi.fn(() => ({ wire: 'document', transmit }))
+    const sending: Sending = {
+      results: createMemoryStore().store,
+      system,
+      retry: { baseMs: 1_000, capMs: 60_000, giveUpAfterMs: 48 * 3_600_000 },
+      breaker: createBreaker(system),
+      channels: [sketchChannel(delivery('d1').via, { prepare })],
+    }
+    return { sending, prepare }
+  }
+
+  const silent = () => Promise.reject(new Unavailable('Cannot fetch: no answer in time'))
+  const sendTimes = async (sending: Sending, times: number) => {
+    for (let count = 0; count < times; count += 1) await send(delivery('d1'), sending)
+  }
+
+  test('postpones a delivery to a host that does not answer, and neither renders nor counts it', async () => {
+    const { sending, prepare } = openSending(() => 0, silent)
+    await sendTimes(sending, 5)
+    expect(await send(delivery('d2'), sending)).toEqual({
+      state: 'later',
+      dueAt: 30 * 60_000,
+      reason: 'host_left_alone',
+      error: 'its host does not answer and is left alone for a while',
+      uncounted: true,
+    })
+    expect(prepare).toHaveBeenCalledTimes(5)
+  })
+
+  test('gives up after too long a wait, also while the breaker leaves the host alone', async () => {
+    let now = 0
+    const { sending } = openSending(() => now, silent)
+    const old = { ...delivery('d1'), attempt: 4, triedAt: 0 }
+    now = 48 * 3_600_000
+    for (let count = 0; count < 5; count += 1) await send({ ...delivery('d2'), queuedAt: now }, sending)
+    expect(await send(old, sending)).toEqual({
+      state: 'dead',
+      reason: 'given_up',
+      error: 'given up after 3 tries: its host does not answer and is left alone for a while',
+    })
+  })
+
+  test.each<[string, () => Promise<object>]>([
+    ['takes them', async () => ({})],
+    ['refuses them', () => Promise.reject(new Undeliverable('The inbox answered 400', { status: 400 }))],
+    ['asks for patience', () => Promise.reject(new Unavailable('The inbox answered 429', { status: 429 }))],
+  ])('goes on to send to a host that %s', async (_, transmit) => {
+    const { sending, prepare } = openSending(() => 0, transmit)
+    await sendTimes(sending, 9)
+    expect(prepare).toHaveBeenCalledTimes(9)
+  })
+
+  test('a bug of ours does not count against the host', async () => {
+    const { sending, prepare } = openSending(
+      () => 0,
+      () => Promise.reject(new TypeError('x')),
+    )
+    await sendTimes(sending, 9)
+    expect(prepare).toHaveBeenCalledTimes(9)
+  })
+
+  test('waits as long as a host asks for', async () => {
+    const error = new Unavailable('The inbox answered 429', { status: 429, retryAfter: 60 })
+    const { sending, prepare } = openSending(
+      () => 0,
+      () => Promise.reject(error),
+    )
+    await sendTimes(sending, 1)
+    expect(await send(delivery('d2'), sending)).toMatchObject({ dueAt: 60_000, error: 'its host asked for time' })
+    expect(prepare).toHaveBeenCalledTimes(1)
+  })
+
+  test('puts off all mail for a minute when its one server does not answer, and nothing else', async () => {
+    const { sending, prepare } = openSending(() => 0, silent)
+    const sendMail = (name: string) => send({ ...delivery(name), to: `${name}@${name}.test` }, sending)
+    for (const name of ['a', 'b', 'c', 'd', 'e']) await sendMail(name)
+    expect(await sendMail('f')).toMatchObject({ state: 'later', dueAt: 60_000, uncounted: true })
+    expect(prepare).toHaveBeenCalledTimes(5)
+    await send(delivery('d1'), sending)
+    expect(prepare).toHaveBeenCalledTimes(6)
+  })
+})
+
+describe('createSender()', () => {
+  test('renders now and delivers when told to', async () => {
+    const deliver = vi.fn(async () => ({ note: 'taken' }))
+    const sender = createSender<{ text: string; signature: string }>({
+      descriptor: describeChannel('activitypub'),
+      address: () => ({ deliveries: [], aliases: [] }),
+      render: ({ id }) => ({ text: id, signature: 's3cret' }),
+      describe: ({ text }) => text,
+      deliver,
+    })
+    const prepared = sender.prepare(delivery('d1'))
+    expect(prepared.wire).toBe('d1')
+    expect(deliver).not.toHaveBeenCalled()
+    expect(await prepared.transmit()).toEqual({ note: 'taken' })
+    expect(deliver).toHaveBeenCalledWith({ text: 'd1', signature: 's3cret' }, delivery('d1'))
+  })
+})

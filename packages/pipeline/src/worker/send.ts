@@ -1,0 +1,108 @@
+// Sends a delivery: render, deliver, settle.
+
+import type { DeliveryReply, System } from '@postern/message'
+import { findDeliveryGroup, Unavailable, Undeliverable } from '@postern/message'
+import type { Channel } from '../ports/channel/channel.ts'
+import { findChannel } from '../ports/channel/channel.ts'
+import type { Delivery } from '../ports/records/work/delivery.ts'
+import type { Settlement } from '../ports/records/work/settlement.ts'
+import type { ResultStore } from '../ports/store/work-store.ts'
+import type { RetryPolicy } from '../ports/turn/retry-policy.ts'
+import { postponementOf, settlementFor } from '../retry/retry.ts'
+import type { Breaker } from './hosts/breaker.ts'
+import { readHealth } from './hosts/breaker.ts'
+import type { HostReason, Tried } from './hosts/host-health.ts'
+
+export interface Sending {
+  readonly results: Pick<ResultStore, 'settle'>
+  readonly system: Pick<System, 'now' | 'randomBytes' | 'log'>
+  readonly retry: RetryPolicy
+  /** Leaves failing hosts alone. If it is absent, every delivery is attempted when it is due. */
+  readonly breaker?: Breaker | undefined
+  readonly channels: readonly Channel[]
+  /** Returns true if the configuration has this agent. Default: true for every agent. */
+  hasAgent?(name: string): boolean
+}
+
+/** Renders and delivers, then settles the delivery: as sent, as later with a time, or as dead with a reason. */
+export async function send(delivery: Delivery, sending: Sending): Promise<Settlement> {
+  const settlement = await trySend(delivery, sending)
+  await sending.results.settle(delivery, settlement)
+  logSettlement(delivery, settlement, sending.system)
+  return settlement
+}
+
+function logSettlement(delivery: Delivery, settlement: Settlement, { log }: Sending['system']): void {
+  const { id, via, to, attempt, correlationId } = delivery
+  const { state } = settlement
+  const error = settlement.state === 'sent' ? undefined : settlement.error
+  const fields = { correlation_id: correlationId, delivery: id, via, to, attempt, state, error }
+  if (settlement.state === 'later' && settlement.uncounted) log.debug(fields, 'delivery put off')
+  else log.info(fields, 'delivery settled')
+}
+
+async function trySend(delivery: Delivery, sending: Sending): Promise<Settlement> {
+  const channel = findChannel(sending.channels, delivery.via)
+  if (!channel) return { state: 'dead', reason: 'channel_closed', error: `the channel "${delivery.via}" is not open` }
+  if (sending.hasAgent?.(delivery.agent) === false && !channel.actions?.isRemovalNotice?.(delivery.target))
+    return {
+      state: 'dead',
+      reason: 'sender_removed',
+      error: `its agent "${delivery.agent}" is not configured any more`,
+    }
+  const host = findDeliveryGroup(delivery.to)
+  const admission = host === undefined ? undefined : await sending.breaker?.admit(host)
+  if (admission?.waitUntil !== undefined) return postpone(delivery, admission, sending)
+  let tried: Tried = { health: 'unknown' }
+  try {
+    const { settlement, error } = await attemptDelivery(delivery, channel, sending)
+    tried = readHealth(error)
+    return settlement
+  } finally {
+    admission?.report(tried)
+  }
+}
+
+function postpone(
+  { attempt, triedAt }: Delivery,
+  { waitUntil, reason, sentence }: HostReason & { readonly waitUntil: number },
+  { system, retry }: Sending,
+): Settlement {
+  return postponementOf(
+    { waitUntil, reason, sentence, attempt, triedAt, now: system.now(), chance: drawChance(system) },
+    retry,
+  )
+}
+
+/** Attempts a delivery once. `error` is the reason why it was not sent. */
+async function attemptDelivery(
+  delivery: Delivery,
+  channel: Channel,
+  { system, retry }: Sending,
+): Promise<{ readonly settlement: Settlement; readonly error?: unknown }> {
+  let wire: Settlement['wire']
+  const [at, begun] = [system.now(), performance.now()]
+  const timed = (reply: DeliveryReply) => ({ ...reply, at, ms: Math.round(performance.now() - begun) })
+  try {
+    const prepared = channel.prepare(delivery)
+    wire = prepared.wire
+    const { note, ...reply } = await prepared.transmit()
+    return { settlement: { state: 'sent', wire, note, attempt: timed(reply) } }
+  } catch (error) {
+    system.log.warn({ correlation_id: delivery.correlationId, delivery: delivery.id, err: error }, 'delivery failed')
+    const { attempt, triedAt } = delivery
+    const failed = { error, attempt, triedAt, now: system.now(), chance: drawChance(system) }
+    return { settlement: { ...settlementFor(failed, retry), wire, attempt: timed(readReply(error)) }, error }
+  }
+}
+
+/** Reads the reply of the remote server, if there was one. */
+function readReply(error: unknown): DeliveryReply {
+  if (!(error instanceof Unavailable || error instanceof Undeliverable)) return {}
+  const { status, replyLine } = error
+  return { ...(status !== undefined && { status }), ...(replyLine !== undefined && { reply_line: replyLine }) }
+}
+
+function drawChance({ randomBytes }: Pick<System, 'randomBytes'>): number {
+  return (randomBytes(1)[0] ?? 0) / 256
+}

@@ -1,0 +1,134 @@
+import { setImmediate as soon } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
+import { turn } from '../../../test/memory-store.ts'
+import type { Turn } from '../../ports/records/work/turn.ts'
+import { TurnIsolation } from './turn-isolation.ts'
+
+interface Wait {
+  readonly ms: number
+  end(): void
+}
+
+function openIsolation() {
+  const log: string[] = []
+  const waits: Wait[] = []
+  const waiting = new Set<Turn>()
+  const abandoned = new AbortController()
+  const clock = { now: 0 }
+  const sleep = (ms: number, signal?: AbortSignal) =>
+    new Promise<void>(resolve => {
+      waits.push({ ms, end: resolve })
+      signal?.addEventListener('abort', () => resolve())
+    })
+  const isolation = new TurnIsolation({
+    system: { now: () => clock.now, sleep },
+    abandoned: abandoned.signal,
+    isSuspect: ({ crashes }) => crashes === 1,
+    isWaiting: each => waiting.has(each),
+    noteAlone: async ({ message }) => void log.push(`alone ${message}`),
+    onOpen: () => void log.push('open'),
+  })
+  function run(number: number, crashes = 0) {
+    const work = Promise.withResolvers<void>()
+    const ran = { ...turn(number), crashes }
+    const ended = isolation.run(ran, () => {
+      log.push(`run ${number}`)
+      return work.promise
+    })
+    const end = () => {
+      work.resolve()
+      return ended
+    }
+    return { turn: ran, end }
+  }
+  return { isolation, log, waits, waiting, abandoned, clock, run }
+}
+
+describe('a turn in which a process has died', () => {
+  test('begins when those that run have ended, and others begin after it', async () => {
+    const { isolation, log, run } = openIsolation()
+    const [first, suspect] = [run(1), run(2, 1)]
+    const third = run(3)
+    await soon()
+    expect(log).toEqual(['run 1'])
+    expect([isolation.isClosed, isolation.isQueued(suspect.turn)]).toEqual([true, true])
+    await first.end()
+    await soon()
+    expect(log).toEqual(['run 1', 'alone 2', 'run 2'])
+    expect([isolation.isClosed, isolation.isQueued(suspect.turn)]).toEqual([true, false])
+    await suspect.end()
+    await soon()
+    expect(log).toEqual(['run 1', 'alone 2', 'run 2', 'open', 'run 3'])
+    expect(isolation.isClosed).toBe(false)
+    await third.end()
+  })
+
+  test('runs apart from another one, and those that wait have as much time between them', async () => {
+    const { log, waits, clock, run } = openIsolation()
+    const [one, other] = [run(1, 1), run(2, 1)]
+    await soon()
+    clock.now = 4_000
+    await one.end()
+    await soon()
+    expect(log).toEqual(['alone 1', 'run 1', 'open'])
+    expect(waits.at(-1)?.ms).toBe(4_000)
+    waits.at(-1)?.end()
+    await soon()
+    expect(log).toEqual(['alone 1', 'run 1', 'open', 'alone 2', 'run 2'])
+    await other.end()
+  })
+
+  test('lets others begin after ten seconds, and waits no longer for them', async () => {
+    const { isolation, log, waits, run } = openIsolation()
+    const [long, suspect] = [run(1), run(2, 1)]
+    await soon()
+    expect(waits.map(({ ms }) => ms)).toEqual([10_000])
+    waits[0]?.end()
+    await soon()
+    expect(log).toEqual(['run 1', 'alone 2', 'run 2'])
+    expect(waits.map(({ ms }) => ms)).toEqual([10_000, 10_000])
+    waits[1]?.end()
+    await soon()
+    expect(isolation.isClosed).toBe(false)
+    await Promise.all([long.end(), suspect.end()])
+  })
+
+  test('lets others begin while it waits for another agent', async () => {
+    const { isolation, log, waiting, run } = openIsolation()
+    const suspect = run(1, 1)
+    const asked = run(2)
+    await soon()
+    expect(log).toEqual(['alone 1', 'run 1'])
+    waiting.add(suspect.turn)
+    isolation.noteChange()
+    await soon()
+    expect(log).toEqual(['alone 1', 'run 1', 'open', 'run 2'])
+    await Promise.all([asked.end(), suspect.end()])
+  })
+
+  test('fails without a run where its lease is lost, and others go on', async () => {
+    const lost = new Error('lost')
+    const isolation = new TurnIsolation({
+      system: { now: () => 0, sleep: () => new Promise(() => undefined) },
+      abandoned: new AbortController().signal,
+      isSuspect: () => true,
+      isWaiting: () => false,
+      noteAlone: () => Promise.reject(lost),
+      onOpen: () => undefined,
+    })
+    await expect(isolation.run(turn(1), () => Promise.reject(new Error('ran')))).rejects.toBe(lost)
+    expect(isolation.isClosed).toBe(false)
+  })
+})
+
+test('all turns begin at once when the process ends, so that the worker releases them', async () => {
+  const { log, abandoned, run } = openIsolation()
+  const all = [run(1), run(2, 1), run(3, 1), run(4)]
+  await soon()
+  abandoned.abort()
+  await soon()
+  await soon()
+  const begun = log.filter(line => line !== 'open').toSorted()
+  await Promise.all(all.map(({ end }) => end()))
+  expect(begun).toEqual(['run 1', 'run 2', 'run 3', 'run 4'])
+})

@@ -1,0 +1,68 @@
+import { randomUUID } from 'node:crypto'
+import { expect, test, vi } from 'vitest'
+import { createGate, turn } from '../../../test/memory-store.ts'
+import type { Turn } from '../../ports/records/work/turn.ts'
+import { createWaitingTurns } from './waiting-turns.ts'
+
+/** A turn of an agent, whose message came so many hops; by default each has another sender. */
+function turnOf(agent: string, hop: number, sender = `@${randomUUID()}@peer.test`): Turn {
+  const asked = turn(1)
+  const agent_chain = { hop, max_hops: 9, is_final: false }
+  const recipient_capabilities = { ...asked.content.recipient_capabilities, ...(hop > 0 && { agent_chain }) }
+  const content = { ...asked.content, recipient_capabilities, sender: { ...asked.content.sender, address: sender } }
+  return { ...asked, agent, content }
+}
+
+const refusal = 'Cannot call agent: too many calls are under way'
+
+test('createWaitingTurns() knows a turn for as long as one of its calls is under way', async () => {
+  const onChange = vi.fn()
+  const turns = createWaitingTurns(8, onChange)
+  const asked = turn(1)
+  const [first, second] = [createGate(), createGate()]
+  const calls = [first, second].map(({ opened }) => turns.during(asked, () => opened))
+  expect(onChange.mock.calls).toEqual([[asked, true]])
+  first.open()
+  await calls[0]
+  expect(onChange.mock.calls).toEqual([[asked, true]])
+  second.open()
+  await calls[1]
+  expect(onChange.mock.calls).toEqual([
+    [asked, true],
+    [asked, false],
+  ])
+  await expect(turns.during(asked, () => Promise.reject(new Error('theirs')))).rejects.toThrow('theirs')
+  expect(onChange).toHaveBeenLastCalledWith(asked, false)
+})
+
+test('createWaitingTurns() leaves slots for the next hop of running chains, and for other agents', async () => {
+  const turns = createWaitingTurns(16, () => undefined)
+  const semaphore = createGate()
+  const begun: Promise<void>[] = []
+  const begin = (asked: readonly [agent: string, hop: number], times: number) => {
+    for (let at = 0; at < times; at += 1) begun.push(turns.during(turnOf(asked[0], asked[1]), () => semaphore.opened))
+  }
+  const isRefused = (asked: Turn) => expect(turns.during(asked, () => semaphore.opened)).rejects.toThrow(refusal)
+  begin(['a', 0], 4)
+  await isRefused(turnOf('a', 0))
+  begin(['b', 0], 4)
+  await isRefused(turnOf('c', 0))
+  begin(['c', 1], 4)
+  await isRefused(turnOf('d', 1))
+  begin(['d', 2], 2)
+  await isRefused(turnOf('e', 2))
+  semaphore.open()
+  await Promise.all(begun)
+  await expect(turns.during(turnOf('a', 0), async () => 'room again')).resolves.toBe('room again')
+})
+
+test('createWaitingTurns() gives no sender more than a quarter, whatever hop they claim', async () => {
+  const turns = createWaitingTurns(16, () => undefined)
+  const semaphore = createGate()
+  const begin = (asked: Turn) => turns.during(asked, () => semaphore.opened)
+  const begun = ['a', 'b', 'c', 'd'].map(agent => begin(turnOf(agent, 8, '@mallory@peer.test')))
+  await expect(begin(turnOf('e', 8, '@mallory@peer.test'))).rejects.toThrow(refusal)
+  begun.push(begin(turnOf('e', 0)))
+  semaphore.open()
+  await Promise.all(begun)
+})

@@ -1,0 +1,176 @@
+// Leases ready work and runs it in a limited number of slots.
+import type { PollEnd, PoolSlots, SlotOptions } from './concurrency.ts'
+import { createSlots } from './concurrency.ts'
+
+/** The options of a pool. `Held` is the part of the work that is known while a slot is reserved for it. */
+export interface WorkPoolOptions<Work extends Held, Held = Work> extends SlotOptions<Work, Held> {
+  /**
+   * Leases up to `limit` pieces of ready work, and no more of each group than it has slots; `taken` has the number of its filled slots.
+   */
+  lease(limit: number, taken: ReadonlyMap<string, number>): Promise<readonly Work[]>
+  run(work: Work): Promise<void>
+  /**
+   * True if no other pool's work counts in its slots. A poll then finds all ready work, so another one follows only for a full group or a wake-up.
+   */
+  readonly countsAlone?: boolean | undefined
+  onError(error: unknown): void
+}
+
+export interface WorkPool<Work extends Held, Held = Work> extends PoolSlots<Held> {
+  /** Ends the poll that `beginPoll` began. Slots stay reserved for all leased work. */
+  endPoll(end: PollEnd): void
+  /** Frees a reserved slot in which no work begins, so that waiting work can use it. */
+  letGo(work: Held): void
+  /** Polls for work soon; cheap to call often. */
+  wake(): void
+  readonly running: ReadonlyMap<Work, Promise<void>>
+  /** Gives the slot of work to other work although it still runs, because only its result has to be stored. */
+  freeSlot(work: Work): void
+  /** Polls for work that waits for the slot of this slow work, if there may be any. */
+  noteSlow(work: Work): void
+  /** Begins leased work. `held` is the work for which a slot was reserved; default: the work itself. */
+  begin(work: Work, held?: Held): void
+  /** Resolves once no work runs and no lease in progress can start any. It is for closed pools. */
+  drain(): Promise<void>
+}
+
+/** Creates a pool that runs up to `slots` pieces of ready work concurrently, and at most `groupSlots` of one group. */
+export function createWorkPool<Work extends Held, Held = Work>(
+  options: WorkPoolOptions<Work, Held>,
+): WorkPool<Work, Held> {
+  const running = new Map<Work, Promise<void>>()
+  const slots = createSlots<Work, Held>(running, options)
+  let hasMore = false
+
+  /** Polls once. @returns true if another poll may find more */
+  async function poll(): Promise<boolean> {
+    const { limit, taken } = options.countsAlone ? slots.beginPoll() : slots.countCapacity()
+    if (limit <= 0) return false
+    hasMore = false
+    const leased = await options.lease(limit, taken).catch(error => {
+      slots.noteFailedPoll()
+      options.onError(error)
+      return []
+    })
+    for (const work of leased) begin(work)
+    return leased.length > 0 && (hasMore || leased.length === limit)
+  }
+
+  const { wake, untilFilled } = createFilling(poll)
+
+  function wakeIfWaiting(work: Work | Held): void {
+    if (slots.hasWaiting(options.groupOf(work))) wake()
+  }
+
+  function begin(work: Work, held: Held = work): void {
+    const isCounted = slots.release(held)
+    const finished = options
+      .run(work)
+      .catch(options.onError)
+      .finally(() => {
+        running.delete(work)
+        slots.forget(work)
+        wakeIfWaiting(work)
+      })
+    running.set(work, finished)
+    if (!isCounted) slots.noteIfFull(options.groupOf(work))
+  }
+
+  return {
+    ...slots,
+    running,
+    wake,
+    begin,
+    endPoll(end) {
+      hasMore = slots.notePoll(end)
+    },
+    letGo(work) {
+      if (slots.release(work)) wakeIfWaiting(work)
+    },
+    freeSlot(work) {
+      if (slots.free(work)) wakeIfWaiting(work)
+    },
+    noteSlow: wakeIfWaiting,
+    drain: () => drain({ running, untilFilled, countHeld: slots.countHeld }),
+  }
+}
+
+interface Draining {
+  readonly running: ReadonlyMap<unknown, Promise<void>>
+  untilFilled(): Promise<void> | undefined
+  countHeld(): number
+}
+
+async function drain({ running, untilFilled, countHeld }: Draining): Promise<void> {
+  while (untilFilled() || running.size > 0 || countHeld() > 0) {
+    await Promise.all([untilFilled(), ...running.values(), countHeld() > 0 && soon()])
+  }
+}
+
+/** Polls for work when it is woken, until a poll finds no more. `poll` returns whether another one finds more. */
+function createFilling(poll: () => Promise<boolean>) {
+  let isScheduled = false
+  let filling: Promise<void> | undefined
+  let isWokenAgain = false
+
+  async function fill(): Promise<void> {
+    do {
+      isWokenAgain = false
+      if (await poll()) isWokenAgain = true
+    } while (isWokenAgain)
+  }
+
+  function endFilling(): void {
+    filling = undefined
+  }
+
+  return {
+    untilFilled: () => filling,
+    // The delay lets one poll replace all pieces of work that end at the same moment.
+    wake(): void {
+      if (isScheduled) return
+      isScheduled = true
+      setImmediate(() => {
+        isScheduled = false
+        if (filling) isWokenAgain = true
+        else filling = fill().finally(endFilling)
+      })
+    },
+  }
+}
+
+/** Changes the count of a key by one. It deletes a key whose count is 0. */
+export function addTo<Key>(counts: Map<Key, number>, key: Key, by: 1 | -1): void {
+  const now = (counts.get(key) ?? 0) + by
+  if (now > 0) counts.set(key, now)
+  else counts.delete(key)
+}
+
+const soonMs = 10
+
+function soon(): Promise<void> {
+  return new Promise(resolve => {
+    setTimeout(resolve, soonMs).unref()
+  })
+}
+
+/** Runs `work` once all earlier work with this key has ended. */
+type RunOneByOne = <Result>(key: string, work: () => Promise<Result>) => Promise<Result>
+
+/**
+ * Creates a queue for each key. Work with the same key runs one at a time and in order, even after a failure; work with another key does not wait
+ * for it.
+ */
+export function createOneByOne(): RunOneByOne {
+  const last = new Map<string, Promise<unknown>>()
+  return async function runOneByOne(key, work) {
+    const before = last.get(key)
+    const run = before ? before.then(work, work) : work()
+    last.set(key, run)
+    try {
+      return await run
+    } finally {
+      if (last.get(key) === run) last.delete(key)
+    }
+  }
+}

@@ -1,0 +1,435 @@
+import { LeaseLost, Unavailable } from '@postern/message'
+import { describe, expect, test, vi } from 'vitest'
+import { sketchChannel } from '../../test/channels.ts'
+import type { MemoryStore, MemoryStoreOptions } from '../../test/memory-store.ts'
+import { createGate, createMemoryStore, createQuietSystem, delivery, quietLog, turn } from '../../test/memory-store.ts'
+import { createSlidingWindowPolicy } from '../history/sliding-window.ts'
+import type { Agent } from '../ports/agent/agent.ts'
+import type { LeaseRequest } from '../ports/records/work/lease-request.ts'
+import type { Worker, WorkerSystem } from './worker.ts'
+import { startWorker } from './worker.ts'
+
+const retry = { baseMs: 1_000, capMs: 60_000, giveUpAfterMs: 3_600_000 }
+
+interface Shop {
+  readonly memory: MemoryStore
+  readonly worker: Worker
+}
+
+interface ShopOptions extends MemoryStoreOptions {
+  readonly handle?: Agent['handle']
+  readonly transmit?: () => Promise<object>
+  readonly system?: Partial<WorkerSystem>
+  readonly leaseMs?: number
+  readonly turnsPerAgent?: number
+}
+
+function openShop({
+  handle = () => 'hi',
+  transmit = async () => ({}),
+  system,
+  leaseMs = 60_000,
+  turnsPerAgent = 2,
+  ...store
+}: ShopOptions): Shop {
+  const memory = createMemoryStore(store)
+  const quiet = createQuietSystem(system)
+  const channel = sketchChannel('activitypub', {
+    address: () => ({ deliveries: [], aliases: [] }),
+    prepare: () => ({ wire: 'document', transmit }),
+  })
+  const turnContext = {
+    store: memory.store,
+    system: quiet,
+    retry,
+    maxCrashes: 3,
+    findAgent: () => ({ agent: { handle }, history: createSlidingWindowPolicy(), deadlineMs: 60_000 }),
+    channels: [channel],
+    presentParts: () => [],
+    readAttachment: async () => ({ bytes: new Uint8Array() }),
+  }
+  const sending = { store: memory.store, system: quiet, retry, channels: [channel] }
+  const options = { holder: 'me', turnSlots: 2, turnsPerAgent, deliverySlots: 2, deliveriesPerHost: 2, leaseMs }
+  return { memory, worker: startWorker(turnContext, sending, quiet, options) }
+}
+
+/** An agent that begins and then waits for its signal. */
+function createWaitingAgent() {
+  const begun = createGate()
+  const handle: Agent['handle'] = (_message, { signal }) => {
+    begun.open()
+    return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
+  }
+  return { handle, begun: begun.opened }
+}
+
+/** Awaits through this many functions, as a caller may. */
+async function hearLater(hops: number): Promise<void> {
+  for (let hop = 0; hop < hops; hop += 1) await undefined
+}
+
+describe('startWorker()', () => {
+  test('works existing turns and deliveries, and those that a notice announces', async () => {
+    const { memory, worker } = openShop({})
+    memory.addTurns(turn(1))
+    await vi.waitFor(() => expect(memory.commits).toHaveLength(1))
+    memory.addTurns(turn(2), turn(3), turn(4))
+    memory.addDeliveries(delivery('d1'))
+    await vi.waitFor(() => {
+      expect(memory.commits.map(({ turn: { message } }) => message)).toEqual([1, 2, 3, 4])
+      expect(memory.settlements).toMatchObject([{ delivery: { id: 'd1' }, settlement: { state: 'sent' } }])
+    })
+    await worker.stop(1_000)
+  })
+
+  test('polls for the kinds of work that a notice names, and for all kinds when it knows none of them', async () => {
+    const polled: string[] = []
+    const { memory, worker } = openShop({ system: { sleep: () => new Promise(() => {}) } })
+    for (const name of ['leaseTurns', 'leaseDeliveries', 'leaseBroadcasts'] as const) {
+      const lease = memory.store[name] as (request: LeaseRequest) => Promise<readonly never[]>
+      const poll = (request: LeaseRequest) => {
+        polled.push(name)
+        return lease(request)
+      }
+      Object.assign(memory.store, { [name]: poll })
+    }
+    const pollAfter = async (payload: unknown) => {
+      polled.length = 0
+      memory.store.notify('work', payload)
+      await vi.waitFor(() => expect(polled.length).toBeGreaterThan(0))
+      return [...new Set(polled)]
+    }
+    await vi.waitFor(() => expect(polled).toContain('leaseBroadcasts'))
+    expect(await pollAfter(['turns'])).toEqual(['leaseTurns'])
+    expect(await pollAfter(['deliveries'])).toEqual(['leaseDeliveries'])
+    expect(await pollAfter(undefined)).toEqual(['leaseTurns', 'leaseDeliveries', 'leaseBroadcasts'])
+    await worker.stop(0)
+  })
+
+  test.each([
+    { turnsPerAgent: 2, before: 4, name: 'calls the agent for the next turns while the answers of others are stored' },
+    // This store knows no shares: there are two slots.
+    { turnsPerAgent: 1, before: 2, name: 'stores an answer first where the agent has one turn at a time' },
+  ])('$name', async ({ turnsPerAgent, before }) => {
+    const stored = createGate()
+    const asked: unknown[] = []
+    const handle: Agent['handle'] = ({ id }) => {
+      asked.push(id)
+      return 'hi'
+    }
+    const { memory, worker } = openShop({ handle, turnsPerAgent })
+    const { commit } = memory.store
+    memory.store.commit = async (...args) => {
+      if (memory.commits.length === 0) await stored.opened
+      return commit(...args)
+    }
+    memory.addTurns(turn(1), turn(2), turn(3), turn(4), turn(5))
+    await vi.waitFor(() => expect(asked).toHaveLength(before))
+    await hearLater(50)
+    expect([asked.length, memory.commits]).toEqual([before, []])
+    stored.open()
+    await vi.waitFor(() => expect(memory.commits).toHaveLength(5))
+    await worker.stop(1_000)
+  })
+
+  test('wakes by itself when work falls due that nobody announced', async () => {
+    const sleeps: number[] = []
+    const wake = createGate()
+    const { memory, worker } = openShop({
+      nextDue: async () => (sleeps.length === 0 ? 1_400 : undefined),
+      system: {
+        now: () => 1_000,
+        sleep: async ms => {
+          sleeps.push(ms)
+          await (ms === 400 ? wake.opened : new Promise(() => {}))
+        },
+      },
+    })
+    await vi.waitFor(() => expect(sleeps).toContain(400))
+    memory.addSilently(turn(1))
+    wake.open()
+    await vi.waitFor(() => expect(memory.commits).toHaveLength(1))
+    await worker.stop(0)
+  })
+
+  test('calls an agent after those who hear of its message in the same instant', async () => {
+    const order: string[] = []
+    const { memory, worker } = openShop({ handle: () => void order.push('called') })
+    const lease = memory.store.leaseTurns
+    memory.store.leaseTurns = async request => {
+      const leased = await lease(request)
+      if (leased.length > 0) void hearLater(20).then(() => order.push('followed'))
+      return leased
+    }
+    memory.addTurns(turn(1))
+    await vi.waitFor(() => expect(order).toEqual(['followed', 'called']))
+    await worker.stop(0)
+  })
+
+  test('keeps the leases of what runs alive', async () => {
+    const { handle, begun } = createWaitingAgent()
+    const { memory, worker } = openShop({ handle, leaseMs: 30 })
+    memory.addTurns(turn(1))
+    await begun
+    await vi.waitFor(() => expect(memory.renewed.length).toBeGreaterThan(2))
+    expect(memory.renewed[0]).toMatchObject({ message: 1 })
+    await worker.stop(0)
+  })
+
+  test('renews what runs before it leases more, when the clock has stepped forward', async () => {
+    let now = 0
+    const { handle, begun } = createWaitingAgent()
+    const { memory, worker } = openShop({ handle, system: { now: () => now } })
+    memory.addTurns(turn(1))
+    await begun
+    const order: string[] = []
+    vi.spyOn(memory.store, 'renew').mockImplementation(async () => void order.push('renewed'))
+    vi.spyOn(memory.store, 'leaseTurns').mockImplementation(async () => {
+      order.push('leased')
+      return []
+    })
+    now = 61_000
+    memory.store.notify('work', ['turns'])
+    await vi.waitFor(() => expect(order).toContain('leased'))
+    expect(order[0]).toBe('renewed')
+    await worker.stop(0)
+  })
+
+  test('ends a turn at once that another worker has taken over', async () => {
+    const signals: AbortSignal[] = []
+    const handle: Agent['handle'] = (_, { signal }) => {
+      signals.push(signal)
+      return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+    }
+    const { memory, worker } = openShop({ handle, leaseMs: 30 })
+    // Not before the agent has the turn, which a busy machine may give it late.
+    vi.spyOn(memory.store, 'renew').mockImplementation(async () => {
+      if (signals.length > 0) throw new LeaseLost('lost')
+    })
+    memory.addTurns(turn(1))
+    await vi.waitFor(() => expect(signals[0]?.aborted).toBe(true))
+    expect(memory.commits).toEqual([])
+    await worker.stop(0)
+  })
+
+  test('goes on after failed work or a lost result', async () => {
+    const log = { ...quietLog, warn: vi.fn(), error: vi.fn() }
+    const { memory, worker } = openShop({ system: { log } })
+    vi.spyOn(memory.store, 'commit')
+      .mockRejectedValueOnce(new LeaseLost('lost'))
+      .mockRejectedValueOnce(new Error('disk full'))
+    memory.addTurns(turn(1), turn(2))
+    await vi.waitFor(() => expect(log.error).toHaveBeenCalledTimes(1))
+    expect(log.warn).toHaveBeenCalledWith({ err: expect.any(LeaseLost) }, 'lease lost, result thrown away')
+    memory.addTurns(turn(3))
+    const failed = { turn: { message: 2 }, answer: { error: 'the answer cannot be stored' } }
+    await vi.waitFor(() => expect(memory.commits).toMatchObject([failed, { turn: { message: 3 } }]))
+    await worker.stop(1_000)
+  })
+})
+
+describe('startWorker().stop()', () => {
+  test('resolves at once when nothing runs', async () => {
+    const sleep = vi.fn(createQuietSystem().sleep)
+    const { worker } = openShop({ system: { sleep } })
+    await worker.stop(60_000)
+    const grace = sleep.mock.calls.find(([ms, signal]) => ms === 60_000 && signal?.aborted)
+    expect(grace).toBeDefined()
+  })
+
+  test('takes no more work', async () => {
+    const { memory, worker } = openShop({})
+    await worker.stop(1_000)
+    const lease = vi.spyOn(memory.store, 'leaseTurns')
+    memory.addTurns(turn(1))
+    await new Promise(resolve => setTimeout(resolve, 20))
+    expect(lease).not.toHaveBeenCalled()
+  })
+
+  test('lets what runs finish within the grace', async () => {
+    const begun = createGate()
+    const finish = createGate()
+    const handle = async () => {
+      begun.open()
+      await finish.opened
+      return 'done'
+    }
+    const { memory, worker } = openShop({ handle })
+    memory.addTurns(turn(1))
+    await begun.opened
+    const stopped = worker.stop(60_000)
+    finish.open()
+    await stopped
+    expect(memory.commits).toHaveLength(1)
+    expect(memory.releases).toEqual([])
+  })
+
+  test('gives turns back, uncounted, when the grace is over', async () => {
+    const { handle, begun } = createWaitingAgent()
+    const { memory, worker } = openShop({ handle })
+    memory.addTurns(turn(1))
+    await begun
+    await worker.stop(5)
+    expect(memory.commits).toEqual([])
+    expect(memory.releases).toMatchObject([{ turn: { message: 1 }, uncounted: true }])
+  })
+
+  test('gives back even the turn of an agent that ignores its abort signal', async () => {
+    const begun = createGate()
+    const { memory, worker } = openShop({
+      handle: () => {
+        begun.open()
+        return new Promise(() => {})
+      },
+    })
+    memory.addTurns(turn(1))
+    await begun.opened
+    await worker.stop(5)
+    expect(memory.releases).toHaveLength(1)
+  })
+
+  test('waits for a delivery on its way and settles it', async () => {
+    const begun = createGate()
+    const finish = createGate()
+    const transmit = async () => {
+      begun.open()
+      await finish.opened
+      return {}
+    }
+    const { memory, worker } = openShop({ transmit })
+    memory.addDeliveries(delivery('d1'))
+    await begun.opened
+    const stopped = worker.stop(60_000)
+    finish.open()
+    await stopped
+    expect(memory.settlements).toMatchObject([{ settlement: { state: 'sent' } }])
+  })
+
+  test('waits for work that was just being taken', async () => {
+    const taking = createGate()
+    const taken = createGate()
+    const { memory, worker } = openShop({
+      beforeLease: async () => {
+        taking.open()
+        await taken.opened
+      },
+    })
+    memory.addTurns(turn(1))
+    await taking.opened
+    const stopped = worker.stop(60_000)
+    taken.open()
+    await stopped
+    expect(memory.commits).toHaveLength(1)
+  })
+
+  test('gives back work that it leased too late, without running it', async () => {
+    const taking = createGate()
+    const taken = createGate()
+    const handle = vi.fn(() => 'hi')
+    const { memory, worker } = openShop({
+      handle,
+      beforeLease: async () => {
+        taking.open()
+        await taken.opened
+      },
+    })
+    memory.addTurns(turn(1))
+    await taking.opened
+    const stopped = worker.stop(0)
+    setTimeout(() => taken.open(), 20)
+    await stopped
+    expect(handle).not.toHaveBeenCalled()
+    expect(memory.releases).toMatchObject([{ uncounted: true }])
+  })
+})
+
+/** Lets a method of the store fail so many times with what `createError` makes. */
+function failFirst<Name extends 'commit' | 'settle' | 'release'>(
+  { store }: MemoryStore,
+  name: Name,
+  times: number,
+  createError: () => Error = () => new Unavailable('Cannot store: the database does not take writes now'),
+): () => number {
+  const real = store[name] as (...args: unknown[]) => Promise<void>
+  let asked = 0
+  Object.assign(store, {
+    async [name](...args: unknown[]) {
+      asked += 1
+      if (asked <= times) throw createError()
+      return real(...args)
+    },
+  })
+  return () => asked
+}
+
+describe('while the store is away', () => {
+  test('the worker holds an answer and commits it once the store is back, and does not ask the agent again', async () => {
+    const handle = vi.fn(() => 'hi')
+    const { memory, worker } = openShop({ handle })
+    failFirst(memory, 'commit', 3)
+    memory.addTurns(turn(1))
+    await vi.waitFor(() => expect(memory.commits).toHaveLength(1))
+    expect(handle).toHaveBeenCalledTimes(1)
+    expect(memory.releases).toEqual([])
+    await worker.stop(1_000)
+  })
+
+  test('the worker settles a sent delivery once the store is back, and does not send it again', async () => {
+    const transmit = vi.fn(async () => ({}))
+    const { memory, worker } = openShop({ transmit })
+    failFirst(memory, 'settle', 3)
+    memory.addDeliveries(delivery('d1'))
+    await vi.waitFor(() => expect(memory.settlements).toHaveLength(1))
+    expect(transmit).toHaveBeenCalledTimes(1)
+    await worker.stop(1_000)
+  })
+
+  test('the worker tries the results that it holds before it leases new work, so that nothing runs twice', async () => {
+    const order: string[] = []
+    const { memory, worker } = openShop({})
+    const commit = memory.store.commit.bind(memory.store)
+    const { leaseTurns } = memory.store
+    let [isAway, refused] = [true, 0]
+    Object.assign(memory.store, {
+      async commit(...args: Parameters<typeof commit>) {
+        if (isAway) refused += 1
+        if (isAway) throw new Unavailable('away')
+        order.push('commit')
+        return commit(...args)
+      },
+      async leaseTurns(request: Parameters<typeof leaseTurns>[0]) {
+        if (!isAway) order.push('lease')
+        return leaseTurns(request)
+      },
+    })
+    memory.addTurns(turn(1))
+    await vi.waitFor(() => expect(refused).toBeGreaterThan(1))
+    isAway = false
+    memory.addTurns(turn(2))
+    await vi.waitFor(() => expect(memory.commits).toHaveLength(2))
+    expect(order[0]).toBe('commit')
+    await worker.stop(1_000)
+  })
+
+  test('the worker drops a result whose lease is lost meanwhile', async () => {
+    const { memory, worker } = openShop({})
+    const asked: () => number = failFirst(memory, 'commit', 2, () =>
+      asked() === 1 ? new Unavailable('away') : new LeaseLost('somebody else has it'),
+    )
+    memory.addTurns(turn(1))
+    await vi.waitFor(() => expect(asked()).toBe(2))
+    memory.addTurns(turn(2))
+    await vi.waitFor(() => expect(memory.commits.map(({ turn: { message } }) => message)).toEqual([2]))
+    await worker.stop(1_000)
+  })
+
+  test('a process that ends does not wait for the store without end', async () => {
+    const { memory, worker } = openShop({})
+    const asked = failFirst(memory, 'commit', Number.POSITIVE_INFINITY)
+    failFirst(memory, 'release', Number.POSITIVE_INFINITY)
+    memory.addTurns(turn(1))
+    await vi.waitFor(() => expect(asked()).toBeGreaterThan(0))
+    await worker.stop(100)
+    expect(memory.commits).toEqual([])
+  })
+})

@@ -1,0 +1,383 @@
+// Works turns, deliveries and broadcasts concurrently until its gateway stops it.
+import type { System } from '@postern/message'
+import {
+  callerGroupPrefix,
+  callerGroups,
+  findShareGroup,
+  LeaseLost,
+  mailGroup,
+  TurnAborted,
+  Unavailable,
+} from '@postern/message'
+import { expandBroadcast } from '../actions/expand-broadcast.ts'
+import type { Broadcast, Delivery } from '../ports/records/work/delivery.ts'
+import type { DeliveryRank, LeaseRequest } from '../ports/records/work/lease-request.ts'
+import type { Turn } from '../ports/records/work/turn.ts'
+import type { WorkKind } from '../ports/store/notice-store.ts'
+import { workKinds } from '../ports/store/notice-store.ts'
+import type { Store } from '../ports/store/store.ts'
+import type { DeliveryTicket, ResultStore, TurnConsumer, TurnTicket } from '../ports/store/work-store.ts'
+import type { TurnContext } from '../ports/turn/turn-context.ts'
+import { workTurn } from '../turn/turn.ts'
+import type { HeldDeps } from './held-results.ts'
+import { HeldWrites } from './held-results.ts'
+import type { LeaseKeeping } from './lease-keeping.ts'
+import { createLeaseKeeping } from './lease-keeping.ts'
+import type { Sending } from './send.ts'
+import { send } from './send.ts'
+import { TurnIsolation } from './turns/turn-isolation.ts'
+import { createWaitingTurns } from './turns/waiting-turns.ts'
+import type { WorkPool } from './work-pool.ts'
+import { createWorkPool } from './work-pool.ts'
+
+/** The longest sleep between two looks at the clock, in ms, because a retry may be scheduled during the sleep. */
+const longestNapMs = 1_000
+
+export interface Worker {
+  /** Resolves once the turns of this agent that run now have ended. */
+  untilTurnsEnd(agent: string): Promise<void>
+  /** Counts the turns of this agent that run now, except those that wait for another agent. */
+  countTurns(agent: string): number
+  /** Leases no more work, lets running work finish for `graceMs`, then releases its leases. If it is called again, the shorter time counts. */
+  stop(graceMs: number): Promise<void>
+}
+
+/** Starts a worker, which works turns, deliveries and broadcasts concurrently until it is stopped. */
+export function startWorker(
+  { store, ...turnContext }: Omit<TurnContext, 'store' | 'results'> & { readonly store: Store },
+  sending: Omit<Sending, 'results'>,
+  system: WorkerSystem,
+  options: WorkerOptions,
+): Worker {
+  const stopping = new AbortController()
+  const abandoning = new AbortController()
+  const results = createHeldResults(store, { ...system, stop: abandoning.signal })
+  const lost = createLostLeases(abandoning.signal)
+  const leases = createLeaseKeeping({
+    ...{ store, system, leaseMs: options.leaseMs, onLost: lost.end },
+    listRunning: () => pools.leased.flatMap(pool => [...pool.running.keys()]),
+  })
+  const pools: WorkerPools = createPools({
+    turnContext: { ...turnContext, store },
+    sending,
+    results,
+    system,
+    options,
+    isClosed: () => stopping.signal.aborted,
+    abandoned: abandoning.signal,
+    ...{ leases, lost },
+  })
+  const running: Running = { store, system, pools, stopping: stopping.signal, abandoned: abandoning.signal }
+  const unlisten = store.listen('work', kinds => wakeFor(kinds, pools))
+  void watchClock(running)
+  void leases.keep(abandoning.signal)
+  return {
+    async untilTurnsEnd(agent) {
+      const [turns] = pools.leased
+      await Promise.all([...turns.running].map(([turn, end]) => turn.agent === agent && end))
+    },
+    countTurns: agent => pools.countTurns(agent),
+    async stop(graceMs) {
+      stopping.abort()
+      unlisten()
+      await settleWithin(graceMs, running, abandoning.signal)
+      abandoning.abort(new TurnAborted('shutting_down'))
+      await settleWithin(1_000, running)
+    },
+  }
+}
+
+/** The parts of a running worker. */
+interface Running {
+  readonly store: TurnContext['store']
+  readonly system: WorkerSystem
+  readonly pools: WorkerPools
+  readonly stopping: AbortSignal
+  readonly abandoned: AbortSignal
+}
+
+/** Wakes the pools of these kinds, or all of them if the kinds are not understood. */
+function wakeFor(kinds: unknown, { byKind }: WorkerPools): void {
+  const ready = Array.isArray(kinds) ? workKinds.filter(kind => kinds.includes(kind)) : workKinds
+  for (const pool of ready.flatMap(kind => byKind[kind])) pool.wake()
+}
+
+/** Wakes the pools for work without a notice: due retries and expired leases. */
+async function watchClock({ store, system, pools, stopping }: Running): Promise<void> {
+  while (!stopping.aborted) {
+    for (const pool of pools.all) pool.wake()
+    const due = await store.nextDue().catch(() => undefined)
+    const wait = due === undefined ? longestNapMs : Math.min(longestNapMs, Math.max(50, due - system.now()))
+    await system.sleep(wait, stopping)
+  }
+}
+
+async function settleWithin(ms: number, { system, pools }: Running, over?: AbortSignal): Promise<void> {
+  const settled = new AbortController()
+  const end = () => settled.abort()
+  const all = Promise.all(pools.all.map(pool => pool.drain())).then(end)
+  over?.addEventListener('abort', end)
+  await Promise.race([all, system.sleep(ms, settled.signal)])
+}
+
+export interface WorkerOptions {
+  /** The name of the worker, one for each process. */
+  readonly holder: string
+  readonly turnSlots: number
+  readonly turnsPerAgent: number
+  /** The agents whose number of concurrent turns differs from the default. */
+  readonly turnsOf?: ReadonlyMap<string, number> | undefined
+  /** Counts the turns of an agent that other workers of this process run, because they count in its limit. Default: none. */
+  turnsElsewhere?(agent: string): number
+  readonly deliverySlots: number
+  /** The number of concurrent deliveries of broadcasts; default: half of the number for answers. */
+  readonly broadcastSlots?: number | undefined
+  readonly deliveriesPerHost: number
+  readonly leaseMs: number
+}
+
+export type WorkerSystem = Pick<System, 'now' | 'randomBytes' | 'log' | 'sleep'>
+
+interface PoolDeps {
+  readonly turnContext: Omit<TurnContext, 'results'>
+  readonly sending: Omit<Sending, 'results'>
+  readonly results: HeldResults
+  readonly system: WorkerSystem
+  readonly options: WorkerOptions
+  isClosed(): boolean
+  /** Aborts when running turns must end. */
+  readonly abandoned: AbortSignal
+  readonly leases: Pick<LeaseKeeping, 'refresh'>
+  readonly lost: LostLeases
+}
+
+/** The turns whose lease is lost. They end at once when another worker has leased them, before further tools, calls or posts. */
+interface LostLeases {
+  end(work: object): void
+  /** Runs work with a signal that aborts when its lease is lost or when running turns must end. */
+  run(work: object, begin: (signal: AbortSignal) => Promise<void>): Promise<void>
+}
+
+function createLostLeases(abandoned: AbortSignal): LostLeases {
+  const controllers = new Map<object, AbortController>()
+  return {
+    end: work => controllers.get(work)?.abort(new LeaseLost('Another worker has taken the work over')),
+    run(work, begin) {
+      const controller = new AbortController()
+      controllers.set(work, controller)
+      return begin(AbortSignal.any([abandoned, controller.signal])).finally(() => controllers.delete(work))
+    },
+  }
+}
+
+type AnyPool = Pick<WorkPool<unknown>, 'wake' | 'drain'>
+
+type DeliveryPool = WorkPool<Delivery, DeliveryTicket>
+
+/** The pools of a worker. */
+interface WorkerPools {
+  /** The pools of turns, of deliveries of answers and of deliveries of broadcasts. */
+  readonly leased: readonly [WorkPool<Turn, TurnTicket>, DeliveryPool, DeliveryPool]
+  /** All pools, including that of broadcasts, whose leases need no renewal. */
+  readonly all: readonly AnyPool[]
+  readonly byKind: Readonly<Record<WorkKind, readonly AnyPool[]>>
+  countTurns(agent: string): number
+}
+
+function createPools(deps: PoolDeps): WorkerPools {
+  const { options } = deps
+  const { broadcastSlots = Math.ceil(options.deliverySlots / 2) } = options
+  const delivering = (rank: DeliveryRank, slots: number) => createDeliveryPool(deps, { rank, slots })
+  const { turns, countTurns } = createTurnPool(deps)
+  const deliveries = [delivering('answer', options.deliverySlots), delivering('broadcast', broadcastSlots)] as const
+  const broadcasts = createBroadcastPool(deps)
+  const leased = [turns, ...deliveries] as const
+  return {
+    leased,
+    all: [...leased, broadcasts],
+    byKind: { turns: [turns], deliveries, broadcasts: [broadcasts] },
+    countTurns,
+  }
+}
+
+function createTurnPool(
+  deps: PoolDeps,
+): Pick<WorkerPools, 'countTurns'> & { readonly turns: WorkPool<Turn, TurnTicket> } {
+  const { turnContext, results, options, abandoned, lost } = deps
+  const { store } = turnContext
+  const { turnSlots, turnsPerAgent, turnsOf, turnsElsewhere = () => 0 } = options
+  const paused = new Set<Turn>()
+  // More turns may wait than run, because a waiting turn uses no slot.
+  const waiting = createWaitingTurns(4 * turnSlots, (turn, isWaiting) => {
+    if (isWaiting) paused.add(turn)
+    else paused.delete(turn)
+    // It is only a hint: a worker that misses it runs one turn fewer for a while.
+    store.noteWaiting(turn, isWaiting).catch(() => undefined)
+    isolation.noteChange()
+    turns.wake()
+  })
+  const isolation = new TurnIsolation({
+    ...{ system: deps.system, abandoned },
+    isSuspect: ({ crashes }) => crashes > 0 && crashes < turnContext.maxCrashes,
+    isWaiting: turn => paused.has(turn),
+    noteAlone: turn => store.noteAlone(turn),
+    onOpen: () => turns.wake(),
+  })
+  function noteAnswered(turn: Turn): void {
+    // An agent with one turn at a time keeps its slot, so that its next turn finds the stored result of this one.
+    if (mostOf(turn.agent) > 1) turns.freeSlot(turn)
+  }
+  const workContext = { ...turnContext, results, waiting, noteAnswered }
+  const turnShares = { most: turnsPerAgent, mostOf: turnsOf }
+  const mostOf = (agent: string) => turnsOf?.get(agent) ?? turnsPerAgent
+  const turns: WorkPool<Turn, TurnTicket> = createWorkPool<Turn, TurnTicket>({
+    ...shared(deps),
+    slots: turnSlots,
+    isWaiting: turn => paused.has(turn) || isolation.isQueued(turn),
+    groupOf: turn => turn.agent,
+    groupSlots: agent => Math.max(0, mostOf(agent) - turnsElsewhere(agent)),
+    lease: async (limit, taken) =>
+      isolation.isClosed
+        ? []
+        : lease(deps, request => store.leaseTurns({ ...request, consumer, shares: { ...turnShares, taken } }), limit),
+    run: turn => isolation.run(turn, () => lost.run(turn, signal => workTurn(turn, workContext, signal))),
+  })
+  const hasCapacity: TurnConsumer['hasCapacity'] = ticket => !isolation.isClosed && turns.hasCapacity(ticket)
+  const consumer = { ...createConsumer(turns, options, turnShares), hasCapacity }
+  store.setTurnConsumer?.(consumer)
+  const countTurns = (agent: string) =>
+    [...turns.running.keys()].filter(turn => turn.agent === agent && !paused.has(turn)).length
+  return { turns, countTurns }
+}
+
+/** Creates the consumer by which the store uses a pool. `bounds` limits the concurrent work of a group. */
+function createConsumer<Work extends Held, Held>(
+  pool: WorkPool<Work, Held>,
+  { holder, leaseMs }: Pick<WorkerOptions, 'holder' | 'leaseMs'>,
+  bounds: Omit<NonNullable<LeaseRequest['shares']>, 'taken'>,
+) {
+  return {
+    ...{ holder, leaseMs, ...pool },
+    beginPoll(isBeside: boolean) {
+      const { limit, taken } = pool.beginPoll(isBeside)
+      return { limit, shares: { ...bounds, taken } }
+    },
+  }
+}
+
+/** The divisor of the slots for the large groups: all mail, which goes to one server, and all addresses that callers name. */
+const largeShare = 4
+
+/** The time after which a delivery counts as slow, in ms, and the number of slow deliveries that may run without a slot. */
+const [slowAfterMs, slowSlots] = [500, 512] as const
+
+interface DeliveryPoolOptions {
+  readonly rank: DeliveryRank
+  readonly slots: number
+}
+
+function createDeliveryPool(deps: PoolDeps, { rank, slots }: DeliveryPoolOptions): DeliveryPool {
+  const { turnContext, results, options } = deps
+  const { store } = turnContext
+  const sending = { ...deps.sending, results }
+  const most = options.deliveriesPerHost
+  const large = Math.ceil(slots / largeShare)
+  const ofCaller = Math.max(1, Math.floor(large / callerGroups))
+  const mostOf = new Map([[mailGroup, Math.max(most, large)]])
+  for (let at = 0; at < callerGroups; at += 1) mostOf.set(`${callerGroupPrefix}${at}`, ofCaller)
+  const slow = new Set<Delivery>()
+  /** Sends a delivery. If the host is slow, the delivery uses a socket but no slot, so that other hosts need not wait for one that hangs. */
+  async function sendBesideSlow(delivery: Delivery): Promise<void> {
+    const timer = setTimeout(() => {
+      if (slow.size >= slowSlots) return
+      slow.add(delivery)
+      deliveries.noteSlow(delivery)
+    }, slowAfterMs)
+    try {
+      await send(delivery, sending)
+    } finally {
+      clearTimeout(timer)
+      slow.delete(delivery)
+    }
+  }
+  const deliveries: DeliveryPool = createWorkPool<Delivery, DeliveryTicket>({
+    ...shared(deps),
+    slots,
+    groupOf: findShareGroup,
+    groupSlots: group => mostOf.get(group) ?? most,
+    isSlow: delivery => slow.has(delivery),
+    countsAlone: true,
+    lease: (limit, taken) =>
+      lease(
+        deps,
+        request => store.leaseDeliveries({ ...request, rank, consumer, shares: { most, mostOf, taken } }),
+        limit,
+      ),
+    run: sendBesideSlow,
+  })
+  const consumer = createConsumer(deliveries, options, { most, mostOf })
+  if (rank === 'answer') store.setDeliveryConsumer?.(consumer)
+  return deliveries
+}
+
+function createBroadcastPool(deps: PoolDeps): WorkPool<Broadcast> {
+  const { turnContext, results, system, isClosed } = deps
+  const { store, channels } = turnContext
+  return createWorkPool<Broadcast>({
+    ...shared(deps),
+    // The store preserves the order of the posts in a thread. One broadcast at a time leaves the store free for answers.
+    slots: 1,
+    groupOf: () => undefined,
+    lease: limit => lease(deps, request => store.leaseBroadcasts(request), limit),
+    run: broadcast => expandBroadcast(broadcast, { store, results, system, channels, isClosed }),
+  })
+}
+
+function shared({ isClosed, system }: PoolDeps) {
+  return { isClosed, onError: (error: unknown) => logEnd(system, error) }
+}
+
+async function lease<Work>(
+  { options: { holder, leaseMs }, results, leases }: PoolDeps,
+  take: (request: LeaseRequest) => Promise<readonly Work[]>,
+  limit: number,
+): Promise<readonly Work[]> {
+  await results.tryAll()
+  const refreshing = leases.refresh()
+  if (refreshing) await refreshing
+  return take({ holder, limit, leaseMs })
+}
+
+function logEnd(system: Pick<System, 'log'>, error: unknown): void {
+  if (error instanceof LeaseLost) system.log.warn({ err: error }, 'lease lost, result thrown away')
+  else if (error instanceof Unavailable) system.log.warn({ err: error }, 'the store cannot be asked now')
+  else system.log.error({ err: error }, 'work failed; its lease will run out')
+}
+
+/**
+ * Writes results to the store. It holds them while the store is unavailable and writes them afterwards. A write throws `Unavailable` only after the
+ * shutdown has begun.
+ */
+interface HeldResults extends ResultStore {
+  /** Retries all held writes now. Callers do it before they lease work, because otherwise work with a held result could be leased again. */
+  tryAll(): Promise<void>
+}
+
+function createHeldResults(store: ResultStore, deps: HeldDeps): HeldResults {
+  const held = new HeldWrites(deps)
+  async function keep(write: () => Promise<void>): Promise<void> {
+    try {
+      await write()
+    } catch (error) {
+      await held.hold(write, error)
+    }
+  }
+  return {
+    commit: (...args) => keep(() => store.commit(...args)),
+    release: (...args) => keep(() => store.release(...args)),
+    settle: (...args) => keep(() => store.settle(...args)),
+    expand: (...args) => keep(() => store.expand(...args)),
+    keepStreamed: (...args) => keep(() => store.keepStreamed(...args)),
+    tryAll: () => held.tryAll(),
+  }
+}

@@ -1,0 +1,106 @@
+import type { ChannelName, OutgoingAction } from '@postern/message'
+import type { PublisherDeps } from '../src/actions/publisher.ts'
+import type { Addressing } from '../src/ports/channel/addressing.ts'
+import type { Channel } from '../src/ports/channel/channel.ts'
+import type { Refusal } from '../src/ports/records/operator/refusal.ts'
+import type { PlannedAction } from '../src/ports/records/work/answer.ts'
+import type { Turn } from '../src/ports/records/work/turn.ts'
+import type { FoundMessage, FoundResponse, KnownConversation } from '../src/ports/store/lookup-store.ts'
+import { describeChannel } from './channels.ts'
+import { createQuietSystem, turn } from './memory-store.ts'
+import { message } from './messages.ts'
+
+export const acting = { agent: 'echo', address: '@echo@agents.test' }
+
+/** A response of `echo` that is known as `id`. */
+export function foundResponse(id: string, members: Partial<FoundResponse> = {}): FoundResponse {
+  return {
+    response: {
+      id,
+      thread_id: 't',
+      in_reply_to: 'm',
+      sender: '@echo@agents.test',
+      parts: [{ kind: 'text', mime: 'text/plain', content: 'old' }],
+      status: 'completed',
+      created_at: '2026-01-01T00:00:00.000Z',
+    },
+    message: message(),
+    target: { inbox: 'x' },
+    rendering: { pieces: 1 },
+    agent: 'echo',
+    via: 'activitypub',
+    ...members,
+  }
+}
+
+interface ActBench {
+  readonly gateway: PublisherDeps
+  readonly actions: OutgoingAction[]
+  readonly done: { readonly acts: readonly PlannedAction[]; readonly correlationId: string }[]
+  readonly refusals: Refusal[]
+}
+
+interface Sketch {
+  readonly responses?: readonly FoundResponse[]
+  readonly messages?: Readonly<Record<string, FoundMessage>>
+  /** Conversations by their `thread_id`. */
+  readonly conversations?: Readonly<Record<string, KnownConversation>>
+  readonly turns?: Readonly<Record<number, Partial<Turn>>>
+  readonly channels?: readonly Partial<Channel>[]
+  readonly storeFiles?: PublisherDeps['storeFiles']
+  readonly log?: PublisherDeps['system']['log']
+}
+
+export const addressed: Addressing = {
+  deliveries: [{ to: 'https://peer.test/inbox', target: null }],
+  aliases: ['https://agents.test/post'],
+  broadcasts: [{ relation: 'follower', target: null }],
+  isListed: true,
+  rendering: { pieces: 2 },
+}
+
+/** A channel that supports every action and reports it to `deeds`. */
+export function ableChannel(
+  name: ChannelName,
+  actions: OutgoingAction[],
+  members: Partial<Channel> = {},
+): Partial<Channel> {
+  return {
+    descriptor: describeChannel(name),
+    actions: {
+      address(action) {
+        actions.push(action)
+        return addressed
+      },
+    },
+    ...members,
+  }
+}
+
+export function openActBench(sketch: Sketch = {}): ActBench {
+  const actions: OutgoingAction[] = []
+  const done: ActBench['done'] = []
+  const refusals: Refusal[] = []
+  const { conversations = {}, turns = {} } = sketch
+  const { responses = [], messages = {}, channels = [ableChannel('activitypub', actions)], storeFiles, log } = sketch
+  const gateway: PublisherDeps = {
+    store: {
+      findResponse: async id => responses.find(({ response }) => response.id === id),
+      findBlob: async () => undefined,
+      findConversation: async (agent, id) => (agent === 'echo' ? conversations[id] : undefined),
+      readTurn: async number => ({ ...turn(number), ...turns[number] }),
+      findMessageTo: async (agent, id) => (agent === 'echo' ? messages[id] : undefined),
+      act: async (acts, correlationId) => void done.push({ acts, correlationId }),
+      refuse: refusal => refusals.push(refusal) > 0,
+    },
+    system: createQuietSystem({ ...(log && { log }), randomBytes: count => new Uint8Array(count).fill(7) }),
+    channels: channels.map(channel => channel as Channel),
+    ...(storeFiles && { storeFiles }),
+  }
+  return { gateway, actions, done, refusals }
+}
+
+/** A message by activitypub with this target. */
+export function foundMessage(number: number): FoundMessage {
+  return { message: number, via: 'activitypub', target: { of: turn(number).content.id } }
+}

@@ -1,0 +1,168 @@
+import { EventEmitter } from 'node:events'
+import type { NormalizedResponse } from '@postern/message'
+import type { TurnNote } from '../src/ports/records/note.ts'
+import type { Answer } from '../src/ports/records/work/answer.ts'
+import type { Delivery } from '../src/ports/records/work/delivery.ts'
+import type { Settlement } from '../src/ports/records/work/settlement.ts'
+import type { Turn } from '../src/ports/records/work/turn.ts'
+import type { FoundResponse } from '../src/ports/store/lookup-store.ts'
+import type { Store } from '../src/ports/store/store.ts'
+import type { WorkerSystem } from '../src/worker/worker.ts'
+import { message } from './messages.ts'
+
+/** The calls of a worker at its store, in order. */
+interface StoreLog {
+  readonly partialAnswers: {
+    readonly turn: Turn
+    readonly answer: Answer & { readonly response: NormalizedResponse }
+  }[]
+  readonly commits: { readonly turn: Turn; readonly answer: Answer }[]
+  readonly releases: { readonly turn: Turn; readonly dueAt: number; readonly uncounted?: boolean | undefined }[]
+  readonly settlements: { readonly delivery: Delivery; readonly settlement: Settlement }[]
+  readonly renewed: (Turn | Delivery)[]
+  readonly alone: Turn[]
+  readonly notes: { readonly turn: Turn; readonly notes: readonly TurnNote[] }[]
+}
+
+export interface MemoryStore extends StoreLog {
+  readonly store: Store
+  addTurns(...turns: readonly Turn[]): void
+  /** Like `addTurns`, without a notice. */
+  addSilently(...turns: readonly Turn[]): void
+  addDeliveries(...deliveries: readonly Delivery[]): void
+}
+
+export interface MemoryStoreOptions {
+  /** Runs before leased turns are handed over. */
+  readonly beforeLease?: () => Promise<void>
+  readonly nextDue?: () => Promise<number | undefined>
+}
+
+/** Only what a worker calls; the rest of a store would be a bug here and throws. Leases never run out. */
+export function createMemoryStore(options: MemoryStoreOptions = {}): MemoryStore {
+  const { beforeLease = async () => {}, nextDue = async () => undefined } = options
+  const waiting = { turns: [] as Turn[], deliveries: [] as Delivery[] }
+  const log: StoreLog = {
+    partialAnswers: [],
+    commits: [],
+    releases: [],
+    settlements: [],
+    renewed: [],
+    alone: [],
+    notes: [],
+  }
+  const events = new EventEmitter()
+  const store: Partial<Store> = {
+    async leaseTurns({ limit }) {
+      const leased = waiting.turns.splice(0, limit)
+      if (leased.length > 0) await beforeLease()
+      return leased
+    },
+    leaseDeliveries: async ({ limit, rank }) => (rank === 'answer' ? waiting.deliveries.splice(0, limit) : []),
+    leaseBroadcasts: async () => [],
+    commit: async (turn, answer) => void log.commits.push({ turn, answer }),
+    say: async (turn, answer) => void log.partialAnswers.push({ turn, answer }),
+    findAnswer: async number => findSaid(log, number),
+    release: async (turn, { dueAt, uncounted }) => void log.releases.push({ turn, dueAt, uncounted }),
+    settle: async (delivery, settlement) => void log.settlements.push({ delivery, settlement }),
+    noteWaiting: async () => undefined,
+    noteAlone: async turn => void log.alone.push(turn),
+    noteAttempt: async () => undefined,
+    note: async (turn, notes) => void log.notes.push({ turn, notes }),
+    renew: async work => void log.renewed.push(work),
+    nextDue,
+    readHistory: async () => [],
+    readNotes: async () => [],
+    readState: async () => undefined,
+    notify: (topic, payload) => void events.emit(topic, payload),
+    listen(topic, listener) {
+      events.on(topic, listener)
+      return () => void events.off(topic, listener)
+    },
+  }
+  return {
+    ...log,
+    store: store as Store,
+    addTurns(...turns) {
+      waiting.turns.push(...turns)
+      events.emit('work')
+    },
+    addSilently(...turns) {
+      waiting.turns.push(...turns)
+    },
+    addDeliveries(...deliveries) {
+      waiting.deliveries.push(...deliveries)
+      events.emit('work')
+    },
+  }
+}
+
+function findSaid({ partialAnswers }: StoreLog, message: number): FoundResponse | undefined {
+  const said = partialAnswers.find(({ turn }) => turn.message === message)
+  if (!said) return undefined
+  const { turn, answer } = said
+  const { agent, via, content, target } = turn
+  return { response: answer.response, rendering: answer.rendering, message: content, agent, via, target }
+}
+
+export function turn(number: number): Turn {
+  return {
+    message: number,
+    token: 1,
+    attempt: 1,
+    crashes: 0,
+    agent: 'echo',
+    via: 'activitypub',
+    content: message({ id: `https://peer.test/activities/${number}` }),
+    thread: number,
+    target: null,
+    flags: [],
+    correlationId: `c${number}`,
+  }
+}
+
+export function delivery(id: string): Delivery {
+  return {
+    id,
+    token: 1,
+    attempt: 1,
+    queuedAt: 0,
+    via: 'activitypub',
+    agent: 'echo',
+    to: 'https://peer.test/inbox',
+    target: null,
+    correlationId: 'c1',
+    message: message(),
+  }
+}
+
+export const quietLog = { debug() {}, info() {}, warn() {}, error() {} }
+
+/** A system whose clock does not move unless `now` is given, and whose randomness is constant. */
+export function createQuietSystem(members: Partial<WorkerSystem> = {}): WorkerSystem {
+  return {
+    now: () => 0,
+    randomBytes: count => new Uint8Array(count),
+    sleep: waitReally,
+    log: quietLog,
+    ...members,
+  }
+}
+
+function waitReally(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise(resolve => {
+    const end = () => {
+      clearTimeout(timer)
+      resolve()
+    }
+    const timer = setTimeout(end, ms)
+    if (signal?.aborted) end()
+    else signal?.addEventListener('abort', end, { once: true })
+  })
+}
+
+/** A promise and the function that fulfils it. */
+export function createGate(): { readonly opened: Promise<void>; open(): void } {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  return { opened: promise, open: () => resolve() }
+}

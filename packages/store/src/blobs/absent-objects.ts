@@ -1,0 +1,62 @@
+// Finds files whose bytes are not where the gateway looks for them, such as after a change of the storage.
+import type { AbsentObjects, ByteStore, ObjectStore } from '@postern/message'
+import { readAfterWait } from '../sql/engine-defaults.ts'
+import type { Sql } from '../sql/sql.ts'
+import type { LocatedObject } from './object-bytes.ts'
+import { formatObjectKey, locationColumns } from './object-bytes.ts'
+
+const pageSize = 500
+/** The most files through which the search looks, the newest first. */
+const mostListed = 100_000
+/** The most files of one storage that the search reads. It reads more of a former storage than of the present one. */
+const [mostOfFormer, mostOfToday] = [25, 5] as const
+
+type StoredObject = LocatedObject & { readonly id: number }
+
+/** The files of one storage that the search has found. */
+interface Found {
+  readonly samples: LocatedObject[]
+  files: number
+}
+
+export function createAbsentSearch(db: Sql, elsewhere: ByteStore | undefined): ObjectStore['findAbsentObjects'] {
+  const listBefore = db.prepare<StoredObject>(
+    `SELECT id, ${locationColumns} FROM objects WHERE id < ? ORDER BY id DESC LIMIT ${pageSize}`,
+  )
+
+  async function listStorages(): Promise<ReadonlyMap<string | null, Found>> {
+    const storages = new Map<string | null, Found>()
+    let before = Number.MAX_SAFE_INTEGER
+    for (let listed = 0; listed < mostListed; listed += pageSize) {
+      const page = await readAfterWait(db, () => listBefore.all(before))
+      for (const object of page) if (object.is_elsewhere === 1) noteIn(storages, object)
+      before = page.at(-1)?.id ?? 0
+      if (page.length < pageSize) break
+    }
+    return storages
+  }
+
+  function noteIn(storages: Map<string | null, Found>, object: LocatedObject): void {
+    const { storage } = object
+    const storageSummary = storages.get(storage) ?? { samples: [], files: 0 }
+    storages.set(storage, storageSummary)
+    storageSummary.files += 1
+    const most = storage === elsewhere?.name ? mostOfToday : mostOfFormer
+    if (storageSummary.samples.length < most) storageSummary.samples.push(object)
+  }
+
+  async function isAbsent(object: LocatedObject): Promise<boolean> {
+    return (await elsewhere?.read(formatObjectKey(object))) === undefined
+  }
+
+  return async () => {
+    const lists: AbsentObjects[] = []
+    for (const [storage, { files, samples }] of await listStorages()) {
+      let absent = 0
+      for (const object of samples) if (await isAbsent(object)) absent += 1
+      const storageName = storage === null ? {} : { storage }
+      if (absent > 0) lists.push({ ...storageName, files, checked: samples.length, absent })
+    }
+    return lists
+  }
+}

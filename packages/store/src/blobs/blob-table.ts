@@ -1,0 +1,156 @@
+// Stores the bytes of messages and answers.
+import { hash, subtle } from 'node:crypto'
+import type { Blob, LookupStore } from '@postern/pipeline'
+import type { BlobFiles } from '../files/blob-files.ts'
+import type { Sql } from '../sql/sql.ts'
+import { bytesConflict } from '../together/conflict-keys.ts'
+import type { Batch } from '../transaction/batch.ts'
+import type { StoreContext } from '../transaction/store-context.ts'
+import type { LocatedBlob, RawPart } from './raw-part.ts'
+import { readPart } from './raw-part.ts'
+
+const noBytes = new Uint8Array()
+
+export interface BlobTable {
+  /**
+   * Stores bytes for a message. Existing bytes stay as they are, and parts of the raw bytes are stored only there. `storedBy`: the sender for whom
+   * they count.
+   * @returns the bytes that the message got beside its raw bytes, whether they existed already or not
+   */
+  keepAll(blobs: readonly LocatedBlob[], message: number, storedBy?: string | null): number
+  /** Releases the bytes of a message, and deletes those that no other message needs. @returns the bytes that the message had */
+  release(batch: Batch, message: number): number
+  /** Releases the bytes that neither the message nor its answer `response` (seq) names any more. */
+  releaseUnnamed(batch: Batch, message: number, response: number): void
+}
+
+export function createBlobTable(db: Sql, { isHeld }: Pick<BlobFiles, 'isHeld'>): BlobTable {
+  const insert = db.prepare(
+    'INSERT INTO blobs (digest, mime, bytes, is_file) VALUES (?, ?, ?, ?) ON CONFLICT (digest) DO NOTHING',
+  )
+  // A part of raw bytes may arrive by itself later, or have another position in other raw bytes.
+  const use = db.prepare(
+    `INSERT INTO blob_uses (message, digest, bytes, stored_by, part_encoding, part_start, part_end, part_mime)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (message, digest) DO UPDATE SET bytes = excluded.bytes, stored_by = excluded.stored_by,
+       part_encoding = excluded.part_encoding, part_start = excluded.part_start, part_end = excluded.part_end, part_mime = excluded.part_mime
+     WHERE blob_uses.part_encoding IS NOT NULL`,
+  )
+  const endUses = db.prepare<{ digest: string; bytes: number }>(
+    'DELETE FROM blob_uses WHERE message = ? RETURNING digest, bytes',
+  )
+  const digestOf = "json_extract(json_each.value, '$.bytes_ref.digest')"
+  const endUnnamed = db.prepare<{ digest: string }>(
+    `DELETE FROM blob_uses WHERE message = ?1 AND digest NOT IN (
+       SELECT raw_digest FROM messages WHERE seq = ?1 AND raw_digest IS NOT NULL
+       UNION ALL SELECT ${digestOf} FROM messages e, json_each(e.content)
+         WHERE e.seq IN (?1, ?2) AND ${digestOf} IS NOT NULL) RETURNING digest`,
+  )
+  const remove = db.prepare<{ is_file: number }>(
+    `DELETE FROM blobs WHERE digest = ?1 AND NOT EXISTS (SELECT 1 FROM blob_uses WHERE digest = ?1 AND part_encoding IS NULL)
+     RETURNING is_file`,
+  )
+  type KeepOne = (blob: LocatedBlob, message: number, storedBy: string | null) => number
+
+  const keepPart: KeepOne = ({ digest, mime, part }, message, storedBy) => {
+    if (part) use.run(message, digest, 0, storedBy, part.encoding, part.start, part.end, mime ?? null)
+    return 0
+  }
+
+  const keepApart: KeepOne = ({ digest, mime, bytes }, message, storedBy) => {
+    const isFile = isHeld(digest)
+    insert.run(digest, mime ?? null, isFile ? noBytes : bytes, isFile ? 1 : 0)
+    const used = use.run(message, digest, bytes.byteLength, storedBy, null, null, null, null)
+    return used.changes > 0 ? bytes.byteLength : 0
+  }
+
+  function removeUnused(batch: Batch, unused: readonly { readonly digest: string }[]): void {
+    for (const { digest } of unused) {
+      // Another transaction may be storing a message with the same bytes.
+      batch.reserve(bytesConflict(digest))
+      if (remove.get(digest)?.is_file === 1) batch.droppedFiles.push(digest)
+    }
+  }
+  return {
+    keepAll: (blobs, message, storedBy = null) =>
+      blobs.reduce((size, blob) => size + (blob.part ? keepPart : keepApart)(blob, message, storedBy), 0),
+    release(batch, message) {
+      const ended = endUses.all(message)
+      removeUnused(batch, ended)
+      return ended.reduce((sum, { bytes }) => sum + bytes, 0)
+    },
+    releaseUnnamed: (batch, message, response) => removeUnused(batch, endUnnamed.all(message, response)),
+  }
+}
+
+export function createBlobLookup({ db, files }: Pick<StoreContext, 'db' | 'files'>): Pick<LookupStore, 'findBlob'> {
+  const find = db.prepare<{ mime: string | null; bytes: Uint8Array; is_file: number }>(
+    'SELECT mime, bytes, is_file FROM blobs WHERE digest = ?',
+  )
+  const findPart = createPartLookup(db, files)
+  return {
+    async findBlob(digest) {
+      const row = find.get(digest)
+      if (!row) return findPart(digest)
+      const bytes = row.is_file ? await files.read(digest) : row.bytes
+      return { digest, mime: row.mime ?? undefined, bytes }
+    },
+  }
+}
+
+interface PartRow extends RawPart {
+  readonly mime: string | null
+  readonly written: Uint8Array
+  /** The digest of raw bytes that are stored in a file. */
+  readonly file: string | null
+}
+
+/** Prepares the search for bytes that are stored within the raw bytes of a message. */
+function createPartLookup(db: Sql, files: Pick<BlobFiles, 'readRange'>): LookupStore['findBlob'] {
+  // PostgreSQL counts bytes in an INT.
+  const cut = (bytes: string) =>
+    `substr(${bytes}, CAST(u.part_start + 1 AS INT), CAST(u.part_end - u.part_start AS INT))`
+  const find = db.prepare<PartRow>(
+    `SELECT u.part_encoding AS encoding, u.part_start AS start, u.part_end AS "end", u.part_mime AS mime,
+       coalesce(${cut('m.raw')}, ${cut('b.bytes')}) AS written, CASE WHEN b.is_file = 1 THEN b.digest END AS file
+     FROM blob_uses u JOIN messages m ON m.seq = u.message LEFT JOIN blobs b ON b.digest = m.raw_digest
+     WHERE u.digest = ? AND u.part_encoding IS NOT NULL LIMIT 1`,
+  )
+  return async digest => {
+    const row = find.get(digest)
+    if (!row) return undefined
+    const { encoding, start, end, mime, written, file } = row
+    const bytes = readPart(file === null ? written : await files.readRange(file, start, end), encoding)
+    return { digest, mime: mime ?? undefined, bytes }
+  }
+}
+
+/** Lists the bytes that are stored apart from the raw bytes. */
+export function listApart(blobs: readonly LocatedBlob[]): readonly Blob[] {
+  return blobs.filter(({ part }) => !part)
+}
+
+/** Creates a test which returns true if a row refers to the file of this digest. */
+export function createFileNeed(db: Sql): (digest: string) => boolean {
+  const find = db.prepare('SELECT 1 FROM blobs WHERE digest = ? AND is_file = 1')
+  return digest => find.get(digest) !== undefined
+}
+
+/** The size from which bytes are digested outside the event loop. */
+const asideThreshold = 1024 * 1024
+
+export function digestBlob(bytes: Uint8Array): Promise<Blob> {
+  const digestedBlob = digested.get(bytes)
+  if (digestedBlob) return digestedBlob
+  const blob = digestAside(bytes)
+  digested.set(bytes, blob)
+  return blob
+}
+
+/** Digests of bytes that were computed before. One message may go to many agents. */
+const digested = new WeakMap<Uint8Array, Promise<Blob>>()
+
+async function digestAside(bytes: Uint8Array): Promise<Blob> {
+  if (bytes.byteLength < asideThreshold) return { digest: hash('sha256', bytes), bytes }
+  const digest = await subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>)
+  return { digest: Buffer.from(digest).toString('hex'), bytes }
+}

@@ -1,0 +1,33 @@
+// Locates and removes the bytes of files in a storage outside the database, the present one or an earlier one.
+import type { ByteStore, StoredObject } from '@postern/message'
+
+/** A file with the location of its bytes. */
+export interface LocatedObject extends Pick<StoredObject, 'bucket' | 'path'> {
+  /** The name of the storage outside the database; null if there is none, or if the release did not name it. */
+  readonly storage: string | null
+  /** 1 if the bytes are outside the database. */
+  readonly is_elsewhere: number
+}
+
+/** The columns of a `LocatedObject`. */
+export const locationColumns = 'bucket, path, storage, bytes IS NULL AS is_elsewhere'
+
+/** Removes the bytes of a file that are outside the database. Returns false if they are in a storage that is no longer used. */
+export type RemoveBytes = (object: LocatedObject) => Promise<boolean>
+
+export function createByteRemoval(elsewhere: ByteStore | undefined): RemoveBytes {
+  return async object => {
+    if (object.is_elsewhere === 0) return true
+    if (!elsewhere) return false
+    const key = formatObjectKey(object)
+    // A storage reports no error for a missing file that it deletes. So a storage with another name is asked first whether it has the file.
+    if (object.storage !== elsewhere.name && (await elsewhere.read(key)) === undefined) return false
+    await elsewhere.remove(key)
+    return true
+  }
+}
+
+/** Names a file in a storage outside the database. */
+export function formatObjectKey({ bucket, path }: Pick<StoredObject, 'bucket' | 'path'>): string {
+  return `${bucket}/${path}`
+}

@@ -1,0 +1,209 @@
+// Stores files of owners, in the database or outside.
+import { hash } from 'node:crypto'
+import type { ByteStore, ObjectStore, Part, StoredObject, UnreachableObject } from '@postern/message'
+import { leastObjectBytes, Rejection, Unavailable } from '@postern/message'
+import type { KeptFile, WorkStore } from '@postern/pipeline'
+import { pointToKept } from '@postern/pipeline'
+import { refuseLostLease } from '../queue/lost-lease.ts'
+import { readAfterWait } from '../sql/engine-defaults.ts'
+import { formatJson, parseJson } from '../sql/json-columns.ts'
+import type { Sql } from '../sql/sql.ts'
+import type { EntryTable } from '../threads/entries.ts'
+import type { StoreContext } from '../transaction/store-context.ts'
+import { createAbsentSearch } from './absent-objects.ts'
+import type { BlobTable } from './blob-table.ts'
+import type { LocatedObject, RemoveBytes } from './object-bytes.ts'
+import { createByteRemoval, formatObjectKey, locationColumns } from './object-bytes.ts'
+
+interface ObjectRow extends Omit<StoredObject, 'createdAt'> {
+  readonly created_at: number
+}
+
+interface ObjectPosition {
+  readonly digest: string
+  readonly id: number
+}
+
+/** The most objects of the same bytes among which a name is looked for. */
+const mostCopies = 256
+const columns = 'bucket, path, owner, mime, size, digest, created_at'
+
+/**
+ * Creates the store of objects, whose bytes are in the store's file or in `elsewhere`. Bytes in `elsewhere` are written before their row and deleted
+ * before it. So an interrupted removal still has its rows and can be repeated.
+ */
+export function createObjectStore({ db, write, now, scrub, log }: StoreContext, elsewhere?: ByteStore): ObjectStore {
+  const table = createObjectTable(db)
+  const removeBytes = createByteRemoval(elsewhere)
+  const removeOwned = createOwnedRemoval({ write, db, scrub }, { table, removeBytes })
+  return {
+    async putObject({ bucket, path, owner, mime, bytes }, most = Number.POSITIVE_INFINITY) {
+      const object = {
+        bucket,
+        path,
+        owner,
+        mime,
+        size: bytes.byteLength,
+        digest: hash('sha256', bytes),
+        createdAt: now(),
+      }
+      const isTaken = () => new Rejection('forbidden', 'Cannot store object: there is one of this name')
+      const checkQuota = () => {
+        const used = Number.isFinite(most) ? table.sumBytes(owner) : 0
+        if (used + Math.max(object.size, leastObjectBytes) <= most) return
+        throw new Rejection('too_large', `Cannot store object: with it there would be more than ${most} bytes of yours`)
+      }
+      if (table.find(bucket, path)) throw isTaken()
+      checkQuota()
+      // The bytes come first, because a row without them would promise a file that does not exist.
+      await elsewhere?.write(formatObjectKey(object), bytes, mime)
+      const context = () => {
+        checkQuota()
+        return table.insert(object, elsewhere ? { bytes: null, storage: elsewhere.name } : { bytes, storage: null })
+      }
+      const stored = await write(context).catch(async error => {
+        await elsewhere?.remove(formatObjectKey(object))
+        throw error
+      })
+      if (!stored) throw isTaken()
+      return object
+    },
+    findObject: async (bucket, path) => table.find(bucket, path),
+    findObjectByDigest: async (owner, digest, name = '') => table.findByDigest(owner, digest, name),
+    async readObject(object) {
+      // Bytes in `elsewhere` without a row belong to nobody any more.
+      if (table.find(object.bucket, object.path) === undefined) return undefined
+      const bytes = table.readBytes(object) ?? (await elsewhere?.read(formatObjectKey(object)))
+      if (!bytes)
+        log.warn({ bucket: object.bucket, path: object.path, fix: absentFix }, 'a file is not in the storage of today')
+      return bytes
+    },
+    async removeObject(owner, object) {
+      const located = table.findLocation(owner, object)
+      if (!located) return false
+      if (!(await removeBytes(located)))
+        throw new Unavailable('Cannot delete file: it is in a storage that the gateway does not use any more')
+      return write(() => table.removeOne(owner, object))
+    },
+    removeObjects: (owner, { leavesBytes = false } = {}) => removeOwned(owner, leavesBytes),
+    findAbsentObjects: createAbsentSearch(db, elsewhere),
+  }
+}
+
+const absentFix = 'Copy the files of the former storage into the one of today, or configure the former one again.'
+
+interface OwnedRemovalDeps {
+  readonly table: ReturnType<typeof createObjectTable>
+  readonly removeBytes: RemoveBytes
+}
+
+/** Creates the removal of an owner's files, one page at a time. */
+function createOwnedRemoval(
+  { db, write, scrub }: Pick<StoreContext, 'db' | 'write' | 'scrub'>,
+  { table, removeBytes }: OwnedRemovalDeps,
+) {
+  return async (owner: string, leavesBytes: boolean) => {
+    const unreachable: UnreachableObject[] = []
+    let removed = 0
+    for (let after = { digest: '', id: 0 }; ; ) {
+      const objects = await readAfterWait(db, () => table.listOf(owner, after))
+      if (objects.length === 0) return { removed, unreachable }
+      after = objects.at(-1) ?? after
+      const gone: LocatedObject[] = []
+      for (const object of objects) {
+        if ((await removeBytes(object)) || leavesBytes) gone.push(object)
+        else unreachable.push(describeUnreachable(owner, object))
+      }
+      await write(() => {
+        for (const object of gone) table.removeOne(owner, object)
+      })
+      removed += gone.length
+      scrub()
+    }
+  }
+}
+
+function describeUnreachable(owner: string, { bucket, path, storage }: LocatedObject): UnreachableObject {
+  return { owner, bucket, path, ...(storage !== null && { storage }) }
+}
+
+function createObjectTable(db: Sql) {
+  const insert = db.prepare(
+    `INSERT OR IGNORE INTO objects (${columns}, bytes, storage) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  )
+  const find = db.prepare<ObjectRow>(`SELECT ${columns} FROM objects WHERE bucket = ? AND path = ?`)
+  const findByDigest = db.prepare<ObjectRow>(
+    `SELECT ${columns} FROM objects WHERE owner = ? AND digest = ? ORDER BY id DESC LIMIT +?`,
+  )
+  const readBytes = db.prepare<{ bytes: Uint8Array | null }>('SELECT bytes FROM objects WHERE bucket = ? AND path = ?')
+  // This is the order of the index of owners.
+  const listOf = db.prepare<LocatedObject & ObjectPosition>(
+    `SELECT id, digest, ${locationColumns} FROM objects WHERE owner = ? AND (digest, id) > (?, ?) ORDER BY digest, id LIMIT 200`,
+  )
+  const findLocation = db.prepare<LocatedObject>(
+    `SELECT ${locationColumns} FROM objects WHERE owner = ? AND bucket = ? AND path = ?`,
+  )
+  const removeOne = db.prepare('DELETE FROM objects WHERE owner = ? AND bucket = ? AND path = ?')
+  const sum = db.prepare<{ bytes: number }>(
+    `SELECT coalesce(sum(max(size, ${leastObjectBytes})), 0) AS bytes FROM objects WHERE owner = ?`,
+  )
+  const read = (row: ObjectRow | undefined): StoredObject | undefined => {
+    if (!row) return undefined
+    const { created_at: createdAt, ...object } = row
+    return { ...object, createdAt }
+  }
+  return {
+    insert(
+      { bucket, path, owner, mime, size, digest, createdAt }: StoredObject,
+      { bytes, storage }: { readonly bytes: Uint8Array | null; readonly storage: string | null },
+    ): boolean {
+      return insert.run(bucket, path, owner, mime, size, digest, createdAt, bytes, storage).changes > 0
+    },
+    findLocation: (owner: string, { bucket, path }: Pick<StoredObject, 'bucket' | 'path'>) =>
+      findLocation.get(owner, bucket, path),
+    find: (bucket: string, path: string) => read(find.get(bucket, path)),
+    findByDigest(owner: string, digest: string, name: string) {
+      const rows = findByDigest.all(owner, digest, mostCopies)
+      return read(rows.find(({ path }) => `/${path}`.endsWith(`/${name}`)) ?? rows[0])
+    },
+    readBytes: ({ bucket, path }: Pick<StoredObject, 'bucket' | 'path'>) =>
+      readBytes.get(bucket, path)?.bytes ?? undefined,
+    removeOne: (owner: string, { bucket, path }: Pick<StoredObject, 'bucket' | 'path'>): boolean =>
+      removeOne.run(owner, bucket, path).changes > 0,
+    sumBytes: (owner: string): number => sum.get(owner)?.bytes ?? 0,
+    listOf: (owner: string, { digest, id }: ObjectPosition) => listOf.all(owner, digest, id),
+  }
+}
+
+/** Creates the step that makes files from `elsewhere` part of their messages, with which they are deleted. */
+export function createFileKeeping(
+  { db, write, files }: StoreContext,
+  tables: { readonly entries: EntryTable; readonly blobs: BlobTable },
+): Pick<WorkStore, 'keepFiles'> {
+  const isHeld = db.prepare('SELECT 1 FROM turns WHERE message = ? AND lease_token = ? AND lease_owner IS NOT NULL')
+  const findWords = db.prepare<{ content: string }>('SELECT content FROM messages WHERE seq = ?')
+
+  /** Stores files in a message. Its content may have changed in the meantime, so files that it no longer names are skipped. */
+  function keepIn(message: number, kept: readonly KeptFile[]): void {
+    const content = findWords.get(message)?.content
+    if (content === undefined) return
+    const parts = parseJson<readonly Part[]>(content)
+    const namedFiles = kept.filter(({ url }) => content.includes(formatJson(url)))
+    if (namedFiles.length === 0) return
+    tables.entries.reword(message, formatJson(pointToKept(parts, namedFiles)))
+    tables.blobs.keepAll(namedFiles, message)
+  }
+
+  return {
+    async keepFiles(turn, kept) {
+      const held = await files.hold(kept, () =>
+        write(() => {
+          if (!isHeld.get(turn.message, turn.token)) return 0
+          for (const message of [...(turn.merged ?? []), turn.message]) keepIn(message, kept)
+          return 1
+        }),
+      )
+      refuseLostLease(held, `turn ${turn.message}`)
+    },
+  }
+}

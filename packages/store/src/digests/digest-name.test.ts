@@ -1,0 +1,9 @@
+import { expect, test } from 'vitest'
+import { digestName } from './digest-name.ts'
+
+test('digestName() gives one name one digest, which shows nothing of it', () => {
+  const digest = digestName('email @ada@mail.test')
+  expect(digest).toMatch(/^sha256:[\w-]{43}$/)
+  expect(digestName('email @ada@mail.test')).toBe(digest)
+  expect(digestName('email @eve@mail.test')).not.toBe(digest)
+})

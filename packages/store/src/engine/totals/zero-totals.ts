@@ -1,9 +1,0 @@
-/**
- * A DELETE of all shards of one owner, if they add up to nothing. Only for operations that run while nobody else writes: another gateway's
- * shard may be about to change.
- */
-export function endZeroTotals(table: string, columns: readonly string[]): string {
-  const isSomething = columns.map(column => `sum(${column}) <> 0`).join(' OR ')
-  return `DELETE FROM ${table} WHERE owner = ?1
-    AND NOT EXISTS (SELECT 1 FROM ${table} WHERE owner = ?1 GROUP BY owner HAVING ${isSomething})`
-}

@@ -1,0 +1,116 @@
+// Forgets the chats of an owner.
+import type { ByteStore } from '@postern/message'
+import type { LocatedObject } from '../blobs/object-bytes.ts'
+import { createByteRemoval, locationColumns } from '../blobs/object-bytes.ts'
+import { readAfterWait } from '../sql/engine-defaults.ts'
+import type { Sql } from '../sql/sql.ts'
+import { createEntryRemoval } from '../threads/entry-removal.ts'
+import { createOwnThreadRemoval } from '../threads/own-thread-removal.ts'
+import type { StoreContext } from '../transaction/store-context.ts'
+import type { RemoveMessageDeps } from './remove-message.ts'
+import { createRemoveMessage } from './remove-message.ts'
+
+/** A conversation of a chat, as its owner names it. */
+interface ChatName {
+  readonly owner: string
+  readonly agent: string
+  readonly key: string
+}
+
+export interface ChatForgetting {
+  /**
+   * Deletes everything that was said in one chat, with the files that nothing else of its owner names, and aborts running work on it. If the process
+   * ends before it is complete, a repeated call completes it. Resolves when the deletion is durable, with false if there is no such chat.
+   */
+  forgetChat(chat: ChatName): Promise<boolean>
+}
+
+/** The number of messages that one transaction deletes, so that other writes run in between. */
+const sliceSize = 50
+
+interface Slice {
+  readonly thread: number
+  readonly messages: ReadonlySet<number>
+  /** The files that nothing else of the owner names. */
+  readonly files: readonly LocatedObject[]
+}
+
+export function createChatForgetting(
+  { db, channels, write, now }: StoreContext,
+  tables: RemoveMessageDeps,
+  elsewhere: ByteStore | undefined,
+): ChatForgetting {
+  const find = db.prepare<{ thread_id: number }>(
+    `SELECT thread_id FROM thread_aliases WHERE name = ? AND agent = ? AND ${channels.sql.isChat('channel')} AND scope = ? AND is_key = 1`,
+  )
+  const listMessages = db.prepare<{ seq: number }>(
+    `SELECT seq FROM messages WHERE kind = 'message' AND ${channels.sql.isChat('channel')} AND thread_id = ? ORDER BY seq DESC LIMIT +?`,
+  )
+  const listEntries = db.prepare<{ seq: number }>(
+    "SELECT seq FROM messages WHERE thread_id = ? AND scope = 'conversation'",
+  )
+  const files = createChatFiles(db)
+  const removeBytes = createByteRemoval(elsewhere)
+  const removeMessage = createRemoveMessage(db, tables)
+  const endEntry = createEntryRemoval(db)
+  const endThread = createOwnThreadRemoval(db)
+
+  /** Finds the next messages to delete. Returns undefined if nothing of the chat is left. */
+  function findSlice({ owner, agent, key }: ChatName): Slice | undefined {
+    const thread = find.get(key, agent, owner)?.thread_id
+    if (thread === undefined) return undefined
+    const messages = listMessages.all(thread, sliceSize).map(({ seq }) => seq)
+    return { thread, messages: new Set(messages), files: files.listOf(owner, messages) }
+  }
+
+  /** Removes a slice. It looks the thread's number up again, because another thread may have got that number. */
+  function removeSlice({ owner, agent, key }: ChatName, { thread, messages, files: locations }: Slice): Promise<void> {
+    return write(batch => {
+      files.remove(owner, locations)
+      if (find.get(key, agent, owner)?.thread_id !== thread) return
+      const listed = listMessages.all(thread, 2 * sliceSize).filter(({ seq }) => messages.has(seq))
+      for (const { seq } of listed) removeMessage(batch, seq, now())
+      if (listMessages.all(thread, 1).length > 0) return
+      for (const { seq } of listEntries.all(thread)) endEntry(seq)
+      endThread(thread, owner)
+    })
+  }
+
+  return {
+    async forgetChat(chat) {
+      for (let isThere = false; ; isThere = true) {
+        const slice = await readAfterWait(db, () => findSlice(chat))
+        if (!slice) return isThere
+        // The bytes are deleted before their rows, so that a repeated call finds them after an interruption. An unreachable file keeps its row.
+        const files: LocatedObject[] = []
+        for (const file of slice.files) if (await removeBytes(file)) files.push(file)
+        await removeSlice(chat, { ...slice, files })
+      }
+    },
+  }
+}
+
+interface ChatFiles {
+  /** Lists the files of these messages that nothing else of the owner names. */
+  listOf(owner: string, messages: readonly number[]): readonly LocatedObject[]
+  remove(owner: string, locations: readonly LocatedObject[]): void
+}
+
+function createChatFiles(db: Sql): ChatFiles {
+  const listDigests = db.prepare<{ digest: string }>('SELECT digest FROM blob_uses WHERE message = ?')
+  const list = db.prepare<LocatedObject>(
+    `SELECT ${locationColumns} FROM objects WHERE owner = ?1 AND digest = ?2 AND NOT EXISTS (SELECT 1 FROM blob_uses u
+       JOIN messages m ON m.seq = u.message JOIN tasks k ON k.id = m.task_id WHERE u.digest = ?2 AND k.owner = ?1
+       AND u.message NOT IN (SELECT CAST(value AS INTEGER) FROM json_each(?3)))`,
+  )
+  const remove = db.prepare('DELETE FROM objects WHERE owner = ? AND bucket = ? AND path = ?')
+  return {
+    listOf(owner, messages) {
+      const digests = new Set(messages.flatMap(number => listDigests.all(number).map(({ digest }) => digest)))
+      return [...digests].flatMap(digest => list.all(owner, digest, JSON.stringify(messages)))
+    },
+    remove(owner, locations) {
+      for (const { bucket, path } of locations) remove.run(owner, bucket, path)
+    },
+  }
+}

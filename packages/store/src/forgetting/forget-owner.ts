@@ -1,0 +1,137 @@
+// Forgets everything that belongs to an owner.
+import { rememberedKind } from '@postern/pipeline'
+import { createKeyedDigests } from '../digests/keyed-digest.ts'
+import { createClaimRemoval } from '../peers/claims.ts'
+import type { Sql } from '../sql/sql.ts'
+import { createEntryRemoval } from '../threads/entry-removal.ts'
+import type { StoreContext } from '../transaction/store-context.ts'
+import type { RemoveMessageDeps } from './remove-message.ts'
+import { createRemoveMessage } from './remove-message.ts'
+import { createThreadRows } from './remove-thread.ts'
+
+export interface OwnerForgetting {
+  /**
+   * Deletes everything that was said in an owner's own conversations, even while it is in progress or the newest of all, and aborts running work on
+   * it. Resolves when the deletion is durable.
+   * @returns the number of runs
+   */
+  forgetTasks(owner: string): Promise<number>
+}
+
+/** The number of messages that one transaction deletes, so that other writes run in between. */
+const sliceSize = 100
+
+/**
+ * Creates the forgetting of owners. Its statements read whole tables, so they are prepared only when an owner is forgotten. An index for such a rare
+ * operation would cost every message.
+ */
+export function createOwnerForgetting(context: StoreContext, tables: RemoveMessageDeps): OwnerForgetting {
+  let opened: OwnerForgetting['forgetTasks'] | undefined
+  return {
+    forgetTasks(owner) {
+      opened ??= openForgetting(context, tables)
+      return opened(owner)
+    },
+  }
+}
+
+function openForgetting(
+  { db, write, now, scrub, handledSecret }: StoreContext,
+  tables: RemoveMessageDeps,
+): OwnerForgetting['forgetTasks'] {
+  const listThreads = db.prepare<{ id: number }>('SELECT id FROM threads WHERE scope = ?')
+  const listMessages = db.prepare<{ number: number; person: string }>(
+    `SELECT seq AS number, channel || ' ' || lower(json_extract(envelope, '$.sender.address')) AS person FROM messages
+     WHERE kind = 'message' AND (thread_id IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
+       OR task_id IN (SELECT id FROM tasks WHERE owner = ?2)) ORDER BY seq DESC LIMIT +?3`,
+  )
+  const endRecords = db.prepare('DELETE FROM records WHERE person IN (SELECT value FROM json_each(?))')
+  const endRemembered = db.prepare(
+    `DELETE FROM records WHERE kind = '${rememberedKind}'
+       AND json_extract(value, '$.subject') IN (SELECT value FROM json_each(?))`,
+  )
+  const countTasks = db.prepare<{ count: number }>('SELECT count(*) AS count FROM tasks WHERE owner = ?')
+  const removeMessage = createRemoveMessage(db, tables)
+  const digests = createKeyedDigests({ handledSecret })
+  const withDigests = (names: readonly string[]) => JSON.stringify(digests.withDigests(names))
+  const removeClaims = createClaimRemoval(db)
+  const endTasks = createTaskRemoval(db, tables)
+  const endThreads = createThreadRemoval(db)
+
+  function removeSlice(owner: string): Promise<number> {
+    return write(batch => {
+      const threads = JSON.stringify(listThreads.all(owner).map(({ id }) => id))
+      const messages = listMessages.all(threads, owner, sliceSize)
+      for (const { number } of messages) removeMessage(batch, number, now())
+      const keys = [...new Set(messages.map(({ person }) => person))]
+      endRecords.run(withDigests(keys))
+      removeClaims(keys.map(key => key.slice(key.indexOf(' ') + 1)))
+      return messages.length
+    })
+  }
+
+  /** Removes the objects of an owner. Returns undefined if a new message has arrived, because that one is deleted first. */
+  function removeObjects(owner: string): Promise<number | undefined> {
+    return write(() => {
+      const threads = JSON.stringify(listThreads.all(owner).map(({ id }) => id))
+      if (listMessages.all(threads, owner, 1).length > 0) return undefined
+      const removed = endTasks(owner)
+      endThreads(threads)
+      removeClaims([owner])
+      endRemembered.run(withDigests(listSubjects(owner)))
+      return removed
+    })
+  }
+
+  return async owner => {
+    // The deletion of messages also deletes their tasks, so the count comes first.
+    const tasks = countTasks.get(owner)?.count ?? 0
+    for (;;) {
+      while ((await removeSlice(owner)) > 0);
+      const removed = await removeObjects(owner)
+      if (removed === undefined) continue
+      scrub()
+      return Math.max(tasks, removed)
+    }
+  }
+}
+
+/** Lists the names that `subjectOf` gives an owner of chats: with the credential, and without it as in earlier releases. */
+function listSubjects(owner: string): readonly string[] {
+  const subject = owner.replace(/^web:/, '')
+  return [subject, `["chat_token",${subject.slice(1)}`]
+}
+
+/** Prepares the deletion of the remaining tasks of an owner, whose messages are deleted already. It returns their number. */
+function createTaskRemoval(db: Sql, { tasks }: Pick<RemoveMessageDeps, 'tasks'>): (owner: string) => number {
+  const listTasks = db.prepare<{ id: number }>('SELECT id FROM tasks WHERE owner = ?')
+  const listEntries = db.prepare<{ seq: number }>('SELECT seq FROM messages WHERE task_id = ?')
+  const endEntry = createEntryRemoval(db)
+  const ends = [
+    'UPDATE messages SET task_id = NULL WHERE task_id = ?',
+    'DELETE FROM push_subscriptions WHERE task_id = ?',
+  ].map(sql => db.prepare(sql))
+  return owner => {
+    const all = listTasks.all(owner)
+    for (const { id } of all) {
+      for (const { seq } of listEntries.all(id)) endEntry(seq)
+      for (const end of ends) end.run(id)
+      tasks.remove(id)
+    }
+    return all.length
+  }
+}
+
+function createThreadRemoval(db: Sql): (threads: string) => void {
+  const inList = '(SELECT CAST(value AS INTEGER) FROM json_each(?))'
+  const listEntries = db.prepare<{ seq: number }>(
+    `SELECT seq FROM messages WHERE scope <> 'forgotten' AND thread_id IN ${inList}`,
+  )
+  const endEntry = createEntryRemoval(db)
+  const rows = createThreadRows(db)
+  return threads => {
+    for (const { seq } of listEntries.all(threads)) endEntry(seq)
+    rows.endMemory(threads)
+    rows.removeNames(threads)
+  }
+}

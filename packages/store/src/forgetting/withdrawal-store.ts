@@ -1,0 +1,82 @@
+// Deletes messages that their authors delete.
+import type { ChannelName } from '@postern/message'
+import type { Withdrawal, WithdrawalStore } from '@postern/pipeline'
+import type { RelationTable } from '../peers/relations.ts'
+import type { WithdrawalTable } from '../peers/withdrawals.ts'
+import type { PeerBlockingDeps } from '../queue/deliveries/peer-blocking.ts'
+import { createPeerBlocking } from '../queue/deliveries/peer-blocking.ts'
+import type { RecordedFetchTable } from '../replay/recorded-fetches.ts'
+import type { Sql } from '../sql/sql.ts'
+import { createBackgroundForgetting } from '../threads/background.ts'
+import type { EntryTable } from '../threads/entries.ts'
+import type { StoreContext } from '../transaction/store-context.ts'
+import { createAuthoredFinder } from './authored-messages.ts'
+import type { ForgetMessage } from './forget-message.ts'
+
+/** The most messages that one transaction forgets, and the most background, so that other writes run in between. */
+const sliceSize = 200
+
+/** A withdrawal of messages, and not only of relations. */
+type Forgetting = Exclude<Withdrawal, { readonly kind: 'end_relations' }>
+
+type Find = (withdrawal: Forgetting, via: ChannelName) => readonly { readonly number: number }[]
+
+interface WithdrawalDeps extends PeerBlockingDeps {
+  readonly withdrawals: WithdrawalTable
+  readonly relations: RelationTable
+  readonly forget: ForgetMessage
+  readonly entries: EntryTable
+  readonly lookups: RecordedFetchTable
+}
+
+export function createWithdrawalStore(context: StoreContext, tables: WithdrawalDeps): WithdrawalStore {
+  const { db, write, now } = context
+  const findNext = createNextFinder(db)
+  const forgetBackground = createBackgroundForgetting(db, tables, sliceSize)
+  const peerBlocking = createPeerBlocking(db, tables)
+
+  const announce = (via: ChannelName, withdrawal: Withdrawal) =>
+    write(batch => {
+      if (withdrawal.kind === 'forget') {
+        tables.lookups.forgetObject(withdrawal)
+        return tables.withdrawals.remember(via, withdrawal, now())
+      }
+      if (withdrawal.kind === 'end_relations') return tables.relations.endRelations(via, withdrawal.peer)
+      tables.relations.forgetPeer(via, withdrawal.peer)
+      tables.lookups.forget([withdrawal.peer])
+      peerBlocking.stopDeliveries(
+        batch,
+        { via, peer: withdrawal.peer },
+        { reason: 'blocked', error: 'the recipient is gone' },
+        now(),
+      )
+    })
+
+  const forgetSlice = (via: ChannelName, withdrawal: Forgetting) =>
+    write(batch => {
+      const next = findNext(withdrawal, via)
+      for (const { number } of next) tables.forget(batch, number, now())
+      return Math.max(next.length, forgetBackground(withdrawal, via))
+    })
+
+  return {
+    async withdraw(via, withdrawals) {
+      for (const withdrawal of withdrawals) {
+        await announce(via, withdrawal)
+        if (withdrawal.kind === 'end_relations') continue
+        while ((await forgetSlice(via, withdrawal)) === sliceSize);
+      }
+    },
+    findAuthored: createAuthoredFinder(db),
+  }
+}
+
+function createNextFinder(db: Sql): Find {
+  const select = 'SELECT seq AS number FROM messages WHERE forgotten_at IS NULL AND principal = ?'
+  const ofObject = db.prepare<{ number: number }>(`${select} AND object = ? AND channel IN (?) LIMIT ${sliceSize}`)
+  const ofPeer = db.prepare<{ number: number }>(`${select} AND channel IN (?) LIMIT ${sliceSize}`)
+  return (withdrawal, via) =>
+    withdrawal.kind === 'forget'
+      ? ofObject.all(withdrawal.author, withdrawal.object, via)
+      : ofPeer.all(withdrawal.peer, via)
+}

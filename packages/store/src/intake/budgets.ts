@@ -1,0 +1,63 @@
+// Counts turns against the budgets of senders, threads and channels.
+import type { ChannelName } from '@postern/message'
+import type { TurnBudget } from '@postern/pipeline'
+import { digestName } from '../digests/digest-name.ts'
+import { readTogether, rowLocksOf } from '../sql/engine-defaults.ts'
+import type { Sql } from '../sql/sql.ts'
+import { maxClockSkewMs } from './clock-skew.ts'
+
+/** The thread and channel for which a budget is asked. `begins` is true if the thread is new. */
+interface BudgetContext {
+  readonly via: ChannelName
+  readonly thread: number
+  readonly begins: boolean
+  readonly now: number
+}
+
+export interface BudgetTable {
+  /** Returns the first budget that has no room for one more turn, and changes nothing. */
+  findExceeded(budgets: readonly TurnBudget[], context: BudgetContext): TurnBudget | undefined
+  /** Uses one turn of each budget. A new period begins when the old one is over. */
+  take(budgets: readonly TurnBudget[], context: BudgetContext): void
+}
+
+export function createBudgetTable(db: Sql): BudgetTable {
+  const find = db.prepare<{ used: number }>(
+    'SELECT used FROM turn_budgets WHERE key = ? AND expires_at > ? AND expires_at <= ?',
+  )
+  const isOver = 'turn_budgets.expires_at <= ?3 OR turn_budgets.expires_at > ?4'
+  const take = db.prepare(
+    `INSERT INTO turn_budgets (key, expires_at, used) VALUES (?1, ?2, 1) ON CONFLICT (key) DO UPDATE SET
+       used = CASE WHEN ${isOver} THEN 1 ELSE turn_budgets.used + 1 END,
+       expires_at = CASE WHEN ${isOver} THEN ?2 ELSE turn_budgets.expires_at END`,
+  )
+  // Strangers can fill this table. Each insert removes two expired rows, so the table shrinks again.
+  const removeOld = db.prepare(
+    `DELETE FROM turn_budgets WHERE key IN
+       (SELECT key FROM turn_budgets INDEXED BY turn_budgets_expiry WHERE expires_at <= ? ORDER BY expires_at LIMIT 2 ${rowLocksOf(db).skipLocked})`,
+  )
+  return {
+    findExceeded(budgets, context) {
+      const findUsed = (budget: TurnBudget) =>
+        find.get(keyOf(budget, context), context.now, context.now + budget.withinMs + maxClockSkewMs)?.used ?? 0
+      const isUnused = ({ isPerThread }: TurnBudget) => isPerThread === true && context.begins
+      const used = readTogether(
+        db,
+        budgets.map(budget => () => (isUnused(budget) ? 0 : findUsed(budget))),
+      )
+      return budgets.find((budget, at) => (used[at] ?? 0) >= budget.turns)
+    },
+    take(budgets, context) {
+      for (const budget of budgets) {
+        const expiresAt = context.now + budget.withinMs
+        take.run(keyOf(budget, context), expiresAt, context.now, expiresAt + maxClockSkewMs)
+      }
+      if (budgets.length > 0) removeOld.run(context.now)
+    },
+  }
+}
+
+/** Names a budget by a digest, because its key names a person and a budget outlives the messages of that person. */
+function keyOf({ key, isPerThread }: TurnBudget, { via, thread }: BudgetContext): string {
+  return digestName(isPerThread ? `${via} #${thread} ${key}` : `${via} ${key}`)
+}

@@ -1,0 +1,35 @@
+// Finds the budget, quota or loop limit that a message exceeds.
+
+import { loopFlag } from '@postern/message'
+import type { Intake } from '@postern/pipeline'
+import type { Sql } from '../sql/sql.ts'
+import type { AssignedThread } from '../threads/threads.ts'
+import type { BudgetTable } from './budgets.ts'
+import { createLoopFinder } from './loops.ts'
+import type { QuotaTable } from './quotas.ts'
+
+interface QuotaCheckDeps {
+  readonly budgets: BudgetTable
+  readonly quotas: QuotaTable
+}
+
+/** Prepares a check that returns the flag of the quota or budget that a message exceeds. If it exceeds none, the check uses one turn of each. */
+export function createQuotaCheck(db: Sql, { budgets: counted, quotas }: QuotaCheckDeps) {
+  const goesRound = createLoopFinder(db)
+  return (intake: Intake, { thread, begun }: AssignedThread, now: number): string | undefined => {
+    const { quota, budgets = [], message, task, authorship } = intake
+    if (task) return undefined
+    const begins = begun !== undefined
+    const context = { via: message.received_via, thread, begins, now }
+    const exceeded = counted.findExceeded(budgets, context)
+    if (exceeded) return exceeded.flag
+    if (goesRound(intake, { thread, begins }, now)) return loopFlag
+    if (
+      quota !== undefined &&
+      !quotas.take({ thread, begins, author: authorship?.author ?? message.sender.address }, quota, now)
+    )
+      return loopFlag
+    counted.take(budgets, context)
+    return undefined
+  }
+}

@@ -1,0 +1,53 @@
+// Counts turns against the quota of a thread.
+import type { TurnQuota } from '@postern/pipeline'
+import { digestName } from '../digests/digest-name.ts'
+import type { Sql } from '../sql/sql.ts'
+import { maxClockSkewMs } from './clock-skew.ts'
+
+/** The thread and author whose quota is checked. `begins` is true if the thread has no answer yet. */
+interface QuotaContext {
+  readonly thread: number
+  readonly author: string
+  readonly begins: boolean
+}
+
+export interface QuotaTable {
+  /**
+   * Uses one turn of the thread's quota. Returns false if the quota is used up. A new period begins when the old one is over. A quota with `swiftMs`
+   * counts for each author, and only messages that follow our last answer within that time use it.
+   */
+  take(context: QuotaContext, quota: TurnQuota, now: number): boolean
+}
+
+export function createQuotaTable(db: Sql): QuotaTable {
+  const isOver = 'turn_quotas.began_at <= ?3 OR turn_quotas.began_at > ?6'
+  const take = db.prepare(
+    `INSERT INTO turn_quotas (thread_id, author, began_at, used) VALUES (?1, ?5, ?2, 1) ON CONFLICT (thread_id, author) DO UPDATE SET
+       used = CASE WHEN ${isOver} THEN 1 ELSE turn_quotas.used + 1 END,
+       began_at = CASE WHEN ${isOver} THEN ?2 ELSE turn_quotas.began_at END
+     WHERE ${isOver} OR turn_quotas.used < ?4`,
+  )
+  const findLastAnswer = createLastAnswerFinder(db)
+  const isSwift = (thread: number, swiftMs: number, now: number) => {
+    const passedMs = now - (findLastAnswer(thread) ?? -Infinity)
+    return passedMs <= swiftMs && passedMs > -maxClockSkewMs
+  }
+  return {
+    take({ thread, author, begins }, { turns, withinMs, swiftMs }, now) {
+      const isForSwift = swiftMs !== undefined
+      if (isForSwift && (begins || !isSwift(thread, swiftMs, now))) return true
+      if (turns <= 0) return false
+      const whose = isForSwift ? digestName(author) : ''
+      return take.run(thread, now, now - withinMs, turns, whose, now + maxClockSkewMs).changes > 0
+    },
+  }
+}
+
+/** Prepares the search for the time of our last answer in a thread. It reads only the newest entries, so a long thread costs no more. */
+function createLastAnswerFinder(db: Sql): (thread: number) => number | undefined {
+  const find = db.prepare<{ at: number | null }>(
+    `SELECT max(ended_at) AS at FROM turns WHERE message IN (SELECT answers FROM messages
+       WHERE thread_id = ? AND scope = 'conversation' ORDER BY coalesce(answers, seq) DESC LIMIT 8)`,
+  )
+  return thread => find.get(thread)?.at ?? undefined
+}

@@ -1,0 +1,83 @@
+// Bounds the stored bytes of one sender, and of all senders without proof.
+import type { StorageQuota } from '@postern/pipeline'
+import type { MessageDraft } from '../messages/message-draft.ts'
+import { nameStorageOwner } from '../messages/message-draft.ts'
+import { prepareCheck } from '../sql/engine-defaults.ts'
+import type { Sql } from '../sql/sql.ts'
+import type { Batch } from '../transaction/batch.ts'
+import { batchSize } from '../transaction/bounds.ts'
+
+/** The name of the total of all senders without proof. */
+const unprovenOwner = 'unproven'
+
+/** Stored bytes before a message is added. */
+export interface StoredTotals {
+  readonly of_sender: number | null
+  readonly of_unproven: number | null
+}
+
+/** Returns the totals as columns of a SELECT. `sender` is the parameter that names the owner. */
+export function selectTotals(sender: string): string {
+  const totalOf = (owner: string) => `(SELECT sum(bytes) FROM stored_bytes WHERE owner = ${owner})`
+  return `${totalOf(sender)} AS of_sender, ${totalOf(`'${unprovenOwner}'`)} AS of_unproven`
+}
+
+/** Returns how many bytes a message counts for its sender, as the triggers of its tables count it. */
+export function storedSizeOf({ intake, entry, envelope, arrival, rawBlob, blobs }: MessageDraft): number {
+  const row = [entry.content, envelope, arrival ?? ''].reduce((sum, text) => sum + Buffer.byteLength(text), 0)
+  const raw = rawBlob ? 0 : intake.raw.bytes.byteLength
+  const digests = new Set<string>()
+  const apart = blobs.filter(({ digest, part }) => !part && !digests.has(digest) && digests.add(digest))
+  return row + raw + apart.reduce((sum, { bytes }) => sum + bytes.byteLength, 0)
+}
+
+/** The distance to a bound from which the end of the transaction checks a total again, bytes. Other gateways may store as much at the same time. */
+const nearBytes = 256 * 1024 * 1024
+/**
+ * Distance to a bound from which a message is stored by itself, bytes. Messages of one transaction, of `batchSize` characters together, do not see
+ * each other.
+ */
+const nextBytes = 4 * batchSize
+
+type ExceededQuota = 'sender_full' | 'unproven_full'
+
+interface AppliedQuota {
+  readonly exceeded: ExceededQuota
+  readonly owner: string
+  readonly most: number
+  /** Stored bytes of the owner. */
+  readonly total: number
+}
+
+function listQuotas(storage: StorageQuota, totals: StoredTotals): readonly AppliedQuota[] {
+  const { most, mostUnproven, isProven } = storage
+  const ofSender = { exceeded: 'sender_full', owner: nameStorageOwner(storage), total: totals.of_sender ?? 0 } as const
+  const ofAll = { exceeded: 'unproven_full', owner: unprovenOwner, total: totals.of_unproven ?? 0 } as const
+  return [
+    ...(most === undefined ? [] : [{ ...ofSender, most }]),
+    ...(mostUnproven === undefined || isProven ? [] : [{ ...ofAll, most: mostUnproven }]),
+  ]
+}
+
+type FindExceeded = (batch: Batch, draft: MessageDraft, totals: StoredTotals | undefined) => ExceededQuota | undefined
+
+/** Prepares the search for a storage quota that a message would exceed. With other writers the end of the transaction checks it again. */
+export function createStorageCheck(db: Sql): FindExceeded {
+  const isWithin = prepareCheck(db, 'SELECT coalesce(sum(bytes), 0) <= ?2 AS is_so FROM stored_bytes WHERE owner = ?1')
+
+  function reserveQuota(batch: Batch, { owner, most }: AppliedQuota, left: number): void {
+    if (left < nextBytes) batch.standAlone()
+    if (left < nearBytes) batch.checks.set(`stored of ${owner}`, () => isWithin(owner, most))
+  }
+
+  return (batch, draft, totals) => {
+    const { storage } = draft.intake
+    const quotas = storage && totals ? listQuotas(storage, totals) : []
+    if (quotas.length === 0) return undefined
+    const size = storedSizeOf(draft)
+    const exceeded = quotas.find(({ total, most }) => total + size > most)?.exceeded
+    if (exceeded) return exceeded
+    if (batch.hasCompany) for (const quota of quotas) reserveQuota(batch, quota, quota.most - quota.total - size)
+    return undefined
+  }
+}

@@ -1,0 +1,99 @@
+// Keeps the newest first messages of threads in memory, so that their turns need not read them back.
+import type { AssignedThread, ThreadIds } from '../threads/threads.ts'
+import { viaOf } from '../threads/threads.ts'
+import type { Batch } from '../transaction/batch.ts'
+import type { FirstMessage } from '../transaction/first-message.ts'
+import type { MessageDraft } from './message-draft.ts'
+import { formatFlags, sizeOf } from './message-draft.ts'
+import { attachRawBytes } from './raw-content.ts'
+import type { StoredMessage } from './read-message.ts'
+import { toStoredMessage } from './read-message.ts'
+
+/** Newest messages that began their threads, so that a worker need not read them back for their turns. */
+export interface FirstMessages {
+  /** Keeps messages. Call it after their commit, because until then another row may get their number. */
+  keep(messages: Batch['firstMessages']): void
+  /** Finds a message as it arrived; its row may have changed since. `batch` belongs to the running transaction. */
+  find(batch: Pick<Batch, 'firstMessages'>, message: number): StoredMessage | undefined
+}
+
+/** The most messages that stay in memory, and the most bytes of each. */
+const [mostKept, mostBytes] = [256, 16_384]
+
+export function createFirstMessages(): FirstMessages {
+  const kept = new Map<number, FirstMessage>()
+  return {
+    keep(messages) {
+      for (const [message, first] of messages) {
+        // The number may have belonged to another message, which was deleted.
+        if (first) kept.set(message, first)
+        else kept.delete(message)
+      }
+      for (const oldest of kept.keys()) {
+        if (kept.size <= mostKept) break
+        kept.delete(oldest)
+      }
+    },
+    find(batch, message) {
+      const { firstMessages } = batch
+      const first = firstMessages.has(message) ? firstMessages.get(message) : kept.get(message)
+      return first && readFirst(message, first)
+    },
+  }
+}
+
+/** Builds the message as `ReadMessage` would return it. */
+function readFirst(message: number, first: FirstMessage): StoredMessage {
+  return toStoredMessage(message, first, content => attachRawBytes(content, first.raw))
+}
+
+export interface NotedMessage extends AssignedThread {
+  readonly message: number
+  readonly isOfTask: boolean
+}
+
+/** Notes a message that has a turn in its batch, with its row if the message begins its thread and is small enough to keep. */
+export function noteFirst(batch: Batch, draft: MessageDraft, { message, thread, begun, isOfTask }: NotedMessage): void {
+  const isKept = begun !== undefined && isSmall(draft)
+  batch.firstMessages.set(message, isKept ? toFirstMessage(draft, { thread, begun, isOfTask }) : undefined)
+}
+
+/** Returns true if a message is small enough to stay in memory until its turn begins. */
+export function isSmall(draft: MessageDraft): boolean {
+  return !draft.rawBlob && sizeOf(draft) <= mostBytes
+}
+
+/** Builds the message that begins a thread for a worker that runs its turn at once. */
+export function toStoredFirst(draft: MessageDraft, { message, thread, begun, isOfTask }: NotedMessage): StoredMessage {
+  if (!begun) throw new Error(`message ${message} begins no thread`)
+  return readFirst(message, toFirstMessage(draft, { thread, begun, isOfTask }))
+}
+
+function toFirstMessage(
+  draft: MessageDraft,
+  {
+    thread,
+    begun: { key, public_id },
+    isOfTask,
+  }: Pick<NotedMessage, 'thread' | 'isOfTask'> & {
+    readonly begun: ThreadIds
+  },
+): FirstMessage {
+  const { intake, correlationId, envelope, entry, target } = draft
+  const task = isOfTask ? intake.task : undefined
+  return {
+    agent: intake.agent,
+    channel: viaOf(intake),
+    thread_id: thread,
+    key,
+    public_id,
+    envelope,
+    content: entry.content,
+    flags: formatFlags(draft),
+    target,
+    correlation_id: correlationId,
+    owner: task?.owner ?? null,
+    native_id: task?.id ?? null,
+    raw: intake.raw,
+  }
+}

@@ -1,0 +1,76 @@
+// Notes that a gateway begins to work on the store, unless the data belong to another setup.
+import type { RunSetup, SetupDifference, WhyStore } from '@postern/pipeline'
+import { formatJson, parseJson } from '../../sql/json-columns.ts'
+import type { StoreContext } from '../../transaction/store-context.ts'
+
+/** The number of runs that stay in the table. */
+const mostRuns = 200
+/** The time after which a silent gateway counts as ended, ms. A running one reports every minute. */
+const aliveMs = 90_000
+
+/** Creates the beginning of a run, which notes that a gateway runs. */
+export function createRunBeginning({
+  db,
+  write,
+  now,
+  isAlone,
+}: StoreContext): Pick<WhyStore, 'beginGatewayRun' | 'findSetupDifference'> {
+  const insert = db.prepare('INSERT INTO gateway_runs (holder, began_at, seen_at, setup) VALUES (?1, ?2, ?2, ?3)')
+  const prune = db.prepare('DELETE FROM gateway_runs WHERE id <= (SELECT max(id) FROM gateway_runs) - ?')
+  const findNewest = db.prepare<{ at: string }>('SELECT at FROM messages WHERE seq = (SELECT max(seq) FROM messages)')
+  const extend = db.prepare(
+    `UPDATE gateway_runs SET seen_at = max(seen_at, CAST(? AS INTEGER)) WHERE has_ended = 0 AND id = (SELECT max(id) FROM gateway_runs)`,
+  )
+  const listRunning = db.prepare<{ setup: string }>(
+    'SELECT setup FROM gateway_runs WHERE has_ended = 0 AND seen_at > ? AND holder <> ? AND setup IS NOT NULL',
+  )
+  const listStored = db.prepare<{ name: 'mode' | 'origin'; value: string }>('SELECT name, value FROM store_setup')
+  const keep = db.prepare(
+    'INSERT INTO store_setup (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
+  )
+  /** Extends the run of a killed gateway to the newest message that it has stored. */
+  function extendKilled(): void {
+    const newest = Date.parse(findNewest.get()?.at ?? '')
+    if (newest <= now()) extend.run(newest)
+  }
+
+  function findDifference(holder: string, setup: RunSetup, adopts: boolean): SetupDifference | undefined {
+    const stored = Object.fromEntries(listStored.all().map(({ name, value }) => [name, value]))
+    const ofStore = adopts ? undefined : compareSetups({ ...setup, ...stored }, setup, false)
+    if (ofStore || isAlone) return ofStore
+    const running = listRunning.all(now() - aliveMs, holder)
+    return running
+      .map(row => compareSetups(parseJson(row.setup), setup, true))
+      .find(difference => difference !== undefined)
+  }
+
+  return {
+    findSetupDifference: async setup => findDifference('', setup, false),
+    beginGatewayRun: (holder, setup, { adopts = false } = {}) =>
+      write(
+        () => {
+          const difference = findDifference(holder, setup, adopts)
+          if (difference) return difference
+          for (const name of ['mode', 'origin'] as const) keep.run(name, setup[name])
+          if (isAlone) extendKilled()
+          insert.run(holder, now(), formatJson({ ...setup }))
+          prune.run(mostRuns)
+          return undefined
+        },
+        { conflictKeys: () => ['gateway runs'] },
+      ),
+  }
+}
+
+/** Compares two setups and returns the first difference. Data of a simulation mean nothing to real peers, so its origin may change. */
+function compareSetups(stored: RunSetup, given: RunSetup, isRunning: boolean): SetupDifference | undefined {
+  const facts = ['mode', ...(given.mode === 'production' ? (['origin'] as const) : []), 'agents', 'issuers'] as const
+  return facts
+    .map(fact => ({
+      fact,
+      stored: [stored[fact]].flat().join(', '),
+      given: [given[fact]].flat().join(', '),
+      isRunning,
+    }))
+    .find(each => each.stored !== each.given)
+}

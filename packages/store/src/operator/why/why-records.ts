@@ -1,0 +1,143 @@
+// Reads records that explain a message.
+import type { DeliveryReason } from '@postern/message'
+import type { DeliveryRecord, RequirementStatus, WhyDelivery, WhyRecord, WhyStore } from '@postern/pipeline'
+import { formatJson } from '../../sql/json-columns.ts'
+import type { Sql } from '../../sql/sql.ts'
+import type { StoreContext } from '../../transaction/store-context.ts'
+import type { WhyMessageRow } from './message-rows.ts'
+import { createWhyMessageReader } from './message-rows.ts'
+import { createDowntimes } from './runs.ts'
+
+/** The most messages, and the most deliveries and requirements of one message. */
+const [mostRecords, mostOfOne] = [500, 20]
+
+interface OfMessage {
+  readonly message: number
+}
+
+/** Creates the reading of records. It needs four statements, whatever the number of records. */
+export function createWhyRecords(context: StoreContext): Pick<WhyStore, 'listWhyRecords'> {
+  const { db, now } = context
+  const readMessages = createWhyMessageReader(db)
+  const readDeliveries = createDeliveryReader(db)
+  const readRequirements = createRequirementReader(db)
+  const readDowntimes = createDowntimes(context)
+  return {
+    async listWhyRecords(numbers) {
+      const rows = readMessages(formatJson(numbers.slice(0, mostRecords)))
+      const leaders = formatJson([...new Set(rows.map(leaderOf))])
+      const deliveries = groupByMessage(readDeliveries(leaders))
+      const requirements = groupByMessage(readRequirements(leaders, now()))
+      const downtimes = readDowntimes()
+      const records = new Map(
+        rows.map(row => {
+          const record: WhyRecord = {
+            ...row,
+            deliveries: (deliveries.get(leaderOf(row)) ?? []).map(({ row: delivery }) => delivery),
+            requirements: (requirements.get(leaderOf(row)) ?? []).map(({ row: requirement }) => requirement),
+            downtimes: downtimes.filter(({ to }) => to >= (row.message.sentAt ?? row.message.receivedAt)),
+          }
+          return [row.message.number, record] as const
+        }),
+      )
+      return numbers.flatMap(number => records.get(number) ?? [])
+    },
+  }
+}
+
+/** Returns the message whose turn answers this one. */
+function leaderOf({ message, turn }: WhyMessageRow): number {
+  return turn?.mergedInto ?? message.number
+}
+
+function groupByMessage<Row extends OfMessage>(rows: readonly Row[]): ReadonlyMap<number, readonly Row[]> {
+  const groups = new Map<number, Row[]>()
+  for (const row of rows) {
+    const group = groups.get(row.message) ?? []
+    groups.set(row.message, group)
+    if (group.length < mostOfOne) group.push(row)
+  }
+  return groups
+}
+
+interface DeliveryRow extends OfMessage {
+  readonly number: number
+  readonly destination: string
+  readonly state: DeliveryRecord['state']
+  readonly attempt: number
+  readonly queued_at: number
+  readonly due_at: number | null
+  readonly lease_owner: string | null
+  readonly ended_at: number | null
+  readonly last_error: string | null
+  readonly reason: DeliveryReason | null
+  readonly note: string | null
+  readonly response_seq: number | null
+}
+
+function createDeliveryReader(db: Sql) {
+  const find = db.prepare<DeliveryRow>(
+    `SELECT number, message, destination, state, attempt, queued_at, due_at, lease_owner, ended_at, last_error, reason, note, response_seq
+     FROM deliveries WHERE message IN (SELECT CAST(value AS INTEGER) FROM json_each(?)) AND broadcast IS NULL LIMIT 5000`,
+  )
+  return (messages: string) =>
+    find
+      .all(messages)
+      .toSorted((one, other) => one.number - other.number)
+      .map(row => ({ message: row.message, row: toDelivery(row) }))
+}
+
+function toDelivery(row: DeliveryRow): WhyDelivery {
+  return {
+    number: row.number,
+    message: row.message,
+    to: row.destination,
+    state: row.state,
+    attempts: row.attempt,
+    queuedAt: row.queued_at,
+    isLeased: row.lease_owner !== null,
+    isAnswer: row.response_seq !== null,
+    ...(row.due_at !== null && { dueAt: row.due_at }),
+    ...(row.ended_at !== null && { endedAt: row.ended_at }),
+    ...(row.last_error !== null && { error: row.last_error }),
+    ...(row.reason !== null && { reason: row.reason }),
+    ...(row.note !== null && { note: row.note }),
+  }
+}
+
+interface RequirementRow extends OfMessage {
+  readonly id: string
+  readonly kind: string
+  readonly status: RequirementStatus
+  readonly subject: string
+  readonly address: string
+  readonly issued_at: number
+  readonly expires_at: number
+  readonly resolved_at: number | null
+}
+
+function createRequirementReader(db: Sql) {
+  const find = db.prepare<RequirementRow>(
+    `SELECT id, message, kind, CASE WHEN status = 'open' AND expires_at <= ? THEN 'expired' ELSE status END AS status, subject, address,
+       issued_at, expires_at, resolved_at
+     FROM requirements WHERE message IN (SELECT CAST(value AS INTEGER) FROM json_each(?)) LIMIT 5000`,
+  )
+  return (messages: string, now: number) =>
+    find
+      .all(now, messages)
+      .toSorted((one, other) => one.issued_at - other.issued_at)
+      .map(row => ({ message: row.message, row: toRequirement(row) }))
+}
+
+function toRequirement(row: RequirementRow): WhyRecord['requirements'][number] {
+  return {
+    id: row.id,
+    kind: row.kind,
+    status: row.status,
+    isForOperator: row.subject === 'operator',
+    address: row.address,
+    issuedAt: row.issued_at,
+    expiresAt: row.expires_at,
+    ...(row.resolved_at !== null && { resolvedAt: row.resolved_at }),
+  }
+}

@@ -1,0 +1,74 @@
+// Remembers the keys of deleted messages, so that nobody answers a repetition.
+import { createHmac, randomBytes } from 'node:crypto'
+import type { ChannelFacts } from '../channels/channel-facts.ts'
+import type { Sql } from '../sql/sql.ts'
+import { createOldKeyRemoval } from './single-use.ts'
+
+/** The name of the secret that is the key of the digests. The key never changes, because earlier digests would be useless under another one. */
+export const handledSecretName = 'handled-messages'
+
+export function makeHandledSecret(): string {
+  return randomBytes(32).toString('base64')
+}
+
+/**
+ * Returns the key of the digests, and stores a new one if there is none. With `isWritable` false it stores nothing and returns a key that matches no
+ * digest.
+ */
+export function openHandledSecret(db: Sql, isWritable: boolean): string {
+  const find = db.prepare<{ value: string }>('SELECT value FROM secrets WHERE name = ?')
+  const secret = find.get(handledSecretName)?.value
+  if (secret !== undefined) return secret
+  const made = makeHandledSecret()
+  if (!isWritable) return made
+  db.prepare('INSERT INTO secrets (name, value) VALUES (?, ?) ON CONFLICT DO NOTHING').run(handledSecretName, made)
+  return find.get(handledSecretName)?.value ?? made
+}
+
+/** Returns the SQL condition that a message with this digest was deleted and may arrive again. */
+export function isHandled(digest: string, now: string): string {
+  return `EXISTS (SELECT 1 FROM single_use_keys WHERE digest = ${digest} AND expires_at >= ${now})`
+}
+
+interface MessageKey {
+  readonly agent: string
+  readonly channel: string
+  readonly duplicateKey: string
+}
+
+/** Digests of the keys of deleted messages. The members run synchronously, inside a write. */
+export interface HandledKeyTable {
+  /** Stores the digest of a message that is about to be deleted, for the time in which its peer may repeat it. */
+  keep(message: number, now: number): void
+  /** Returns the digest that `isHandled` compares. */
+  digest(key: MessageKey): Uint8Array
+}
+
+interface HandledKeyDeps {
+  readonly channels: Pick<ChannelFacts, 'repeatsForMs'>
+  readonly handledSecret: string
+}
+
+export function createHandledKeyTable(db: Sql, { channels, handledSecret }: HandledKeyDeps): HandledKeyTable {
+  const read = db.prepare<MessageKey>(
+    `SELECT agent, channel, duplicate_key AS "duplicateKey" FROM messages WHERE seq = ? AND kind = 'message' AND duplicate_key IS NOT NULL`,
+  )
+  const keep = db.prepare(
+    `INSERT INTO single_use_keys (digest, expires_at) VALUES (?, ?)
+     ON CONFLICT (digest) DO UPDATE SET expires_at = excluded.expires_at WHERE single_use_keys.expires_at < excluded.expires_at`,
+  )
+  const removeOld = createOldKeyRemoval(db)
+  const digest = ({ agent, channel, duplicateKey }: MessageKey) =>
+    createHmac('sha256', handledSecret)
+      .update(JSON.stringify([agent, channel, duplicateKey]))
+      .digest()
+  return {
+    keep(message, now) {
+      const key = read.get(message)
+      if (!key) return
+      keep.run(digest(key), now + channels.repeatsForMs(key.channel))
+      removeOld(now)
+    },
+    digest,
+  }
+}

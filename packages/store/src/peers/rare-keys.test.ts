@@ -1,0 +1,33 @@
+import { DatabaseSync } from 'node:sqlite'
+import { expect, test } from 'vitest'
+import { sqlOf } from '../sql/sql.ts'
+import { loadRareKeys } from './rare-keys.ts'
+
+function openPeers(...names: readonly (readonly [string, string])[]) {
+  const db = new DatabaseSync(':memory:')
+  db.exec('CREATE TABLE peers (agent TEXT, name TEXT)')
+  for (const name of names) db.prepare('INSERT INTO peers VALUES (?, ?)').run(...name)
+  return sqlOf(db)
+}
+
+const sql = 'SELECT agent, name FROM peers'
+
+test('mayHave() says yes to a key from the start or from a later note, and no to any other', () => {
+  const keys = loadRareKeys(openPeers(['echo', 'ann']), sql, { isAlone: true })
+  expect(keys.mayHave(['echo', 'ann'])).toBe(true)
+  expect(keys.mayHave(['echo', 'bob'])).toBe(false)
+  expect(keys.mayHave(['ann', 'echo'])).toBe(false)
+  keys.note(['echo', 'bob'])
+  expect(keys.mayHave(['echo', 'bob'])).toBe(true)
+})
+
+test('mayHave() says yes to every key where others write, too', () => {
+  const keys = loadRareKeys(openPeers(), sql, { isAlone: false })
+  expect(keys.mayHave(['echo', 'ann'])).toBe(true)
+})
+
+test('mayHave() says yes to every key once keys are no longer rare', () => {
+  const keys = loadRareKeys(openPeers(), sql, { isAlone: true })
+  for (let at = 0; at < 100_001; at += 1) keys.note(['echo', `peer ${at}`])
+  expect(keys.mayHave(['echo', 'nobody'])).toBe(true)
+})

@@ -1,0 +1,34 @@
+// Remembers which rare keys exist, so that most messages ask no table about them.
+import type { Ownership } from '../sql/ownership.ts'
+import type { Sql } from '../sql/sql.ts'
+
+/** The most keys in memory. If there are more, the table is asked for every key. */
+const mostRare = 100_000
+
+/** Keys that most messages look up and few find, such as blocks and withdrawals. The lookup of a key that never existed costs no statement. */
+interface RareKeys {
+  /** Adds a key that is being written. */
+  note(parts: readonly string[]): void
+  /** Returns false for a key that is not in the table. True means that only the table knows. */
+  mayHave(parts: readonly string[]): boolean
+}
+
+/**
+ * Loads the keys of a table. Keys are only added, so a transaction that is undone cannot make them wrong.
+ * @param sql selects all keys, with one column for each part
+ */
+export function loadRareKeys(db: Sql, sql: string, { isAlone }: Ownership): RareKeys {
+  if (!isAlone) return { note() {}, mayHave: () => true }
+  const rows = db.prepare<Record<string, string>>(`${sql} LIMIT ${mostRare}`).all()
+  const keys = new Set(rows.map(row => keyOf(Object.values(row))))
+  return {
+    note(parts) {
+      if (keys.size < mostRare) keys.add(keyOf(parts))
+    },
+    mayHave: parts => keys.size >= mostRare || keys.has(keyOf(parts)),
+  }
+}
+
+function keyOf(parts: readonly string[]): string {
+  return parts.join('\n')
+}

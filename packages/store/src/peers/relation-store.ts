@@ -1,0 +1,41 @@
+// Lists and counts the relations of an agent.
+import type { Relation, RelationKey, RelationStore } from '@postern/pipeline'
+import { parseJson } from '../sql/json-columns.ts'
+import type { StoreContext } from '../transaction/store-context.ts'
+import { prepareAgentTotal } from './agent-totals.ts'
+import { isKey, keyValues } from './relations.ts'
+
+interface RelationRow extends Omit<RelationKey, 'via'> {
+  readonly channel: RelationKey['via']
+  readonly id: number
+  readonly target: string
+  readonly since: number
+}
+
+export function createRelationStore({ db }: Pick<StoreContext, 'db'>): Omit<RelationStore, 'decide'> {
+  const select = 'SELECT id, agent, channel, relation, peer, target, since FROM relations'
+  const find = db.prepare<RelationRow>(`${select} WHERE ${isKey}`)
+  const list = db.prepare<RelationRow>(
+    `${select} INDEXED BY relations_oldest WHERE agent = ? AND channel = ? AND relation = ? AND id > ? ORDER BY id LIMIT +?`,
+  )
+  const listAll = db.prepare<RelationRow>(`${select} WHERE id > ? ORDER BY id LIMIT +?`)
+  const count = prepareAgentTotal(db)
+  return {
+    async findRelation(key) {
+      const row = find.get(...keyValues(key))
+      return row && { ...readRelation(row), peer: key.peer }
+    },
+    async listRelations({ limit, after = 0, ...filter }) {
+      const rows =
+        filter.agent === undefined
+          ? listAll.all(after, limit)
+          : list.all(filter.agent, filter.via, filter.relation, after, limit)
+      return rows.map(readRelation)
+    },
+    countRelations: async ({ agent, via, relation }) => count(agent, via, relation),
+  }
+}
+
+function readRelation({ id: number, channel: via, target, ...row }: RelationRow): Relation {
+  return { ...row, number, via, target: parseJson(target) }
+}

@@ -1,0 +1,34 @@
+// Accepts keys that count once, such as codes and nonces.
+import { hash } from 'node:crypto'
+import type { OnceStore } from '@postern/pipeline'
+import { rowLocksOf } from '../sql/engine-defaults.ts'
+import type { Sql } from '../sql/sql.ts'
+import type { StoreContext } from '../transaction/store-context.ts'
+
+/** Creates the store of keys that count once. A key is stored as its hash. Each insert removes two expired keys, so the table shrinks again. */
+export function createOnceStore({ db, write, now }: StoreContext): OnceStore {
+  const take = db.prepare(
+    'INSERT INTO single_use_keys (digest, expires_at) VALUES (?, ?) ON CONFLICT (digest) DO UPDATE SET expires_at = excluded.expires_at WHERE single_use_keys.expires_at < ?',
+  )
+  const removeOld = createOldKeyRemoval(db)
+  return {
+    consumeOnce(key, until) {
+      const digest = hash('sha256', key, 'buffer')
+      const takeKey = () => {
+        const isFirst = take.run(digest, Math.ceil(until), now()).changes > 0
+        removeOld(now())
+        return isFirst
+      }
+      return write(takeKey, { conflictKeys: () => [`single use ${digest.toString('base64')}`] })
+    },
+  }
+}
+
+/** Prepares the removal of two expired keys. */
+export function createOldKeyRemoval(db: Sql): (now: number) => void {
+  const removeOld = db.prepare(
+    `DELETE FROM single_use_keys WHERE digest IN
+       (SELECT digest FROM single_use_keys INDEXED BY single_use_keys_expiry WHERE expires_at < ? ORDER BY expires_at LIMIT 2 ${rowLocksOf(db).skipLocked})`,
+  )
+  return now => void removeOld.run(now)
+}

@@ -1,0 +1,56 @@
+// Remembers objects that their authors deleted before or while they arrived.
+import type { Authorship } from '@postern/pipeline'
+import { withdrawalMemoryMs } from '@postern/pipeline'
+import { digestName } from '../digests/digest-name.ts'
+import type { Ownership } from '../sql/ownership.ts'
+import type { Sql } from '../sql/sql.ts'
+import { loadRareKeys } from './rare-keys.ts'
+
+/** Objects that their authors deleted before or while the messages with them arrived. */
+export interface WithdrawalTable {
+  remember(via: string, authorship: Authorship, now: number): void
+  has(via: string, authorship: Authorship, now: number): boolean
+}
+
+/** The bound of a table that strangers can fill. The oldest rows make room. */
+const maxRemembered = 100_000
+
+/**
+ * The condition that matches names and their digests. Rows have digests, so that they name nobody; rows of earlier releases have names, for 48 hours.
+ */
+const isWithdrawal = 'author IN (?, ?) AND object IN (?, ?)'
+
+function withdrawalValues({ author, object }: Authorship): [string, string, string, string] {
+  return [author, digestName(author), object, digestName(object)]
+}
+
+/** Prepares a check whether an author has deleted an object, on any channel. */
+export function createWithdrawalFinder(db: Sql): (authorship: Authorship) => boolean {
+  const find = db.prepare(`SELECT 1 FROM withdrawals WHERE ${isWithdrawal}`)
+  return authorship => find.get(...withdrawalValues(authorship)) !== undefined
+}
+
+export function createWithdrawalTable(db: Sql, ownership: Ownership): WithdrawalTable {
+  const withdrawn = loadRareKeys(db, 'SELECT channel, author, object FROM withdrawals', ownership)
+  const insert = db.prepare<{ id: number }>(
+    'INSERT INTO withdrawals (author, object, channel, expires_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING id',
+  )
+  const find = db.prepare(`SELECT 1 FROM withdrawals WHERE ${isWithdrawal} AND channel = ? AND expires_at > ?`)
+  const mayHave = (via: string, { author, object }: Authorship) =>
+    withdrawn.mayHave([via, author, object]) || withdrawn.mayHave([via, digestName(author), digestName(object)])
+  // Each insert removes up to two expired rows, so the table shrinks again after a flood.
+  const removeOld = db.prepare(
+    `DELETE FROM withdrawals WHERE id IN (SELECT id FROM withdrawals WHERE id > 0 ORDER BY id LIMIT 2)
+       AND (expires_at <= ?1 OR id <= ?2)`,
+  )
+  return {
+    remember(via, authorship, now) {
+      const [author, object] = [digestName(authorship.author), digestName(authorship.object)]
+      withdrawn.note([via, author, object])
+      const row = insert.get(author, object, via, now + withdrawalMemoryMs)
+      if (row) removeOld.run(now, row.id - maxRemembered)
+    },
+    has: (via, authorship, now) =>
+      mayHave(via, authorship) && find.get(...withdrawalValues(authorship), via, now) !== undefined,
+  }
+}

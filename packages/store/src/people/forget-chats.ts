@@ -1,0 +1,66 @@
+// Forgets the threads, files and records of a chat user.
+import type { ObjectStore, RemovedObjects } from '@postern/message'
+import { parseJsonText } from '@postern/message'
+import { readAfterWait } from '../sql/engine-defaults.ts'
+import type { StoreContext } from '../transaction/store-context.ts'
+import type { OwnedRecordStore } from '../transcript/records/record-store.ts'
+import type { StoreTranscript } from '../transcript/transcript-store.ts'
+
+/** Stores with data of a chat beside its messages. */
+export interface ChatStores {
+  readonly transcript: Pick<StoreTranscript, 'forget' | 'forgetOwner'>
+  readonly objects: Pick<ObjectStore, 'removeObjects'>
+  readonly records: Pick<OwnedRecordStore, 'removeOwner'>
+}
+
+/**
+ * Forgets everything of a chat user beside their messages: the threads with this agent (or all) and without an agent, their files and their records.
+ */
+export type ForgetChats = (owner: string, request: ForgetChatsRequest) => Promise<ForgottenChats>
+
+interface ForgetChatsRequest {
+  readonly agent: string | undefined
+  /** True if the records of unreachable files are deleted, too. */
+  readonly leavesFiles: boolean
+}
+
+interface ForgottenChats extends RemovedObjects {
+  /** The number of deleted threads and records. */
+  readonly removedCount: number
+}
+
+interface ThreadRow {
+  readonly thread_id: string
+  readonly lock_token: string | null
+  readonly lock_expires_at: number | null
+  readonly transport: string
+  readonly key: string
+}
+
+export function createChatterForgetting(
+  { db, channels, now }: Pick<StoreContext, 'db' | 'channels' | 'now'>,
+  { transcript, objects, records }: ChatStores,
+): ForgetChats {
+  const list = db.prepare<ThreadRow>(
+    `SELECT t.thread_id, t.lock_token, t.lock_expires_at, a.transport, a.key FROM transcript_aliases a
+       JOIN transcript_threads t ON t.id = a.thread WHERE a.owner = ?`,
+  )
+  return async (owner, { agent, leavesFiles }) => {
+    let removedCount = agent === undefined ? await transcript.forgetOwner(owner) : 0
+    const threads = await readAfterWait(db, () => list.all(owner))
+    for (const { thread_id, lock_token, lock_expires_at, ...alias } of threads) {
+      if (channels.chats.includes(alias.transport) && isWithAnother(alias, agent)) continue
+      const isLocked = lock_token !== null && (lock_expires_at ?? 0) > now()
+      await transcript.forget({ owner, thread_id }, isLocked ? { token: lock_token } : undefined)
+      removedCount += 1
+    }
+    const files = await objects.removeObjects(owner, { leavesBytes: leavesFiles })
+    return { ...files, removedCount: removedCount + (await records.removeOwner(owner)) }
+  }
+}
+
+/** Returns true for a chat with another agent. Stores, sessions and imported threads belong to no agent. */
+function isWithAnother({ key }: Pick<ThreadRow, 'key'>, agent: string | undefined): boolean {
+  const [agentOfChat] = parseJsonText(key) as readonly string[]
+  return agentOfChat !== agent
+}

@@ -1,0 +1,221 @@
+// Forgets a person.
+import type { UnreachableObject } from '@postern/message'
+import type { Forgetting, Forgotten, PeopleStore, PersonAddress } from '@postern/pipeline'
+import type { ChannelFacts } from '../channels/channel-facts.ts'
+import { createKeyedDigests } from '../digests/keyed-digest.ts'
+import type { RemoveMessage } from '../forgetting/remove-message.ts'
+import { readAfterWait } from '../sql/engine-defaults.ts'
+import type { Sql } from '../sql/sql.ts'
+import type { Batch } from '../transaction/batch.ts'
+import type { StoreContext } from '../transaction/store-context.ts'
+import type { ForgetChats } from './forget-chats.ts'
+import type { LinkCodeTable } from './link-codes.ts'
+import type { EndLinks } from './link-ending.ts'
+import type { PersonTable } from './person-table.ts'
+import { formatPersonKey, readPersonKey } from './person-table.ts'
+import { createThreadRemoval, sliceSize } from './remove-threads.ts'
+import type { RestDeps } from './remove-traces.ts'
+import { createRestRemoval } from './remove-traces.ts'
+
+interface ForgettingDeps {
+  readonly people: PersonTable
+  readonly codes: LinkCodeTable
+  readonly endLinks: EndLinks
+  readonly removeMessage: RemoveMessage
+  readonly tables: RestDeps
+  readonly forgetChats: ForgetChats
+}
+
+/** The person to forget, in the form that the statements need. */
+interface Whose {
+  readonly agent: string | null
+  /** Addresses as `via @local@domain`, for channels where the address is the only identification. */
+  readonly addresses: readonly string[]
+  /** The principals of the person. */
+  readonly subjects: readonly string[]
+}
+
+/**
+ * Creates the forgetting of people. Its statements read whole tables, which no other operation may, so they are prepared only when a person is
+ * forgotten. An index for such a rare operation would cost every message.
+ */
+export function createPersonForgetting(context: StoreContext, deps: ForgettingDeps): PeopleStore['forgetPerson'] {
+  let opened: PeopleStore['forgetPerson'] | undefined
+  return async forgetting => {
+    opened ??= openForgetting(context, deps)
+    return opened(forgetting)
+  }
+}
+
+function openForgetting(
+  context: StoreContext,
+  { people, codes, endLinks: endLinksOf, removeMessage, tables, forgetChats }: ForgettingDeps,
+): PeopleStore['forgetPerson'] {
+  const { db, write, now } = context
+  const links = createLinkForgetting(db, people, endLinksOf)
+  const endMessages = createWordRemoval(context, removeMessage)
+  const endThreads = createThreadRemoval(context)
+  const listChats = createChatFinder(context)
+  const digests = createKeyedDigests(context)
+  const endRest = createRestRemoval(context, tables, digests)
+
+  async function endChats(chats: ReadonlySet<string>, { agent, leavesFiles = false }: Forgetting) {
+    const ended = { attachments: 0, others: 0 }
+    const unreachable: UnreachableObject[] = []
+    for (const owner of chats) {
+      const { removed, removedCount, unreachable: left } = await forgetChats(owner, { agent, leavesFiles })
+      ended.attachments += removed
+      ended.others += removedCount
+      unreachable.push(...left)
+    }
+    return { ...ended, unreachable }
+  }
+
+  return async (forgetting): Promise<Forgotten> => {
+    const { agent, addresses, except = 0, isOwn = except > 0 } = forgetting
+    const { persons, keys, all } = links.find({ agent, addresses })
+    const whose = nameAll(agent, all, context.channels)
+    const { messages, threads, authors } = await endMessages(whose, except)
+    const chats = new Set([
+      ...(await listChats(threads)),
+      ...whose.subjects.filter(subject => subject.startsWith('web:')),
+    ])
+    const { attachments, others, unreachable } = await endChats(chats, forgetting)
+    await endThreads([...threads], except)
+    const subjects = [...new Set([...whose.subjects, ...authors])]
+    // The links come last. After an interruption before this point all of the addresses are forgotten again.
+    const ended = await write(batch => {
+      const ends = codes.forget(batch, { agent, keys, isOwn }, now())
+      const { relations, traces } = endRest(batch, { agent: whose.agent, subjects, keys, isOwn })
+      return { links: links.end(batch, persons, now()), relations, traces: traces + ends + others }
+    })
+    context.scrub()
+    return { messages, attachments, ...ended, unreachable }
+  }
+}
+
+interface RemovedWords {
+  readonly messages: number
+  readonly threads: ReadonlySet<number>
+  /** The principals of the authors. */
+  readonly authors: ReadonlySet<string>
+}
+
+function createWordRemoval({ db, write, now }: StoreContext, removeMessage: RemoveMessage) {
+  const listMessages = createMessageFinder(db)
+  const findNewest = db.prepare<{ number: number | null }>('SELECT max(seq) AS number FROM messages')
+
+  return async (whose: Whose, except: number): Promise<RemovedWords> => {
+    const threads = new Set<number>()
+    const authors = new Set<string>()
+    const removeOne = (batch: Batch, message: number) => {
+      const thread = removeMessage(batch, message, now())
+      if (thread !== undefined) threads.add(thread)
+    }
+    const removeSlice = (batch: Batch, after: number) => {
+      const messages = listMessages(whose, after, after + sliceSize)
+      for (const { principal } of messages) if (principal !== null) authors.add(principal)
+      const ownMessages = messages.filter(({ seq }) => seq !== except)
+      for (const { seq } of ownMessages) removeOne(batch, seq)
+      return ownMessages.length
+    }
+    let messages = 0
+    const last = findNewest.get()?.number ?? 0
+    for (let after = 0; after < last; after += sliceSize) messages += await write(batch => removeSlice(batch, after))
+    return { messages, threads, authors }
+  }
+}
+
+/** Prepares the search for the people who own these chats. */
+function createChatFinder({
+  db,
+  channels,
+}: StoreContext): (threads: ReadonlySet<number>) => Promise<readonly string[]> {
+  const find = db.prepare<{ scope: string }>(
+    `SELECT scope FROM threads WHERE id = ? AND ${channels.sql.isChat('channel')}`,
+  )
+  return async threads => readAfterWait(db, () => [...threads].flatMap(thread => find.get(thread)?.scope ?? []))
+}
+
+/**
+ * Names a person for all tables. An account of the fediverse is identified by its actor if that is known, because its name may have belonged to
+ * another account before. A chat user has one address and one principal for ever: the tables of their chats have the one, other tables the other.
+ */
+export function nameAll(
+  agent: string | undefined,
+  all: readonly PersonAddress[],
+  { chats, isMailbox }: ChannelFacts,
+): Whose {
+  const provenAddresses = all.filter(({ via, subject }) => !isMailbox(via) && subject !== undefined)
+  const byAddress = all.filter(each => !provenAddresses.includes(each) || chats.includes(each.via))
+  return {
+    agent: agent ?? null,
+    addresses: byAddress.map(formatPersonKey),
+    subjects: provenAddresses.flatMap(({ subject }) => subject ?? []),
+  }
+}
+
+interface LinkedPerson {
+  readonly agent: string
+  readonly keys: readonly string[]
+}
+
+interface FoundPersons {
+  readonly persons: readonly LinkedPerson[]
+  /** All addresses of the person, as keys. */
+  readonly keys: readonly string[]
+  readonly all: readonly PersonAddress[]
+}
+
+/** Creates the deletion of all links of the whole person, with every agent concerned. */
+function createLinkForgetting(db: Sql, people: PersonTable, endLinks: EndLinks) {
+  const findAgents = db.prepare<{ agent: string }>('SELECT agent FROM person_links WHERE asker = ?1 OR target = ?1')
+  /** Lists the addresses of the person. The list is empty if the address belongs to somebody else now. */
+  function listPerson(agent: string, address: PersonAddress): readonly PersonAddress[] {
+    const key = formatPersonKey(address)
+    const subject = people.findSubject(agent, key)?.subject
+    if (address.subject !== undefined && typeof subject === 'string' && subject !== address.subject) return []
+    return people.findKeys(agent, key).map(each => readPersonKey(each, people.findSubject(agent, each)?.subject))
+  }
+
+  function endPerson(batch: Batch, { agent, keys }: LinkedPerson, now: number): number {
+    // Further addresses may have been linked since the search.
+    const linked = new Set(keys.flatMap(key => people.findKeys(agent, key)))
+    for (const each of linked) people.endState(agent, each)
+    const ended = keys.reduce((sum, key) => sum + endLinks(batch, { agent, key }, now), 0)
+    people.dropUnlinked(agent, [...linked])
+    return ended
+  }
+
+  return {
+    find({ agent, addresses }: Pick<Forgetting, 'agent' | 'addresses'>): FoundPersons {
+      const all = new Map(addresses.map(each => [formatPersonKey(each), each]))
+      const persons: LinkedPerson[] = []
+      for (const address of addresses) {
+        const agents = agent === undefined ? findAgents.all(formatPersonKey(address)).map(row => row.agent) : [agent]
+        for (const each of new Set(agents)) {
+          const person = listPerson(each, address)
+          for (const personAddress of person)
+            all.set(formatPersonKey(personAddress), { ...personAddress, ...all.get(formatPersonKey(personAddress)) })
+          persons.push({ agent: each, keys: person.map(formatPersonKey) })
+        }
+      }
+      return { persons, keys: [...all.keys()], all: [...all.values()] }
+    },
+    end: (batch: Batch, persons: readonly LinkedPerson[], now: number): number =>
+      persons.reduce((sum, person) => sum + endPerson(batch, person, now), 0),
+  }
+}
+
+/**
+ * Prepares the search for messages by their author's principal or by the sender's address. There is no index for it, so it reads messages in slices.
+ */
+function createMessageFinder(db: Sql) {
+  const find = db.prepare<{ seq: number; principal: string | null }>(
+    `SELECT seq, principal FROM messages WHERE kind = 'message' AND seq > ?1 AND seq <= ?2 AND (?3 IS NULL OR agent = ?3)
+       AND (principal IN (SELECT value FROM json_each(?4))
+         OR channel || ' ' || lower(json_extract(envelope, '$.sender.address')) IN (SELECT value FROM json_each(?5)))`,
+  )
+  return ({ agent, addresses, subjects }: Whose, after: number, until: number) =>
+    find.all(after, until, agent, JSON.stringify(subjects), JSON.stringify(addresses))
+}

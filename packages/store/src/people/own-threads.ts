@@ -1,0 +1,121 @@
+// Lists the conversations of a person.
+import type { ChannelName, Json, Part } from '@postern/message'
+import { plainTextOf } from '@postern/message'
+import type { OwnThread, OwnThreadStore, OwnThreads } from '@postern/pipeline'
+import { formatJson, parseJson } from '../sql/json-columns.ts'
+import { isFromChat, isOwnMessage, saidInThread } from '../threads/person-words.ts'
+import type { StoreContext } from '../transaction/store-context.ts'
+
+interface ThreadRow {
+  readonly id: number
+  readonly agent: string
+  readonly channel: ChannelName
+  readonly scope: string
+  readonly key: string
+  readonly begun_by: string | null
+}
+
+interface SaidRow {
+  readonly at: string
+  readonly content: string
+}
+
+const columns = 'id, agent, channel, scope, key, begun_by'
+const longestBeginning = 120
+/** The most entries, from the end of a thread, among which the last message of a speaker is looked for. */
+const mostLooked = 500
+
+type OwnThreadDeps = Pick<StoreContext, 'db' | 'channels'>
+
+/** Creates the store of a person's own threads among all conversations of an agent. */
+export function createOwnThreadStore({ db, channels }: OwnThreadDeps): OwnThreadStore {
+  const { listAlone, listBegun, find } = prepareThreadQueries({ db, channels })
+  const describe = createThreadDescriber({ db, channels })
+  const findTarget = db.prepare<{ target: string }>(
+    `SELECT m.target FROM ${saidWith(channels)} AND e.kind = 'message' AND NOT (${isFromChat(channels)}) ORDER BY coalesce(e.answers, e.seq) DESC LIMIT 1`,
+  )
+
+  function findOwn(whose: OwnThreads, thread: number): ThreadRow | undefined {
+    const row = Number.isSafeInteger(thread) ? find.get(thread, whose.agent) : undefined
+    return row && isOwnThread(row, whose, channels) ? row : undefined
+  }
+
+  return {
+    async listOwnThreads({ agent, scopes, subjects, limit, before = Number.MAX_SAFE_INTEGER }) {
+      const rows = [
+        ...scopes.flatMap(({ via, scope }) => listAlone.all(scope, via, agent, before, limit + 1)),
+        ...subjects.flatMap(subject => listBegun.all(subject, agent, before, limit + 1)),
+      ]
+      const newest = [...new Map(rows.map(row => [row.id, row])).values()].toSorted((a, b) => b.id - a.id)
+      const page = newest.slice(0, limit)
+      const threads = page.flatMap(row => describe(row, formatJson(subjects)))
+      return { threads, next: newest.length > limit ? page.at(-1)?.id : undefined }
+    },
+    async findOwnThread(whose, thread) {
+      const row = findOwn(whose, thread)
+      return row && describe(row, formatJson(whose.subjects))[0]
+    },
+    async readLastTarget(whose, thread) {
+      const row = findOwn(whose, thread)
+      const destination = row && findTarget.get(row.id, formatJson(whose.subjects))
+      return destination && parseJson<Json>(destination.target)
+    },
+  }
+}
+
+function prepareThreadQueries({ db, channels }: OwnThreadDeps) {
+  return {
+    listAlone: db.prepare<ThreadRow>(
+      `SELECT ${columns} FROM threads WHERE scope <> 'public' AND lower(scope) = lower(?1) AND channel = ?2 AND agent = ?3
+       AND (${channels.sql.ignoresCase('channel')} OR scope = ?1) AND id < ?4 ORDER BY id DESC LIMIT +?5`,
+    ),
+    listBegun: db.prepare<ThreadRow>(
+      `SELECT ${columns} FROM threads WHERE begun_by = ? AND agent = ? AND id < ? ORDER BY id DESC LIMIT +?`,
+    ),
+    find: db.prepare<ThreadRow>(`SELECT ${columns} FROM threads WHERE id = ? AND agent = ?`),
+  }
+}
+
+/** Returns the SQL that selects, in thread ?1, messages of the principals ?2 and the answers to them. */
+function saidWith(channels: StoreContext['channels']): string {
+  return `${saidInThread} WHERE e.thread_id = ?1 AND e.scope = 'conversation' AND ${isOwnMessage('?2', channels)}`
+}
+
+/**
+ * Prepares the description of a thread for its owner. It is empty if the owner has said nothing in the thread. `subjects`: a JSON list of the owner's
+ * principals.
+ */
+function createThreadDescriber({ db, channels }: OwnThreadDeps) {
+  const own = saidWith(channels)
+  const findFirst = db.prepare<SaidRow>(
+    `SELECT e.at, e.content FROM ${own} AND e.kind = 'message' ORDER BY coalesce(e.answers, e.seq) LIMIT 1`,
+  )
+  const findFarthest = db.prepare<{ position: number }>(
+    `SELECT coalesce(answers, seq) AS position FROM messages WHERE thread_id = ? AND scope = 'conversation'
+     ORDER BY coalesce(answers, seq) DESC LIMIT 1 OFFSET ${mostLooked - 1}`,
+  )
+  const findLast = db.prepare<SaidRow>(
+    `SELECT e.at, '' AS content FROM ${own} AND coalesce(e.answers, e.seq) >= ?3
+     ORDER BY coalesce(e.answers, e.seq) DESC, e.seq DESC LIMIT 1`,
+  )
+  return ({ id, channel: via, scope, key, begun_by }: ThreadRow, subjects: string): readonly OwnThread[] => {
+    const first = findFirst.get(id, subjects)
+    if (!first) return []
+    const last = findLast.get(id, subjects, findFarthest.get(id)?.position ?? 0) ?? first
+    const beginning = plainTextOf(parseJson<readonly Part[]>(first.content)).trim().slice(0, longestBeginning)
+    const position = { id, via, scope, key, isShared: begun_by !== null }
+    return [{ ...position, begunAt: first.at, lastAt: last.at, beginning: beginning.toWellFormed() }]
+  }
+}
+
+/** Returns true if the person began the thread, or the thread is in a scope of theirs. */
+function isOwnThread(
+  { channel: via, scope, begun_by }: ThreadRow,
+  { scopes, subjects }: OwnThreads,
+  channels: StoreContext['channels'],
+): boolean {
+  if (begun_by && subjects.includes(begun_by)) return true
+  const isSame = (other: string) =>
+    other === scope || (channels.ignoresCase(via) && other.toLowerCase() === scope.toLowerCase())
+  return scope !== 'public' && scopes.some(each => each.via === via && isSame(each.scope))
+}

@@ -1,0 +1,141 @@
+// Assembles the queries and actions for people.
+import type { Json } from '@postern/message'
+import { parseJsonText } from '@postern/message'
+import type { LinkedEvents, PeopleStore, PersonLink } from '@postern/pipeline'
+import type { RemoveMessageDeps } from '../forgetting/remove-message.ts'
+import { createRemoveMessage } from '../forgetting/remove-message.ts'
+import type { AdmitNew } from '../messages/refusals.ts'
+import { readAfterWait } from '../sql/engine-defaults.ts'
+import type { Sql } from '../sql/sql.ts'
+import type { Batch } from '../transaction/batch.ts'
+import type { StoreContext } from '../transaction/store-context.ts'
+import type { ChatStores } from './forget-chats.ts'
+import { createChatterForgetting } from './forget-chats.ts'
+import { createPersonForgetting } from './forget-person.ts'
+import { createLinkCodeTable } from './link-codes.ts'
+import type { EndLinks } from './link-ending.ts'
+import { createLinkEnding } from './link-ending.ts'
+import type { QueueLinkedEvent } from './linked-events.ts'
+import { createLinkedEvents } from './linked-events.ts'
+import { createNoticeRemoval } from './notice-removal.ts'
+import { createOwnThreadStore } from './own-threads.ts'
+import { createPersonHistory } from './person-history.ts'
+import type { PersonTable } from './person-table.ts'
+import { createPersonTable, formatPersonKey, readPersonKey } from './person-table.ts'
+import type { RestDeps } from './remove-traces.ts'
+import { createSpokenReader } from './spoken-names.ts'
+
+interface LinkRow {
+  readonly id: number
+  readonly agent: string
+  readonly asker: string
+  readonly target: string
+  readonly asked: number
+  readonly confirmed: number
+  readonly since: number
+}
+
+export function createPeopleStore(
+  context: StoreContext,
+  tables: RemoveMessageDeps & RestDeps,
+  { admitNew, ...chats }: ChatStores & { readonly admitNew: AdmitNew },
+): PeopleStore {
+  const { db, write, now } = context
+  const people = createPersonTable(db, context)
+  const removeMessage = createRemoveMessage(db, tables)
+  const removeNotice = createNoticeRemoval(db, removeMessage)
+  const endLinks = createLinkEnding(context, { removeNotice, removeMessage })
+  const queueEvent = createLinkedEvents(admitNew)
+  const codes = createLinkCodeTable(context, people, { removeNotice, endLinks, queueEvent })
+
+  return {
+    async findPerson(agent, identity) {
+      const key = formatPersonKey(identity)
+      const storedAddress = people.findSubject(agent, key)
+      if (!storedAddress || (storedAddress.subject !== null && storedAddress.subject !== identity.subject))
+        return undefined
+      // The address belongs to the first person who writes from it after it was linked.
+      if (storedAddress.subject === null) {
+        await write(() => {
+          people.know(agent, key, identity.subject)
+          // Its link may have ended in the meantime.
+          people.dropUnlinked(agent, [key])
+        })
+      }
+      return readAfterWait(db, () => people.find(agent, key))
+    },
+    requestLink: request => write(batch => codes.request(batch, request, now())),
+    confirmLink: confirmation => write(batch => codes.confirm(batch, confirmation, now())),
+    ...createUnlinking(context, people, { endLinks, queueEvent }),
+    ...createPeopleReader(db),
+    ...createSpokenReader(context, people),
+    readPersonHistory: createPersonHistory(context),
+    ...createOwnThreadStore(context),
+    forgetPerson: createPersonForgetting(context, {
+      ...{ people, codes, endLinks, removeMessage, tables },
+      forgetChats: createChatterForgetting(context, chats),
+    }),
+  }
+}
+
+function createUnlinking(
+  { db, write, now }: Pick<StoreContext, 'db' | 'write' | 'now'>,
+  people: PersonTable,
+  { endLinks, queueEvent }: { readonly endLinks: EndLinks; readonly queueEvent: QueueLinkedEvent },
+): Pick<PeopleStore, 'unlink' | 'unlinkAll'> {
+  const listOf = db.prepare<{ agent: string; address: string }>(
+    'SELECT agent, address FROM person_addresses WHERE subject = ?',
+  )
+
+  /** Ends all links of an address with its state. Nobody can tell any more who contributed which part of the shared state. */
+  function endAll(batch: Batch, agent: string, key: string, events?: LinkedEvents): number {
+    const before = people.describeAll(agent, [key])
+    const addresses = before.flatMap(person => person.addresses)
+    const keys = addresses.map(formatPersonKey)
+    for (const each of keys) people.endState(agent, each)
+    const ended = endLinks(batch, { agent, key }, now())
+    people.dropUnlinked(agent, keys)
+    if (events) {
+      const subjects = new Map(addresses.flatMap(each => (each.subject ? [[formatPersonKey(each), each.subject]] : [])))
+      queueEvent(batch, { kind: 'unlink', before, after: people.describeAll(agent, keys, subjects) }, events)
+    }
+    return ended
+  }
+
+  return {
+    unlink: ({ agent, identity, other, events }) =>
+      write(batch => {
+        const [own, key] = [formatPersonKey(identity), formatPersonKey(other)]
+        const storedAddress = people.findSubject(agent, own)
+        if (own === key || storedAddress?.subject !== identity.subject) return false
+        if (!people.findKeys(agent, own).includes(key)) return false
+        endAll(batch, agent, key, events)
+        return true
+      }),
+    unlinkAll: subject =>
+      write(batch => listOf.all(subject).reduce((sum, { agent, address }) => sum + endAll(batch, agent, address), 0)),
+  }
+}
+
+function createPeopleReader(db: Sql): Pick<PeopleStore, 'listLinks' | 'readPersonState' | 'readThreadScope'> {
+  const list = db.prepare<LinkRow>(
+    `SELECT id, agent, asker, target, asked_in AS asked, confirmed_in AS confirmed, since FROM person_links
+     WHERE id > ?1 AND (?2 IS NULL OR agent = ?2) ORDER BY id LIMIT +?3`,
+  )
+  const findScope = db.prepare<{ scope: string }>('SELECT scope FROM threads WHERE id = ?')
+  const findState = db.prepare<{ state: string }>('SELECT state FROM person_states WHERE agent = ? AND person = ?')
+  return {
+    listLinks: async ({ agent, limit, after = 0 }) => list.all(after, agent ?? null, limit).map(readLink),
+    async readPersonState(agent, person) {
+      const row = findState.get(agent, person)
+      return row && (parseJsonText(row.state) as Json)
+    },
+    async readThreadScope(thread) {
+      return findScope.get(thread)?.scope ?? ''
+    },
+  }
+}
+
+function readLink({ id: position, asker, target, ...row }: LinkRow): PersonLink {
+  return { ...row, number: position, asker: readPersonKey(asker), target: readPersonKey(target) }
+}

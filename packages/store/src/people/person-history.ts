@@ -1,0 +1,80 @@
+// Reads the conversations of a person with an agent.
+import type { ChannelName } from '@postern/message'
+import type { Entry, PeopleStore, PersonHistoryRequest } from '@postern/pipeline'
+import { formatJson } from '../sql/json-columns.ts'
+import type { RecalledRow } from '../threads/entries.ts'
+import { recalledColumns } from '../threads/entries.ts'
+import { recallEntry } from '../threads/history.ts'
+import { isOthersChat } from '../threads/person-words.ts'
+import type { StoreContext } from '../transaction/store-context.ts'
+
+/** The most conversations to read, the newest first. */
+const mostThreads = 200
+
+/** The position of an entry: the message that it is or answers, and its own number. */
+interface EntryOrder {
+  readonly seq: number
+  readonly position: number
+}
+
+interface SharedRow extends RecalledRow {
+  readonly is_private: 0 | 1
+  readonly channel: ChannelName
+}
+
+/**
+ * Creates the reader of the first and last entries of all of a person's conversations with an agent, as if they were one. Only positions are sorted,
+ * and then only the requested entries are read.
+ */
+export function createPersonHistory({
+  db,
+  channels,
+}: Pick<StoreContext, 'db' | 'channels'>): PeopleStore['readPersonHistory'] {
+  const findThreads = createPrivateThreadFinder({ db, channels })
+  const position = 'coalesce(answers, seq)'
+  const positions = `SELECT seq, ${position} AS position FROM messages WHERE thread_id = ? AND scope = 'conversation' AND ${position} < ?`
+  const findFirst = db.prepare<EntryOrder>(`${positions} ORDER BY ${position}, seq LIMIT +?`)
+  const findLast = db.prepare<EntryOrder>(`${positions} ORDER BY ${position} DESC, seq DESC LIMIT +?`)
+  const read = db.prepare<SharedRow>(
+    `SELECT ${recalledColumns}, (SELECT t.channel FROM threads t WHERE t.id = e.thread_id) AS channel, ${isOthersChat('?2', channels)} AS is_private
+     FROM messages e WHERE seq = ?1`,
+  )
+  const readAll = (order: readonly EntryOrder[], speakers: string): Entry[] =>
+    order.flatMap(({ seq }) => {
+      const row = read.get(seq, speakers)
+      return row ? [{ ...recallEntry(row), via: row.channel }] : []
+    })
+
+  return async request => {
+    const { before, head, tail, thread: current, speakers = [] } = request
+    const threadIds = findThreads(request)
+    const threads = current === undefined || threadIds.includes(current) ? threadIds : [current, ...threadIds]
+    const listAll = (query: typeof findFirst, limit: number) =>
+      threads.flatMap(thread => query.all(thread, before, limit)).toSorted(byPosition)
+    const first = head > 0 ? listAll(findFirst, head).slice(0, head) : []
+    const last = tail > 0 && head <= first.length ? listAll(findLast, tail).slice(-tail) : []
+    const end = first.at(-1)
+    return readAll([...first, ...last.filter(each => !end || byPosition(end, each) < 0)], formatJson(speakers))
+  }
+}
+
+function byPosition(left: EntryOrder, right: EntryOrder): number {
+  return left.position - right.position || left.seq - right.seq
+}
+
+/** Prepares the search for private threads by their scopes. Scopes of mailboxes are compared regardless of case, all others exactly. */
+function createPrivateThreadFinder({
+  db,
+  channels,
+}: Pick<StoreContext, 'db' | 'channels'>): (
+  request: Pick<PersonHistoryRequest, 'agent' | 'scopes'>,
+) => readonly number[] {
+  const find = db.prepare<{ id: number }>(
+    `SELECT id FROM threads WHERE scope <> 'public' AND lower(scope) = lower(?1) AND channel = ?2 AND agent = ?3
+       AND (${channels.sql.ignoresCase('channel')} OR scope = ?1) ORDER BY id DESC LIMIT ${mostThreads}`,
+  )
+  return ({ agent, scopes }) => {
+    const threadIds = scopes.flatMap(({ via, scope }) => find.all(scope, via, agent)).map(({ id }) => id)
+    return threadIds.toSorted((left, right) => right - left).slice(0, mostThreads)
+  }
+}

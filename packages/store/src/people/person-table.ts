@@ -1,0 +1,140 @@
+// Stores linked addresses of people.
+import type { ChannelName } from '@postern/message'
+import type { Person, PersonAddress } from '@postern/pipeline'
+import { loadRareKeys } from '../peers/rare-keys.ts'
+import type { Ownership } from '../sql/ownership.ts'
+import type { Sql } from '../sql/sql.ts'
+
+/** Formats an address in the form of the tables: channel, space, `@local@domain`. */
+export function formatPersonKey({ via, address }: PersonAddress): string {
+  return `${via} ${address}`
+}
+
+export function readPersonKey(key: string, subject?: string | null): PersonAddress {
+  const space = key.indexOf(' ')
+  const address = { via: key.slice(0, space) as ChannelName, address: key.slice(space + 1) }
+  return typeof subject === 'string' ? { ...address, subject } : address
+}
+
+/** The table of addresses that are linked with each other. Its members run synchronously, inside a write. */
+export interface PersonTable {
+  /** Lists the keys of all addresses that are linked with this one, including itself, in order. */
+  findKeys(agent: string, key: string): readonly string[]
+  /** Finds the person of an address; undefined if it has no links. */
+  find(agent: string, key: string): Person | undefined
+  /**
+   * Describes the persons of these addresses, including addresses without links. `subjects`: principals of addresses that may have been deleted from
+   * the table.
+   */
+  describeAll(agent: string, keys: readonly string[], subjects?: ReadonlyMap<string, string>): readonly Person[]
+  /** Finds the principal for which an address was proven; undefined if the table does not have the address. */
+  findSubject(agent: string, key: string): { readonly subject: string | null } | undefined
+  /** Stores an address with its principal. The first principal of an address stays. */
+  know(agent: string, key: string, subject: string | undefined): void
+  /** Deletes those of these addresses that have no link. */
+  dropUnlinked(agent: string, keys: readonly string[]): void
+  /** Moves a state and replaces an existing one. */
+  moveState(agent: string, from: string, to: string): void
+  /** Moves a state unless another one exists there. In that case the moved one is deleted. */
+  copyStateIfAbsent(agent: string, from: string, to: string): void
+  endState(agent: string, person: string): void
+}
+
+export function createPersonTable(db: Sql, ownership: Ownership): PersonTable {
+  const addressKeys = loadRareKeys(db, 'SELECT agent, address FROM person_addresses', ownership)
+  const findKeys = db.prepare<{ key: string }>(
+    `WITH RECURSIVE person (key) AS (SELECT CAST(?2 AS TEXT) UNION
+       SELECT CASE WHEN l.asker = p.key THEN l.target ELSE l.asker END
+       FROM person p JOIN person_links l ON l.agent = ?1 AND (l.asker = p.key OR l.target = p.key))
+     SELECT key FROM person ORDER BY key`,
+  )
+  const findSubject = db.prepare<{ subject: string | null }>(
+    'SELECT subject FROM person_addresses WHERE agent = ? AND address = ?',
+  )
+  const know = db.prepare(
+    `INSERT INTO person_addresses (agent, address, subject) VALUES (?, ?, ?)
+     ON CONFLICT (agent, address) DO UPDATE SET subject = coalesce(person_addresses.subject, excluded.subject)`,
+  )
+  const drop = db.prepare(
+    `DELETE FROM person_addresses WHERE agent = ?1 AND address = ?2
+       AND NOT EXISTS (SELECT 1 FROM person_links WHERE agent = ?1 AND (asker = ?2 OR target = ?2))`,
+  )
+  const copyState = `INSERT INTO person_states (agent, person, state)
+    SELECT agent, ?3, state FROM person_states WHERE agent = ?1 AND person = ?2`
+  const moveState = db.prepare(`${copyState} ON CONFLICT (agent, person) DO UPDATE SET state = excluded.state`)
+  const copyStateIfAbsent = db.prepare(`${copyState} ON CONFLICT DO NOTHING`)
+  const endState = db.prepare('DELETE FROM person_states WHERE agent = ? AND person = ?')
+  const listKeys = (agent: string, key: string) => findKeys.all(agent, key).map(row => row.key)
+  const describe = createPersonReader(db, {
+    listKeys,
+    findSubject: (agent, key) => findSubject.get(agent, key)?.subject,
+  })
+  return {
+    findKeys: listKeys,
+    find(agent, key) {
+      const person = describe(agent, key)
+      return person.addresses.length > 1 ? person : undefined
+    },
+    describeAll(agent, keys, subjects) {
+      const persons = keys.map(key => describe(agent, key, subjects))
+      return [...new Map(persons.map(person => [person.id, person])).values()]
+    },
+    findSubject: (agent, key) => (addressKeys.mayHave([agent, key]) ? findSubject.get(agent, key) : undefined),
+    know(agent, key, subject) {
+      addressKeys.note([agent, key])
+      know.run(agent, key, subject ?? null)
+    },
+    dropUnlinked(agent, keys) {
+      for (const key of keys) drop.run(agent, key)
+    },
+    moveState(agent, from, to) {
+      if (from === to) return
+      moveState.run(agent, from, to)
+      endState.run(agent, from)
+    },
+    copyStateIfAbsent(agent, from, to) {
+      if (from === to) return
+      copyStateIfAbsent.run(agent, from, to)
+      endState.run(agent, from)
+    },
+    endState: (agent, person) => void endState.run(agent, person),
+  }
+}
+
+interface PersonReaderDeps {
+  readonly listKeys: PersonTable['findKeys']
+  findSubject(agent: string, key: string): string | null | undefined
+}
+
+function createPersonReader(db: Sql, { listKeys, findSubject }: PersonReaderDeps) {
+  const listLinks = db.prepare<PersonLinkRow>(
+    'SELECT id, asker, target FROM person_links WHERE agent = ?1 AND asker IN (SELECT value FROM json_each(?2))',
+  )
+  return (agent: string, key: string, subjects?: ReadonlyMap<string, string>): Person => {
+    const keys = listKeys(agent, key)
+    const read = (each: string) => readPersonKey(each, findSubject(agent, each) ?? subjects?.get(each))
+    const links = keys.length > 1 ? listLinks.all(agent, JSON.stringify(keys)) : []
+    return { id: keys[0] ?? key, founder: read(findFounder(links, key)), addresses: keys.map(read) }
+  }
+}
+
+interface PersonLinkRow {
+  readonly id: number
+  readonly asker: string
+  readonly target: string
+}
+
+/**
+ * Returns the address that all others of a person have joined, by the order of the person's links. The asker of a link stays the person, whom the
+ * other address joins.
+ */
+function findFounder(links: readonly PersonLinkRow[], key: string): string {
+  const founders = new Map<string, string>()
+  const founderOf = (each: string) => founders.get(each) ?? each
+  for (const { asker, target } of links.toSorted((one, other) => one.id - other.id)) {
+    const [founder, joined] = [founderOf(asker), founderOf(target)]
+    for (const [each, former] of founders) if (former === joined) founders.set(each, founder)
+    founders.set(joined, founder).set(asker, founder).set(target, founder)
+  }
+  return founderOf(key)
+}

@@ -1,0 +1,128 @@
+// Deletes the last traces of a forgotten person.
+import type { KeyedDigests } from '../digests/keyed-digest.ts'
+import { createDeliveryRemoval } from '../messages/row-removal.ts'
+import { createClaimRemoval } from '../peers/claims.ts'
+import { createNameRemoval } from '../peers/name-removal.ts'
+import type { ProofKeyTable } from '../peers/proof-keys.ts'
+import { createRecordHiding } from '../peers/protecting-records.ts'
+import type { PeerBlockingDeps } from '../queue/deliveries/peer-blocking.ts'
+import { createPeerBlocking } from '../queue/deliveries/peer-blocking.ts'
+import type { RecordedFetchTable } from '../replay/recorded-fetches.ts'
+import type { Sql } from '../sql/sql.ts'
+import type { Batch } from '../transaction/batch.ts'
+import type { StoreContext } from '../transaction/store-context.ts'
+import { readPersonKey } from './person-table.ts'
+
+export interface RestDeps extends PeerBlockingDeps {
+  readonly proofKeys: ProofKeyTable
+  readonly lookups: RecordedFetchTable
+}
+
+interface Rest {
+  readonly agent: string | null
+  /** The principals of the person. */
+  readonly subjects: readonly string[]
+  readonly keys: readonly string[]
+  /** True if the person asks for it. Relations that protect others from them then stay, without their name. */
+  readonly isOwn: boolean
+}
+
+interface EndedRest {
+  readonly relations: number
+  /** The number of deleted entries of all other kinds. */
+  readonly traces: number
+}
+
+/**
+ * Creates the deletion of a person's remaining traces: their relations, keys and records, refusals in their name, deliveries to them, their words in
+ * the background of other conversations, and broadcasts of deleted messages.
+ */
+export function createRestRemoval({ db, channels, now }: StoreContext, tables: RestDeps, digests: KeyedDigests) {
+  const hideRecords = createRecordHiding(db, digests)
+  const removeClaims = createClaimRemoval(db)
+  const removeNames = createNameRemoval(db)
+  const endWithdrawals = db.prepare('DELETE FROM withdrawals WHERE author IN (SELECT value FROM json_each(?))')
+  const { stopDeliveries } = createPeerBlocking(db, tables)
+  const endDeliveries = createDeliveryRemoval(
+    db,
+    `peer IN (SELECT value FROM json_each(json_extract(?1, '$.subjects'))) AND (json_extract(?1, '$.agent') IS NULL
+       OR message IN (SELECT seq FROM messages WHERE agent = json_extract(?1, '$.agent')))`,
+  )
+  const endRelations = db.prepare(
+    `DELETE FROM relations WHERE (?1 IS NULL OR agent = ?1) AND relation NOT IN ('blocked_by', 'suppressed')
+       AND (peer IN (SELECT value FROM json_each(?2)) OR channel || ' @' || lower(peer) IN (SELECT value FROM json_each(?3)))`,
+  )
+  const endRecords = db.prepare(
+    `DELETE FROM records WHERE person IN (SELECT value FROM json_each(?2)) AND (owner = 'agent:' || ?1 OR ?1 IS NULL)`,
+  )
+  // Others take part in these threads, whoever began them.
+  const endBeginnings = db.prepare(
+    `UPDATE threads SET begun_by = '' WHERE (?1 IS NULL OR agent = ?1) AND begun_by IN (SELECT value FROM json_each(?2))`,
+  )
+  const forgetBackground = createBackgroundRemoval(db)
+  const removeBroadcasts = createBroadcastRemoval(db)
+  const principalOf = (key: string) => channels.subjectOf(readPersonKey(key)) ?? []
+  return (batch: Batch, { agent, subjects, keys, isOwn }: Rest): EndedRest => {
+    const subjectsJson = JSON.stringify(subjects)
+    if (isOwn) hideRecords(agent, keys)
+    const persons = isOwn ? keys : digests.withDigests(keys)
+    for (const peer of subjects) {
+      for (const via of channels.names) {
+        stopDeliveries(
+          batch,
+          { via, peer, agent: agent ?? undefined, isRemoved: true },
+          { reason: 'taken_back', error: 'the recipient is forgotten' },
+          now(),
+        )
+      }
+    }
+    const ended = [
+      endDeliveries(batch, JSON.stringify({ agent, subjects })),
+      forgetBackground(agent, subjectsJson),
+      endRecords.run(agent, JSON.stringify(persons)).changes,
+      tables.lookups.forget(subjects),
+      endBeginnings.run(agent, JSON.stringify([...subjects, ...keys.flatMap(principalOf)])).changes,
+      tables.proofKeys.forgetOwners(subjects),
+      removeClaims([...subjects, ...keys.map(key => readPersonKey(key).address)]),
+      endWithdrawals.run(subjectsJson).changes,
+      removeNames(agent, { subjects, keys }),
+    ]
+    removeBroadcasts()
+    const relations = endRelations.run(agent, subjectsJson, JSON.stringify(keys)).changes
+    return { relations, traces: ended.reduce((sum, count) => sum + count, 0) }
+  }
+}
+
+/** Prepares the deletion of a person's words from the background of other conversations. */
+function createBackgroundRemoval(db: Sql): (agent: string | null, subjects: string) => number {
+  const blank = db.prepare(
+    `UPDATE messages SET content = '[]', scope = 'forgotten', author = '{"address":"@forgotten@forgotten.invalid"}', native_id = NULL
+     WHERE seq IN (SELECT b.seq FROM fetched_context b JOIN threads t ON t.id = b.thread_id
+       WHERE (?1 IS NULL OR t.agent = ?1) AND b.principal IN (SELECT value FROM json_each(?2)))`,
+  )
+  // The row of deleted background stays, so that it is not added again.
+  const disown = db.prepare(
+    `UPDATE fetched_context SET principal = NULL WHERE principal IN (SELECT value FROM json_each(?2))
+       AND thread_id IN (SELECT id FROM threads WHERE ?1 IS NULL OR agent = ?1)`,
+  )
+  return (agent, subjects) => {
+    const { changes } = blank.run(agent, subjects)
+    disown.run(agent, subjects)
+    return changes
+  }
+}
+
+/** Prepares the deletion of broadcasts whose messages are deleted. */
+function createBroadcastRemoval(db: Sql): () => void {
+  // The newest row is emptied instead, so that its number is not given again while a worker still expands it.
+  const isOver = "message NOT IN (SELECT seq FROM messages WHERE kind = 'message')"
+  const blankNewest = db.prepare(
+    `UPDATE broadcasts SET message = 0, thread_id = 0, response_seq = NULL, target = 'null', due_at = NULL, lease_owner = NULL, ended_at = 0
+     WHERE id = (SELECT max(id) FROM broadcasts) AND ${isOver}`,
+  )
+  const endOthers = db.prepare(`DELETE FROM broadcasts WHERE ${isOver} AND id <> (SELECT max(id) FROM broadcasts)`)
+  return () => {
+    blankNewest.run()
+    endOthers.run()
+  }
+}

@@ -1,0 +1,145 @@
+// Finds what a person has said to agents, so that agents with memories of their own can forget it as well.
+import type { PeopleStore, Person, PersonAddress, Spoken, SpokenRequest } from '@postern/pipeline'
+import { readAfterWait } from '../sql/engine-defaults.ts'
+import { parseJson } from '../sql/json-columns.ts'
+import type { Sql } from '../sql/sql.ts'
+import type { ThreadIds } from '../threads/threads.ts'
+import { publicIdOf } from '../threads/threads.ts'
+import type { StoreContext } from '../transaction/store-context.ts'
+import { nameAll } from './forget-person.ts'
+import type { PersonTable } from './person-table.ts'
+import { formatPersonKey } from './person-table.ts'
+import { sliceSize } from './remove-threads.ts'
+
+interface SpokenRow {
+  readonly seq: number
+  readonly agent: string
+  readonly channel: string
+  readonly thread_id: number
+  readonly flags: string | null
+  readonly envelope: string
+}
+
+/** Creates the reader. Its statements read whole tables, so they are prepared only when a person is forgotten. */
+export function createSpokenReader(context: StoreContext, people: PersonTable): Pick<PeopleStore, 'findSpoken'> {
+  let opened: PeopleStore['findSpoken'] | undefined
+  return {
+    findSpoken(request) {
+      opened ??= openReader(context, people)
+      return opened(request)
+    },
+  }
+}
+
+function openReader(context: StoreContext, people: PersonTable): PeopleStore['findSpoken'] {
+  const { db, channels } = context
+  const findNewest = db.prepare<{ number: number | null }>('SELECT max(seq) AS number FROM messages')
+  const listPersons = createPersonFinder(db, people)
+  const findWords = createWordFinder(db)
+  const findOthers = createOtherFinder(db)
+  const readThread = db.prepare<ThreadIds>('SELECT key, public_id FROM threads WHERE id = ?')
+  return async request => {
+    const persons = await readAfterWait(db, () => listPersons(request))
+    const whose = nameSpeakers(request, persons, channels)
+    const last = (await readAfterWait(db, () => findNewest.get()))?.number ?? 0
+    const rows: SpokenRow[] = []
+    for (let after = 0; after < last; after += sliceSize) {
+      rows.push(...(await readAfterWait(db, () => findWords(whose, after))))
+    }
+    const own = new Set(rows.map(({ seq }) => seq))
+    const threads = new Set(rows.map(({ thread_id }) => thread_id))
+    for (let after = 0; after < last && threads.size > 0; after += sliceSize) {
+      for (const { seq, thread_id } of await readAfterWait(db, () => findOthers(after))) {
+        if (!own.has(seq)) threads.delete(thread_id)
+      }
+    }
+    const namesByThread = await readAfterWait(db, () =>
+      [...threads].flatMap(thread => toNamed(thread, readThread.get(thread))),
+    )
+    const ids = new Map(namesByThread)
+    return { persons, words: rows.map(row => readRow(row, ids.get(row.thread_id))) }
+  }
+}
+
+function toNamed(thread: number, ids: ThreadIds | undefined): readonly (readonly [number, string])[] {
+  return ids ? [[thread, publicIdOf(ids)]] : []
+}
+
+function readRow({ agent, channel, flags, envelope }: SpokenRow, thread: string | undefined): Spoken {
+  const { sender } = parseJson(envelope) as unknown as Pick<Spoken, 'sender'>
+  return { agent, via: channel, sender, flags: flags === null ? [] : (parseJson(flags) as string[]), thread }
+}
+
+/** Prepares the search for the persons of several addresses, for each agent with which these have links. */
+function createPersonFinder(db: Sql, people: PersonTable) {
+  const findAgents = db.prepare<{ agent: string }>('SELECT agent FROM person_links WHERE asker = ?1 OR target = ?1')
+  const listOwned = db.prepare<{ agent: string; address: string }>(
+    'SELECT agent, address FROM person_addresses WHERE subject = ?',
+  )
+  return ({ agent, addresses, owner }: SpokenRequest): readonly (Person & { readonly agent: string })[] => {
+    const byAddress = addresses.flatMap(address =>
+      findAgents
+        .all(formatPersonKey(address))
+        .filter(row => isHeld(people.findSubject(row.agent, formatPersonKey(address))?.subject, address))
+        .map(row => ({ agent: row.agent, key: formatPersonKey(address) })),
+    )
+    const owned = owner === undefined ? [] : listOwned.all(owner).map(row => ({ agent: row.agent, key: row.address }))
+    const names = [...byAddress, ...owned].filter(each => agent === undefined || each.agent === agent)
+    const keysOf = Map.groupBy(names, each => each.agent)
+    return [...keysOf].flatMap(([of, keys]) =>
+      people.describeAll(of, [...new Set(keys.map(({ key }) => key))]).map(person => ({ ...person, agent: of })),
+    )
+  }
+}
+
+/** Returns true unless the address belongs to somebody else now. */
+function isHeld(storedSubject: string | null | undefined, { subject }: PersonAddress): boolean {
+  return subject === undefined || typeof storedSubject !== 'string' || storedSubject === subject
+}
+
+interface Speakers extends ReturnType<typeof nameAll> {
+  readonly owner: string
+}
+
+/**
+ * Names the speakers as the gateway does when it forgets them. An account with a known principal is not confused with another one that has its
+ * address now.
+ */
+function nameSpeakers(
+  { agent, addresses, owner }: SpokenRequest,
+  persons: readonly Person[],
+  channels: StoreContext['channels'],
+): Speakers {
+  const all = new Map<string, PersonAddress>()
+  for (const each of [...persons.flatMap(person => person.addresses), ...addresses]) {
+    const key = formatPersonKey(each)
+    all.set(key, { ...all.get(key), ...each })
+  }
+  const { subjects, ...names } = nameAll(agent, [...all.values()], channels)
+  return { ...names, subjects: owner === undefined ? subjects : [...subjects, owner], owner: owner ?? '' }
+}
+
+function createWordFinder(db: Sql) {
+  const find = db.prepare<SpokenRow>(
+    `SELECT seq, agent, channel, thread_id, flags, envelope FROM messages
+     WHERE kind = 'message' AND seq > ?1 AND seq <= ?2 AND (?3 IS NULL OR agent = ?3)
+       AND json_extract(envelope, '$.sender.address') <> json_extract(envelope, '$.recipient')
+       AND (principal IN (SELECT value FROM json_each(?4))
+         OR channel || ' ' || lower(json_extract(envelope, '$.sender.address')) IN (SELECT value FROM json_each(?5))
+         OR thread_id IN (SELECT id FROM threads WHERE scope <> 'public' AND lower(scope) = lower(?6)))`,
+  )
+  return ({ agent, addresses, subjects, owner }: Speakers, after: number) =>
+    find.all(after, after + sliceSize, agent, JSON.stringify(subjects), JSON.stringify(addresses), owner)
+}
+
+/**
+ * Prepares the search for messages that the agent did not write itself. Threads are compared elsewhere, because each slice would read the list of all
+ * of them.
+ */
+function createOtherFinder(db: Sql) {
+  const find = db.prepare<{ seq: number; thread_id: number }>(
+    `SELECT seq, thread_id FROM messages WHERE kind = 'message' AND seq > ?1 AND seq <= ?2 AND thread_id IS NOT NULL
+       AND json_extract(envelope, '$.sender.address') <> json_extract(envelope, '$.recipient')`,
+  )
+  return (after: number) => find.all(after, after + sliceSize)
+}

@@ -1,0 +1,94 @@
+// Follows the clock of the database server, by which the leases of all gateways end.
+import type { Statement } from '../pipelined-run.ts'
+
+export const askClock: Statement = {
+  name: 'clock',
+  text: 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS at',
+}
+
+/** A reading of the server's clock, ms since the epoch. `sentAt` and `heardAt` enclose it on a monotonic clock, ms. */
+export interface ClockReading {
+  readonly at: number
+  readonly sentAt: number
+  readonly heardAt: number
+  /** The wall clock of this machine at `heardAt`, ms since the epoch. */
+  readonly wallAt: number
+}
+
+/** Two clocks of this machine. */
+interface MachineClocks {
+  /** Returns the time of a monotonic clock, which stands still while the machine sleeps. */
+  passedMs(): number
+  /** Returns the time of the wall clock, which may be set and continues while the machine sleeps. */
+  wallMs(): number
+}
+
+const machineClocks: MachineClocks = { passedMs: () => performance.now(), wallMs: () => Date.now() }
+
+/** Completes a reading that was sent at `sentAt` and has just been received. */
+export function endReading(at: number, sentAt: number): ClockReading {
+  return { at, sentAt, heardAt: machineClocks.passedMs(), wallAt: machineClocks.wallMs() }
+}
+
+export interface ServerClock {
+  now(): number
+  note(reading: ClockReading): void
+  /** Returns how far `now` is known to be behind the server's clock. */
+  behindMs(): number
+  /** Returns the time to wait until others have renewed their leases by a clock that has just moved forward, ms. */
+  settlingMs(): number
+}
+
+/**
+ * The most by which one reading moves the clock, ms. Otherwise a server's clock that somebody sets forward would end the leases of gateways that
+ * follow it a moment later.
+ */
+const longestMoveMs = 1_000
+/** The limit of gradual moves, ms. A clock that is further off was never right, or the machine slept, so it is corrected at once. */
+const mostMovedMs = 300_000
+/**
+ * The time that others need to renew their leases after a sleep of the same machine, ms. They read the clock within two seconds and renew every five.
+ */
+const settleMs = 10_000
+
+/**
+ * Creates a clock that follows the server's clock from `first` on. If this machine's wall clock has advanced as much as the server's, the machine
+ * slept, and the clock is corrected at once. Otherwise its new leases would already be over when they begin.
+ */
+export function createServerClock(
+  first: ClockReading,
+  { passedMs, wallMs }: MachineClocks = machineClocks,
+): ServerClock {
+  let ahead = first.at - (first.sentAt + first.heardAt) / 2
+  /** The value of `ahead` by the last reading. */
+  let heard = ahead
+  let wallAhead = first.wallAt - first.heardAt
+  /** The difference between the server's clock and the wall clock when `ahead` was last right. */
+  let skew = ahead - wallAhead
+  let settledAt = Number.NEGATIVE_INFINITY
+  return {
+    now: () => Math.floor(passedMs() + ahead),
+    note({ at, sentAt, heardAt, wallAt }) {
+      heard = clamp(ahead, at - heardAt, at - sentAt)
+      wallAhead = wallAt - heardAt
+      const move = heard - ahead
+      const hasSlept = move > 0 && Math.abs(heard - wallAhead - skew) <= longestMoveMs
+      if (!hasSlept && longestMoveMs < Math.abs(move) && Math.abs(move) <= mostMovedMs) {
+        ahead += Math.sign(move) * longestMoveMs
+        return
+      }
+      if (move > longestMoveMs) settledAt = passedMs() + settleMs
+      ahead = heard
+      skew = ahead - wallAhead
+    },
+    behindMs() {
+      const asleep = Math.max(0, wallMs() - passedMs() - wallAhead)
+      return Math.ceil(Math.max(0, heard - ahead + asleep))
+    },
+    settlingMs: () => Math.max(0, settledAt - passedMs()),
+  }
+}
+
+function clamp(value: number, least: number, most: number): number {
+  return Math.min(Math.max(value, least), most)
+}

@@ -1,0 +1,80 @@
+import type { TaskRecord } from '@postern/pipeline'
+import { expect, test } from 'vitest'
+import { tellSettledTask } from '../tasks/task-table.ts'
+import { listNotices } from '../transaction/notices.ts'
+import { createNotifyCodec } from './notify.ts'
+
+const notice = (length: number) => ({ topic: 'message:1', payload: { kind: 'part', chunk: 'ä\0🦆'.repeat(length) } })
+
+test('a gateway reads the whole notices of another from payloads that PostgreSQL takes', () => {
+  const [here, there] = [createNotifyCodec('a'), createNotifyCodec('b')]
+  const told = notice(5_000)
+  const payloads = here.write([told, { topic: 'work', payload: undefined }])
+  expect(Math.max(...payloads.map(payload => Buffer.byteLength(payload)))).toBeLessThan(8_000)
+  const heard = payloads.flatMap(payload => there.read(payload))
+  expect(heard).toEqual([told, { topic: 'work', payload: null }])
+})
+
+test('short notices share payloads, in their order', () => {
+  const [here, there] = [createNotifyCodec('a'), createNotifyCodec('b')]
+  const told = Array.from({ length: 300 }, (_, at) => ({ topic: `message:${at}`, payload: { kind: 'settled' } }))
+  const payloads = here.write(told)
+  expect([payloads.length, Math.max(...payloads.map(each => each.length)) < 8_000]).toEqual([2, true])
+  expect(payloads.flatMap(payload => there.read(payload))).toEqual(told)
+})
+
+test('nobody hears their own hints', () => {
+  const hints = createNotifyCodec('a')
+  expect(hints.write([notice(1)]).map(payload => hints.read(payload))).toEqual([[]])
+})
+
+test('a gateway sends no notice that is too long or no JSON, and ignores a broken payload', () => {
+  const hints = createNotifyCodec('a')
+  expect(hints.write([{ topic: 'a', payload: 1n }])).toEqual([])
+  expect(hints.write([notice(100_000)])).toEqual([])
+  const broken = ['', 'x', 'b 1 0 1 [', 'b 2 0 1 [7]', 'b 3 0 2 []', 'b 4 0 1 7', 'b 5 0 1 [null]', 'b 6 0 1 [[7]]']
+  expect(broken.flatMap(payload => hints.read(payload))).toEqual([])
+})
+
+test('a gateway drops an unfinished notice when many others begin after it', () => {
+  const [here, there] = [createNotifyCodec('a'), createNotifyCodec('b')]
+  const [first, ...rest] = here.write([notice(5_000)])
+  there.read(first ?? '')
+  for (let at = 0; at < 200; at += 1) there.read(here.write([notice(5_000)])[0] ?? '')
+  expect(rest.flatMap(payload => there.read(payload))).toEqual([])
+})
+
+const settledTask = { owner: 'o', id: 't', agent: 'a', context: 'c', state: 'completed' as const, updatedAt: 1 }
+const ending = { topic: 'message:1', payload: { kind: 'settled' } }
+
+test('a gateway tells its own listeners the end of a turn with the task, and asks nothing for what few of them look at', () => {
+  const task = {
+    ...settledTask,
+    earlier: [],
+    heard: [],
+    get entries(): never {
+      throw new Error('entries were read')
+    },
+  }
+  const tellOf = (read: TaskRecord) => {
+    const notices = [{ ...ending, readTask: () => read }]
+    return listNotices({ notices, readyWork: new Set(), changes: new Map() }, tellSettledTask)
+  }
+  const told = { ...settledTask, earlier: [], heard: [] }
+  expect(tellOf(task)).toEqual([{ ...ending, payload: { kind: 'settled', task: told } }])
+  const away = Object.defineProperty({ ...settledTask }, 'earlier', {
+    get() {
+      throw new Error('the database is away')
+    },
+  })
+  expect(tellOf(away as unknown as TaskRecord)).toEqual([ending])
+})
+
+test('a gateway tells others the end of a turn without the task, which their listeners can look up', () => {
+  const notices = [{ ...ending, readTask: () => settledTask as unknown as TaskRecord }]
+  expect(listNotices({ notices, readyWork: new Set(['turns']), changes: new Map([['turn', new Set([1])]]) })).toEqual([
+    ending,
+    { topic: 'work', payload: ['turns'] },
+    { topic: 'changes', payload: { turn: [1] } },
+  ])
+})

@@ -1,0 +1,112 @@
+// Opens a store on PostgreSQL.
+import type { ByteStore, ConfigError, Log } from '@postern/message'
+import { Rejection } from '@postern/message'
+import type { AssembledStore, GatewayStore } from '../assemble.ts'
+import { assembleStore, completeStore } from '../assemble.ts'
+import type { StoredChannel } from '../channels/channel-facts.ts'
+import { noBlobFiles } from '../files/blob-files.ts'
+import { tellSettledTask } from '../tasks/task-table.ts'
+import { listNotices } from '../transaction/notices.ts'
+import { refusingWriter } from '../transaction/refusing-writer.ts'
+import { connectPostgres } from './connect.ts'
+import { createServerClock } from './connection/upkeep/server-clock.ts'
+import { preparePostgres } from './prepare.ts'
+import { keepLeasesSound } from './sound-leases.ts'
+import type { StoreCalls } from './store-calls.ts'
+import { createStoreCalls } from './store-calls.ts'
+
+export interface PostgresStoreOptions {
+  /** The URL `postgres://user:password@host:port/database`, with parameters such as `schema` and `sslmode` (docs/guides/many-gateways.md). */
+  readonly url: string
+  /** Returns milliseconds since the epoch; default: the server's clock, which is the same for all gateways of one database. */
+  readonly now?: (() => number) | undefined
+  readonly log: Log
+  /** All channels whose messages are stored. */
+  readonly channels: readonly StoredChannel[]
+  /** A name of this process alone, for all its leases. When the process disappears, other gateways end these leases, and it ends theirs. */
+  readonly holder?: string | undefined
+  /** Runs once when nothing can be written any more, because a newer release has changed the tables. */
+  readonly onUnusable?: ((error: ConfigError) => void) | undefined
+  /** The storage of the bytes of objects, if they do not go into the database. */
+  readonly bytes?: ByteStore | undefined
+  /** False if a database of an earlier release is refused and stays unchanged. By default it is migrated to the newest tables. */
+  readonly changesTables?: boolean | undefined
+  /** True if nothing may be written. The server then refuses writes, too. */
+  readonly readsOnly?: boolean | undefined
+  /** The longest time for which a call of an endpoint waits for a silent server, ms; default: 10 s. */
+  readonly patienceMs?: number | undefined
+}
+
+/**
+ * Opens the store on PostgreSQL, for any number of gateways at one database. Leases end with their time or with their holder, and notices of other
+ * gateways arrive here.
+ * @throws ConfigError `store` if the database cannot be used
+ */
+export async function openPostgresStore(options: PostgresStoreOptions): Promise<GatewayStore> {
+  const { url, log, channels, bytes, readsOnly = false, changesTables = !readsOnly } = options
+  const prepared = await preparePostgres(url, { now: options.now ?? Date.now, log, changesTables })
+  const { handledSecret, clock: reading } = prepared
+  const clock = options.now ? { now: options.now } : createServerClock(reading)
+  const { db, openWriter, notices, tellOthers, opened, release } = connectPostgres({ ...options, clock })
+  const calls = createStoreCalls(db, options.patienceMs)
+  const operatorCalls = createStoreCalls({ read: db.readForOperators }, options.patienceMs)
+  const store = assembleStore({
+    db,
+    openWriter: readsOnly ? () => refusingWriter : openWriter,
+    readsOnly,
+    files: noBlobFiles,
+    notices,
+    now: db.now,
+    log,
+    channels,
+    handledSecret,
+    isAlone: false,
+    bytes,
+    onDurable(batch) {
+      for (const { topic, payload } of listNotices(batch, tellSettledTask)) notices.notify(topic, payload)
+    },
+    rewrite: refuseRewriting,
+    release,
+  })
+  await opened
+  const { refuse, noteLookup, listen, setTurnConsumer, setDeliveryConsumer, close } = store
+  let closed: Promise<void> | undefined
+
+  const own: Partial<AssembledStore> = {
+    refuse: refusal => !calls.hasEnded() && refuse(refusal),
+    // The caller does not wait for this, as with `refuse`.
+    noteLookup(lookup) {
+      if (!calls.hasEnded()) noteLookup(lookup)
+    },
+    listen,
+    now: clock.now,
+    ...(setTurnConsumer && { setTurnConsumer }),
+    ...(setDeliveryConsumer && { setDeliveryConsumer }),
+    notify(topic, payload) {
+      notices.notify(topic, payload)
+      if (!calls.hasEnded()) tellOthers({ topic, payload })
+    },
+    close() {
+      closed ??= calls
+        .end(() => operatorCalls.end(close))
+        .catch(error => log.warn({ err: error }, 'the store could not write all it wanted to at its end'))
+      return closed
+    },
+  }
+  const forOperators = wrapStore(store, operatorCalls, own)
+  const called = { ...wrapStore(store, calls, own), forOperators } as unknown as AssembledStore
+  const wrapped = 'behindMs' in clock ? { ...called, ...keepLeasesSound(called, clock) } : called
+  return completeStore(wrapped, { now: clock.now, isAlone: false, readsOnly })
+}
+
+function refuseRewriting(): never {
+  throw new Rejection('unsupported', "Cannot rewrite: the files are the database server's, whose VACUUM FULL does it")
+}
+
+/** Wraps the methods of a store and of its ports as calls. `own`: members that are not wrapped. */
+function wrapStore(store: AssembledStore, { wrap }: Pick<StoreCalls, 'wrap'>, own: Partial<AssembledStore>): object {
+  const { forOperators: _, ...members } = store
+  const inner = Object.entries(members).filter(([, member]) => typeof member === 'object')
+  const ports = Object.fromEntries(inner.map(([name, port]) => [name, wrap(port)]))
+  return { ...wrap(members), ...ports, ...own }
+}

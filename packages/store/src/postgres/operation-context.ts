@@ -1,0 +1,20 @@
+// Declares the context in which an operation asks the server.
+import type { createLockstep } from '../together/lockstep.ts'
+import type { Sequences } from './connection/numbering.ts'
+import type { StepResult } from './connection/pipelined-run.ts'
+import type { PendingStatement, StatementSession } from './connection/statement-session.ts'
+
+/** The session and the numbers that an operation uses. */
+export interface OperationContext {
+  readonly session: StatementSession
+  /** Returns the number of a row that the operation inserts. */
+  nextNumber(table: string): number
+}
+
+/** Dependencies that statements and transactions of one database share. */
+export interface DatabaseDeps {
+  readonly lockstep: ReturnType<typeof createLockstep<OperationContext>>
+  readonly sequences: Sequences
+  /** Returns the result of a statement of the running operation. */
+  resultOf(pending: PendingStatement): StepResult
+}

@@ -1,0 +1,40 @@
+// Keeps leases valid while this gateway's clock is behind the server's, so that others do not lease what runs here.
+import { setTimeout as delay } from 'node:timers/promises'
+import type { WorkStore } from '@postern/pipeline'
+import type { ServerClock } from './connection/upkeep/server-clock.ts'
+
+type LeaseCalls = Pick<
+  WorkStore,
+  'leaseTurns' | 'leaseDeliveries' | 'leaseBroadcasts' | 'renew' | 'setTurnConsumer' | 'setDeliveryConsumer'
+>
+
+/** The longest delay of the clock at which new work is inserted with its lease, ms. Such a lease is not extended. */
+const mostBehindMs = 3_000
+
+/** Wraps the calls of `store` that lease. Each lease is extended by the delay of the clock, so that it lasts its full time by the server's clock. */
+export function keepLeasesSound(
+  store: LeaseCalls,
+  { behindMs, settlingMs }: Pick<ServerClock, 'behindMs' | 'settlingMs'>,
+): LeaseCalls {
+  const { setTurnConsumer, setDeliveryConsumer } = store
+  const lengthen = <Request extends { readonly leaseMs: number }>(request: Request): Request => ({
+    ...request,
+    leaseMs: request.leaseMs + behindMs(),
+  })
+  async function begin<Request extends { readonly leaseMs: number }>(request: Request): Promise<Request> {
+    const settling = settlingMs()
+    if (settling > 0) await delay(settling, undefined, { ref: false })
+    return lengthen(request)
+  }
+  function guard<Ticket, Consumer extends { hasCapacity(ticket: Ticket): boolean }>(consumer: Consumer): Consumer {
+    return { ...consumer, hasCapacity: (ticket: Ticket) => behindMs() <= mostBehindMs && consumer.hasCapacity(ticket) }
+  }
+  return {
+    leaseTurns: async request => store.leaseTurns(await begin(request)),
+    leaseDeliveries: async request => store.leaseDeliveries(await begin(request)),
+    leaseBroadcasts: async request => store.leaseBroadcasts(await begin(request)),
+    renew: (work, leaseMs) => store.renew(work, leaseMs + behindMs()),
+    ...(setTurnConsumer && { setTurnConsumer: consumer => setTurnConsumer(guard(consumer)) }),
+    ...(setDeliveryConsumer && { setDeliveryConsumer: consumer => setDeliveryConsumer(guard(consumer)) }),
+  }
+}

@@ -1,0 +1,95 @@
+import { Unavailable } from '@postern/message'
+import { expect, test, vi } from 'vitest'
+import { createStoreCalls } from './store-calls.ts'
+
+/** Collects the timers that `act` sets before it returns. Fake timers would also run those of other parts of the process. */
+function collectTimers<Result>(act: () => Result) {
+  const spy = vi.spyOn(globalThis, 'setTimeout')
+  const result = act()
+  const timers = spy.mock.calls.map(([run, ms]) => ({ run, ms }))
+  spy.mockRestore()
+  return { result, timers }
+}
+
+/** Records the kind of each call. */
+function openCalls(methods: Readonly<Record<string, (...args: never[]) => unknown>>) {
+  const asked: string[] = []
+  const calls = createStoreCalls({
+    async read(reading, kind = 'of no kind') {
+      asked.push(kind)
+      return reading()
+    },
+  })
+  return { calls, asked, store: calls.wrap(methods) }
+}
+
+test('an answer has read its members before anybody looks at them', async () => {
+  let reads = 0
+  const task = {
+    get entries() {
+      reads += 1
+      return ['said']
+    },
+  }
+  const { store, asked } = openCalls({ findTask: () => task })
+  await store.findTask?.()
+  expect([reads, asked]).toEqual([1, ['findTask', 'member of findTask']])
+})
+
+test('leased work comes to its worker, though nobody can read its members for a while; a look at an endpoint fails', async () => {
+  let failures = 2
+  const work = {
+    get raw() {
+      failures -= 1
+      if (failures >= 0) throw new Unavailable('away')
+      return 'bytes'
+    },
+  }
+  const { store } = openCalls({ leaseTurns: () => [work], findTask: () => work })
+  expect(await store.leaseTurns?.()).toEqual([{ raw: 'bytes' }])
+  failures = 1
+  await expect(store.findTask?.()).rejects.toThrow(Unavailable)
+})
+
+test('whoever asks for an endpoint hears after ten seconds that nothing answers; whoever works waits', async () => {
+  const never = () => new Promise(() => {})
+  const { store } = openCalls({ admit: never, commit: never })
+  const { result, timers } = collectTimers(() => [store.commit?.(), store.admit?.()])
+  const [committed, admitted] = result
+  expect(timers).toEqual([{ run: expect.any(Function), ms: 10_000 }])
+  timers[0]?.run()
+  await expect(admitted).rejects.toThrow(Unavailable)
+  expect(await Promise.race([committed, Promise.resolve('waits')])).toBe('waits')
+})
+
+test('after the end the store refuses calls, and who waits gets an answer', async () => {
+  const { promise, resolve } = Promise.withResolvers<string>()
+  const { calls, store } = openCalls({ commit: () => promise, findOne: () => 1 })
+  const waiting = store.commit?.()
+  const ended = calls.end(() => promise)
+  await expect(store.findOne?.()).rejects.toThrow('the store is closed')
+  resolve('done')
+  expect(await Promise.all([waiting, ended])).toEqual(['done', 'done'])
+})
+
+test('the end waits for a call that has several ways to go, and not for ever for one that nothing answers', async () => {
+  const steps: string[] = []
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const { calls, store } = openCalls({
+    async secret() {
+      await promise
+      steps.push('written')
+    },
+  })
+  const waiting = store.secret?.()
+  const ended = calls.end(async () => steps.push('closed'))
+  resolve()
+  await Promise.all([waiting, ended])
+  expect(steps).toEqual(['written', 'closed'])
+  const silent = openCalls({ commit: () => new Promise(() => {}) })
+  void silent.store.commit?.()
+  const { result: late, timers } = collectTimers(() => silent.calls.end(async () => 'closed'))
+  expect(timers).toEqual([{ run: expect.any(Function), ms: 5_000 }])
+  timers[0]?.run()
+  expect(await late).toBe('closed')
+})

@@ -1,0 +1,131 @@
+// Runs calls of the store on PostgreSQL, several at a time.
+import { setTimeout as delay } from 'node:timers/promises'
+import { Unavailable } from '@postern/message'
+import { listUnreadMembers } from '../together/read-members.ts'
+import { noAnswer } from './connection/store-errors.ts'
+import type { Readings } from './transactions/readings.ts'
+
+/** Calls of the store's methods. */
+export interface StoreCalls {
+  /** Returns the functions of `methods` as calls that may run at any time. */
+  wrap(methods: object): Readonly<Record<string, (...args: unknown[]) => Promise<unknown>>>
+  /** Runs the last call, after those that still wait for an answer, for at most `longestLastMs`. */
+  end<T>(work: () => Promise<T>): Promise<T>
+  hasEnded(): boolean
+}
+
+type Work = () => unknown
+
+export function createStoreCalls({ read }: Pick<Readings, 'read'>, patienceMs = defaultPatienceMs): StoreCalls {
+  const life = createProcessHold()
+  let hasEnded = false
+
+  async function call(name: string, work: Work): Promise<unknown> {
+    if (hasEnded) throw new Error('the store is closed')
+    life.hold()
+    try {
+      const value = await read(work, name)
+      // Members that are read on first access are read now, because their later readers cannot wait for the server.
+      const readAll = isLease(name) ? readUntilDone : readMember
+      await Promise.all(listUnreadMembers(value).map(member => readAll(member, `member of ${name}`)))
+      return value
+    } finally {
+      life.release()
+    }
+  }
+
+  const readMember = (member: Work, name: string) => read(member, name)
+
+  /** Reads until there is an answer, because leased work has to reach its worker. */
+  async function readUntilDone(member: Work, name: string): Promise<unknown> {
+    for (;;) {
+      try {
+        return await read(member, name)
+      } catch (error) {
+        if (!(error instanceof Unavailable) || hasEnded) throw error
+        await delay(retryMs)
+      }
+    }
+  }
+
+  function wrapOne(name: string, method: (...args: unknown[]) => unknown) {
+    const run = (...args: unknown[]) => call(name, () => method(...args))
+    return isImpatient(name) ? (...args: unknown[]) => limitWait(run(...args), patienceMs) : run
+  }
+
+  return {
+    wrap(methods) {
+      const functions = Object.entries(methods).filter(([, member]) => typeof member === 'function')
+      return Object.fromEntries(functions.map(([name, method]) => [name, wrapOne(name, method.bind(methods))]))
+    },
+    async end(work) {
+      hasEnded = true
+      await limitWait(life.whenFree(), longestLastMs).catch(() => undefined)
+      life.hold()
+      try {
+        return await work()
+      } finally {
+        life.end()
+      }
+    },
+    hasEnded: () => hasEnded,
+  }
+}
+
+/** Returns true for the calls of an endpoint. A worker has to learn the result of its work, however long that takes. */
+function isImpatient(name: string): boolean {
+  return /^(?:admit|consumeOnce|count|find|has|is|list)/.test(name)
+}
+
+const isLease = (name: string): boolean => name.startsWith('lease')
+
+/** The time until the next question to a server that was unreachable, ms. */
+const retryMs = 200
+
+/** The longest wait of an endpoint for a silent server, ms. Peers wait there, and may send their message again. */
+const defaultPatienceMs = 10_000
+
+/** The longest wait at the end, ms. A gateway stops within ten seconds (`stopOnSignals`). */
+const longestLastMs = 5_000
+
+/** Waits at most `longestMs` for `promise` and ignores a later outcome. @throws Unavailable */
+async function limitWait<Value>(promise: Promise<Value>, longestMs: number): Promise<Value> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(noAnswer()), longestMs)
+  })
+  try {
+    return await Promise.race([promise, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/**
+ * Keeps the process alive while somebody waits for an answer. Connections do not, so that a process that cannot start may end without closing the
+ * store.
+ */
+function createProcessHold() {
+  const timer = setInterval(() => {}, 2 ** 31 - 1).unref()
+  let count = 0
+  let onFree = () => {}
+  return {
+    hold(): void {
+      count += 1
+      if (count === 1) timer.ref()
+    },
+    release(): void {
+      count -= 1
+      if (count > 0) return
+      timer.unref()
+      onFree()
+    },
+    async whenFree(): Promise<void> {
+      if (count === 0) return
+      await new Promise<void>(resolve => {
+        onFree = resolve
+      })
+    },
+    end: () => clearInterval(timer),
+  }
+}

@@ -1,0 +1,27 @@
+// Lists the conflict keys of a commit.
+import type { Answer, Turn } from '@postern/pipeline'
+import {
+  bytesConflict,
+  destinationConflict,
+  personConflict,
+  taskConflict,
+  threadConflict,
+} from '../../together/conflict-keys.ts'
+
+/** Lists the conflict keys of an ordinary answer, without the files that it drops. It returns undefined for an answer that may change anything. */
+export function listCommitConflicts(
+  { agent, thread, task, merged = [] }: Turn,
+  answer: Answer,
+): readonly string[] | undefined {
+  const { acts = [], broadcasts = [], requirements = [], blobs = [], deliveries, personState } = answer
+  // Each merged message may have a task of its own.
+  if ([acts, broadcasts, requirements, merged].some(list => list.length > 0)) return undefined
+  if (answer.isRevision && !answer.response) return undefined
+  return [
+    threadConflict(thread),
+    ...(task ? [taskConflict(task)] : []),
+    ...deliveries.map(({ to }) => destinationConflict(thread, to)),
+    ...blobs.map(({ digest }) => bytesConflict(digest)),
+    ...(personState ? [personConflict(agent, personState.person)] : []),
+  ]
+}

@@ -1,0 +1,147 @@
+// Commits the answer of a turn.
+
+import { StateChanged } from '@postern/message'
+import type { Answer, Blob, Turn, WorkStore } from '@postern/pipeline'
+import type { NoteTable } from '../../messages/notes.ts'
+import type { PartialAnswerPosition } from '../../messages/responses.ts'
+import { findStoredWords } from '../../messages/stored-words.ts'
+import type { RequirementTable } from '../../requirements/requirement-table.ts'
+import type { TaskTable } from '../../tasks/task-table.ts'
+import type { WatchTable } from '../../tasks/watches.ts'
+import type { Batch } from '../../transaction/batch.ts'
+import { noteChange } from '../../transaction/notices.ts'
+import type { StoreContext } from '../../transaction/store-context.ts'
+import { refuseLostLease } from '../lost-lease.ts'
+import type { TurnTable } from '../turns/turn-table.ts'
+import type { ActionWriting } from './action-draft.ts'
+import { blobsOfAction } from './action-draft.ts'
+import type { AnswerColumns } from './answer-draft.ts'
+import { blobsOf, draftAnswer } from './answer-draft.ts'
+import { listCommitConflicts } from './commit-conflicts.ts'
+import type { TurnRow } from './end-turn.ts'
+import { createTurnEnding, tellSettled } from './end-turn.ts'
+import { createTaskFinishing, finishMergedTasks } from './finish-task.ts'
+import type { PartialAnswerDraft, PartialAnswerTable } from './partial-answers.ts'
+import { draftPartialAnswer } from './partial-answers.ts'
+import type { PersonalWriter } from './personal-state.ts'
+import { createPersonalWriter } from './personal-state.ts'
+
+/** Tables that a commit writes to. */
+export interface TurnCommitDeps {
+  readonly turns: TurnTable
+  readonly partialAnswers: PartialAnswerTable
+  readonly notes: NoteTable
+  readonly requirements: RequirementTable
+  readonly tasks: TaskTable
+  readonly watches: WatchTable
+}
+
+export function createCommit(
+  { db, write, now, files }: StoreContext,
+  tables: TurnCommitDeps,
+  actions: ActionWriting,
+): Pick<WorkStore, 'commit' | 'say' | 'act'> {
+  const findHeld = db.prepare<TurnRow>(
+    'SELECT thread_id, task_id FROM turns WHERE message = ? AND lease_token = ? AND lease_owner IS NOT NULL',
+  )
+  const personal = createPersonalWriter(db)
+  const commitDraft = createDraftCommit({ db, now, personal }, tables, actions.write)
+  const isCurrent = (batch: Batch, turn: Turn, { personState }: Answer) =>
+    personState === undefined || personal.isCurrent(batch, turn, personState)
+
+  /** Writes rows after their large bytes are on disk. */
+  function writeWith<T>(blobs: readonly Blob[], writeRows: () => Promise<T>): Promise<T> {
+    return blobs.length > 0 ? files.hold(blobs, writeRows) : writeRows()
+  }
+
+  function sayDraft(batch: Batch, turn: Turn, draft: PartialAnswerDraft): number {
+    const row = findHeld.get(turn.message, turn.token)
+    if (!row) return 0
+    tables.partialAnswers.say(batch, draft, draft.answer, positionOf(turn, row, now()))
+    return 1
+  }
+
+  return {
+    async commit(turn, answer) {
+      const draft = draftAnswer(answer, turn.content.recipient, actions)
+      const committed = await writeWith(blobsOf(answer), () =>
+        write(batch => (isCurrent(batch, turn, answer) ? commitDraft(batch, turn, draft) : 'changed'), {
+          conflictKeys: () => listCommitConflicts(turn, answer),
+        }),
+      )
+      if (committed === 'changed') throw new StateChanged(`the person of turn ${turn.message} has another state by now`)
+      refuseLostLease(committed === 'committed' ? 1 : 0, `turn ${turn.message}`)
+    },
+    async say(turn, answer) {
+      const draft = draftPartialAnswer(answer, answer.response)
+      const said = await writeWith(blobsOf(answer), () =>
+        write(batch => sayDraft(batch, turn, draft), { conflictKeys: () => listCommitConflicts(turn, answer) }),
+      )
+      refuseLostLease(said, `turn ${turn.message}`)
+    },
+    async act(acts, correlationId) {
+      const drafts = acts.map(actions.draft)
+      const writeAll = (batch: Batch) => {
+        for (const draft of drafts) actions.write(batch, draft, correlationId, now())
+      }
+      await writeWith(acts.flatMap(blobsOfAction), () => write(writeAll))
+    },
+  }
+}
+
+/** The result of a commit. Nothing is written unless it is `committed`. */
+type CommitOutcome = 'committed' | 'lost' | 'changed'
+
+type CommitDraft = (batch: Batch, turn: Turn, draft: AnswerColumns) => CommitOutcome
+
+function createDraftCommit(
+  { db, now, personal }: Pick<StoreContext, 'db' | 'now'> & { readonly personal: PersonalWriter },
+  tables: TurnCommitDeps,
+  writeAct: ActionWriting['write'],
+): CommitDraft {
+  const endTurn = createTurnEnding(db)
+  const writeState = db.prepare(
+    `INSERT INTO agent_states (thread_id, agent, state, scope) SELECT ?1, ?2, ?3, scope FROM threads WHERE id = ?1
+     ON CONFLICT (thread_id, agent) DO UPDATE SET state = excluded.state`,
+  )
+  const finishTask = createTaskFinishing(db, tables)
+  return (batch, turn, draft) => {
+    const at = now()
+    const ended = endTurn(turn, draft, at)
+    if (!ended) return 'lost'
+    const position = positionOf(turn, ended, at)
+    const { answer } = draft
+    keepNotes(tables.notes, batch, draft, position)
+    const response = tables.partialAnswers.say(batch, draft.said, answer, position)
+    if (answer.requirements?.length) {
+      tables.requirements.issue(batch, answer.requirements, position)
+      noteChange(batch, 'requirement', position.message)
+    }
+    if (draft.agentState !== undefined) writeState.run(position.thread, turn.agent, draft.agentState)
+    if (answer.personState || answer.isGatewayReply) personal.write(turn, position.thread, answer)
+    for (const act of draft.acts) writeAct(batch, act, turn.correlationId, at)
+    const end = { ...position, response }
+    const readTask = finishTask(batch, draft, { ...end, isWatched: ended.is_watched === 1 })
+    finishMergedTasks(batch, draft, { ...end, merged: ended.merged }, tables)
+    if (ended.is_awaited) tables.turns.promoteNext(batch, position.thread, at)
+    tellSettled(batch, turn, { state: draft.state, merged: ended.merged, readTask })
+    return 'committed'
+  }
+}
+
+function keepNotes(
+  table: NoteTable,
+  batch: Batch,
+  { notes, answer }: AnswerColumns,
+  position: PartialAnswerPosition,
+): void {
+  if (notes.length > 0) table.keep(batch, notes, position)
+  if (answer.noted !== undefined) table.dropBeyond(batch, answer.noted, position)
+}
+
+function positionOf(turn: Turn, { thread_id, task_id }: TurnRow, at: number) {
+  const { message, agent, via, task, content, correlationId } = turn
+  const position = { message, agent, channel: via, thread: thread_id, task: task_id ?? undefined }
+  const readMessage = findStoredWords(content)
+  return { ...position, owner: task?.owner, now: at, answered: readMessage && { readMessage, correlationId } }
+}

@@ -1,0 +1,62 @@
+// Ends a turn together with the turns that its answer covers.
+import type { MessageState, TaskRecord, Turn } from '@postern/pipeline'
+import type { Sql } from '../../sql/sql.ts'
+import type { Batch } from '../../transaction/batch.ts'
+import { noteChange } from '../../transaction/notices.ts'
+import { moveTotals } from '../../transaction/totals.ts'
+import type { MergedTurn } from '../turns/merge-turns.ts'
+import { appendAttempt } from '../turns/turn-attempts.ts'
+import type { AnswerColumns } from './answer-draft.ts'
+
+/** Thread and task of a turn. */
+export interface TurnRow {
+  readonly thread_id: number
+  readonly task_id: number | null
+}
+
+interface EndedRow extends TurnRow {
+  /** 1 if another turn of the thread is open. */
+  readonly is_awaited: 0 | 1
+  /** 1 if a peer subscribed to the task. */
+  readonly is_watched: 0 | 1
+}
+
+interface EndedTurn extends EndedRow {
+  /** Turns of earlier messages that the same answer covers. */
+  readonly merged: readonly MergedTurn[]
+}
+
+/** Prepares the end of a leased turn and of the turns that were merged into it. */
+export function createTurnEnding(db: Sql): (turn: Turn, draft: AnswerColumns, at: number) => EndedTurn | undefined {
+  const end = db.prepare<EndedRow>(
+    `UPDATE turns SET state = ?1, due_at = NULL, lease_owner = NULL, ended_at = ?2, error = ?3, trace = ${appendAttempt('?4')}
+     WHERE message = ?5 AND lease_token = ?6 AND lease_owner IS NOT NULL RETURNING thread_id, task_id, EXISTS (SELECT 1 FROM turns o
+       WHERE o.thread_id = turns.thread_id AND o.ended_at IS NULL AND o.message <> turns.message) AS is_awaited,
+       EXISTS (SELECT 1 FROM push_subscriptions WHERE task_id = turns.task_id) AS is_watched`,
+  )
+  const endMerged = db.prepare<MergedTurn>(
+    `UPDATE turns SET state = ?, ended_at = ?, error = ? WHERE merged_into = ? AND ended_at IS NULL RETURNING message, task_id`,
+  )
+  return ({ message, token, merged }, { state, answer, attempt }, at) => {
+    const outcome = [state, at, answer.error ?? null] as const
+    const row = end.get(...outcome, attempt, message, token)
+    return row && { ...row, merged: merged ? endMerged.all(...outcome, message) : [] }
+  }
+}
+
+/** The end of a turn, as its listeners hear of it. */
+export interface SettledTurn extends Pick<EndedTurn, 'merged'> {
+  readonly state: MessageState
+  readonly readTask: (() => TaskRecord | undefined) | undefined
+}
+
+/** Notifies listeners and operators of the end of a turn. */
+export function tellSettled(batch: Batch, turn: Turn, { state, merged, readTask }: SettledTurn): void {
+  moveTotals(batch, 1 + merged.length, ['messages.working', `messages.${state}`])
+  for (const { message } of merged) {
+    noteChange(batch, 'turn', message)
+    batch.notices.push({ topic: `message:${message}`, payload: { kind: 'settled' } })
+  }
+  noteChange(batch, 'turn', turn.message)
+  batch.notices.push({ topic: `message:${turn.message}`, payload: { kind: 'settled' }, readTask })
+}

@@ -1,0 +1,66 @@
+// Finishes the tasks that an answer ends.
+import type { TaskState } from '@postern/pipeline'
+import type { PartialAnswerPosition } from '../../messages/responses.ts'
+import type { Sql } from '../../sql/sql.ts'
+import type { TaskTable } from '../../tasks/task-table.ts'
+import { createTaskRecorder } from '../../tasks/task-table.ts'
+import type { WatchTable } from '../../tasks/watches.ts'
+import type { Batch } from '../../transaction/batch.ts'
+import type { NewDelivery } from '../deliveries/new-delivery.ts'
+import type { MergedTurn } from '../turns/merge-turns.ts'
+import type { AnswerColumns } from './answer-draft.ts'
+import type { SettledTurn } from './end-turn.ts'
+
+/** Tables that finishing a task writes to. */
+interface TaskFinishingDeps {
+  readonly tasks: TaskTable
+  readonly watches: WatchTable
+}
+
+/** The end of a task with the delivery that announces it. */
+interface TaskEnd extends NewDelivery, PartialAnswerPosition {
+  readonly isWatched: boolean
+}
+
+/** Prepares the end of a turn's task. The step returns a function that reads the ended task, if its answer is in memory. */
+export function createTaskFinishing(db: Sql, { tasks, watches }: TaskFinishingDeps) {
+  const toRecord = createTaskRecorder(db)
+  return (
+    batch: Batch,
+    { answer, said, taskState }: AnswerColumns,
+    { isWatched, ...cause }: TaskEnd,
+  ): SettledTurn['readTask'] => {
+    const { task, response, now: at } = cause
+    if (task === undefined) return undefined
+    const readRow = tasks.finish(task, taskState, response, at)
+    if (isWatched) watches.tell(batch, task, cause)
+    if (!said || answer.isRevision) return undefined
+    return () => {
+      const row = readRow()
+      return row && toRecord(row, answer.response)
+    }
+  }
+}
+
+/** The end of tasks whose messages one answer covers. */
+interface MergedEnd extends NewDelivery, PartialAnswerPosition {
+  readonly merged: readonly MergedTurn[]
+}
+
+const endedStates: ReadonlySet<TaskState> = new Set(['completed', 'failed', 'rejected', 'canceled'])
+
+/** Ends the tasks of earlier messages that the same answer covers. An answer with a question continues only the task of the last message. */
+export function finishMergedTasks(
+  batch: Batch,
+  { taskState }: AnswerColumns,
+  { merged, ...end }: MergedEnd,
+  { tasks, watches }: TaskFinishingDeps,
+): void {
+  const state = endedStates.has(taskState) ? taskState : 'completed'
+  const lastOf = new Map(merged.map(({ task_id, message }) => [task_id, message]))
+  for (const [task, message] of lastOf) {
+    if (task === null || task === end.task) continue
+    tasks.finish(task, state, end.response, end.now)
+    watches.tell(batch, task, { ...end, message })
+  }
+}

@@ -1,0 +1,106 @@
+// Stores the answers that agents give, revise and delete, during their turns and at the end.
+import type { NormalizedResponse } from '@postern/message'
+import type { Answer, Planned } from '@postern/pipeline'
+import type { PartialAnswerPosition, ResponseDraft } from '../../messages/responses.ts'
+import { draftResponse } from '../../messages/responses.ts'
+import type { Sql } from '../../sql/sql.ts'
+import type { ThreadTable } from '../../threads/threads.ts'
+import type { Batch } from '../../transaction/batch.ts'
+import { addTaskBytes } from '../../transaction/totals.ts'
+import type { NewDelivery } from '../deliveries/new-delivery.ts'
+import { createBroadcastStarter } from '../deliveries/start-broadcast.ts'
+import type { Rewording, RewordingDeps } from './rewording.ts'
+import { createRewording } from './rewording.ts'
+
+/** A response as its columns. It is formatted before the transaction. */
+export interface PartialAnswerDraft {
+  readonly answer: Answer
+  readonly response: ResponseDraft
+}
+
+/** Stores the answers that agents give, revise and delete, and queues their deliveries. The members run synchronously, inside a write. */
+export interface PartialAnswerTable extends Rewording {
+  /** Stores an answer and queues its deliveries. @returns the seq of the response, if there is one */
+  say(
+    batch: Batch,
+    draft: PartialAnswerDraft | undefined,
+    answer: Answer,
+    position: PartialAnswerPosition,
+  ): number | undefined
+  send(batch: Batch, planned: Planned, cause: NewDelivery): void
+  /** Deletes the partial answer of a message's turn, here and at its recipients. */
+  withdrawInterim(batch: Batch, message: number, now: number): void
+}
+
+interface PartialAnswerDeps extends RewordingDeps {
+  readonly threads: ThreadTable
+}
+
+export function createPartialAnswerTable(db: Sql, tables: PartialAnswerDeps): PartialAnswerTable {
+  const { responses, deliveries } = tables
+  const broadcast = createBroadcastStarter(db)
+  const rewording = createRewording(db, tables)
+
+  /** Replaces the partial answer of the turn, or inserts the answer if a crash lost the partial one. */
+  function insertOrReword(
+    batch: Batch,
+    draft: PartialAnswerDraft,
+    given: number | undefined,
+    position: PartialAnswerPosition,
+  ): number {
+    const { response, withdrawal, blobs: newBlobs = [] } = draft.answer
+    if (given === undefined || !response) return insertResponse(batch, draft, position, tables)
+    const words = { response, withdrawal, blobs: newBlobs }
+    rewording.reword(batch, { seq: given, message: position.message }, words, position.now)
+    return given
+  }
+
+  const table: PartialAnswerTable = {
+    say(batch, draft, answer, position) {
+      const given = answer.isRevision ? responses.findGiven(position.message) : undefined
+      // A partial answer that was deleted during its turn stays deleted.
+      if (given && given.retracted_at !== null) return given.seq
+      if (given && !draft) table.withdrawInterim(batch, position.message, position.now)
+      const response = draft && insertOrReword(batch, draft, given?.seq, position)
+      const { answered } = position
+      const atHand = draft && !given && answered ? { ...answered, response: draft.response } : undefined
+      table.send(batch, answer, { ...position, response, atHand })
+      return response
+    },
+    ...rewording,
+    withdrawInterim(batch, message, now) {
+      const interim = responses.findInterim(message)
+      if (!interim) return
+      rewording.retract(batch, interim, now)
+      const { seq: response, thread_id: thread, agent, channel } = interim
+      table.send(batch, interim.withdrawal, { message, response, thread, agent, channel, now })
+    },
+    send(batch, planned, cause) {
+      deliveries.queue(batch, planned.deliveries, cause)
+      for (const each of planned.broadcasts ?? []) {
+        broadcast(each, cause)
+        batch.readyWork.add('broadcasts')
+      }
+    },
+  }
+  return table
+}
+
+function insertResponse(
+  batch: Batch,
+  { answer, response }: PartialAnswerDraft,
+  position: PartialAnswerPosition,
+  { responses, blobs, threads }: Pick<PartialAnswerDeps, 'responses' | 'blobs' | 'threads'>,
+): number {
+  const { message, thread, owner } = position
+  const seq = responses.insert(position, response)
+  const { blobs: newBlobs = [], aliases = [] } = answer
+  const blobBytes = newBlobs.length > 0 ? blobs.keepAll(newBlobs, message) : 0
+  if (owner !== undefined) addTaskBytes(batch, owner, Buffer.byteLength(response.content) + blobBytes)
+  threads.addAnswerNames(thread, { message, id: response.id, aliases })
+  return seq
+}
+
+export function draftPartialAnswer(answer: Answer, response: NormalizedResponse): PartialAnswerDraft {
+  return { answer, response: draftResponse(response, answer) }
+}

@@ -1,0 +1,38 @@
+// Stores the state that an agent keeps for a person.
+import type { Answer, ChangedPersonState, Turn } from '@postern/pipeline'
+import { formatJson, parseJson } from '../../sql/json-columns.ts'
+import type { Sql } from '../../sql/sql.ts'
+import { personConflict } from '../../together/conflict-keys.ts'
+import type { Batch } from '../../transaction/batch.ts'
+
+/** Writes the members of an answer that concern the person and not the conversation. Its members run synchronously, inside the commit. */
+export interface PersonalWriter {
+  /** Returns true if the state of the person is still the one from which the agent computed the new state. It also locks that state. */
+  isCurrent(batch: Batch, turn: Turn, changed: ChangedPersonState): boolean
+  write(turn: Turn, thread: number, answer: Pick<Answer, 'personState' | 'isGatewayReply'>): void
+}
+
+export function createPersonalWriter(db: Sql): PersonalWriter {
+  const findState = db.prepare<{ state: string }>('SELECT state FROM person_states WHERE agent = ? AND person = ?')
+  // A sender who has become another person in the meantime has lost the shared state.
+  const writeState = db.prepare(
+    `INSERT INTO person_states (agent, person, state) SELECT ?1, ?2, ?3
+       WHERE EXISTS (SELECT 1 FROM person_links WHERE agent = ?1 AND (asker = ?2 OR target = ?2))
+     ON CONFLICT (agent, person) DO UPDATE SET state = excluded.state`,
+  )
+  const setAside = db.prepare(
+    "UPDATE messages SET scope = 'gateway_reply' WHERE thread_id = ? AND coalesce(answers, seq) = ? AND scope = 'conversation'",
+  )
+  return {
+    isCurrent(batch, { agent }, { person, replaces }) {
+      if (!replaces) return true
+      batch.reserve(personConflict(agent, person))
+      const row = findState.get(agent, person)
+      return formatJson(row && parseJson(row.state)) === formatJson(replaces.state)
+    },
+    write({ agent, message }, thread, { personState, isGatewayReply }) {
+      if (personState) writeState.run(agent, personState.person, formatJson(personState.state))
+      if (isGatewayReply) setAside.run(thread, message)
+    },
+  }
+}

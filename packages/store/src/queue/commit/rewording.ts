@@ -1,0 +1,74 @@
+// Revises and deletes the content of a response.
+import type { NormalizedResponse } from '@postern/message'
+import type { Answer, Blob } from '@postern/pipeline'
+import type { BlobTable } from '../../blobs/blob-table.ts'
+import type { NoteTable } from '../../messages/notes.ts'
+import type { ResponsePosition, ResponseTable } from '../../messages/responses.ts'
+import { draftResponse } from '../../messages/responses.ts'
+import type { Sql } from '../../sql/sql.ts'
+import { createTaskShares } from '../../tasks/task-table.ts'
+import type { Batch } from '../../transaction/batch.ts'
+import type { DeliveryTable, OpenDelivery } from '../deliveries/delivery-table.ts'
+
+/** The new content of an answer. */
+interface Words extends Pick<Answer, 'withdrawal'> {
+  readonly response: NormalizedResponse
+  readonly blobs?: readonly Blob[] | undefined
+}
+
+/** Revises and deletes responses of agents. The members run synchronously, inside a write. */
+export interface Rewording {
+  /** Replaces the content of a response and sends nothing. */
+  reword(batch: Batch, position: Pick<ResponsePosition, 'seq' | 'message'>, words: Words, now: number): void
+  /** Deletes the content of a response and ends its open deliveries. */
+  retract(batch: Batch, position: Pick<ResponsePosition, 'seq' | 'message'>, now: number): void
+}
+
+export interface RewordingDeps {
+  readonly notes: NoteTable
+  readonly responses: ResponseTable
+  readonly blobs: BlobTable
+  readonly deliveries: DeliveryTable
+}
+
+export function createRewording(db: Sql, { notes, responses, blobs, deliveries }: RewordingDeps): Rewording {
+  const bookChange = createTaskShares(db)
+  const stopSending = createSendingStop(db, deliveries)
+  return {
+    reword(batch, { seq, message }, { response, withdrawal, blobs: newBlobs = [] }, now) {
+      bookChange(batch, message, () => {
+        responses.revise(seq, draftResponse(response, { withdrawal }), now)
+        blobs.keepAll(newBlobs, message)
+        blobs.releaseUnnamed(batch, message, seq)
+      })
+    },
+    retract(batch, { seq, message }, now) {
+      stopSending(batch, { seq, message }, now)
+      bookChange(batch, message, () => {
+        notes.remove(batch, message)
+        responses.retract(seq, now)
+        blobs.releaseUnnamed(batch, message, seq)
+      })
+    },
+  }
+}
+
+/** Prepares the end of a response's open deliveries. */
+function createSendingStop(db: Sql, deliveries: DeliveryTable) {
+  const findOpen = db.prepare<OpenDelivery>(
+    'SELECT number, thread_id, destination, state FROM deliveries WHERE response_seq = ? AND ended_at IS NULL',
+  )
+  const endBroadcasts = db.prepare(
+    'UPDATE broadcasts SET due_at = NULL, lease_owner = NULL, ended_at = ? WHERE response_seq = ? AND due_at IS NOT NULL',
+  )
+  // Each delivery of a broadcast keeps only the broadcast's number.
+  const forgetWires = db.prepare(
+    'UPDATE deliveries SET wire = NULL WHERE message = ? AND response_seq = ? AND broadcast IS NULL AND wire IS NOT NULL',
+  )
+  return (batch: Batch, { seq, message }: Pick<ResponsePosition, 'seq' | 'message'>, now: number): void => {
+    const cause = { reason: 'taken_back', error: 'the agent has taken it back' } as const
+    for (const open of findOpen.all(seq)) deliveries.giveUp(batch, open, cause, now)
+    endBroadcasts.run(now, seq)
+    forgetWires.run(message, seq)
+  }
+}

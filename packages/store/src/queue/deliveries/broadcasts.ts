@@ -1,0 +1,107 @@
+// Expands broadcasts into deliveries.
+import type { ChannelName } from '@postern/message'
+import type { Broadcast, PlannedDelivery, RelationKind, WorkStore } from '@postern/pipeline'
+import { readTogether } from '../../sql/engine-defaults.ts'
+import { parseJson } from '../../sql/json-columns.ts'
+import type { Sql } from '../../sql/sql.ts'
+import type { StoreContext } from '../../transaction/store-context.ts'
+import { refuseLostLease } from '../lost-lease.ts'
+import type { DeliveryTable } from './delivery-table.ts'
+
+interface BroadcastRow {
+  readonly id: number
+  readonly agent: string
+  readonly channel: ChannelName
+  readonly relation: RelationKind
+  readonly target: string
+  readonly after_id: number
+  readonly until_id: number
+}
+
+/** The condition of a broadcast that is the first open one of its thread, so that earlier broadcasts are expanded to their end. */
+export const isNextBroadcast = `due_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM broadcasts e
+  WHERE e.thread_id = broadcasts.thread_id AND e.id < broadcasts.id AND e.due_at IS NOT NULL)`
+
+interface CauseRow {
+  readonly message: number
+  readonly response_seq: number | null
+  readonly thread_id: number
+  readonly after_id: number
+}
+
+/** Creates the leasing of broadcasts and their expansion into deliveries, page by page. */
+export function createBroadcasts(
+  { db, write, writeLightly, now }: StoreContext,
+  { deliveries }: { readonly deliveries: DeliveryTable },
+): Pick<WorkStore, 'leaseBroadcasts' | 'expand'> {
+  const findDue = db.prepare<BroadcastRow>(
+    `SELECT id, agent, channel, relation, target, after_id, until_id FROM broadcasts
+     WHERE due_at <= ? AND ${isNextBroadcast} ORDER BY due_at LIMIT +?`,
+  )
+  const claim = db.prepare('UPDATE broadcasts SET due_at = ?, lease_owner = ? WHERE id = ?')
+  const findOpen = db.prepare<CauseRow>(
+    'SELECT message, response_seq, thread_id, after_id FROM broadcasts WHERE id = ? AND ended_at IS NULL',
+  )
+  const move = db.prepare('UPDATE broadcasts SET after_id = ?, due_at = max(due_at, ?) WHERE id = ?')
+  const end = db.prepare(
+    'UPDATE broadcasts SET after_id = ?, due_at = NULL, lease_owner = NULL, ended_at = ? WHERE id = ?',
+  )
+  const listNew = createNewLister(db)
+
+  return {
+    leaseBroadcasts: ({ holder, limit, leaseMs }) =>
+      writeLightly(
+        () => {
+          const due = findDue.all(now(), limit)
+          for (const { id } of due) claim.run(now() + leaseMs, holder, id)
+          return due.map(toBroadcast)
+        },
+        { conflictKeys: () => ['leases of broadcasts'] },
+      ),
+    async expand({ id, agent, via }, planned, { after, isDone }) {
+      const expand = await write(batch => {
+        const cause = findOpen.get(id)
+        // Another worker has continued the broadcast, or the agent has deleted the post.
+        if (!cause || cause.after_id > after) return 0
+        const { message, response_seq, thread_id: thread } = cause
+        const news = listNew(id, planned)
+        const response = response_seq ?? undefined
+        deliveries.queue(batch, news, { message, response, thread, agent, channel: via, now: now(), broadcast: id })
+        if (isDone) {
+          end.run(after, now(), id)
+          batch.readyWork.add('broadcasts')
+        } else move.run(after, now() + 60_000, id)
+        return 1
+      })
+      refuseLostLease(expand, `broadcast ${id}`)
+    },
+  }
+}
+
+/** Prepares the choice of the deliveries on a page that the broadcast does not have yet. */
+function createNewLister(db: Sql) {
+  // A delivery to a single peer may end with that peer, after a block. It reaches nobody else, so it does not count as one for others.
+  const findReached = db.prepare(
+    'SELECT 1 FROM deliveries WHERE broadcast = ? AND destination = ? AND (peer IS NULL OR peer = ?) LIMIT 1',
+  )
+  const isReached = (id: number, { to, peer }: PlannedDelivery) => findReached.get(id, to, peer ?? null) !== undefined
+  return (id: number, planned: readonly PlannedDelivery[]): readonly PlannedDelivery[] => {
+    const each = dedupe(planned)
+    const reached = readTogether(
+      db,
+      each.map(one => () => isReached(id, one)),
+    )
+    return each.filter((_, at) => !reached[at])
+  }
+}
+
+/** Drops repeated deliveries: one for a destination that serves all its peers, else one for each peer. */
+function dedupe(planned: readonly PlannedDelivery[]): readonly PlannedDelivery[] {
+  const forAll = new Map(planned.filter(({ peer }) => peer === undefined).map(each => [each.to, each]))
+  const forOne = planned.filter(({ to, peer }) => peer !== undefined && !forAll.has(to))
+  return [...forAll.values(), ...new Map(forOne.map(each => [JSON.stringify([each.to, each.peer]), each])).values()]
+}
+
+function toBroadcast({ channel: via, target, after_id: after, until_id: until, ...row }: BroadcastRow): Broadcast {
+  return { ...row, via, target: parseJson(target), after, until }
+}

@@ -1,0 +1,139 @@
+// Stores deliveries in the order of their destinations.
+import type { DeliveryReason } from '@postern/message'
+import type { DeliveryRecord, PlannedDelivery } from '@postern/pipeline'
+import type { RelationTable } from '../../peers/relations.ts'
+import type { Sql } from '../../sql/sql.ts'
+import type { Batch } from '../../transaction/batch.ts'
+import { noteChange } from '../../transaction/notices.ts'
+import { addToTotal, moveTotal } from '../../transaction/totals.ts'
+import type { InProcessDeliveries } from './in-process-deliveries.ts'
+import { createLeasedInsert } from './insert-leased.ts'
+import type { NewDelivery } from './new-delivery.ts'
+import { columnValues, newColumns } from './new-delivery.ts'
+
+/** Deliveries to one destination in one thread, which go in their order. */
+interface DestinationOrder {
+  readonly thread: number
+  readonly destination: string
+}
+
+/** The table of deliveries. Of the open deliveries to one destination in one thread one may go, and the others wait for it. */
+export interface DeliveryTable {
+  queue(batch: Batch, planned: readonly PlannedDelivery[], cause: NewDelivery): void
+  /** Makes the first waiting delivery to a destination due, unless another one is. Call it when a delivery has ended or is due again. */
+  promoteNext(batch: Batch, lane: DestinationOrder, now: number): void
+  /**
+   * Gives an open delivery up. No attempt follows, and a running attempt cannot settle it. The next delivery to its destination is due at once, or
+   * when that attempt or its lease has ended, because a withdrawal must not reach the peer before the content that it withdraws.
+   */
+  giveUp(batch: Batch, open: OpenDelivery, cause: EndCause, now: number): void
+  /** Ends an open delivery at once, because its row is about to be deleted. */
+  end(batch: Batch, open: OpenDelivery, cause: EndCause, now: number): void
+  /** Ends a delivery that was given up when its last attempt is over. */
+  endTried(batch: Batch, tried: Omit<OpenDelivery, 'state'>, now: number): void
+}
+
+/** The cause for which a delivery ends unsent, for programs and for the operator. */
+export interface EndCause {
+  readonly reason: DeliveryReason
+  readonly error: string
+}
+
+/** The row of a delivery that has not ended. */
+export interface OpenDelivery {
+  readonly number: number
+  readonly thread_id: number
+  readonly destination: string
+  readonly state: DeliveryRecord['state']
+}
+
+interface DeliveryTableDeps {
+  readonly relations: Pick<RelationTable, 'has'>
+  readonly inProcessDeliveries: Pick<InProcessDeliveries, 'keepSlot' | 'unsure'>
+}
+
+/** The most deliveries of one answer that are leased at once. A poll reads an answer to more destinations only once. */
+const mostLeased = 8
+
+export function createDeliveryTable(db: Sql, { relations, inProcessDeliveries }: DeliveryTableDeps): DeliveryTable {
+  const insert = prepareInserts(db)
+  const insertLeased = createLeasedInsert(db, inProcessDeliveries)
+  // A delivery that was retried may be queued for a later time.
+  const promote = db.prepare(
+    `UPDATE deliveries SET due_at = max(CAST(?1 AS INTEGER), queued_at) WHERE number = (SELECT number FROM deliveries
+       WHERE thread_id = ?2 AND destination = ?3 AND ended_at IS NULL AND due_at IS NULL ORDER BY number LIMIT 1)
+     AND NOT EXISTS (SELECT 1 FROM deliveries WHERE thread_id = ?2 AND destination = ?3 AND ended_at IS NULL AND due_at > 0)`,
+  )
+  const endOpen = db.prepare(
+    "UPDATE deliveries SET state = 'dead', due_at = NULL, lease_owner = NULL, ended_at = ?, last_error = ?, reason = ? WHERE number = ?",
+  )
+  const withdrawTried = db.prepare(
+    `UPDATE deliveries SET state = 'dead', withdrawn_at = ?1, last_error = ?2, reason = ?3
+     WHERE number = ?4 AND lease_owner IS NOT NULL AND due_at > ?1`,
+  )
+  const endWithdrawn = db.prepare(
+    'UPDATE deliveries SET due_at = NULL, lease_owner = NULL, ended_at = withdrawn_at WHERE number = ?',
+  )
+  const isBlocking = ({ peer }: PlannedDelivery, { agent, channel: via }: NewDelivery) =>
+    peer !== undefined && relations.has({ agent, via, relation: 'blocked_by', peer })
+  const promoteNext: DeliveryTable['promoteNext'] = (batch, { thread, destination }, now) => {
+    if (promote.run(now, thread, destination).changes > 0) batch.readyWork.add('deliveries')
+  }
+  function insertOne(batch: Batch, planned: PlannedDelivery, cause: NewDelivery): void {
+    const state: NewState = isBlocking(planned, cause) ? 'dead' : planned.pulled ? 'sent' : 'queued'
+    addToTotal(batch, `deliveries.${state}`)
+    const slot = state === 'queued' && cause.atHand && inProcessDeliveries.keepSlot(batch, planned)
+    if (slot) insertLeased(batch, { planned, cause, slot })
+    else insertUnleased(batch, columnValues(planned, cause), state)
+  }
+  function insertUnleased(batch: Batch, values: ReturnType<typeof columnValues>, state: NewState): void {
+    if (state !== 'queued') return void insert.ended.run(...values, state, ...endings[state])
+    insert.queued.run(...values)
+    batch.readyWork.add('deliveries')
+  }
+  const end: DeliveryTable['end'] = (batch, { number, thread_id, destination, state }, { error, reason }, now) => {
+    endOpen.run(now, error, reason, number)
+    noteDead(batch, { number, state })
+    promoteNext(batch, { thread: thread_id, destination }, now)
+  }
+  return {
+    queue(batch, planned, { atHand, ...cause }) {
+      const few = planned.length <= mostLeased ? { ...cause, atHand } : cause
+      for (const each of planned) insertOne(batch, each, few)
+    },
+    promoteNext,
+    giveUp(batch, open, cause, now) {
+      if (withdrawTried.run(now, cause.error, cause.reason, open.number).changes > 0) noteDead(batch, open)
+      else end(batch, open, cause, now)
+    },
+    end,
+    endTried(batch, { number, thread_id, destination }, now) {
+      endWithdrawn.run(number)
+      noteChange(batch, 'delivery', number)
+      promoteNext(batch, { thread: thread_id, destination }, now)
+    },
+  }
+}
+
+function noteDead(batch: Batch, { number, state }: Pick<OpenDelivery, 'number' | 'state'>): void {
+  moveTotal(batch, `deliveries.${state}`, 'deliveries.dead')
+  noteChange(batch, 'delivery', number)
+}
+
+/** Prepares inserts of deliveries that are queued and of deliveries that have ended from the start. */
+function prepareInserts(db: Sql) {
+  const queued = db.prepare(
+    `INSERT INTO deliveries (${newColumns}, state, due_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'queued', CASE WHEN EXISTS
+       (SELECT 1 FROM deliveries WHERE thread_id = ?3 AND destination = ?4 AND ended_at IS NULL) THEN NULL ELSE CAST(?6 AS INTEGER) END)`,
+  )
+  const ended = db.prepare(
+    `INSERT INTO deliveries (${newColumns}, state, attempt, last_error, reason, ended_at)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?6)`,
+  )
+  return { queued, ended }
+}
+
+type NewState = 'queued' | keyof typeof endings
+
+/** Attempts, errors and reasons of deliveries that have ended from the start. */
+const endings = { sent: [1, null, null], dead: [0, 'the recipient has blocked this agent', 'blocked'] } as const

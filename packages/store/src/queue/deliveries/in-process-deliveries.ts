@@ -1,0 +1,29 @@
+// Hands deliveries of an answer to the worker of this process.
+import type { Delivery, DeliveryConsumer, DeliveryTicket, WorkStore } from '@postern/pipeline'
+import type { Ownership } from '../../sql/ownership.ts'
+import type { Sql } from '../../sql/sql.ts'
+import type { InProcessQueue, Slot } from '../in-process-queue.ts'
+import { createInProcessQueue } from '../in-process-queue.ts'
+import type { UnsureLeases } from '../unsure-leases.ts'
+import { createUnsureLeases } from '../unsure-leases.ts'
+
+type AnswerQueue = InProcessQueue<Delivery, DeliveryTicket, DeliveryConsumer>
+
+export type DeliverySlot = Slot<Delivery, DeliveryConsumer>
+
+/** Hands deliveries to the worker of this process. Deliveries of an answer are inserted with their leases. */
+export interface InProcessDeliveries
+  extends Pick<WorkStore, 'setDeliveryConsumer'>,
+    Pick<AnswerQueue, 'keepSlot' | 'limitRequest' | 'hold'> {
+  /** Leases that may have been written with an answer, for the next poll. */
+  readonly unsure: UnsureLeases
+}
+
+export function createInProcessDeliveries(db: Sql, { isAlone }: Ownership): InProcessDeliveries {
+  const { setConsumer, ...slots } = createInProcessQueue<Delivery, DeliveryTicket, DeliveryConsumer>({ isAlone })
+  return {
+    ...((isAlone || db.prepareCheck) && { setDeliveryConsumer: setConsumer }),
+    ...slots,
+    unsure: createUnsureLeases(db, { table: 'deliveries', number: 'response_seq' }),
+  }
+}

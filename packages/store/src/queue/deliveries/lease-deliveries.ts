@@ -1,0 +1,123 @@
+// Leases due deliveries to workers.
+import type { Delivery, WorkStore } from '@postern/pipeline'
+import type { ReadMessage } from '../../messages/read-message.ts'
+import type { ResponseTable } from '../../messages/responses.ts'
+import { rowLocksOf } from '../../sql/engine-defaults.ts'
+import { formatJson } from '../../sql/json-columns.ts'
+import { deliveryConflict, destinationConflict } from '../../together/conflict-keys.ts'
+import type { StoreContext } from '../../transaction/store-context.ts'
+import { refuseLostLease } from '../lost-lease.ts'
+import { takeShares } from '../take-shares.ts'
+import type { UnsurePoll } from '../unsure-leases.ts'
+import { createUnsureLeases } from '../unsure-leases.ts'
+import type { DeliveryTable } from './delivery-table.ts'
+import type { DueDelivery } from './due-deliveries.ts'
+import { prepareDue } from './due-deliveries.ts'
+import type { InProcessDeliveries } from './in-process-deliveries.ts'
+import { createBroadcastReader, readDeliveries } from './read-deliveries.ts'
+
+/** Tables that leasing deliveries needs. */
+export interface DeliveryLeaseDeps {
+  readonly deliveries: Pick<DeliveryTable, 'endTried'>
+  readonly readMessage: ReadMessage
+  readonly responses: ResponseTable
+  readonly inProcessDeliveries: Pick<InProcessDeliveries, 'limitRequest' | 'hold' | 'unsure'>
+}
+
+/** Creates the leasing of deliveries, in the order in which they are due. */
+export function createDeliveryLeases(
+  context: StoreContext,
+  tables: DeliveryLeaseDeps,
+): Pick<WorkStore, 'leaseDeliveries'> & { readonly renewDelivery: RenewDelivery } {
+  const { db, writeLast, now } = context
+  const endLapsed = createLapsedEnding(context, tables)
+  const findDue = { answer: prepareDue(db, 'broadcast IS NULL'), broadcast: prepareDue(db, 'broadcast IS NOT NULL') }
+  const readBroadcast = createBroadcastReader(db)
+  // Both ranks may poll in one transaction. With leases of their own neither gives back what the other has just leased.
+  const unsureOf = {
+    answer: createUnsureLeases(db, { table: 'deliveries', number: 'number' }),
+    broadcast: createUnsureLeases(db, { table: 'deliveries', number: 'number' }),
+  }
+  const claim = db.prepare(
+    'UPDATE deliveries SET due_at = ?, lease_token = lease_token + 1, attempt = attempt + 1, lease_owner = ? WHERE number = ?',
+  )
+  const { inProcessDeliveries } = tables
+  const lease = (request: Parameters<WorkStore['leaseDeliveries']>[0], answersPoll?: UnsurePoll) =>
+    unsureOf[request.rank].watch(poll =>
+      writeLast(batch => {
+        const { rank, holder, leaseMs } = request
+        const { limit, shares } = inProcessDeliveries.limitRequest(batch, request)
+        const at = now()
+        poll.giveBack(batch, at)
+        answersPoll?.giveBack(batch, at)
+        if (limit <= 0) return { works: [], lapsed: [] }
+        const lapsed: DueDelivery[] = []
+        const { taken, seen, elsewhere } = takeShares(
+          { limit, shares },
+          {
+            find: (full, missing) => findDue[rank].all(at, formatJson(full), missing),
+            claim({ number, lease_token }) {
+              claim.run(at + leaseMs, holder, number)
+              poll.note({ number, token: lease_token + 1, holder, until: at + leaseMs })
+            },
+            groupOf: ({ host }) => host,
+            isBusy: row => row.withdrawn_at !== null && lapsed.push(row) > 0,
+          },
+        )
+        const works = readDeliveries(taken, { ...tables, db, readBroadcast })
+        inProcessDeliveries.hold(batch, request, { works, seen, elsewhere })
+        return { works, lapsed }
+      }),
+    )
+  return {
+    async leaseDeliveries(request) {
+      const isOfAnswers = request.rank === 'answer'
+      const leased = isOfAnswers ? inProcessDeliveries.unsure.watch(poll => lease(request, poll)) : lease(request)
+      const { works, lapsed } = await leased
+      // The next poll tries again after an error here. The caller gets its leased work even then.
+      if (lapsed.length > 0) await endLapsed(lapsed).catch(() => undefined)
+      return works
+    },
+    renewDelivery: createRenewal(context),
+  }
+}
+
+type RenewDelivery = (delivery: Delivery, leaseMs: number) => Promise<void>
+
+function createRenewal({ db, writeLightly, now }: StoreContext): RenewDelivery {
+  const renew = db.prepare(
+    'UPDATE deliveries SET due_at = ? WHERE number = ? AND lease_token = ? AND lease_owner IS NOT NULL',
+  )
+  return async ({ id, token }, leaseMs) =>
+    refuseLostLease(
+      await writeLightly(() => renew.run(now() + leaseMs, Number(id), token).changes, {
+        conflictKeys: () => [deliveryConflict({ id })],
+      }),
+      `delivery ${id}`,
+    )
+}
+
+/**
+ * Prepares the end of deliveries that were given up during an attempt of a worker that disappeared. The next deliveries to their destinations follow.
+ */
+function createLapsedEnding(
+  { db, write, now }: StoreContext,
+  { deliveries }: Pick<DeliveryLeaseDeps, 'deliveries'>,
+): (lapsed: readonly DueDelivery[]) => Promise<void> {
+  const isLapsed = db.prepare(
+    `SELECT 1 FROM deliveries WHERE number = ? AND withdrawn_at IS NOT NULL AND ended_at IS NULL AND due_at <= ? ${rowLocksOf(db).wait}`,
+  )
+  return lapsed =>
+    write(
+      batch => {
+        for (const each of lapsed) if (isLapsed.get(each.number, now())) deliveries.endTried(batch, each, now())
+      },
+      {
+        conflictKeys: () =>
+          lapsed.flatMap(({ number, thread_id, destination }) => [
+            deliveryConflict({ id: String(number) }),
+            destinationConflict(thread_id, destination),
+          ]),
+      },
+    )
+}

@@ -1,0 +1,73 @@
+// Builds deliveries in the form that their worker gets.
+import type { Json } from '@postern/message'
+import type { Delivery } from '@postern/pipeline'
+import type { ReadMessage, StoredMessage } from '../../messages/read-message.ts'
+import type { ResponseTable } from '../../messages/responses.ts'
+import { readTogether } from '../../sql/engine-defaults.ts'
+import { parseJson } from '../../sql/json-columns.ts'
+import type { Sql } from '../../sql/sql.ts'
+import type { DueDelivery } from './due-deliveries.ts'
+
+type ReadBroadcast = (id: number) => Json
+
+export function createBroadcastReader(db: Sql): ReadBroadcast {
+  const find = db.prepare<{ target: string }>('SELECT target FROM broadcasts WHERE id = ?')
+  return id => parseJson(find.get(id)?.target ?? 'null')
+}
+
+interface DeliveryReaders {
+  readonly readMessage: ReadMessage
+  readonly responses: Pick<ResponseTable, 'read'>
+  readonly db: Sql
+  readonly readBroadcast: ReadBroadcast
+}
+
+/** Builds the deliveries of due rows. It reads an answer to many destinations once. */
+export function readDeliveries(
+  due: readonly DueDelivery[],
+  { db, readMessage, responses, readBroadcast }: DeliveryReaders,
+): readonly Delivery[] {
+  const readEach = <T>(numbers: readonly (number | null)[], read: (number: number) => T): ReadonlyMap<number, T> => {
+    const each = [...new Set(numbers)].filter(number => number !== null)
+    const values = readTogether(
+      db,
+      each.map(number => () => read(number)),
+    )
+    return new Map(each.map((number, at) => [number, values[at] as T]))
+  }
+  const messages = readEach(
+    due.map(({ message }) => message),
+    readMessage,
+  )
+  const said = readEach(
+    due.map(({ response_seq }) => response_seq),
+    responses.read,
+  )
+  const broadcasts = readEach(
+    due.map(({ broadcast }) => broadcast),
+    readBroadcast,
+  )
+  return due.map(row => {
+    const broadcast = row.broadcast === null ? undefined : broadcasts.get(row.broadcast)
+    const answer = row.response_seq === null ? undefined : said.get(row.response_seq)
+    const message = messages.get(row.message) as StoredMessage
+    return { ...toDelivery(row, message), ...answer, ...(broadcast !== undefined && { broadcast }) }
+  })
+}
+
+function toDelivery(row: DueDelivery, message: StoredMessage): Delivery {
+  return {
+    id: String(row.number),
+    token: row.lease_token + 1,
+    attempt: row.attempt + 1,
+    queuedAt: row.queued_at,
+    ...(row.tried_at !== null && { triedAt: row.tried_at }),
+    via: message.via,
+    agent: message.agent,
+    thread: message.thread,
+    to: row.destination,
+    target: parseJson(row.target),
+    correlationId: message.correlationId,
+    message: message.content,
+  }
+}

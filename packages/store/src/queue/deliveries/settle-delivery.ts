@@ -1,0 +1,116 @@
+// Stores the result of a delivery attempt.
+import type { DeliveryReason } from '@postern/message'
+import type { Delivery, DeliveryRecord, Settlement, WorkStore } from '@postern/pipeline'
+import { rowLocksOf } from '../../sql/engine-defaults.ts'
+import { formatJson } from '../../sql/json-columns.ts'
+import type { Sql } from '../../sql/sql.ts'
+import { deliveryConflict, destinationConflict } from '../../together/conflict-keys.ts'
+import type { Batch } from '../../transaction/batch.ts'
+import { noteChange } from '../../transaction/notices.ts'
+import type { StoreContext } from '../../transaction/store-context.ts'
+import { moveTotal } from '../../transaction/totals.ts'
+import { refuseLostLease } from '../lost-lease.ts'
+import { createAttemptRecorder } from './delivery-attempts.ts'
+import type { DeliveryTable } from './delivery-table.ts'
+
+interface HeldDelivery {
+  readonly state: DeliveryRecord['state']
+  readonly thread_id: number
+  readonly destination: string
+  /** The time at which the delivery was given up during this attempt. */
+  readonly withdrawn_at: number | null
+  /** 1 if another delivery to the same destination waits for this one. */
+  readonly is_awaited: 0 | 1
+}
+
+interface Outcome {
+  readonly state: DeliveryRecord['state']
+  readonly dueAt: number | null
+  readonly endedAt: number | null
+  readonly error: string | null
+  readonly reason: DeliveryReason | null
+  readonly note: string | null
+  /** The number of attempts to subtract, because they do not count. */
+  readonly uncounted: 0 | 1
+  /** The time of the attempt or postponement that makes the delivery wait; null if the delivery has ended. */
+  readonly triedAt: number | null
+}
+
+/** Creates the transaction that stores the result of an attempt. The next delivery to the same destination follows an ended one. */
+export function createSettle(
+  { db, write, writeLightly, now }: StoreContext,
+  { deliveries }: { readonly deliveries: DeliveryTable },
+): Pick<WorkStore, 'settle'> {
+  const findHeld = db.prepare<HeldDelivery>(
+    `SELECT state, thread_id, destination, withdrawn_at, EXISTS (SELECT 1 FROM deliveries o WHERE o.thread_id = d.thread_id
+       AND o.destination = d.destination AND o.ended_at IS NULL AND o.due_at IS NULL) AS is_awaited
+     FROM deliveries d WHERE number = ? AND lease_token = ? AND lease_owner IS NOT NULL ${rowLocksOf(db).wait}`,
+  )
+  const record = createRecorder(db)
+  const recordAttempt = createAttemptRecorder(db)
+  // Deliveries that follow an unsent one wait because of it, so their time to give up begins, too.
+  const beginWaiting = db.prepare(
+    'UPDATE deliveries SET tried_at = ? WHERE thread_id = ? AND destination = ? AND ended_at IS NULL AND tried_at IS NULL',
+  )
+
+  function settleDelivery(batch: Batch, delivery: Delivery, settlement: Settlement): number {
+    const held = findHeld.get(Number(delivery.id), delivery.token)
+    if (!held) return 0
+    const at = now()
+    if (held.withdrawn_at !== null) {
+      recordAttempt(delivery, settlement)
+      deliveries.endTried(batch, { ...held, number: Number(delivery.id) }, at)
+      return 0
+    }
+    record(Number(delivery.id), toOutcome(settlement, at), settlement.wire)
+    recordAttempt(delivery, settlement)
+    moveTotal(batch, `deliveries.${held.state}`, `deliveries.${settlement.state}`)
+    noteChange(batch, 'delivery', Number(delivery.id))
+    if (held.is_awaited) deliveries.promoteNext(batch, { thread: held.thread_id, destination: held.destination }, at)
+    // A later time is announced, too, because a worker that waits for the next due time has to poll again.
+    if (settlement.state === 'later') {
+      beginWaiting.run(at, held.thread_id, held.destination)
+      batch.readyWork.add('deliveries')
+    }
+    return 1
+  }
+
+  return {
+    async settle(delivery, settlement) {
+      // After a power cut a copy of a broadcast may leave twice. It is the same document, so peers ignore the second one.
+      const isCheap = delivery.broadcast !== undefined && settlement.state === 'sent'
+      const { thread, to } = delivery
+      const conflictKeys = () =>
+        thread === undefined ? undefined : [deliveryConflict(delivery), destinationConflict(thread, to)]
+      const settled = await (isCheap ? writeLightly : write)(batch => settleDelivery(batch, delivery, settlement), {
+        conflictKeys,
+      })
+      refuseLostLease(settled, `delivery ${delivery.id}`)
+    },
+  }
+}
+
+function toOutcome(settlement: Settlement, now: number): Outcome {
+  const isLater = settlement.state === 'later'
+  return {
+    state: settlement.state,
+    dueAt: isLater ? settlement.dueAt : null,
+    endedAt: isLater ? null : now,
+    error: settlement.state === 'sent' ? null : settlement.error,
+    reason: settlement.state === 'sent' ? null : settlement.reason,
+    note: settlement.state === 'sent' ? (settlement.note ?? null) : null,
+    uncounted: settlement.state === 'later' && settlement.uncounted ? 1 : 0,
+    triedAt: isLater ? now : null,
+  }
+}
+
+function createRecorder(db: Sql): (number: number, outcome: Outcome, wire: Settlement['wire']) => void {
+  const update = db.prepare(
+    `UPDATE deliveries SET state = ?, due_at = ?, ended_at = ?, last_error = coalesce(?, last_error), reason = ?, note = ?,
+       wire = coalesce(?, wire), attempt = attempt - ?, tried_at = coalesce(tried_at, CAST(? AS INTEGER)), lease_owner = NULL WHERE number = ?`,
+  )
+  return (number, { state, dueAt, endedAt, error, reason, note, uncounted, triedAt }, wire) => {
+    const written = wire === undefined ? null : formatJson(wire)
+    update.run(state, dueAt, endedAt, error, reason, note, written, uncounted, triedAt, number)
+  }
+}

@@ -1,0 +1,65 @@
+// Hands new work to the worker of this process without a poll, because the transaction inserts the work with its lease.
+import type { LeaseRequest, WorkConsumer } from '@postern/pipeline'
+import type { Ownership } from '../sql/ownership.ts'
+import type { Batch } from '../transaction/batch.ts'
+
+/** A slot of this process's worker, kept for new work until its transaction is over. */
+export interface Slot<Work, Consumer = unknown> {
+  readonly consumer: Consumer & Pick<LeaseRequest, 'holder' | 'leaseMs'>
+  begin(work: Work): void
+}
+
+/** The result of a poll. */
+export interface LeasedWork<Work> {
+  readonly works: readonly Work[]
+  /** The number of items that were ready, with those that others keep busy. */
+  readonly seen: number
+  /** Numbers of items that others hold, by group. */
+  readonly elsewhere: ReadonlyMap<string, number>
+}
+
+/** The request of a poll. `consumer` is set for the worker of this process. A worker that replaces another one has the same name. */
+export type PollRequest<Consumer> = LeaseRequest & { readonly consumer?: Consumer | undefined }
+
+/** Work for the worker of this process. New work is inserted with its lease. */
+export interface InProcessQueue<Work, Ticket, Consumer> {
+  setConsumer(consumer: Consumer): void
+  keepSlot(batch: Batch, ticket: Ticket): Slot<Work, Consumer> | undefined
+  /** Returns how much a worker may lease now, because it may have begun other work since its request. */
+  limitRequest(batch: Batch, request: PollRequest<Consumer>): Pick<LeaseRequest, 'limit' | 'shares'>
+  /** Tells the worker of the leased work. */
+  hold(batch: Batch, request: PollRequest<Consumer>, leased: LeasedWork<Work>): void
+}
+
+export function createInProcessQueue<Work extends Ticket, Ticket, Consumer extends WorkConsumer<Work, Ticket>>({
+  isAlone,
+}: Ownership): InProcessQueue<Work, Ticket, Consumer> {
+  let consumer: Consumer | undefined
+
+  function takeSlot({ atEnd }: Batch, ticket: Ticket): Slot<Work, Consumer> | undefined {
+    const asked = consumer
+    if (!asked?.hasCapacity(ticket)) return undefined
+    asked.hold(ticket)
+    atEnd.push(() => asked.letGo(ticket))
+    return { consumer: asked, begin: work => asked.begin(work, ticket) }
+  }
+
+  return {
+    setConsumer(newConsumer) {
+      consumer = newConsumer
+    },
+    keepSlot(batch, ticket) {
+      return batch.leasesNew ? batch.once(() => takeSlot(batch, ticket)) : undefined
+    },
+    limitRequest(batch, request) {
+      const { consumer: asked } = request
+      return asked ? batch.once(() => asked.beginPoll(!isAlone)) : request
+    },
+    hold(batch, { consumer: asked }, { works, seen, elsewhere }) {
+      if (!asked) return
+      for (const work of works) asked.hold(work)
+      asked.endPoll({ leased: works.length, seen, elsewhere })
+      batch.ifUndone.push(() => works.forEach(asked.giveUp))
+    },
+  }
+}

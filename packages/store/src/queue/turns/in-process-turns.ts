@@ -1,0 +1,83 @@
+// Hands new turns to the worker of this process.
+import type { Turn, TurnConsumer, TurnTicket, WorkStore } from '@postern/pipeline'
+import type { NotedMessage } from '../../messages/first-messages.ts'
+import { isSmall, toStoredFirst } from '../../messages/first-messages.ts'
+import type { MessageDraft } from '../../messages/message-draft.ts'
+import type { StoredMessage } from '../../messages/read-message.ts'
+import type { Ownership } from '../../sql/ownership.ts'
+import type { Batch } from '../../transaction/batch.ts'
+import type { StoreContext } from '../../transaction/store-context.ts'
+import type { InProcessQueue, LeasedWork, PollRequest, Slot } from '../in-process-queue.ts'
+import { createInProcessQueue } from '../in-process-queue.ts'
+import type { UnsureLease, UnsureLeases } from '../unsure-leases.ts'
+import { createUnsureLeases } from '../unsure-leases.ts'
+import { createShareCheck, toSharer } from './held-turns.ts'
+
+export type TurnSlot = Slot<Turn, TurnConsumer>
+
+export interface InProcessTurns
+  extends Pick<WorkStore, 'setTurnConsumer'>,
+    Pick<InProcessQueue<Turn, TurnTicket, TurnConsumer>, 'limitRequest'> {
+  /** Leases that may have been written, for the next poll. */
+  readonly unsure: UnsureLeases
+  /** Keeps a slot for the turn of a message, if it can be inserted with its lease. `thread` is undefined for a message that begins one. */
+  keepSlot(batch: Batch, draft: MessageDraft, thread: number | undefined): TurnSlot | undefined
+  /** Begins a turn that was inserted with its lease, when its transaction is durable. */
+  begin(batch: Batch, slot: TurnSlot, first: { readonly draft: MessageDraft; readonly noted: NotedMessage }): void
+  /** Tells the worker of the turns that it has leased, and returns them. */
+  hold(batch: Batch, request: PollRequest<TurnConsumer>, leased: LeasedWork<Turn>): readonly Turn[]
+}
+
+export function createInProcessTurns({
+  db,
+  now,
+  isAlone,
+}: Pick<StoreContext, 'db' | 'now'> & Ownership): InProcessTurns {
+  const { setConsumer, keepSlot, limitRequest, hold } = createInProcessQueue<Turn, TurnTicket, TurnConsumer>({
+    isAlone,
+  })
+  const unsure = createUnsureLeases(db, { table: 'turns', number: 'message' })
+  const checkShare = createShareCheck({ db, now })
+  return {
+    // Other gateways may lease, too, so a check counts their turns.
+    ...((isAlone || db.prepareCheck) && { setTurnConsumer: setConsumer }),
+    unsure,
+    limitRequest,
+    keepSlot(batch, draft, thread) {
+      if (thread !== undefined || !isPlain(draft)) return undefined
+      return keepSlot(batch, { agent: draft.intake.agent })
+    },
+    begin(batch, { consumer, begin }, { draft, noted }) {
+      const turn = toFirstTurn(toStoredFirst(draft, noted))
+      batch.begins.push(() => begin(turn))
+      if (isAlone) return
+      checkShare(batch, consumer, turn.agent)
+      const lease = toLease(turn, { holder: consumer.holder, until: now() + consumer.leaseMs })
+      batch.ifUnsure.push(() => unsure.add(lease))
+    },
+    hold(batch, request, leased) {
+      hold(batch, request, leased)
+      const sharer = request.consumer ?? toSharer(request)
+      for (const agent of new Set(leased.works.map(turn => turn.agent))) checkShare(batch, sharer, agent)
+      return leased.works
+    },
+  }
+}
+
+/** Builds the turn of a message that began its thread, with the lease of its insert. */
+function toFirstTurn({ number, ...stored }: StoredMessage): Turn {
+  return { message: number, token: 1, attempt: 1, crashes: 0, ...stored, isFirst: true }
+}
+
+export function toLease(
+  { message, token }: Pick<Turn, 'message' | 'token'>,
+  { holder, until }: Pick<UnsureLease, 'holder' | 'until'>,
+): UnsureLease {
+  return { number: message, token, holder, until }
+}
+
+/** Returns true if the turn of a message has no queue mode and the message is small enough to keep. */
+function isPlain(draft: MessageDraft): boolean {
+  const { message, thread } = draft.intake
+  return (message.kind ?? 'message') === 'message' && !thread.joined && !draft.lane && isSmall(draft)
+}

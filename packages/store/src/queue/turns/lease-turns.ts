@@ -1,0 +1,207 @@
+// Leases due turns to workers.
+import type { Turn, WorkStore } from '@postern/pipeline'
+import type { FirstMessages } from '../../messages/first-messages.ts'
+import type { ReadMessage } from '../../messages/read-message.ts'
+import { readTogether, rowLocksOf } from '../../sql/engine-defaults.ts'
+import { formatJson } from '../../sql/json-columns.ts'
+import type { Sql } from '../../sql/sql.ts'
+import { threadConflict } from '../../together/conflict-keys.ts'
+import type { Batch } from '../../transaction/batch.ts'
+import { noteChange } from '../../transaction/notices.ts'
+import type { StoreContext } from '../../transaction/store-context.ts'
+import { moveTotal, moveTotals } from '../../transaction/totals.ts'
+import { refuseLostLease } from '../lost-lease.ts'
+import { takeShares } from '../take-shares.ts'
+import { createHeldCounter } from './held-turns.ts'
+import type { InProcessTurns } from './in-process-turns.ts'
+import { toLease } from './in-process-turns.ts'
+import type { TakenRow } from './merge-turns.ts'
+import { createTurnMerging, takenColumns } from './merge-turns.ts'
+import { toTurn } from './read-turn.ts'
+import { appendAttempt, formatAttempt } from './turn-attempts.ts'
+
+interface DueTurn extends TakenRow {
+  /** 1 unless the turn may be merged or interrupted while another transaction changes its thread. */
+  readonly is_free: 0 | 1
+}
+
+export interface TurnLeaseDeps {
+  readonly tasks: { setWorking(task: number, now: number): void }
+  readonly readMessage: ReadMessage
+  readonly firstMessages: Pick<FirstMessages, 'find'>
+  readonly inProcessTurns: Pick<InProcessTurns, 'limitRequest' | 'hold' | 'unsure'>
+}
+
+/** Creates the leasing of turns, in the order in which they are due, and their release. */
+export function createTurnLeases(
+  context: StoreContext,
+  tables: TurnLeaseDeps,
+): Pick<WorkStore, 'leaseTurns' | 'release' | 'noteWaiting' | 'noteAlone'> & {
+  readonly renewTurn: (turn: Turn, leaseMs: number) => Promise<void>
+} {
+  const { db, writeLightly, writeLast, now } = context
+  const renew = db.prepare(
+    'UPDATE turns SET due_at = ? WHERE message = ? AND lease_token = ? AND lease_owner IS NOT NULL',
+  )
+  const countHeld = createHeldCounter(db)
+  const claimTurn = createTurnClaim(db, tables)
+  const listDue = createDueLister(db, now)
+  const { unsure } = tables.inProcessTurns
+
+  return {
+    leaseTurns: request =>
+      unsure.watch(poll =>
+        writeLast(batch => {
+          const { holder, leaseMs } = request
+          const { limit, shares } = tables.inProcessTurns.limitRequest(batch, request)
+          poll.giveBack(batch, now())
+          if (limit <= 0) return []
+          const until = now() + leaseMs
+          const claimed: ClaimedTurn[] = []
+          const { elsewhere, seen } = takeShares(
+            { limit, shares },
+            {
+              find: listDue,
+              findFirst:
+                shares && (full => readTogether(db, [() => listDue(full, limit), () => countHeld(holder, now())])),
+              claim(row) {
+                const taken = claimTurn(batch, row, { holder, until, now: now() })
+                claimed.push(taken)
+                poll.note(toLease({ message: taken.due.message, token: taken.due.lease_token + 1 }, { holder, until }))
+              },
+              groupOf: ({ agent }) => agent,
+              isBusy: row => row.is_free === 0,
+            },
+          )
+          const readings = claimed.map(taken => () => readClaimed(tables, batch, taken))
+          return tables.inProcessTurns.hold(batch, request, { works: readTogether(db, readings), seen, elsewhere })
+        }),
+      ),
+    noteWaiting: createWaitNoting(db, writeLightly),
+    noteAlone: createAloneNoting(context),
+    release: createRelease(context),
+    async renewTurn({ message, token, thread }, leaseMs) {
+      const conflictKeys = () => [threadConflict(thread)]
+      const renewed = await writeLightly(() => renew.run(now() + leaseMs, message, token).changes, { conflictKeys })
+      refuseLostLease(renewed, `turn ${message}`)
+    },
+  }
+}
+
+function createWaitNoting(db: Sql, writeLightly: StoreContext['writeLightly']): WorkStore['noteWaiting'] {
+  const noteWaiting = db.prepare('UPDATE turns SET is_waiting = ? WHERE message = ? AND lease_token = ?')
+  return ({ message, token, thread }, isWaiting) =>
+    writeLightly(
+      batch => {
+        noteWaiting.run(isWaiting ? 1 : 0, message, token)
+        // Another worker may lease another turn of the agent now.
+        if (isWaiting) batch.readyWork.add('turns')
+      },
+      { conflictKeys: () => [threadConflict(thread)] },
+    )
+}
+
+function createAloneNoting({ db, write }: StoreContext): WorkStore['noteAlone'] {
+  const noteAlone = db.prepare(
+    'UPDATE turns SET crash_count = crash_count + 1 WHERE message = ? AND lease_token = ? AND lease_owner IS NOT NULL',
+  )
+  return async ({ message, token, thread }) => {
+    const noted = await write(() => noteAlone.run(message, token).changes, {
+      conflictKeys: () => [threadConflict(thread)],
+    })
+    refuseLostLease(noted, `turn ${message}`)
+  }
+}
+
+type ListDue = (full: readonly string[], limit: number) => readonly DueTurn[]
+
+/** Prepares the query for due turns. `full` lists agents whose turns are not wanted. */
+function createDueLister(db: Sql, now: () => number): ListDue {
+  const { skipLocked, isFree } = rowLocksOf(db)
+  const findDue = db.prepare<DueTurn>(
+    `SELECT ${takenColumns}, CASE WHEN mode IS NULL OR ${isFree('thread_id')} THEN 1 ELSE 0 END AS is_free FROM (
+       SELECT ${takenColumns} FROM turns WHERE due_at <= ? AND agent NOT IN (SELECT value FROM json_each(?))
+       ORDER BY due_at LIMIT +? ${skipLocked}) AS due`,
+  )
+  return (full, limit) => findDue.all(now(), formatJson(full), limit)
+}
+
+/**
+ * Returns true for a turn that was never leased and whose message was not edited. Messages of merged turns may have been edited without a revision.
+ */
+function isUntouched({ lease_token, revision, mode }: TakenRow): boolean {
+  return lease_token === 0 && revision === 0 && mode !== 'merge'
+}
+
+function readClaimed(tables: TurnLeaseDeps, batch: Batch, { due, merged }: ClaimedTurn): Turn {
+  const first = isUntouched(due) ? tables.firstMessages.find(batch, due.message) : undefined
+  return toTurn(tables, due, { merged, first })
+}
+
+interface ClaimedTurn {
+  readonly due: TakenRow
+  readonly merged: readonly number[]
+}
+
+interface Claim {
+  readonly holder: string
+  readonly until: number
+  readonly now: number
+}
+
+/** Prepares the lease of a due turn, together with the turns that are merged into it. */
+function createTurnClaim(db: Sql, { tasks }: Pick<TurnLeaseDeps, 'tasks'>) {
+  const { mergeFollowers: gather, listMerged } = createTurnMerging(db)
+  const claim = db.prepare(
+    `UPDATE turns SET state = 'working', due_at = ?, lease_token = lease_token + 1, attempt = attempt + 1, lease_owner = ?,
+       crash_count = CASE WHEN crash_count = 0 THEN 1 ELSE crash_count END, is_waiting = 0 WHERE message = ?`,
+  )
+  const claimMerged = db.prepare(
+    "UPDATE turns SET state = 'working' WHERE merged_into = ? AND ended_at IS NULL AND state = 'received'",
+  )
+  return (batch: Batch, row: DueTurn, { holder, until, now }: Claim): ClaimedTurn => {
+    const due = gather(batch, row)
+    const { message } = due
+    claim.run(until, holder, message)
+    moveTotal(batch, `messages.${due.state}`, 'messages.working')
+    noteChange(batch, 'turn', message)
+    const merged = due.mode === 'merge' ? listMerged(message) : []
+    if (merged.length > 0)
+      moveTotals(batch, claimMerged.run(message).changes, ['messages.received', 'messages.working'])
+    for (const task of new Set([due, ...merged].map(({ task_id }) => task_id)))
+      if (task !== null) tasks.setWorking(task, now)
+    return { due, merged: merged.map(earlier => earlier.message) }
+  }
+}
+
+function createRelease({ db, write, now }: StoreContext): WorkStore['release'] {
+  const giveBack = db.prepare(
+    `UPDATE turns SET state = 'received', due_at = ?1, attempt = attempt - ?2, crash_count = 0, lease_owner = NULL, error = coalesce(?3, error),
+       trace = ${appendAttempt('?4')}, tried_at = coalesce(tried_at, CAST(?7 AS INTEGER)) WHERE message = ?5 AND lease_token = ?6 AND lease_owner IS NOT NULL`,
+  )
+  // Turns that follow this one wait because of it, so their time to give up begins, too.
+  const beginWaiting = db.prepare(
+    'UPDATE turns SET tried_at = ? WHERE thread_id = ? AND ended_at IS NULL AND tried_at IS NULL',
+  )
+  const giveBackMerged = db.prepare(
+    "UPDATE turns SET state = 'received' WHERE merged_into = ? AND ended_at IS NULL AND state = 'working'",
+  )
+  return async ({ message, token, thread }, { dueAt, error, uncounted, attempt }) => {
+    const tried = formatAttempt(attempt)
+    const triedAt = uncounted ? null : now()
+    const giveBackTurn = (batch: Batch) => {
+      const { changes } = giveBack.run(dueAt, uncounted ? 1 : 0, error ?? null, tried, message, token, triedAt)
+      if (changes > 0) {
+        if (triedAt !== null) beginWaiting.run(triedAt, thread)
+        const merged = giveBackMerged.run(message).changes
+        moveTotals(batch, 1 + merged, ['messages.working', 'messages.received'])
+        noteChange(batch, 'turn', message)
+      }
+      // A turn for a later time is announced, too, because a worker that waits for the next due time has to poll again.
+      batch.readyWork.add('turns')
+      return changes
+    }
+    const given = await write(giveBackTurn, { conflictKeys: () => [threadConflict(thread)] })
+    refuseLostLease(given, `turn ${message}`)
+  }
+}

@@ -1,0 +1,92 @@
+// Merges turns that one answer covers.
+import type { MessageState } from '@postern/pipeline'
+import { mergeBounds } from '@postern/pipeline'
+import type { Sql } from '../../sql/sql.ts'
+import type { Batch } from '../../transaction/batch.ts'
+import { moveTotal } from '../../transaction/totals.ts'
+
+/** Columns of `TakenRow`. */
+export const takenColumns =
+  'message, agent, thread_id, task_id, state, lease_token, attempt, tried_at, crash_count, mode, speaker, revision'
+
+/** The row of a turn that is about to be leased. */
+export interface TakenRow {
+  readonly message: number
+  readonly agent: string
+  readonly thread_id: number
+  readonly task_id: number | null
+  readonly state: MessageState
+  readonly lease_token: number
+  readonly attempt: number
+  readonly tried_at: number | null
+  readonly crash_count: number
+  readonly mode: string | null
+  readonly speaker: string | null
+  readonly revision: number
+}
+
+interface Follower extends TakenRow {
+  readonly size: number
+  /** The owner of the turn's task. */
+  readonly owner: string | null
+}
+
+/** An earlier turn whose message the answer of a later one covers. */
+export interface MergedTurn {
+  readonly message: number
+  readonly task_id: number | null
+}
+
+/** Merges turns that one answer covers. The members run synchronously, inside a write. */
+interface TurnMerging {
+  /**
+   * Merges a due turn that nobody has begun with the turns of the same speaker directly after it, within `mergeBounds`. Returns the last of them,
+   * which stands for all.
+   */
+  mergeFollowers(batch: Batch, due: TakenRow): TakenRow
+  /** Lists the turns that are merged into a turn, the oldest first. */
+  listMerged(message: number): readonly MergedTurn[]
+}
+
+export function createTurnMerging(db: Sql): TurnMerging {
+  const findLine = db.prepare<Follower>(
+    `SELECT ${takenColumns}, (SELECT octet_length(m.content) FROM messages m WHERE m.seq = turns.message) AS size,
+       (SELECT k.owner FROM tasks k WHERE k.id = turns.task_id) AS owner
+     FROM turns INDEXED BY turns_open WHERE thread_id = ? AND ended_at IS NULL AND message >= ? ORDER BY message LIMIT ${mergeBounds.messages}`,
+  )
+  const merge = db.prepare("UPDATE turns SET merged_into = ?, due_at = NULL, state = 'working' WHERE message = ?")
+  const findMerged = db.prepare<MergedTurn>(
+    'SELECT message, task_id FROM turns WHERE merged_into = ? AND ended_at IS NULL ORDER BY message',
+  )
+  return {
+    mergeFollowers(batch, due) {
+      if (due.mode !== 'merge' || due.lease_token > 0) return due
+      const together = takeMergeable(findLine.all(due.thread_id, due.message))
+      const last = together.at(-1)
+      if (!last || last.message === due.message) return due
+      for (const { message, state } of together.slice(0, -1)) {
+        merge.run(last.message, message)
+        moveTotal(batch, `messages.${state}`, 'messages.working')
+      }
+      return last
+    },
+    listMerged: message => findMerged.all(message),
+  }
+}
+
+/** Returns the first turn and those after it that can be merged with it. */
+function takeMergeable(line: readonly Follower[]): readonly Follower[] {
+  const [first] = line
+  if (!first) return []
+  let bytes = 0
+  const end = line.findIndex((turn, at) => {
+    bytes += turn.size
+    return at > 0 && (!isMergeable(turn, first) || bytes > mergeBounds.bytes)
+  })
+  return end === -1 ? line : line.slice(0, end)
+}
+
+/** Returns true if a turn can be merged with the first one. Their tasks may differ but have the same owner. */
+function isMergeable(turn: Follower, first: Follower): boolean {
+  return turn.mode === 'merge' && turn.lease_token === 0 && turn.speaker === first.speaker && turn.owner === first.owner
+}

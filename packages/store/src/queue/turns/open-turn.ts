@@ -1,0 +1,20 @@
+// Describes a turn that has not ended.
+import type { TurnAborted } from '@postern/message'
+import type { MessageState } from '@postern/pipeline'
+import type { Batch } from '../../transaction/batch.ts'
+
+/** Reasons for which a turn ends without an answer. With `removed` its rows are deleted, and its partial answers with them. */
+export type EndingReason = Exclude<TurnAborted['kind'], 'shutting_down' | 'edited'> | 'removed'
+
+/** The row of a turn that has not ended. */
+export interface OpenTurn {
+  readonly message: number
+  readonly thread_id: number
+  readonly state: MessageState
+  readonly merged_into: number | null
+}
+
+export const openTurnColumns = 'message, thread_id, state, merged_into'
+
+/** Ends an open turn, even one that a worker holds. The caller still has to promote the next turn of the thread. */
+export type CancelTurn = (batch: Batch, turn: OpenTurn, now: number, reason?: EndingReason) => void

@@ -1,0 +1,79 @@
+// Builds the turn that a worker gets from the stored rows.
+import type { Turn } from '@postern/pipeline'
+import { mergeMessages } from '@postern/pipeline'
+import type { ReadMessage, StoredMessage } from '../../messages/read-message.ts'
+import type { Sql } from '../../sql/sql.ts'
+
+interface TurnReaderDeps {
+  readonly readMessage: ReadMessage
+}
+
+/** The row of a turn before its attempt. */
+interface TakenTurn {
+  readonly message: number
+  readonly lease_token: number
+  readonly attempt: number
+  readonly tried_at: number | null
+  readonly crash_count: number
+  readonly revision: number
+}
+
+interface TurnWords {
+  /** Earlier messages that the turn also answers, oldest first. */
+  readonly merged: readonly number[]
+  /** The message of the turn, if it began its thread and is in memory. */
+  readonly first?: StoredMessage | undefined
+}
+
+/** Builds the turn for its worker. */
+export function toTurn({ readMessage }: TurnReaderDeps, due: TakenTurn, { merged, first }: TurnWords): Turn {
+  const { message, lease_token: token, attempt, tried_at, crash_count: crashes, revision } = due
+  const { agent, via, content, thread, target, flags, correlationId, task } = first ?? readMessage(message)
+  const held = {
+    message,
+    token: token + 1,
+    attempt: attempt + 1,
+    ...(tried_at !== null && { triedAt: tried_at }),
+    crashes,
+  }
+  const turn = {
+    ...held,
+    agent,
+    via,
+    thread,
+    target,
+    correlationId,
+    task,
+    ...(revision > 0 && { revision }),
+    ...(first && { isFirst: true }),
+  }
+  if (merged.length === 0) return { ...turn, content, flags }
+  const earlier = merged.map(readMessage)
+  return {
+    ...turn,
+    content: mergeMessages(
+      earlier.map(message => message.content),
+      content,
+    ),
+    flags: [...new Set([...earlier.flatMap(message => message.flags), ...flags])],
+    merged,
+  }
+}
+
+interface TurnRow extends TakenTurn {
+  readonly merged_into: number | null
+}
+
+/** Prepares a reader of turns that takes no lease. It returns undefined for a turn that was merged into a later one. */
+export function createTurnReader(db: Sql, tables: TurnReaderDeps): (message: number) => Turn | undefined {
+  const find = db.prepare<TurnRow>(
+    'SELECT message, lease_token, attempt, tried_at, crash_count, revision, merged_into FROM turns WHERE message = ?',
+  )
+  const listMerged = db.prepare<{ message: number }>('SELECT message FROM turns WHERE merged_into = ? ORDER BY message')
+  return number => {
+    const row = find.get(number)
+    if (!row || row.merged_into !== null) return undefined
+    const merged = listMerged.all(number).map(({ message }) => message)
+    return toTurn(tables, row, { merged })
+  }
+}

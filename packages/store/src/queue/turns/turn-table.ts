@@ -1,0 +1,95 @@
+// Stores turns in the order of their threads.
+import type { TurnAborted } from '@postern/message'
+import type { MessageState } from '@postern/pipeline'
+import type { Sql } from '../../sql/sql.ts'
+import type { Batch } from '../../transaction/batch.ts'
+import { noteChange } from '../../transaction/notices.ts'
+import { moveTotal } from '../../transaction/totals.ts'
+import type { TurnQueue } from './enqueue-turn.ts'
+import { createTurnQueue } from './enqueue-turn.ts'
+import type { InterruptionDeps } from './interrupt-turns.ts'
+import { createInterruption } from './interrupt-turns.ts'
+import type { CancelTurn, EndingReason, OpenTurn } from './open-turn.ts'
+import { openTurnColumns } from './open-turn.ts'
+import { createPromotion } from './promote-turn.ts'
+import { createLeaseRevocation } from './revoke-lease.ts'
+
+/** The table of turns, in their order within a thread: the first open turn is ready, and the others wait for it. */
+export interface TurnTable extends TurnQueue {
+  /** Makes the next turn of a thread ready. Call it when a turn has ended. */
+  promoteNext(batch: Batch, thread: number, now: number): void
+  /**
+   * Ends the turn of a message if it is open, and makes the next turn of its thread ready. Other messages that its answer would have covered are
+   * still answered.
+   */
+  cancelOf(batch: Batch, message: number, now: number, reason?: EndingReason): void
+  /** Interrupts the worker of an open turn whose message was edited, and makes the turn ready again at once. */
+  restart(batch: Batch, turn: OpenTurn, now: number): void
+  /** Assigns a waiting turn to another speaker. Turns that were merged with it get answers of their own. */
+  setApart(batch: Batch, turn: OpenTurn, to: { readonly speaker: string | null; readonly now: number }): void
+}
+
+interface TurnTableDeps extends Pick<InterruptionDeps, 'leaveTask'> {
+  /** Withdraws the partial answers of a message's turn. */
+  readonly withdrawInterim: (batch: Batch, message: number, now: number) => void
+}
+
+interface Ending {
+  readonly state: MessageState
+  readonly error: string
+  readonly kind: TurnAborted['kind']
+}
+
+const endings: Readonly<Record<EndingReason, Ending>> = {
+  canceled: { state: 'failed', error: 'canceled', kind: 'canceled' },
+  deleted: { state: 'failed', error: 'canceled', kind: 'deleted' },
+  removed: { state: 'failed', error: 'canceled', kind: 'deleted' },
+  interrupted: { state: 'ignored', error: 'interrupted by a newer message', kind: 'interrupted' },
+}
+
+export function createTurnTable(db: Sql, { leaveTask, withdrawInterim }: TurnTableDeps): TurnTable {
+  const findOpen = db.prepare<OpenTurn>(`SELECT ${openTurnColumns} FROM turns WHERE message = ? AND ended_at IS NULL`)
+  const end = db.prepare(
+    `UPDATE turns SET state = ?, error = ?, due_at = NULL, lease_owner = NULL, merged_into = NULL, ended_at = ? WHERE message = ?`,
+  )
+  const dissolve = db.prepare(
+    "UPDATE turns SET merged_into = NULL, state = 'received' WHERE merged_into = ? AND ended_at IS NULL RETURNING message",
+  )
+  const respeak = db.prepare('UPDATE turns SET speaker = ? WHERE message = ?')
+  const putBack = db.prepare('UPDATE turns SET due_at = NULL WHERE message = ? AND lease_owner IS NULL')
+  const revokeLease = createLeaseRevocation(db)
+  const promoteNext = createPromotion(db)
+
+  const cancel: CancelTurn = (batch, { message, state }, now, reason = 'canceled') => {
+    const ending = endings[reason]
+    for (const _ of dissolve.all(message)) moveTotal(batch, `messages.${state}`, 'messages.received')
+    end.run(ending.state, ending.error, now, message)
+    if (reason !== 'removed') withdrawInterim(batch, message, now)
+    moveTotal(batch, `messages.${state}`, `messages.${ending.state}`)
+    noteChange(batch, 'turn', message)
+    batch.notices.push({ topic: `message:${message}`, payload: { kind: ending.kind } })
+  }
+  const interrupt = createInterruption(db, { cancel, leaveTask })
+  const restart: TurnTable['restart'] = (batch, { message, merged_into }, now) =>
+    revokeLease(batch, merged_into ?? message, now)
+
+  return {
+    ...createTurnQueue(db, { interrupt, promoteNext }),
+    promoteNext,
+    cancelOf(batch, message, now, reason) {
+      const turn = findOpen.get(message)
+      if (!turn) return
+      cancel(batch, turn, now, reason)
+      if (turn.merged_into !== null) revokeLease(batch, turn.merged_into, now)
+      promoteNext(batch, turn.thread_id, now)
+    },
+    restart,
+    setApart(batch, { message, thread_id, merged_into }, { speaker, now }) {
+      const leader = merged_into ?? message
+      respeak.run(speaker, message)
+      if (dissolve.all(leader).length === 0) return
+      putBack.run(leader)
+      promoteNext(batch, thread_id, now)
+    },
+  }
+}

@@ -1,0 +1,205 @@
+// Records the fetches of a message for its replay.
+import { hash } from 'node:crypto'
+import type { Json } from '@postern/message'
+import type { Authorship, Lookup, ReplayStore } from '@postern/pipeline'
+import type { BlobFiles } from '../files/blob-files.ts'
+import { createWithdrawalFinder } from '../peers/withdrawals.ts'
+import { readAfterWait } from '../sql/engine-defaults.ts'
+import { formatJson, parseJson } from '../sql/json-columns.ts'
+import type { Sql } from '../sql/sql.ts'
+import type { StoreContext } from '../transaction/store-context.ts'
+
+/** The table of recorded answers of other hosts. Its members run synchronously, inside a write. */
+export interface RecordedFetchTable {
+  /** Removes the answers that these principals have published, and returns their number. */
+  forget(owners: readonly string[]): number
+  /** Removes the answers that show a post which its author has deleted. */
+  forgetObject(authorship: Authorship): void
+  /** Calls `listener` for everything that is forgotten from now on, because it may still be on its way into the table. */
+  onForget(listener: (isForgotten: IsForgotten) => void): void
+}
+
+type IsForgotten = (lookup: Pick<Lookup, 'owner' | 'object'>) => boolean
+
+export interface FetchLog extends Pick<ReplayStore, 'noteLookup' | 'findLookup'> {
+  flush(): Promise<void>
+}
+
+/** The number of answers in the table. The oldest are deleted first. */
+const keptInAll = 20_000
+/** The longest answer that is recorded, characters of JSON. Documents of peers are usually shorter. */
+const maxChars = 64 * 1024
+/** The most answers that wait to be written. Further ones are dropped. */
+const maxWaiting = 1_000
+const flushMs = 250
+/** The number of questions whose last answer is known in memory. */
+const maxKnown = 5_000
+
+export function createRecordedFetchTable(db: Sql): RecordedFetchTable {
+  const end = db.prepare('DELETE FROM lookups WHERE owner IN (SELECT value FROM json_each(?))')
+  const endObject = db.prepare('DELETE FROM lookups WHERE object = ? AND owner = ?')
+  const listeners: ((isForgotten: IsForgotten) => void)[] = []
+  function tell(isForgotten: IsForgotten): void {
+    for (const listener of listeners) listener(isForgotten)
+  }
+  return {
+    forget(owners) {
+      const { changes } = end.run(formatJson(owners))
+      tell(({ owner }) => owner !== undefined && owners.includes(owner))
+      return changes
+    },
+    forgetObject({ author, object }) {
+      endObject.run(object, author)
+      tell(lookup => lookup.object === object && lookup.owner === author)
+    },
+    onForget: listener => void listeners.push(listener),
+  }
+}
+
+interface WaitingLookup extends Omit<Lookup, 'answer'> {
+  readonly answer: string
+}
+
+const findSql = 'SELECT answer FROM lookups WHERE question = ? AND at <= ? ORDER BY at DESC, id DESC LIMIT 1'
+
+/** Lookups that are being written into the table. */
+interface LookupBatch {
+  lookups: readonly WaitingLookup[]
+  written: Promise<void>
+}
+
+export function createRecordedFetches(
+  { db, write, log }: Pick<StoreContext, 'db' | 'write' | 'log'>,
+  table: Pick<RecordedFetchTable, 'onForget'>,
+): FetchLog {
+  const find = db.prepare<{ answer: string }>(findSql)
+  const insertAll = createInsertion(db)
+  const answerDigests = createKnownAnswers()
+  let waiting: WaitingLookup[] = []
+  const batches = new Set<LookupBatch>()
+  let timer: NodeJS.Timeout | undefined
+
+  table.onForget(isForgotten => {
+    const stays = (lookup: WaitingLookup) => !isForgotten(lookup)
+    waiting = waiting.filter(stays)
+    for (const batch of batches) batch.lookups = batch.lookups.filter(stays)
+    // The answer may no longer be in the table, so the next reader has to write it again.
+    answerDigests.clear()
+  })
+
+  async function writeBatch(batch: LookupBatch): Promise<void> {
+    try {
+      await write(() => insertAll(batch.lookups), { conflictKeys: () => ['lookups'] })
+      answerDigests.countWritten(batch.lookups.length)
+    } catch (error) {
+      answerDigests.clear()
+      log.warn({ err: error, count: batch.lookups.length }, 'what was looked up could not be remembered')
+    } finally {
+      batches.delete(batch)
+    }
+  }
+
+  /** Writes all noted lookups. It resolves when they are in the table, also those of an earlier flush. */
+  async function flush(): Promise<void> {
+    clearTimeout(timer)
+    timer = undefined
+    if (waiting.length > 0) {
+      const batch: LookupBatch = { lookups: waiting, written: Promise.resolve() }
+      waiting = []
+      batches.add(batch)
+      batch.written = writeBatch(batch)
+    }
+    await Promise.all([...batches].map(({ written }) => written))
+  }
+
+  return {
+    noteLookup({ answer, ...lookup }) {
+      const text = formatJson(answer)
+      if (text.length > maxChars || waiting.length >= maxWaiting) return
+      if (!answerDigests.isNew(lookup.key, hash('sha256', text, 'base64'))) return
+      waiting.push({ ...lookup, answer: text })
+      timer ??= setTimeout(() => void flush(), flushMs).unref()
+    },
+    async findLookup(key, at) {
+      await flush()
+      const row = await readAfterWait(db, () => find.get(key, at))
+      return row && parseJson<Json>(row.answer)
+    },
+    flush,
+  }
+}
+
+function createInsertion(db: Sql): (lookups: readonly WaitingLookup[]) => void {
+  const insert = db.prepare('INSERT INTO lookups (question, at, answer, owner, object) VALUES (?, ?, ?, ?, ?)')
+  const prune = db.prepare('DELETE FROM lookups WHERE id <= (SELECT max(id) FROM lookups) - ?')
+  // An author may delete a post while somebody still reads it, here or at another gateway.
+  const findWithdrawal = createWithdrawalFinder(db)
+  const isWithdrawn = (owner: string | null, object: string | null) =>
+    owner !== null && object !== null && findWithdrawal({ author: owner, object })
+  return lookups => {
+    for (const { key, at, answer, owner = null, object = null } of lookups) {
+      if (!isWithdrawn(owner, object)) insert.run(key, at, answer, owner, object)
+    }
+    prune.run(keptInAll)
+  }
+}
+
+/**
+ * Creates the memory of the last answer to each question, so that a repeated answer needs no reading of the table. After a start each answer is
+ * written once more.
+ */
+function createKnownAnswers() {
+  const digests = new Map<string, string>()
+  let written = 0
+  return {
+    isNew(key: string, digest: string): boolean {
+      const before = digests.get(key)
+      if (digests.size >= maxKnown) digests.clear()
+      digests.set(key, digest)
+      return before !== digest
+    },
+    /**
+     * Counts writes, and clears the memory in time. So an answer that is read all the time is written again before it is the oldest row, which is
+     * deleted first.
+     */
+    countWritten(count: number): void {
+      written += count
+      if (written < keptInAll / 2) return
+      written = 0
+      digests.clear()
+    },
+    clear: () => digests.clear(),
+  }
+}
+
+interface ArrivalRow {
+  readonly arrival: string | null
+  readonly target: string
+  readonly bytes: Uint8Array | null
+  /** The digest of bytes that are stored in a file. */
+  readonly file: string | null
+}
+
+export function createArrivalLookup(
+  db: Sql,
+  { readNow }: Pick<BlobFiles, 'readNow'>,
+): Pick<ReplayStore, 'findArrival'> {
+  const find = db.prepare<ArrivalRow>(
+    `SELECT m.arrival, m.target, coalesce(m.raw, b.bytes) AS bytes, CASE WHEN b.is_file = 1 THEN b.digest END AS file
+     FROM messages m LEFT JOIN blobs b ON b.digest = m.raw_digest WHERE m.seq = ? AND m.kind = 'message'`,
+  )
+  const listMerged = db.prepare<{ message: number }>('SELECT message FROM turns WHERE merged_into = ? ORDER BY message')
+  return {
+    async findArrival(number) {
+      const row = find.get(number)
+      if (!row) return undefined
+      return {
+        number,
+        arrival: row.arrival === null ? undefined : parseJson(row.arrival),
+        raw: (row.file === null ? row.bytes : readNow(row.file)) ?? undefined,
+        target: parseJson(row.target),
+        merged: listMerged.all(number).map(({ message }) => message),
+      }
+    },
+  }
+}

@@ -1,0 +1,53 @@
+// Ends requirements whose time is over.
+
+import { operatorSubject } from '@postern/message'
+import type { OverdueStore, RequirementRecord } from '@postern/pipeline'
+import { decideByTimeout, sayOverdue } from '@postern/pipeline'
+import { draftIntake } from '../messages/message-draft.ts'
+import type { AdmitNew } from '../messages/refusals.ts'
+import { formatJson } from '../sql/json-columns.ts'
+import type { StoreContext } from '../transaction/store-context.ts'
+import type { PlanResolution, RequirementTable } from './requirement-table.ts'
+import { createWaitingTaskFinder } from './waiting-task.ts'
+
+interface OverdueStoreDeps {
+  readonly requirements: RequirementTable
+  readonly planResolution: PlanResolution
+  readonly admitNew: AdmitNew
+}
+
+export function createOverdueStore(
+  { db, write, now }: Pick<StoreContext, 'db' | 'write' | 'now'>,
+  { requirements, planResolution, admitNew }: OverdueStoreDeps,
+): OverdueStore {
+  const list = db.prepare<{ id: string }>(
+    `SELECT id FROM requirements WHERE status = 'open' AND expires_at <= ? ORDER BY expires_at LIMIT +?`,
+  )
+  const end = db.prepare(
+    `UPDATE requirements SET status = 'expired', resolved_at = ?2, resolver = ?3
+     WHERE id = ?1 AND status = 'open' AND expires_at <= ?2`,
+  )
+  const findWaitingTask = createWaitingTaskFinder(db)
+  /**
+   * Returns true if the sender gets a message about the end. A sender who waits for an operator has to learn of it. A person knows that they did not
+   * decide, but their task must not wait for ever.
+   */
+  const isToldTo = (requirement: RequirementRecord) =>
+    requirement.subject === operatorSubject || findWaitingTask(requirement, now()) !== undefined
+  return {
+    listOverdue: async limit => list.all(now(), limit).flatMap(({ id }) => requirements.find({ id }, now()) ?? []),
+    async endOverdue(id, correlationId) {
+      const requirement = requirements.find({ id }, now())
+      if (!requirement) return undefined
+      const decision = decideByTimeout(requirement)
+      const intake = correlationId === undefined ? undefined : planResolution(requirement, decision)
+      const said = intake && { ...intake, message: { ...intake.message, parts: sayOverdue(requirement) } }
+      const draft = said && correlationId !== undefined ? draftIntake(said, correlationId) : undefined
+      return write(batch => {
+        const { changes } = end.run(id, now(), formatJson(decision.resolver))
+        const admitted = changes > 0 && draft && isToldTo(requirement) ? admitNew(batch, draft) : undefined
+        return typeof admitted === 'object' ? admitted.message : undefined
+      })
+    },
+  }
+}

@@ -1,0 +1,66 @@
+// Lists and decides requirements.
+import type { RequirementDecision, RequirementRecord, RequirementStore, Resolved } from '@postern/pipeline'
+import type { MessageDraft } from '../messages/message-draft.ts'
+import { draftIntake } from '../messages/message-draft.ts'
+import type { AdmitNew } from '../messages/refusals.ts'
+import type { Batch } from '../transaction/batch.ts'
+import { noteChange } from '../transaction/notices.ts'
+import type { StoreContext } from '../transaction/store-context.ts'
+import type { PlanResolution, RequirementTable } from './requirement-table.ts'
+import { createRerunStore } from './rerun-requirement.ts'
+
+interface Decided {
+  readonly requirement: RequirementRecord
+  readonly decision: RequirementDecision
+  readonly draft: MessageDraft
+}
+
+interface RequirementStoreDeps {
+  readonly admitNew: AdmitNew
+  readonly planResolution: PlanResolution
+}
+
+export function createRequirementStore(
+  context: Pick<StoreContext, 'db' | 'channels' | 'write' | 'now'>,
+  tables: { readonly requirements: RequirementTable },
+  { admitNew, planResolution }: RequirementStoreDeps,
+): RequirementStore {
+  const { write, now } = context
+  const { requirements } = tables
+  function admitDecision(batch: Batch, { requirement, decision, draft }: Decided): Resolved {
+    const admitted = admitNew(batch, draft)
+    const isRefused = typeof admitted === 'string'
+    // A message of another task may still decide it.
+    if (isRefused && decision.task) return { outcome: 'refused', reason: 'taken', requirement }
+    if (isRefused) requirements.expire(requirement)
+    else requirements.use(requirement, decision, now())
+    noteChange(batch, 'requirement', requirement.message)
+    const after = requirements.find({ digest: decision.digest }, now()) ?? requirement
+    return isRefused
+      ? { outcome: 'refused', reason: 'ended', requirement: after }
+      : { outcome: 'resolved', requirement: after, message: admitted.message }
+  }
+
+  return {
+    ...createRerunStore(context, { requirements, planResolution, admitNew }),
+    findRequirement: async key => requirements.find(key, now()),
+    listRequirements: async ({ status, subject, limit, after = Number.MAX_SAFE_INTEGER }) =>
+      requirements.list({ status, subject, limit, after }, now()),
+    listRemembered: async filter => requirements.remembered.list(filter, now()),
+    findRemembered: async key => requirements.remembered.find(key, now()),
+    findRememberedOf: async requirement => requirements.remembered.findOf(requirement, now()),
+    revokeRemembered: key => write(() => requirements.remembered.remove(key)),
+    async resolveRequirement(decision, correlationId): Promise<Resolved> {
+      const requirement = requirements.find({ digest: decision.digest }, now())
+      if (!requirement) return { outcome: 'refused', reason: 'unknown' }
+      const draft = draftIntake(planResolution(requirement, decision), correlationId)
+      return write((batch): Resolved => {
+        const current = requirements.find({ digest: decision.digest }, now())
+        if (!current) return { outcome: 'refused', reason: 'unknown' }
+        const objection = requirements.findObjection(current, decision)
+        if (objection) return { outcome: 'refused', reason: objection, requirement: current }
+        return admitDecision(batch, { requirement: current, decision, draft })
+      })
+    },
+  }
+}

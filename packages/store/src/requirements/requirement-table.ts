@@ -1,0 +1,230 @@
+// Stores requirements and their decisions.
+import type { ChannelName, RequirementKind } from '@postern/message'
+import { isoTime, subjectOf } from '@postern/message'
+import type {
+  Intake,
+  PlannedRequirement,
+  RequirementDecision,
+  RequirementObjection,
+  RequirementRecord,
+  RequirementStatus,
+} from '@postern/pipeline'
+import { createResolutionIntake, maxOpenRequirements } from '@postern/pipeline'
+import type { ReadMessage } from '../messages/read-message.ts'
+import type { PartialAnswerPosition } from '../messages/responses.ts'
+import { formatJson, parseJson } from '../sql/json-columns.ts'
+import type { Sql } from '../sql/sql.ts'
+import type { TaskCancel } from '../tasks/cancel-task.ts'
+import type { ThreadTable } from '../threads/threads.ts'
+import type { Batch } from '../transaction/batch.ts'
+import type { StoreContext } from '../transaction/store-context.ts'
+import type { RememberedTable } from './remembered-decisions.ts'
+import { createRememberedTable } from './remembered-decisions.ts'
+import { createWaitingTaskFinder } from './waiting-task.ts'
+
+/** The time for which a requirement is kept after it has expired, ms. So long its decider can learn that it is over. */
+const remembranceMs = 30 * 86_400_000
+/** The most old requirements that the issue of new ones deletes. */
+const mostForgotten = 50
+
+interface RequirementDeps {
+  readonly taskCancel: Pick<TaskCancel, 'cancel'>
+}
+
+/** The table of requirements of agents. Its members run synchronously, inside a write. */
+export interface RequirementTable {
+  /**
+   * Stores at least one requirement. If it expires an older one, a task that waits for the older one ends, because nobody can decide that one any
+   * more.
+   */
+  issue(batch: Batch, requirements: readonly PlannedRequirement[], position: PartialAnswerPosition): void
+  find(key: { readonly digest: string } | { readonly id: string }, now: number): RequirementRecord | undefined
+  /** Lists requirements, the newest first. */
+  list(
+    filter: {
+      readonly status: RequirementStatus | undefined
+      readonly subject: string | undefined
+      readonly after: number
+      readonly limit: number
+    },
+    now: number,
+  ): readonly RequirementRecord[]
+  /**
+   * Finds the requirement that a message decides, or the reason why it does not. It changes nothing. `thread`: the thread that the message would get.
+   */
+  findDecided(
+    intake: Intake,
+    decision: RequirementDecision,
+    position: { readonly thread: number | undefined; readonly now: number },
+  ): RequirementRecord | RequirementObjection
+  /** Returns the reason why a decision does not count, whoever makes it; undefined if it counts. */
+  findObjection(requirement: RequirementRecord, decision: RequirementDecision): RequirementObjection | undefined
+  use(requirement: RequirementRecord, decision: RequirementDecision, now: number): void
+  /** Marks a requirement as expired, so that nobody can decide it any more. */
+  expire(requirement: RequirementRecord): void
+  /** The decisions that also count for later calls. */
+  readonly remembered: RememberedTable
+}
+
+interface RequirementRow {
+  readonly position: number
+  readonly id: string
+  readonly digest: string
+  readonly agent: string
+  readonly channel: ChannelName
+  readonly thread_id: number
+  readonly message: number
+  readonly kind: RequirementKind
+  readonly subject: string
+  readonly address: string
+  readonly policy: string
+  readonly issued_at: number
+  readonly expires_at: number
+  readonly status: RequirementStatus
+  readonly resolved_at: number | null
+  readonly resolver: string | null
+  readonly receipt: string | null
+}
+
+const standing = `CASE WHEN status = 'open' AND expires_at <= ?1 THEN 'expired' ELSE status END`
+const columns = `position, id, digest, agent, channel, thread_id, message, kind, subject, address, policy, issued_at, expires_at,
+  ${standing} AS status, resolved_at, resolver, receipt`
+
+export function createRequirementTable(db: Sql, { taskCancel }: RequirementDeps): RequirementTable {
+  const findByDigest = db.prepare<RequirementRow>(`SELECT ${columns} FROM requirements WHERE digest = ?2`)
+  const findById = db.prepare<RequirementRow>(`SELECT ${columns} FROM requirements WHERE id = ?2`)
+  const list = db.prepare<RequirementRow>(
+    `SELECT ${columns} FROM requirements WHERE position < ?2 AND (${standing} = ?3 OR ?3 IS NULL)
+     AND (subject = ?5 OR ?5 IS NULL) ORDER BY position DESC LIMIT +?4`,
+  )
+  const findReceipt = db.prepare('SELECT 1 FROM requirements WHERE receipt = ?')
+  const findTask = db.prepare<{ id: number }>('SELECT id FROM tasks WHERE owner = ? AND native_id = ?')
+  const findTaskOf = db.prepare<{ task_id: number | null }>('SELECT task_id FROM messages WHERE seq = ?')
+  const use = db.prepare(
+    `UPDATE requirements SET status = ?, resolved_at = ?, resolver = ?, receipt = ? WHERE position = ? AND status = 'open'`,
+  )
+
+  const expire = db.prepare("UPDATE requirements SET status = 'expired' WHERE position = ? AND status = 'open'")
+
+  const remembered = createRememberedTable(db)
+
+  /** Returns true if the message is of another task than the requirement. One that opens a task decides the requirements of its context. */
+  function isOfOtherTask({ task }: Intake, { message }: RequirementRecord): boolean {
+    const taskRow = task && findTask.get(task.owner, task.id)
+    return taskRow !== undefined && taskRow.id !== findTaskOf.get(message)?.task_id
+  }
+
+  const table: RequirementTable = {
+    issue: createIssue(db, { taskCancel }),
+    expire: ({ number: position }) => void expire.run(position),
+    find(key, now) {
+      const row = 'digest' in key ? findByDigest.get(now, key.digest) : findById.get(now, key.id)
+      return row && readRequirement(row)
+    },
+    list: ({ status, subject, after, limit }, now) =>
+      list.all(now, after, status ?? null, limit, subject ?? null).map(readRequirement),
+    findDecided(intake, decision, { thread, now }) {
+      const { agent, message } = intake
+      const requirement = table.find({ digest: decision.digest }, now)
+      // A sender who was not asked learns nothing of the requirement.
+      if (!requirement || requirement.agent !== agent) return 'unknown'
+      if (!message.sender.verified || requirement.subject !== subjectOf(message.sender)) return 'unknown'
+      if (requirement.thread !== thread || isOfOtherTask(intake, requirement)) return 'elsewhere'
+      return table.findObjection(requirement, decision) ?? requirement
+    },
+    findObjection({ status, kind }, decision) {
+      if (status === 'expired') return 'expired'
+      if (status !== 'open') return 'used'
+      if (kind !== decision.kind) return 'kind'
+      return decision.receipt && findReceipt.get(decision.receipt.key) ? 'receipt_used' : undefined
+    },
+    use(requirement, decision, now) {
+      const { outcome, resolver, receipt } = decision
+      const { changes } = use.run(outcome, now, formatJson(resolver), receipt?.key ?? null, requirement.number)
+      if (changes !== 1) throw new Error(`requirement ${requirement.number} is not open`)
+      remembered.keep(requirement, decision, now)
+    },
+    remembered,
+  }
+  return table
+}
+
+/**
+ * Prepares the issue of requirements. New ones replace old ones: beyond the limit, the oldest open ones of the thread expire, and some that ended
+ * long ago are deleted.
+ */
+function createIssue(db: Sql, { taskCancel }: RequirementDeps): RequirementTable['issue'] {
+  const insert = db.prepare(
+    `INSERT INTO requirements (id, digest, agent, channel, thread_id, message, kind, subject, address, policy, issued_at, expires_at)
+     SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,
+       (SELECT json_extract(envelope, '$.sender.address') FROM messages WHERE seq = ?6), ?9, ?10, ?11
+     WHERE NOT EXISTS (SELECT 1 FROM messages WHERE kind = 'response' AND answers = ?6 AND retracted_at IS NOT NULL)`,
+  )
+  const expireOldest = db.prepare<{ message: number }>(
+    `UPDATE requirements SET status = 'expired' WHERE position IN (SELECT position FROM requirements INDEXED BY requirements_open
+       WHERE thread_id = ? AND status = 'open' ORDER BY position DESC LIMIT -1 OFFSET ${maxOpenRequirements}) RETURNING message`,
+  )
+  const forget = db.prepare(
+    `DELETE FROM requirements WHERE position IN (SELECT position FROM requirements WHERE expires_at < ? ORDER BY expires_at LIMIT ${mostForgotten})`,
+  )
+  const findWaitingTask = createWaitingTaskFinder(db)
+  return (batch, requirements, { agent, channel, thread, message, now }) => {
+    for (const { id, digest, kind, subject, policy, expiresAt } of requirements) {
+      insert.run(id, digest, agent, channel, thread, message, kind, subject, formatJson(policy), now, expiresAt)
+    }
+    for (const pushedOut of expireOldest.all(thread)) {
+      const task = findWaitingTask({ ...pushedOut, thread }, now)
+      if (task !== undefined) taskCancel.cancel(batch, task, now)
+    }
+    forget.run(now - remembranceMs)
+  }
+}
+
+function readRequirement(row: RequirementRow): RequirementRecord {
+  return {
+    number: row.position,
+    id: row.id,
+    digest: row.digest,
+    agent: row.agent,
+    via: row.channel,
+    thread: row.thread_id,
+    message: row.message,
+    kind: row.kind,
+    subject: row.subject,
+    address: row.address,
+    policy: parseJson(row.policy),
+    issuedAt: row.issued_at,
+    expiresAt: row.expires_at,
+    status: row.status,
+    ...(row.resolved_at !== null && { resolvedAt: row.resolved_at }),
+    ...(row.resolver !== null && { resolver: parseJson(row.resolver) }),
+    ...(row.receipt !== null && { receipt: row.receipt }),
+  }
+}
+
+/** Returns the message that stands for a decision on a requirement. Its sources never change. */
+export type PlanResolution = (requirement: RequirementRecord, decision: RequirementDecision) => Intake
+
+export function createResolutionPlan(
+  { db, now }: Pick<StoreContext, 'db' | 'now'>,
+  tables: { readonly readMessage: ReadMessage; readonly threads: ThreadTable },
+): PlanResolution {
+  const findAuthor = db.prepare<{ principal: string | null }>('SELECT principal FROM messages WHERE seq = ?')
+  return (requirement, decision) => {
+    const { content, target, task, thread, flags, via } = tables.readMessage(requirement.message)
+    const author = findAuthor.get(requirement.message)?.principal ?? undefined
+    const { scope } = tables.threads.scopeOf(thread)
+    const origin = { content, target, scope, task, author, flags }
+    const resolved = createResolutionIntake(requirement, decision, origin, isoTime(now()))
+    const intake = decision.task ? { ...resolved, task: decision.task } : resolved
+    if (via === content.received_via) return intake
+    return {
+      ...intake,
+      thread: {
+        ...intake.thread,
+        scope: author ?? scope,
+        joined: { id: thread, via, key: intake.message.thread_source },
+      },
+    }
+  }
+}

@@ -1,0 +1,92 @@
+// Runs a decision's turn again after it has failed.
+import type { Json, PolicyResolution } from '@postern/message'
+import type { RequirementDecision, RequirementRecord, RequirementStore, Rerun } from '@postern/pipeline'
+import { draftIntake } from '../messages/message-draft.ts'
+import type { AdmitNew } from '../messages/refusals.ts'
+import { formatJson, parseJson } from '../sql/json-columns.ts'
+import { noteChange } from '../transaction/notices.ts'
+import type { StoreContext } from '../transaction/store-context.ts'
+import type { PlanResolution, RequirementTable } from './requirement-table.ts'
+
+interface RerunDeps {
+  readonly requirements: RequirementTable
+  readonly planResolution: PlanResolution
+  readonly admitNew: AdmitNew
+}
+
+interface DecisionRow {
+  readonly seq: number
+  readonly resolution: string
+  readonly state: string | null
+}
+
+export function createRerunStore(
+  { db, channels, write, now }: Pick<StoreContext, 'db' | 'channels' | 'write' | 'now'>,
+  { requirements, planResolution, admitNew }: RerunDeps,
+): Pick<RequirementStore, 'rerunDecision'> {
+  // This finds the newest message with the decision: the decision itself, or an earlier run of it.
+  const findDecision = db.prepare<DecisionRow>(
+    `SELECT m.seq, json_extract(m.envelope, '$.policy_resolution') AS resolution, t.state
+     FROM messages m LEFT JOIN turns t ON t.message = m.seq
+     WHERE m.thread_id = ?1 AND m.scope = 'conversation' AND coalesce(m.answers, m.seq) > ?2 AND m.kind = 'message'
+       AND json_extract(m.envelope, '$.policy_resolution.requirement') = ?3
+     ORDER BY coalesce(m.answers, m.seq) DESC LIMIT 1`,
+  )
+  const findOpenTask = db.prepare(
+    `SELECT 1 FROM tasks WHERE owner = ? AND native_id = ? AND state NOT IN ('completed', 'failed', 'rejected', 'canceled')`,
+  )
+
+  /** Drafts the decision as a further message. It has no task if the task has ended, because an ended task gets no further turn. */
+  function planRerun(requirement: RequirementRecord, { seq, resolution }: DecisionRow) {
+    const { task, ...planned } = planResolution(requirement, readDecision(requirement, parseJson(resolution)))
+    const id = `${planned.message.id}:${seq}`
+    const isOpen = task && findOpenTask.get(task.owner, task.id) !== undefined
+    const intake = {
+      ...planned,
+      message: { ...planned.message, id },
+      duplicateKey: id,
+      ...(planned.authorship && { authorship: { ...planned.authorship, object: id } }),
+      ...(isOpen && { task }),
+    }
+    const isChat = channels.chats.includes(planned.message.received_via)
+    return { intake, hasEndedTask: task !== undefined && !isOpen && !isChat }
+  }
+
+  return {
+    async rerunDecision(id, correlationId) {
+      const requirement = requirements.find({ id }, now())
+      const said = requirement && findDecision.get(requirement.thread, requirement.message, id)
+      if (!requirement || !said) return { outcome: 'refused', reason: 'undecided' }
+      if (said.state !== 'failed') return { outcome: 'refused', reason: reasonOf(said.state) }
+      const { intake, hasEndedTask } = planRerun(requirement, said)
+      const draft = draftIntake(intake, correlationId)
+      return write((batch): Rerun => {
+        const current = findDecision.get(requirement.thread, requirement.message, id)
+        if (current?.seq !== said.seq || current.state !== 'failed') return { outcome: 'refused', reason: 'running' }
+        const admitted = admitNew(batch, draft)
+        if (typeof admitted === 'string') return { outcome: 'refused', reason: 'full' }
+        noteChange(batch, 'requirement', requirement.message)
+        return { outcome: 'admitted', message: admitted.message, hasEndedTask }
+      })
+    },
+  }
+}
+
+function reasonOf(state: string | null): 'running' | 'done' {
+  return state === 'received' || state === 'working' ? 'running' : 'done'
+}
+
+function readDecision(
+  { digest, kind }: RequirementRecord,
+  { outcome, resolver, receipt, args, remember }: PolicyResolution,
+): RequirementDecision {
+  return {
+    digest,
+    kind,
+    outcome: outcome === 'granted' ? 'granted' : 'declined',
+    resolver: resolver ?? { method: 'unknown' },
+    ...(receipt && { receipt: { ...receipt, key: formatJson(receipt) } }),
+    ...(args !== undefined && { args: args as Json }),
+    ...(remember && { remember }),
+  }
+}

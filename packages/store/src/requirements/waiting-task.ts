@@ -1,0 +1,15 @@
+// Finds the task that waits for a requirement and for nothing newer.
+import type { Sql } from '../sql/sql.ts'
+
+/** Finds the task of the message that asked, if it still waits and no other requirement of its thread counts at this time. */
+type FindWaitingTask = (asked: { readonly message: number; readonly thread: number }, now: number) => number | undefined
+
+export function createWaitingTaskFinder(db: Sql): FindWaitingTask {
+  const find = db.prepare<{ id: number }>(
+    `SELECT t.id FROM messages m JOIN tasks t ON t.id = m.task_id
+     WHERE m.seq = ?1 AND t.state IN ('input_required', 'auth_required') AND NOT EXISTS (
+       SELECT 1 FROM requirements r INDEXED BY requirements_open JOIN messages asked ON asked.seq = r.message
+       WHERE r.thread_id = ?2 AND r.status = 'open' AND r.expires_at > ?3 AND asked.task_id = t.id)`,
+  )
+  return ({ message, thread }, now) => find.get(message, thread, now)?.id
+}

@@ -1,0 +1,266 @@
+// Deletes data that are older than the operator's limits: whole messages, raw bytes, files, and refusals.
+import type { Part } from '@postern/message'
+import type { Blob, LookupStore } from '@postern/pipeline'
+import type { BlobTable } from '../blobs/blob-table.ts'
+import type { RemoveMessageDeps } from '../forgetting/remove-message.ts'
+import { createRemoveMessage } from '../forgetting/remove-message.ts'
+import { createThreadRows } from '../forgetting/remove-thread.ts'
+import type { ResponseTable } from '../messages/responses.ts'
+import { readAfterWait } from '../sql/engine-defaults.ts'
+import { formatJson, parseJson } from '../sql/json-columns.ts'
+import type { Sql } from '../sql/sql.ts'
+import { createTaskShares } from '../tasks/task-table.ts'
+import type { EntryTable } from '../threads/entries.ts'
+import type { Batch } from '../transaction/batch.ts'
+import type { StoreContext } from '../transaction/store-context.ts'
+import type { CandidateList, PruneCandidate } from './candidates.ts'
+import { createCandidateList } from './candidates.ts'
+
+/** The instants, ISO 8601 UTC, before which each kind of data is deleted. Without an instant the kind stays. */
+interface PruneCutoffs {
+  readonly messages?: string | undefined
+  readonly unproven?: string | undefined
+  readonly raw?: string | undefined
+  readonly files?: string | undefined
+  readonly refused?: string | undefined
+}
+
+/** The numbers of deleted messages, raw bytes, messages with deleted files, and refusals, and the bytes of all these. */
+interface Pruned {
+  readonly messages: number
+  readonly unproven: number
+  readonly raw: number
+  readonly files: number
+  readonly refused: number
+  readonly bytes: number
+}
+
+export interface Pruning {
+  /** Deletes data that is older than the cutoffs, slice by slice. With `isDry` it only counts. Messages on which somebody still works stay. */
+  prune(cutoffs: PruneCutoffs, options?: { readonly isDry?: boolean; readonly signal?: AbortSignal }): Promise<Pruned>
+}
+
+interface PruneDeps extends RemoveMessageDeps {
+  readonly entries: EntryTable
+  readonly blobs: BlobTable
+  readonly responses: ResponseTable
+}
+
+/** Creates the pruning. Its statements are prepared at its first use, because they read from the oldest message on. */
+export function createPruning(
+  context: StoreContext,
+  tables: PruneDeps,
+  lookup: Pick<LookupStore, 'findBlob'>,
+): Pruning {
+  let opened: Pruning['prune'] | undefined
+  return {
+    prune(cutoffs, options) {
+      opened ??= openPruning(context, tables, lookup)
+      return opened(cutoffs, options)
+    },
+  }
+}
+
+/** The number of messages in one transaction. */
+const sliceSize = 100
+
+type PrunedKind = 'messages' | 'unproven' | 'raw' | 'files'
+
+/** Returns the kinds of data of a message to delete. The deletion of the whole message includes all others. */
+function findPruned(candidate: PruneCandidate, cutoffs: PruneCutoffs): readonly PrunedKind[] {
+  const isOlder = (cutoff: string | undefined) => cutoff !== undefined && candidate.at < cutoff
+  if (isOlder(cutoffs.messages)) return ['messages']
+  if (candidate.isUnproven && isOlder(cutoffs.unproven)) return ['unproven']
+  const files = candidate.hasFiles && isOlder(cutoffs.files)
+  const raw = candidate.rawBytes > 0 && (isOlder(cutoffs.raw) || (files && candidate.parts.length > 0))
+  return [...(files ? (['files'] as const) : []), ...(raw ? (['raw'] as const) : [])]
+}
+
+function sizeOfPruned({ rowBytes, rawBytes, fileBytes }: PruneCandidate, kinds: readonly PrunedKind[]): number {
+  if (isWhole(kinds)) return rowBytes + rawBytes + fileBytes
+  return (kinds.includes('raw') ? rawBytes : 0) + (kinds.includes('files') ? fileBytes : 0)
+}
+
+interface Plan {
+  readonly candidate: PruneCandidate
+  readonly kinds: readonly PrunedKind[]
+}
+
+const isWhole = (kinds: readonly PrunedKind[]) => kinds.includes('messages') || kinds.includes('unproven')
+
+function openPruning(
+  context: StoreContext,
+  tables: PruneDeps,
+  lookup: Pick<LookupStore, 'findBlob'>,
+): Pruning['prune'] {
+  const { db, write, scrub } = context
+  const list = createCandidateList(db)
+  const pruneSlice = createSlicePruning(context, { tables, lookup, list })
+  const endThreads = createEmptyThreadRemoval(db)
+  const refusals = createRefusalPruning(db)
+
+  async function pruneMessages(cutoffs: PruneCutoffs, newest: string, tally: Tally): Promise<void> {
+    for (let after: number | undefined = 0; after !== undefined && !tally.signal?.aborted; ) {
+      const from: number = after
+      const candidates = await readAfterWait(db, () => list.read(from, newest, sliceSize))
+      const plans = planSlice(candidates, cutoffs)
+      countPlans(tally, plans)
+      const ended = tally.isDry || plans.length === 0 ? [] : await pruneSlice(plans)
+      for (const thread of ended) tally.threads.add(thread)
+      after = candidates.length < sliceSize ? undefined : candidates.at(-1)?.seq
+    }
+  }
+
+  return async (cutoffs, { isDry = false, signal } = {}) => {
+    const total = { messages: 0, unproven: 0, raw: 0, files: 0, refused: 0, bytes: 0 }
+    const threads = new Set<number>()
+    const newest = findNewestCutoff(cutoffs)
+    if (newest !== undefined) await pruneMessages(cutoffs, newest, { total, threads, isDry, signal })
+    if (threads.size > 0) await write(() => endThreads([...threads]))
+    const { refused: before } = cutoffs
+    if (before !== undefined) {
+      total.refused = await (isDry
+        ? readAfterWait(db, () => refusals.count(before))
+        : write(() => refusals.remove(before)))
+    }
+    if (!isDry && total.bytes > 0) scrub()
+    return total
+  }
+}
+
+interface Tally {
+  readonly total: { -readonly [Name in keyof Pruned]: number }
+  readonly threads: Set<number>
+  readonly isDry: boolean
+  readonly signal: AbortSignal | undefined
+}
+
+function countPlans({ total }: Tally, plans: readonly Plan[]): void {
+  for (const { candidate, kinds } of plans) {
+    for (const kind of kinds) total[kind] += 1
+    total.bytes += sizeOfPruned(candidate, kinds)
+  }
+}
+
+function planSlice(candidates: readonly PruneCandidate[], cutoffs: PruneCutoffs): readonly Plan[] {
+  return candidates.flatMap(candidate => {
+    const kinds = candidate.isOpen ? [] : findPruned(candidate, cutoffs)
+    return kinds.length > 0 ? [{ candidate, kinds }] : []
+  })
+}
+
+interface SliceDeps {
+  readonly tables: PruneDeps
+  readonly lookup: Pick<LookupStore, 'findBlob'>
+  readonly list: Pick<CandidateList, 'isOpen'>
+}
+
+/** Prepares the pruning of a slice, which returns the threads of the deleted messages. */
+function createSlicePruning(
+  { db, write, now, files }: StoreContext,
+  { tables, lookup, list }: SliceDeps,
+): (plans: readonly Plan[]) => Promise<readonly number[]> {
+  const removeMessage = createRemoveMessage(db, tables)
+  const content = createContentPruning(db, tables)
+
+  function pruneOne(batch: Batch, { candidate: { seq }, kinds }: Plan, kept: readonly Blob[]): readonly number[] {
+    // A worker may have begun to work on it in the meantime.
+    if (list.isOpen(seq)) return []
+    if (!isWhole(kinds)) content.prune(batch, seq, { kinds, kept })
+    const thread = isWhole(kinds) ? removeMessage(batch, seq, now()) : undefined
+    return thread === undefined ? [] : [thread]
+  }
+
+  /** Prunes the raw bytes of one message after storing their attachments apart. */
+  async function pruneWithParts(plan: Plan): Promise<void> {
+    const blobs = await Promise.all(
+      plan.candidate.parts.map(digest => readAfterWait(db, () => lookup.findBlob(digest))),
+    )
+    const kept = blobs.filter(blob => blob !== undefined)
+    await files.hold(kept, () => write(batch => void pruneOne(batch, plan, kept)))
+  }
+
+  return async plans => {
+    const keepsParts = ({ candidate, kinds }: Plan) =>
+      kinds.includes('raw') && !kinds.includes('files') && candidate.parts.length > 0
+    const otherPlans = plans.filter(plan => !keepsParts(plan))
+    const threads =
+      otherPlans.length > 0 ? await write(batch => otherPlans.flatMap(plan => pruneOne(batch, plan, []))) : []
+    for (const plan of plans.filter(keepsParts)) await pruneWithParts(plan)
+    return threads
+  }
+}
+
+/** Returns the newest cutoff. Messages that are younger than that are never read. */
+function findNewestCutoff({ messages, unproven, raw, files }: PruneCutoffs): string | undefined {
+  return [messages, unproven, raw, files]
+    .filter(each => each !== undefined)
+    .sort()
+    .at(-1)
+}
+
+interface ContentPruning {
+  prune(
+    batch: Batch,
+    seq: number,
+    plan: { readonly kinds: readonly PrunedKind[]; readonly kept: readonly Blob[] },
+  ): void
+}
+
+/** Prepares the deletion of raw bytes and files from a message that stays. The totals of its owner and its sender change with it. */
+function createContentPruning(db: Sql, { entries, blobs, responses }: PruneDeps): ContentPruning {
+  const find = db.prepare<{ content: string; stored_by: string | null }>(
+    'SELECT content, stored_by FROM messages WHERE seq = ?',
+  )
+  const dropRaw = db.prepare('UPDATE messages SET raw = NULL, raw_digest = NULL, arrival = NULL WHERE seq = ?')
+  const bookChange = createTaskShares(db)
+  return {
+    prune(batch, seq, { kinds, kept }) {
+      const row = find.get(seq)
+      if (!row) return
+      bookChange(batch, seq, () => {
+        if (kinds.includes('files'))
+          entries.reword(seq, formatJson(parseJson<readonly Part[]>(row.content).map(dropFile)))
+        if (kinds.includes('raw')) {
+          blobs.keepAll(kept, seq, row.stored_by)
+          dropRaw.run(seq)
+        }
+        blobs.releaseUnnamed(batch, seq, responses.findGiven(seq)?.seq ?? seq)
+      })
+    },
+  }
+}
+
+/** Replaces a file by a text which says that there was one. */
+function dropFile(part: Part): Part {
+  if (!('bytes_ref' in part) || part.bytes_ref.kind !== 'content_addressed') return part
+  const name = 'name' in part && typeof part.name === 'string' ? ` ${part.name}` : ''
+  return {
+    kind: 'text',
+    mime: 'text/plain',
+    content: `[file${name}: deleted, because it is older than files are kept]`,
+  }
+}
+
+function createEmptyThreadRemoval(db: Sql): (threads: readonly number[]) => void {
+  const listEmpty = db.prepare<{ id: number }>(
+    `SELECT id FROM threads WHERE id IN (SELECT CAST(value AS INTEGER) FROM json_each(?))
+       AND NOT EXISTS (SELECT 1 FROM messages WHERE thread_id = threads.id AND scope <> 'forgotten')`,
+  )
+  const rows = createThreadRows(db)
+  return threads => {
+    const empty = formatJson(listEmpty.all(formatJson(threads)).map(({ id }) => id))
+    rows.endMemory(empty)
+    rows.removeNames(empty)
+  }
+}
+
+/** Prepares the pruning of refusals. Their table has at most 10,000 rows. */
+function createRefusalPruning(db: Sql) {
+  const count = db.prepare<{ count: number }>('SELECT count(*) AS count FROM refusals WHERE at < ?')
+  const remove = db.prepare('DELETE FROM refusals WHERE at < ?')
+  return {
+    count: (before: string): number => count.get(before)?.count ?? 0,
+    remove: (before: string): number => remove.run(before).changes,
+  }
+}

@@ -1,0 +1,59 @@
+// Compares the tables of a database with those of its schema number.
+import { DatabaseSync } from 'node:sqlite'
+import type { FileDatabase } from '../sql/sql.ts'
+import { sqlOf } from '../sql/sql.ts'
+
+/** The names of a database's columns by table, and the names of its triggers. */
+export interface TableNames {
+  readonly columns: ReadonlyMap<string, ReadonlySet<string>>
+  readonly triggers: ReadonlySet<string>
+}
+
+interface NamedRow {
+  readonly owner: string
+  readonly name: string
+}
+
+/** Collects rows of a table and one of its columns each, and of triggers, as either engine lists them. */
+export function collectTableNames(columns: readonly NamedRow[], triggers: readonly { name: string }[]): TableNames {
+  const byTable = new Map<string, Set<string>>()
+  for (const { owner, name } of columns) byTable.set(owner, (byTable.get(owner) ?? new Set()).add(name))
+  return { columns: byTable, triggers: new Set(triggers.map(({ name }) => name)) }
+}
+
+/** Reads the names of a file's tables. */
+export function readTableNames(db: FileDatabase): TableNames {
+  const columns = sqlOf(db).prepare<NamedRow>(
+    "SELECT t.name AS owner, c.name AS name FROM sqlite_schema t JOIN pragma_table_info(t.name) c WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite|_%' ESCAPE '|'",
+  )
+  const triggers = sqlOf(db).prepare<{ name: string }>("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
+  return collectTableNames(columns.all(), triggers.all())
+}
+
+/** Builds the tables that `steps` make, in memory, and returns their names. */
+export function listExpectedTables(steps: readonly string[]): TableNames {
+  const db = new DatabaseSync(':memory:', { enableForeignKeyConstraints: false })
+  try {
+    for (const step of steps) db.exec(step)
+    return readTableNames(db)
+  } finally {
+    db.close()
+  }
+}
+
+/**
+ * Compares a database's tables with those of its number. Tables and indexes beside ours are not compared, because operators may add their own.
+ * @returns a description of the first difference; undefined if there is none
+ */
+export function findTableDifference(expected: TableNames, actual: TableNames): string | undefined {
+  for (const [table, columns] of expected.columns) {
+    const own = actual.columns.get(table)
+    if (!own) return `it has no table "${table}"`
+    const missing = [...columns].find(column => !own.has(column))
+    if (missing) return `its table "${table}" has no column "${missing}"`
+    const extra = [...own].find(column => !columns.has(column))
+    if (extra) return `its table "${table}" has a column "${extra}"`
+  }
+  const trigger = [...expected.triggers].find(name => !actual.triggers.has(name))
+  return trigger && `it has no trigger "${trigger}"`
+}

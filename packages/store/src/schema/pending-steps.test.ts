@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { sketchedChannels } from '@postern/testing'
+import { expect, test } from 'vitest'
+import { discardLog, makeDirectory } from '../../test/open-test-store.ts'
+import { writeFixture } from '../../test/schema-fixture/fixtures.ts'
+import { findPendingSteps, openSqliteStore } from '../index.ts'
+import { describePendingSteps } from './pending-steps.ts'
+import { schemaSteps } from './steps.ts'
+
+test('describePendingSteps() names the tables and columns that a start would add', () => {
+  const steps = [
+    'CREATE TABLE one (a TEXT)',
+    'ALTER TABLE one ADD COLUMN b TEXT; CREATE TABLE two (c TEXT)',
+    "UPDATE one SET a = ''",
+  ]
+  expect(describePendingSteps(1, steps)).toBe(
+    'its tables have number 1, and a start of this release makes it 3 (adds "one.b" and the table "two")',
+  )
+  expect(describePendingSteps(2, steps)).toContain('(rewrites rows)')
+  expect([0, 3].map(number => describePendingSteps(number, steps))).toEqual([undefined, undefined])
+})
+
+test('a store that may not change tables refuses a file of an earlier release and leaves it as it is', async () => {
+  const path = writeFixture('1', join(makeDirectory(), 'postern.db'))
+  const before = readFileSync(path)
+  const options = { channels: sketchedChannels, path, now: () => 0, log: discardLog }
+  await expect(openSqliteStore({ ...options, changesTables: false })).rejects.toThrow(
+    `data: "${path}" is of an earlier release: its tables have number 1, and a start of this release makes it ${schemaSteps.length} (adds `,
+  )
+  await expect(openSqliteStore({ ...options, changesTables: false })).rejects.toThrow('Back the data up, then start')
+  expect(findPendingSteps(path)).toContain('number 1')
+  expect(readFileSync(path).equals(before)).toBe(true)
+  await (await openSqliteStore(options)).close()
+  expect(findPendingSteps(path)).toBeUndefined()
+  await (await openSqliteStore({ ...options, changesTables: false })).close()
+})

@@ -1,0 +1,97 @@
+// Opens the database file of a gateway.
+import { existsSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { ConfigError } from '@postern/message'
+import { migrateDatabase } from '../schema/migrate.ts'
+import { refusePendingSteps } from '../schema/pending-steps.ts'
+import { sqlOf } from '../sql/sql.ts'
+import { refuseEmptyDatabase, refuseMissingDatabase } from './database-marker.ts'
+import { findPendingSteps, refuseDamagedAtStart, toOpenError } from './inspect-file.ts'
+import { createPrivateFile } from './private-file.ts'
+
+const pragmas = `
+PRAGMA journal_mode = WAL;
+PRAGMA synchronous = FULL;
+PRAGMA secure_delete = ON;
+PRAGMA cache_size = -4096;
+PRAGMA wal_autocheckpoint = 8192;
+PRAGMA temp_store = MEMORY;
+PRAGMA journal_size_limit = 67108864;
+`
+
+/** The time for which the start waits while another program holds the file, ms. */
+const openTimeoutMs = 5_000
+
+/** Makes SQLite fail at once while another program holds the file, because a wait would block the event loop. */
+export function stopWaiting(db: DatabaseSync): void {
+  db.exec('PRAGMA busy_timeout = 0')
+}
+
+/**
+ * Creates the cleaning of the log. Deleted data are overwritten only in the file itself, while old pages stay in the log until it is emptied. It
+ * waits for no reader.
+ */
+export function createScrub(db: DatabaseSync): () => void {
+  return () => db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+}
+
+/**
+ * Creates the rewriting of the file. Afterwards deleted data are not even in the unused space of a page. It may take long and blocks everything else.
+ */
+export function createRewrite(db: DatabaseSync): () => void {
+  const scrub = createScrub(db)
+  return () => {
+    db.exec('VACUUM')
+    scrub()
+  }
+}
+
+/** Returns the size of the database by its own account, in bytes. */
+export function readSize(db: DatabaseSync): number {
+  const numberOf = (name: string) => Number(db.prepare(`PRAGMA ${name}`).get()?.[name])
+  return numberOf('page_count') * numberOf('page_size')
+}
+
+interface OpenDatabaseOptions {
+  /** False if a file of an earlier release is refused and stays unchanged, and no file is created. By default it is migrated to the newest tables. */
+  readonly changesTables?: boolean | undefined
+}
+
+/**
+ * Opens the file, readable only by its owner, at the newest schema.
+ * @throws ConfigError if it is no database of ours, is damaged, or is missing although there are traces of it
+ */
+export function openDatabase(path: string, { changesTables = true }: OpenDatabaseOptions = {}): DatabaseSync {
+  if (path !== ':memory:') {
+    refuseMissingDatabase(path)
+    if (!changesTables) refusePendingSteps({ key: 'data', name: `"${path}"`, pending: findPendingSteps(path) })
+    createPrivateFile(path)
+  }
+  try {
+    const db = new DatabaseSync(path, { timeout: openTimeoutMs, enableForeignKeyConstraints: false })
+    return prepareDatabase(db, path)
+  } catch (error) {
+    throw toOpenError(error, path)
+  }
+}
+
+/** Refuses a missing database. Only a start creates one, because a command in a wrong folder would leave one there. @throws ConfigError */
+export function refuseNoDatabase(path: string): void {
+  refuseMissingDatabase(path)
+  if (existsSync(path)) return
+  const fix = 'Start a gateway first, which makes it, or name its configuration by --config.'
+  throw new ConfigError('data', `there is no database "${path}"`, fix)
+}
+
+function prepareDatabase(db: DatabaseSync, path: string): DatabaseSync {
+  try {
+    db.exec(pragmas)
+    if (path !== ':memory:') refuseEmptyDatabase(sqlOf(db), path)
+    refuseDamagedAtStart(db, path)
+    migrateDatabase(db, { path })
+    return db
+  } catch (error) {
+    db.close()
+    throw error
+  }
+}

@@ -1,0 +1,118 @@
+// Opens a database for reading and leaves its files and its folder unchanged.
+import { existsSync, statSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { pathToFileURL } from 'node:url'
+import { ConfigError } from '@postern/message'
+import { primaryCodeOf } from '../write/sqlite-errors.ts'
+import { openCopy } from './open-copy.ts'
+
+/** A database that is open for reading only. */
+export interface ReadDatabase {
+  readonly db: DatabaseSync
+  /** True if no gateway works with the file. */
+  readonly isAlone: boolean
+  /**
+   * Returns false if the file has changed. Then no result of a reading since the opening is reliable, and no error either. Call it after each
+   * reading.
+   */
+  isSound(): boolean
+  close(): void
+}
+
+/** The time for which a reader waits while another program holds the file, ms. */
+const lockTimeoutMs = 30_000
+
+/** The number of times that a file is opened if it changes in between. */
+const mostTries = 3
+
+/**
+ * Opens a file of a gateway. A reader of a write-ahead log creates files beside the database, unless a gateway has created them. So a file that no
+ * gateway has open is read as immutable, or as a copy if a killed gateway left data in its log. `check` reads the file first.
+ * @throws ConfigError if others keep changing the file, Error of `check`, of SQLite or of the system
+ */
+export function openForReading(path: string, check: (db: DatabaseSync) => void = () => {}): ReadDatabase {
+  for (let tries = 0; tries < mostTries; tries++) {
+    const opened = tryToOpen(path, check)
+    if (opened) return opened
+  }
+  throw refuseChanged(path)
+}
+
+export function refuseChanged(path: string): ConfigError {
+  return new ConfigError('data', `"${path}" changed while it was read`, 'Run the command again.')
+}
+
+/** Opens the file once. Returns undefined if it changed in the meantime. */
+function tryToOpen(path: string, check: (db: DatabaseSync) => void): ReadDatabase | undefined {
+  const opened = openOnce(path)
+  if (!opened) return undefined
+  try {
+    check(opened.db)
+    if (opened.isSound()) return opened
+  } catch (error) {
+    if (opened.isSound()) {
+      opened.close()
+      throw error
+    }
+  }
+  opened.close()
+  return undefined
+}
+
+function openOnce(path: string): ReadDatabase | undefined {
+  const isSame = watchChanges(path)
+  const isSameLog = watchChanges(`${path}-wal`)
+  if (isInUse(path)) return openPlain(path)
+  if (!hasLog(path)) return openUnchanging(path, isSame)
+  const copy = openCopy(path)
+  if (isSame() && isSameLog()) return { ...copy, isAlone: true, isSound: () => true }
+  copy.close()
+  return undefined
+}
+
+function openPlain(path: string): ReadDatabase {
+  const db = new DatabaseSync(path, { readOnly: true, timeout: lockTimeoutMs })
+  return { db, isAlone: false, isSound: () => true, close: () => db.close() }
+}
+
+/**
+ * Opens the file as immutable and without a lock, because a start must not wait for a reader. A gateway that starts changes the file only when it
+ * writes its log into it.
+ */
+function openUnchanging(path: string, isSame: () => boolean): ReadDatabase {
+  const url = pathToFileURL(path)
+  url.searchParams.set('immutable', '1')
+  const db = new DatabaseSync(url, { readOnly: true })
+  return { db, isAlone: true, isSound: isSame, close: () => db.close() }
+}
+
+/** Returns a function that returns true while a file is as it is now. */
+function watchChanges(path: string): () => boolean {
+  const before = describeFile(path)
+  return () => describeFile(path) === before
+}
+
+function describeFile(path: string): string {
+  const stats = statSync(path, { bigint: true, throwIfNoEntry: false })
+  return stats ? `${stats.ino} ${stats.size} ${stats.mtimeNs}` : ''
+}
+
+function hasLog(path: string): boolean {
+  return (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0
+}
+
+/** Returns true if a gateway holds the lock that it acquires at its start. */
+function isInUse(path: string): boolean {
+  const file = `${path}.lock`
+  if (!existsSync(file)) return false
+  const lock = new DatabaseSync(file, { readOnly: true })
+  try {
+    lock.prepare('SELECT 1 FROM sqlite_schema').get()
+    return false
+  } catch (error) {
+    if (primaryCodeOf(error) === 5) return true
+    throw error
+  } finally {
+    lock.close()
+  }
+}

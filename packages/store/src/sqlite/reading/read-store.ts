@@ -1,0 +1,75 @@
+// Opens a store for a command that only reads the data of a gateway.
+import { existsSync } from 'node:fs'
+import type { ByteStore, Log } from '@postern/message'
+import { Unavailable } from '@postern/message'
+import type { GatewayStore } from '../../assemble.ts'
+import { assembleStore, completeStore } from '../../assemble.ts'
+import type { StoredChannel } from '../../channels/channel-facts.ts'
+import { createBlobFiles } from '../../files/blob-files.ts'
+import { openHandledSecret } from '../../peers/handled-keys.ts'
+import { readSchemaNumber, refuseUnknownFile } from '../../schema/migrate.ts'
+import { describePendingSteps, refusePendingSteps } from '../../schema/pending-steps.ts'
+import { sqlOf } from '../../sql/sql.ts'
+import { createNotices } from '../../transaction/notice-hub.ts'
+import { refusingWriter } from '../../transaction/refusing-writer.ts'
+import { refuseMissingDatabase } from '../database-marker.ts'
+import { guardDatabase } from '../guarded-database.ts'
+import { refuseDamagedAtStart, toOpenError } from '../inspect-file.ts'
+import { openDatabase } from '../open-database.ts'
+import type { ReadDatabase } from './open-for-reading.ts'
+import { openForReading } from './open-for-reading.ts'
+
+interface ReadStoreOptions {
+  /** The database file. */
+  readonly path: string
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+  readonly log: Log
+  /** All channels whose messages are stored. */
+  readonly channels: readonly StoredChannel[]
+  /** The storage of the bytes of objects, if they are not in the file. */
+  readonly bytes?: ByteStore | undefined
+}
+
+/**
+ * Opens a database for reading. If no gateway has worked there yet, the store is empty, and no file is created.
+ * @throws ConfigError `data` if the file is not of this release, is damaged, or is missing although there are traces of it
+ */
+export async function readSqliteStore({ path, now, log, channels, bytes }: ReadStoreOptions): Promise<GatewayStore> {
+  refuseMissingDatabase(path)
+  const { db, isAlone, isSound, close } = existsSync(path) ? openChecked(path) : openEmpty()
+  const requireSound = () => {
+    if (!isSound()) throw new Unavailable('Cannot read: the data changed meanwhile; run the command again')
+  }
+  const file = guardDatabase(db, { onDamage: requireSound, onDone: requireSound })
+  const store = assembleStore({
+    db: file,
+    handledSecret: openHandledSecret(sqlOf(file), false),
+    openWriter: () => refusingWriter,
+    files: createBlobFiles({ directory: `${path}.blobs`, isNeeded: () => true, log }),
+    notices: createNotices(log),
+    ...{ now, log, channels, bytes, isAlone },
+    readsOnly: true,
+    onDurable: () => undefined,
+    release: close,
+  })
+  return completeStore(store, { now, isAlone, readsOnly: true })
+}
+
+function openEmpty(): ReadDatabase {
+  const db = openDatabase(':memory:')
+  return { db, isAlone: true, isSound: () => true, close: () => db.close() }
+}
+
+function openChecked(path: string): ReadDatabase {
+  try {
+    return openForReading(path, db => {
+      db.exec('PRAGMA temp_store = MEMORY; PRAGMA cache_size = -4096')
+      refusePendingSteps({ key: 'data', name: `"${path}"`, pending: describePendingSteps(readSchemaNumber(db)) })
+      refuseUnknownFile(db, { path })
+      refuseDamagedAtStart(db, path)
+    })
+  } catch (error) {
+    throw toOpenError(error, path)
+  }
+}

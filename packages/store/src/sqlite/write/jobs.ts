@@ -1,0 +1,41 @@
+// Orders and splits the writes that wait for a transaction.
+import type { Batch } from '../../transaction/batch.ts'
+import { batchSize, mostAtOnce } from '../../transaction/bounds.ts'
+import type { WriteTerms } from '../../transaction/writer.ts'
+
+export interface WriteJob {
+  readonly operation: (batch: Batch) => unknown
+  readonly isDurable: boolean
+  readonly isLast: boolean
+  readonly size: number
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: unknown) => void
+}
+
+export type WriteJobTerms = WriteTerms & Partial<Pick<WriteJob, 'isDurable' | 'isLast'>>
+
+/** A transaction that has ended, with the result of each of its jobs. */
+export interface Written {
+  readonly jobs: readonly WriteJob[]
+  readonly results: readonly unknown[]
+  readonly batch: Batch
+}
+
+export function putInOrder(jobs: readonly WriteJob[]): readonly WriteJob[] {
+  const last = jobs.filter(({ isLast }) => isLast)
+  return last.length > 0 ? [...jobs.filter(({ isLast }) => !isLast), ...last] : jobs
+}
+
+/** Removes the first jobs from the queue, as many as fit into one transaction and at least one. */
+export function takeJobs(queue: WriteJob[]): WriteJob[] {
+  let size = 0
+  const end = queue.findIndex((job, index) => {
+    size += job.size
+    return index > 0 && (index >= mostAtOnce || size > batchSize)
+  })
+  return queue.splice(0, end < 0 ? queue.length : end)
+}
+
+export function rejectAll(jobs: readonly WriteJob[], error: unknown): void {
+  for (const job of jobs) job.reject(error)
+}

@@ -1,0 +1,39 @@
+// Bounds the wait for another program that holds the file.
+import { primaryCodeOf } from './sqlite-errors.ts'
+
+/** The time for which writes wait while another program holds the file, and the time between two tries, ms. */
+const lockPatienceMs = 5_000
+export const lockRetryMs = 20
+
+interface LockPatience {
+  /** Returns true if another program holds the file, but not for long yet. */
+  isWorthWaiting(error: unknown): boolean
+  /** Ends the wait, because the file was free. */
+  end(): void
+}
+
+/**
+ * Creates the patience with other programs. Writes that arrive while the file has been held for long fail at once. `now` is a monotonic clock, ms.
+ */
+export function createLockPatience(now = () => performance.now()): LockPatience {
+  let heldSince: number | undefined
+  let lastTry = 0
+  return {
+    isWorthWaiting(error) {
+      if (!isBusy(error)) return false
+      // After a long time without tries this is another lock.
+      if (heldSince === undefined || now() - lastTry > lockPatienceMs) heldSince = now()
+      lastTry = now()
+      return now() - heldSince < lockPatienceMs
+    },
+    end() {
+      heldSince = undefined
+    },
+  }
+}
+
+/** Returns true for SQLite's BUSY, even as the cause of an error of the store. */
+function isBusy(error: unknown): boolean {
+  const { cause } = error as { readonly cause?: unknown }
+  return primaryCodeOf(cause ?? error) === 5
+}

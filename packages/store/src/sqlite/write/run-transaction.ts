@@ -1,0 +1,42 @@
+// Runs jobs in one transaction of SQLite.
+import type { FileDatabase } from '../../sql/sql.ts'
+import type { Batch } from '../../transaction/batch.ts'
+import { createBatch } from '../../transaction/batch.ts'
+import { createBooking } from '../../transaction/write-totals.ts'
+import type { WriterHooks } from '../../transaction/writer.ts'
+import type { WriteJob, Written } from './jobs.ts'
+import type { Transactions } from './transactions.ts'
+import { OperationFailed } from './transactions.ts'
+
+export type RunTransaction = (jobs: readonly WriteJob[]) => Omit<Written, 'jobs'>
+
+export function createTransaction(
+  db: FileDatabase,
+  { begin, commit, rollback }: Transactions,
+  { onCommitted, onUndone }: WriterHooks,
+): RunTransaction {
+  const book = createBooking(db)
+  return jobs => {
+    const batch = createBatch()
+    try {
+      begin()
+      const results = runInOrder(jobs, batch)
+      book(batch)
+      commit()
+      onCommitted?.(batch)
+      return { results, batch }
+    } catch (error) {
+      rollback()
+      onUndone?.(batch, false)
+      throw error
+    }
+  }
+}
+
+function runInOrder(jobs: readonly WriteJob[], batch: Batch): readonly unknown[] {
+  try {
+    return jobs.map(({ operation }) => operation(batch))
+  } catch (error) {
+    throw new OperationFailed('an operation failed', { cause: error })
+  }
+}

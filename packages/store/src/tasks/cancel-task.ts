@@ -1,0 +1,36 @@
+// Ends tasks that will get no answer, and notifies their watchers.
+import type { NewDelivery } from '../queue/deliveries/new-delivery.ts'
+import type { Sql } from '../sql/sql.ts'
+import type { Batch } from '../transaction/batch.ts'
+import type { WatchTable } from './watches.ts'
+
+export interface TaskCancel {
+  /** Ends a task as canceled and notifies its watchers. @returns true if it was open */
+  cancel(batch: Batch, task: number, now: number): boolean
+  /** Cancels a task whose turn a newer message has ended, unless another of its turns is open. */
+  cancelUnlessOpen(batch: Batch, task: number, now: number): void
+}
+
+export function createTaskCancel(db: Sql, watches: Pick<WatchTable, 'tell'>): TaskCancel {
+  const end = db.prepare(
+    `UPDATE tasks SET state = 'canceled', updated_at = ?
+     WHERE id = ? AND state IN ('submitted', 'working', 'input_required', 'auth_required')`,
+  )
+  const findOpenTurn = db.prepare('SELECT 1 FROM turns WHERE task_id = ? AND ended_at IS NULL LIMIT 1')
+  const findLast = db.prepare<Omit<NewDelivery, 'response' | 'now'>>(
+    `SELECT seq AS message, thread_id AS thread, agent, channel FROM messages
+     WHERE seq = (SELECT max(seq) FROM messages WHERE task_id = ? AND kind = 'message')`,
+  )
+  const cancel: TaskCancel['cancel'] = (batch, task, now) => {
+    if (end.run(now, task).changes === 0) return false
+    const last = findLast.get(task)
+    if (last) watches.tell(batch, task, { ...last, response: undefined, now })
+    return true
+  }
+  return {
+    cancel,
+    cancelUnlessOpen(batch, task, now) {
+      if (!findOpenTurn.get(task)) cancel(batch, task, now)
+    },
+  }
+}

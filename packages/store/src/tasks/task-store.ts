@@ -1,0 +1,99 @@
+// Lists, reads and cancels tasks.
+import type { TaskFilter, TaskRecord, TaskStore } from '@postern/pipeline'
+import type { AdmitNew } from '../messages/refusals.ts'
+import type { ResponseTable } from '../messages/responses.ts'
+import type { TurnTable } from '../queue/turns/turn-table.ts'
+import type { StoreContext } from '../transaction/store-context.ts'
+import { createCancelEvents } from './cancel-events.ts'
+import type { TaskCancel } from './cancel-task.ts'
+import type { ExpiryDeps } from './expiry.ts'
+import { createTaskExpiry } from './expiry.ts'
+import type { TaskRow } from './task-table.ts'
+import { taskColumns as columns, createTaskLookup, createTaskRecorder, maxEntryBytes } from './task-table.ts'
+import type { WatchTable } from './watches.ts'
+import { createWatchStore } from './watches.ts'
+
+const matches = `owner = ?1 AND updated_at >= ?2 AND (?3 IS NULL OR agent = ?3) AND (?4 IS NULL OR context = ?4)
+  AND (?5 IS NULL OR state = ?5)`
+
+interface TaskStoreDeps extends ExpiryDeps {
+  readonly turns: TurnTable
+  readonly watches: WatchTable
+  readonly taskCancel: TaskCancel
+  readonly responses: ResponseTable
+  readonly admitNew: AdmitNew
+}
+
+export function createTaskStore(context: StoreContext, tables: TaskStoreDeps): TaskStore {
+  const { db } = context
+  const falling = db.prepare<TaskRow>(
+    `SELECT ${columns} FROM tasks WHERE ${matches} AND (updated_at, native_id) < (?6, ?7)
+     ORDER BY updated_at DESC, native_id DESC LIMIT +?8`,
+  )
+  const rising = db.prepare<TaskRow>(
+    `SELECT ${columns} FROM tasks WHERE ${matches} AND (updated_at, native_id) > (?6, ?7)
+     ORDER BY updated_at, native_id LIMIT +?8`,
+  )
+  const countAll = db.prepare<{ total: number }>(`SELECT count(*) AS total FROM tasks WHERE ${matches}`)
+  const findLast = db.prepare<{ message: number | null }>(
+    `SELECT max(messages.seq) AS message FROM tasks JOIN messages ON messages.task_id = tasks.id AND messages.kind = 'message'
+     WHERE tasks.owner = ? AND tasks.native_id = ?`,
+  )
+  const toRecord = createTaskRecorder(db)
+
+  const readResponse = ({ response_seq: seq }: TaskRow) =>
+    seq === null ? undefined : tables.responses.find(seq)?.response
+
+  /** Returns the record of a listed task. Its answer may be large, so it is read on first access. By then the task may have expired. */
+  function toListedRecord(row: TaskRow, maxBytes: number): TaskRecord {
+    let response: { readonly read: TaskRecord['response'] } | undefined
+    return Object.defineProperty(toRecord(row, undefined, maxBytes), 'response', {
+      enumerable: true,
+      get() {
+        response ??= { read: readResponse(row) }
+        return response.read
+      },
+    })
+  }
+
+  return {
+    findTask: createTaskLookup(db, toRecord),
+    findTaskMessage: async ({ owner, id }) => findLast.get(owner, id)?.message ?? undefined,
+    async listTasks(filter) {
+      const wanted = filterValues(filter)
+      const isRising = filter.order === 'rising'
+      const { updatedAt, id } = filter.after ?? { updatedAt: isRising ? 0 : Number.MAX_SAFE_INTEGER, id: '' }
+      const rows = (isRising ? rising : falling).all(...wanted, updatedAt, id, filter.limit)
+      const tasks = rows.map(row => toListedRecord(row, Math.floor(maxEntryBytes / rows.length)))
+      return { tasks, total: countAll.get(...wanted)?.total ?? 0 }
+    },
+    cancelTask: createCancel(context, tables),
+    ...createTaskExpiry(context, tables),
+    ...createWatchStore(context, tables.watches),
+  }
+}
+
+function filterValues({ owner, updatedSince, agent, context, state }: TaskFilter): readonly (string | number | null)[] {
+  return [owner, updatedSince ?? 0, agent ?? null, context ?? null, state ?? null]
+}
+
+/** Creates the cancel of a task and of all its open turns, even those that a worker holds. The next turns of their threads follow. */
+function createCancel(
+  { db, write, now }: StoreContext,
+  { turns, taskCancel, ...deps }: Pick<TaskStoreDeps, 'turns' | 'taskCancel' | 'admitNew' | 'responses'>,
+): TaskStore['cancelTask'] {
+  const find = db.prepare<{ id: number }>('SELECT id FROM tasks WHERE owner = ? AND native_id = ?')
+  // The newest turn comes first, because the messages of other tasks that it would also have answered then get turns of their own.
+  const listOpen = db.prepare<{ message: number }>(
+    'SELECT message FROM turns WHERE task_id = ? AND ended_at IS NULL ORDER BY message DESC',
+  )
+  const queueEvent = createCancelEvents(db, deps)
+  return ({ owner, id }, event) =>
+    write(batch => {
+      const task = find.get(owner, id)
+      if (!task || !taskCancel.cancel(batch, task.id, now())) return false
+      for (const { message } of listOpen.all(task.id)) turns.cancelOf(batch, message, now())
+      if (event) queueEvent(batch, task.id, event)
+      return true
+    })
+}

@@ -1,0 +1,336 @@
+// Stores the tasks of callers.
+import type { NormalizedResponse, Part } from '@postern/message'
+import type { Entry, SettledTask, TaskIntake, TaskRecord, TaskState, TaskStore } from '@postern/pipeline'
+import type { ResponseRow } from '../messages/responses.ts'
+import { readResponse, responseColumns, selectResponse } from '../messages/responses.ts'
+import { prepareCheck, prepareTold, rowLocksOf } from '../sql/engine-defaults.ts'
+import { parseJson } from '../sql/json-columns.ts'
+import { prepareInsert } from '../sql/prepare-insert.ts'
+import type { Sql } from '../sql/sql.ts'
+import type { EntryRow } from '../threads/entries.ts'
+import { entryColumns, readEntry } from '../threads/entries.ts'
+import type { Batch } from '../transaction/batch.ts'
+import { mostAtOnce } from '../transaction/bounds.ts'
+import { endTaskTotal } from '../transaction/task-totals.ts'
+import { addTask, addTaskBytes } from '../transaction/totals.ts'
+
+export interface TaskTable {
+  find(task: TaskIntake): ExistingTask
+  /**
+   * Adds a message to a task, or opens the task for it. Returns the row of the task, or a refusal: `ended`, `full` if the owner has no room for one
+   * more open task, or `taken` if the task was to be new but exists.
+   */
+  continueTask(batch: Batch, task: TaskIntake, at: ContinuedTask): number | 'ended' | 'full' | 'taken'
+  setWorking(task: number, now: number): void
+  /** Deletes the row of a task whose messages are deleted already. */
+  remove(task: number): void
+  /** Ends a task unless another of its turns is open. @returns a function that reads the task once the transaction is over */
+  finish(task: number, state: TaskState, responseSeq: number | undefined, now: number): () => TaskRow | undefined
+}
+
+interface TaskMoment {
+  readonly agent: string
+  readonly now: number
+  /** The state after the message; `working` if its turn begins at once. */
+  readonly state: 'submitted' | 'working'
+}
+
+interface ContinuedTask extends TaskMoment {
+  readonly existingTask: ExistingTask
+}
+
+const openStates: readonly TaskState[] = ['submitted', 'working', 'input_required', 'auth_required']
+
+/**
+ * The number of free places from which no check is needed, although other gateways may open tasks of the same owner at the same time. All gateways
+ * together never open as many at once.
+ */
+const farFromFull = 256 * mostAtOnce
+
+export function createTaskTable(db: Sql): TaskTable {
+  const find = createTaskFinder(db)
+  const open = createTaskOpening(db)
+  // A working task stays so, because its next message waits for the running turn.
+  const takeUp = db.prepare(
+    "UPDATE tasks SET state = CASE WHEN state = 'working' THEN state ELSE ? END, updated_at = ? WHERE id = ?",
+  )
+  const setWorking = db.prepare(`UPDATE tasks SET state = 'working', updated_at = ? WHERE ${atFreeTask(db)}`)
+  const remove = db.prepare<{ owner: string }>('DELETE FROM tasks WHERE id = ? RETURNING owner')
+  const uncount = db.prepare(
+    `INSERT INTO task_bytes (owner, bytes, tasks) VALUES (?, 0, -1)
+     ON CONFLICT (owner, shard) DO UPDATE SET tasks = task_bytes.tasks + excluded.tasks`,
+  )
+  const endCount = db.prepare(endTaskTotal)
+  const finish = prepareTold<TaskRow>(
+    db,
+    `UPDATE tasks SET updated_at = ?2, response_seq = coalesce(?3, response_seq), state = CASE
+       WHEN EXISTS (SELECT 1 FROM turns WHERE task_id = ?1 AND ended_at IS NULL AND lease_owner IS NOT NULL) THEN 'working'
+       WHEN EXISTS (SELECT 1 FROM turns WHERE task_id = ?1 AND ended_at IS NULL) THEN 'submitted' ELSE ?4 END
+     WHERE id = ?1 RETURNING ${taskColumns}`,
+  )
+  return {
+    find,
+    continueTask(batch, task, { existingTask, agent, now, state }) {
+      if ('capacity' in existingTask) return open(batch, task, { ...existingTask, agent, now, state })
+      if (task.isNew) return 'taken'
+      if (!openStates.includes(existingTask.state) && !(task.reopens && existingTask.state !== 'canceled'))
+        return 'ended'
+      takeUp.run(state, now, existingTask.id)
+      return existingTask.id
+    },
+    remove(task) {
+      const removed = remove.get(task)
+      if (!removed) return
+      uncount.run(removed.owner)
+      endCount.run(removed.owner)
+    },
+    setWorking: (task, now) => void setWorking.run(now, task),
+    finish: (task, state, responseSeq, now) => finish(task, now, responseSeq ?? null, state),
+  }
+}
+
+/**
+ * Returns the condition of a task that no other transaction has locked. A lease touches many tasks without naming them, so it skips a task that
+ * another message continues now. That message puts it back to `submitted`.
+ */
+function atFreeTask(db: Sql): string {
+  const { skipLocked } = rowLocksOf(db)
+  return skipLocked === '' ? 'id = ?' : `id IN (SELECT id FROM tasks WHERE id = ? ${skipLocked})`
+}
+
+/** An existing task of the owner, or else the number of tasks that the owner may still open. */
+export type ExistingTask = KnownTask | TaskCapacity
+
+interface KnownTask {
+  readonly id: number
+  readonly state: TaskState
+}
+
+/** The number of tasks that the owner may still open. */
+interface TaskCapacity {
+  readonly capacity: number
+}
+
+/** Prepares the opening of a new task, if its owner may have one more. */
+function createTaskOpening(db: Sql) {
+  const insert = prepareInsert(
+    db,
+    `INSERT INTO tasks (owner, native_id, agent, context, state, updated_at, share) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+  )
+  const checkCapacity = createCapacityCheck(db)
+  return (
+    batch: Batch,
+    task: TaskIntake,
+    { capacity, agent, now, state }: TaskCapacity & TaskMoment,
+  ): number | 'full' => {
+    // Other transactions of the owner may open tasks at the same time, which this one cannot count.
+    if (capacity <= mostAtOnce) batch.standAlone()
+    if (capacity <= 0) return 'full'
+    if (capacity <= farFromFull) checkCapacity(batch, task)
+    addTask(batch, task.owner)
+    return insert(task.owner, task.id, agent, task.context, state, now, task.share?.name ?? null)
+  }
+}
+
+const isOpen = `state IN (${openStates.map(state => `'${state}'`).join(', ')})`
+
+/**
+ * Prepares a check at the end of the transaction that an owner has no more open tasks than allowed, including those that others have opened in the
+ * meantime.
+ */
+function createCapacityCheck(db: Sql): (batch: Batch, task: TaskIntake) => void {
+  const isWithin = (rows: string) =>
+    `SELECT count(*) <= ?2 AS is_so FROM (SELECT 1 FROM tasks WHERE owner = ?1 AND ${rows} AND ${isOpen} LIMIT +?3) AS open`
+  const ofOwner = prepareCheck(db, isWithin('true'))
+  const ofShare = prepareCheck(db, isWithin('share = ?4'))
+  return ({ checks, hasCompany }, { owner, most = Number.POSITIVE_INFINITY, share }) => {
+    if (!hasCompany) return
+    if (Number.isFinite(most)) checks.set(`open tasks of ${owner}`, () => ofOwner(owner, most, most + 1))
+    if (share)
+      checks.set(`open tasks of ${JSON.stringify([owner, share.name])}`, () =>
+        ofShare(owner, share.most, share.most + 1, share.name),
+      )
+  }
+}
+
+/** Prepares the search for a task by a single statement, because each one costs a round trip to a remote database. */
+function createTaskFinder(db: Sql): (task: TaskIntake) => ExistingTask {
+  // Without this hint the query would read all tasks of the owner.
+  const open = `SELECT 1 FROM tasks INDEXED BY tasks_open WHERE owner = ?1 AND ${isOpen} LIMIT +?3`
+  const shared = `SELECT 1 FROM tasks INDEXED BY tasks_open_shares WHERE owner = ?1 AND share = ?4 AND ${isOpen} LIMIT +?5`
+  const unlessKnown = (rows: string) => `CASE WHEN count(*) = 0 THEN (SELECT count(*) FROM (${rows})) ELSE 0 END`
+  const find = db.prepare<(KnownTask | { id: null }) & { open: number; shared: number }>(
+    `SELECT max(id) AS id, max(state) AS state, ${unlessKnown(open)} AS open, ${unlessKnown(shared)} AS shared
+     FROM tasks WHERE owner = ?1 AND native_id = ?2`,
+  )
+  return ({ owner, id, most = Number.POSITIVE_INFINITY, share }) => {
+    const row = find.get(owner, id, Number.isFinite(most) ? most : 0, share?.name ?? null, share?.most ?? 0)
+    if (!row) return { capacity: most }
+    if (row.id !== null) return row
+    return { capacity: Math.min(most - row.open, (share?.most ?? most) - row.shared) }
+  }
+}
+
+export interface TaskRow {
+  readonly id: number
+  readonly owner: string
+  readonly native_id: string
+  readonly agent: string
+  readonly context: string
+  readonly state: TaskState
+  readonly updated_at: number
+  readonly response_seq: number | null
+  /** 1 if the task has other answers than that one. */
+  readonly has_earlier: 0 | 1
+}
+
+export const taskColumns = `tasks.id, tasks.owner, tasks.native_id, tasks.agent, tasks.context, tasks.state, tasks.updated_at, tasks.response_seq, EXISTS (SELECT 1 FROM messages e
+  WHERE e.task_id = tasks.id AND e.kind = 'response' AND e.seq <> coalesce(tasks.response_seq, 0)) AS has_earlier`
+
+/**
+ * Runs `change` and adds its effect on the bytes of a message, its answer and its notes to the total of the task's owner. It runs synchronously,
+ * inside a write.
+ */
+type BookChange = (batch: Batch, message: number, change: () => void) => void
+
+export function createTaskShares(db: Sql): BookChange {
+  const measure = db.prepare<{ owner: string; bytes: number }>(
+    `SELECT k.owner, coalesce(octet_length(m.raw), 0) + octet_length(m.content)
+       + coalesce((SELECT octet_length(r.content) FROM messages r WHERE r.kind = 'response' AND r.answers = ?1), 0)
+       + coalesce((SELECT sum(octet_length(e.content)) FROM messages e
+           WHERE e.scope = 'trace' AND e.thread_id = m.thread_id AND e.answers = ?1), 0)
+       + coalesce((SELECT sum(bytes) FROM blob_uses WHERE message = ?1), 0) AS bytes
+     FROM messages m JOIN tasks k ON k.id = m.task_id WHERE m.seq = ?1 AND m.kind = 'message'`,
+  )
+  return (batch, message, change) => {
+    const before = measure.get(message)
+    change()
+    if (before) addTaskBytes(batch, before.owner, (measure.get(message)?.bytes ?? 0) - before.bytes)
+  }
+}
+
+/** The most bytes of entries that are read for all tasks of one answer. */
+export const maxEntryBytes = 8 * 1024 * 1024
+
+type ToTaskRecord = (row: TaskRow, response: TaskRecord['response'], maxBytes?: number) => TaskRecord
+
+/** Returns a function that builds task records. Their entries are read on first access and then cached, because few callers need them. */
+export function createTaskRecorder(db: Sql): ToTaskRecord {
+  const readEntries = createTaskEntryReader(db)
+  const { readEarlier, readStreamed } = createTaskAnswerReader(db)
+  return (row, response, maxBytes = maxEntryBytes) => {
+    let entries: TaskRecord['entries'] | undefined
+    let earlier: TaskRecord['earlier'] | undefined
+    let heard: TaskRecord['heard'] | undefined
+    return {
+      owner: row.owner,
+      id: row.native_id,
+      agent: row.agent,
+      context: row.context,
+      state: row.state,
+      updatedAt: row.updated_at,
+      get entries() {
+        entries ??= readEntries(row.id, maxBytes)
+        return entries
+      },
+      response,
+      get earlier() {
+        earlier ??= readEarlier(row, maxBytes)
+        return earlier
+      },
+      get heard() {
+        heard ??= readStreamed(row)
+        return heard
+      },
+    }
+  }
+}
+
+type Answered = { readonly [Column in keyof ResponseRow]: ResponseRow[Column] | null }
+
+/** Prepares the search for a task with its last answer, by a single statement. */
+export function createTaskLookup(db: Sql, toRecord: ToTaskRecord): TaskStore['findTask'] {
+  const find = db.prepare<TaskRow & Answered>(
+    `SELECT ${taskColumns}, ${responseColumns} FROM tasks LEFT JOIN messages r ON r.seq = tasks.response_seq AND r.kind = 'response'
+     WHERE tasks.owner = ? AND tasks.native_id = ?`,
+  )
+  return async ({ owner, id }) => {
+    const row = find.get(owner, id)
+    return row && toRecord(row, row.seq === null ? undefined : readResponse(row as ResponseRow).response)
+  }
+}
+
+/**
+ * Returns a task in the form that waiting callers get with the end of its turn. It has no entries, which would have to be read. Returns undefined if
+ * something else has to be read, or the database is unreachable; the callers then read the task themselves.
+ */
+export function tellSettledTask(readTask: () => TaskRecord | undefined): SettledTask | undefined {
+  try {
+    const record = readTask()
+    if (!record) return undefined
+    const { owner, id, agent, context, state, updatedAt, response, earlier, heard } = record
+    return { owner, id, agent, context, state, updatedAt, response, earlier, heard }
+  } catch {
+    return undefined
+  }
+}
+
+interface TaskAnswerReader {
+  /** Returns the newest answers before the last one that fit into `maxBytes`, oldest first. */
+  readEarlier(task: TaskRow, maxBytes: number): readonly NormalizedResponse[]
+  /** Returns the received parts of answers that a cancel interrupted. */
+  readStreamed(task: TaskRow): TaskRecord['heard']
+}
+
+interface StreamedBody {
+  readonly native_id?: string
+  readonly content: { readonly parts: readonly Part[] }
+}
+
+function createTaskAnswerReader(db: Sql): TaskAnswerReader {
+  const findFirst = createFirstEntryFinder(db)
+  const listEarlier = db.prepare<ResponseRow>(
+    `${selectResponse} AND r.task_id = ? AND r.seq >= ? AND r.seq <> ? ORDER BY r.seq`,
+  )
+  const listStreamed = db.prepare<{ content: string }>(
+    `SELECT h.content FROM messages q JOIN messages h ON h.thread_id = q.thread_id AND h.answers = q.seq AND h.scope = 'trace' AND h.native_id = 'heard'
+     WHERE q.task_id = ? AND q.kind = 'message' ORDER BY q.seq`,
+  )
+  return {
+    readEarlier({ id, has_earlier, response_seq }, maxBytes) {
+      if (has_earlier === 0) return []
+      return listEarlier.all(id, findFirst(id, maxBytes), response_seq ?? 0).map(row => readResponse(row).response)
+    },
+    readStreamed({ id, state }) {
+      const notes = state === 'canceled' ? listStreamed.all(id) : []
+      return notes.flatMap(({ content }) => {
+        const { native_id, content: said } = parseJson<StreamedBody>(content)
+        return native_id === undefined ? [] : [{ id: native_id, parts: said.parts }]
+      })
+    },
+  }
+}
+
+/** The most entries of one task that are read. */
+const maxEntries = 1_000
+
+/**
+ * Creates a reader of a task's entries, oldest first. A task may grow without limit, so it reads only the newest entries that fit into `maxBytes`,
+ * and the last one even if it is larger.
+ */
+function createTaskEntryReader(db: Sql): (task: number, maxBytes: number) => readonly Entry[] {
+  const findFirst = createFirstEntryFinder(db)
+  const read = db.prepare<EntryRow>(`SELECT ${entryColumns} FROM messages WHERE task_id = ? AND seq >= ? ORDER BY seq`)
+  return (task, maxBytes) => read.all(task, findFirst(task, maxBytes)).map(readEntry)
+}
+
+/** Prepares the search for the oldest of a task's newest entries that fit into `maxBytes`. It yields the seq of that entry. */
+function createFirstEntryFinder(db: Sql): (task: number, maxBytes: number) => number {
+  const findFirst = db.prepare<{ first: number | null }>(
+    `SELECT min(seq) AS first FROM (
+       SELECT seq, sum(size) OVER (ORDER BY seq DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) - size AS newer, size
+       FROM (SELECT seq, octet_length(content) AS size FROM messages WHERE task_id = ? ORDER BY seq DESC LIMIT ${maxEntries}))
+     WHERE newer = 0 OR newer + size <= ?`,
+  )
+  return (task, maxBytes) => findFirst.get(task, maxBytes)?.first ?? 0
+}

@@ -1,0 +1,117 @@
+// Stores the background of a conversation.
+import type { ChannelName } from '@postern/message'
+import type { BackgroundEntry, Turn, Withdrawal, WorkStore } from '@postern/pipeline'
+import { beginningOf } from '@postern/pipeline'
+import type { WithdrawalTable } from '../peers/withdrawals.ts'
+import { refuseLostLease } from '../queue/lost-lease.ts'
+import { formatJson } from '../sql/json-columns.ts'
+import type { Sql } from '../sql/sql.ts'
+import type { StoreContext } from '../transaction/store-context.ts'
+import type { EntryTable, StoredEntryDraft } from './entries.ts'
+import type { ThreadTable } from './threads.ts'
+
+interface Draft {
+  readonly added: BackgroundEntry
+  readonly entry: StoredEntryDraft
+}
+
+export interface BackgroundDeps {
+  readonly withdrawals: WithdrawalTable
+  readonly entries: EntryTable
+  readonly threads: ThreadTable
+}
+
+/**
+ * Creates the storing of background. Its position is after all earlier messages and before the turn's message. So the history that an agent
+ * has seen stays as it was, and later background comes later.
+ */
+export function createBackgroundStore(
+  { db, write, now }: StoreContext,
+  tables: BackgroundDeps,
+): Pick<WorkStore, 'addBackground' | 'knows'> {
+  const isHeld = db.prepare('SELECT 1 FROM turns WHERE message = ? AND lease_token = ? AND lease_owner IS NOT NULL')
+  const position = 'coalesce(answers, seq)'
+  const findPosition = db.prepare<{ position: number | null }>(
+    `SELECT max(${position}) AS position FROM messages WHERE thread_id = ? AND scope = 'conversation' AND ${position} < ?`,
+  )
+  const insert = db.prepare(
+    'INSERT INTO fetched_context (seq, thread_id, channel, object, principal) VALUES (?, ?, ?, ?, ?)',
+  )
+  const insertName = createNaming(db)
+  const isKnown = createKnownFinder(db)
+
+  function addDraft(turn: Turn, { added, entry }: Draft, answers: number): void {
+    const { thread, via } = turn
+    const { nativeId, principal, isQuoted } = added
+    if (isKnown(turn, nativeId)) return
+    const authorship = { author: principal ?? '', object: nativeId }
+    if (tables.withdrawals.has(via, authorship, now())) return
+    const seq = tables.entries.append(entry, { thread, answers })
+    insert.run(seq, thread, via, nativeId, principal ?? null)
+    if (!isQuoted) insertName(turn, tables.threads.scopeOf(thread).scope, nativeId)
+  }
+
+  return {
+    async addBackground(turn, entries) {
+      const drafts = entries.map(draftEntry)
+      const held = await write(() => {
+        if (!isHeld.get(turn.message, turn.token)) return 0
+        const answers = findPosition.get(turn.thread, beginningOf(turn))?.position ?? 0
+        for (const draft of drafts) addDraft(turn, draft, answers)
+        return 1
+      })
+      refuseLostLease(held, `turn ${turn.message}`)
+    },
+    knows: async (turn, id) => isKnown(turn, id),
+  }
+}
+
+function draftEntry(added: BackgroundEntry): Draft {
+  const { nativeId, author, parts, at } = added
+  const said = { author: formatJson(author), content: formatJson(parts), at }
+  return { added, entry: { nativeId, scope: 'conversation', kind: 'context', ...said } }
+}
+
+/** Names a piece of background within its thread, because several conversations may contain it. */
+function createKnownFinder(db: Sql): (turn: Turn, id: string) => boolean {
+  const findName = db.prepare(
+    'SELECT 1 FROM thread_aliases WHERE name = ? AND agent = ? AND channel = ? AND is_key = 0 AND thread_id = ?',
+  )
+  const findBackground = db.prepare('SELECT 1 FROM fetched_context WHERE object = ? AND thread_id = ?')
+  return ({ agent, via, thread }, id) =>
+    findName.get(id, agent, via, thread) !== undefined || findBackground.get(id, thread) !== undefined
+}
+
+/** Adds the names by which later replies find the thread. An existing name keeps its thread. */
+function createNaming(db: Sql): (turn: Turn, scope: string, name: string) => void {
+  const insert = db.prepare(
+    'INSERT OR IGNORE INTO thread_aliases (name, agent, channel, scope, is_key, thread_id, message) VALUES (?, ?, ?, ?, 0, ?, NULL)',
+  )
+  return ({ agent, via, thread }, scope, name) => void insert.run(name, agent, via, scope, thread)
+}
+
+/** Deletes background that its author deletes, at most `limit` entries at once. @returns their number */
+type ForgetBackground = (withdrawal: Withdrawal, via: ChannelName) => number
+
+export function createBackgroundForgetting(
+  db: Sql,
+  { entries }: Pick<BackgroundDeps, 'entries'>,
+  limit: number,
+): ForgetBackground {
+  const select = 'SELECT seq FROM fetched_context WHERE principal = ?'
+  const ofObject = db.prepare<{ seq: number }>(`${select} AND object = ? AND channel = ? LIMIT ${limit}`)
+  const ofPeer = db.prepare<{ seq: number }>(`${select} AND channel = ? LIMIT ${limit}`)
+  // The row stays, so that the deleted entry is not added again.
+  const disown = db.prepare('UPDATE fetched_context SET principal = NULL WHERE seq = ?')
+  return (withdrawal, via) => {
+    const rows =
+      withdrawal.kind === 'forget'
+        ? ofObject.all(withdrawal.author, withdrawal.object, via)
+        : ofPeer.all(withdrawal.peer, via)
+    for (const { seq } of rows) {
+      entries.erase(seq)
+      disown.run(seq)
+    }
+    return rows.length
+  }
+}

@@ -1,0 +1,44 @@
+// Deletes an entry with its references.
+import { nameEntry, nameNative } from '@postern/transcript'
+import type { Sql } from '../sql/sql.ts'
+
+/** Assignments of an UPDATE that delete the content of a row and all its other data. Position, thread and task stay. */
+const emptied = `kind = 'removed', scope = 'forgotten', content = '[]', author = '{"address":"@forgotten@forgotten.invalid"}',
+  native_id = NULL, agent = NULL, channel = NULL, duplicate_key = NULL, fingerprint = NULL, correlation_id = NULL, principal = NULL,
+  object = NULL, proofs = NULL, trace = NULL, arrival = NULL, flags = NULL, target = NULL, is_listed = 0, rendering = NULL, envelope = NULL, raw_form = NULL,
+  raw_digest = NULL, raw = NULL, stored_by = NULL`
+
+/** Prepares the deletion of an entry. The newest row is emptied instead, so that its seq is not given again. */
+export function createEntryRemoval(db: Sql): (seq: number) => void {
+  const blank = db.prepare(`UPDATE messages SET ${emptied} WHERE seq = ? AND seq = (SELECT max(seq) FROM messages)`)
+  const end = db.prepare('DELETE FROM messages WHERE seq = ?')
+  const endLines = createSaidRemoval(db)
+  return seq => {
+    endLines(seq)
+    if (blank.run(seq).changes === 0) end.run(seq)
+  }
+}
+
+interface SaidLine {
+  readonly thread: number
+  readonly seq: number
+  readonly entry_id: string
+  readonly native_id: string | null
+}
+
+/** Prepares the deletion of an entry's references in transcript threads, with their names. It runs synchronously, inside a write, before the row is deleted. */
+function createSaidRemoval(db: Sql): (seq: number) => void {
+  const list = db.prepare<SaidLine>(
+    `SELECT x.thread, x.seq, x.entry_id, e.native_id FROM messages e JOIN transcript_bindings b ON b.store_thread = e.thread_id
+       JOIN transcript_entries x ON x.thread = b.thread AND x.store_seq = e.seq WHERE e.seq = ?`,
+  )
+  const endName = db.prepare('DELETE FROM transcript_entry_names WHERE thread = ? AND name = ? AND seq = ?')
+  const endLine = db.prepare('DELETE FROM transcript_entries WHERE thread = ? AND seq = ?')
+  return seq => {
+    for (const line of list.all(seq)) {
+      const names = [nameEntry(line), ...(line.native_id === null ? [] : [nameNative('normalized', line.native_id)])]
+      for (const name of names) endName.run(line.thread, name, line.seq)
+      endLine.run(line.thread, line.seq)
+    }
+  }
+}

@@ -1,0 +1,49 @@
+// Finds a conversation of an agent by the id that the agent uses.
+
+import { impersonalFlags } from '@postern/message'
+import type { LookupStore } from '@postern/pipeline'
+import type { Sql } from '../sql/sql.ts'
+
+interface ThreadRow {
+  readonly id: number
+  readonly scope: string
+  readonly key: string
+}
+
+export function createConversationLookup(db: Sql): Pick<LookupStore, 'findConversation' | 'findLastWritten'> {
+  const findById = db.prepare<ThreadRow>('SELECT id, scope, key FROM threads WHERE public_id = ? AND agent = ?')
+  // Agents know a thread that is older than these ids by its key.
+  const findByKey = db.prepare<ThreadRow>(
+    `SELECT t.id, t.scope, t.key FROM thread_aliases a JOIN threads t ON t.id = a.thread_id
+     WHERE a.name = ? AND a.agent = ? AND a.is_key = 1 AND t.public_id IS NULL LIMIT 1`,
+  )
+  const findLast = db.prepare<{ seq: number; principal: string | null }>(
+    `SELECT seq, principal FROM messages WHERE thread_id = ? AND scope = 'conversation' AND kind = 'message'
+     ORDER BY coalesce(answers, seq) DESC LIMIT 1`,
+  )
+  // Messages of a list, a form or a program, and copies, may show the address of a person who has not written.
+  const findLastPersonal = db.prepare<{ seq: number }>(
+    `SELECT seq FROM messages WHERE thread_id = ? AND scope = 'conversation' AND kind = 'message'
+       AND (flags IS NULL OR NOT EXISTS (SELECT 1 FROM json_each(flags) WHERE value IN (SELECT value FROM json_each(?))))
+     ORDER BY coalesce(answers, seq) DESC LIMIT 1`,
+  )
+  const impersonal = JSON.stringify(impersonalFlags)
+  const listOf = db.prepare<{ id: number }>(
+    "SELECT id FROM threads WHERE lower(scope) = lower(?) AND channel = ? AND agent = ? AND scope <> 'public'",
+  )
+  const readTime = db.prepare<{ at: string }>('SELECT at FROM messages WHERE seq = ?')
+  return {
+    async findConversation(agent, id) {
+      const thread = findById.get(id, agent) ?? findByKey.get(id, agent)
+      const last = thread && findLast.get(thread.id)
+      if (!thread || !last) return undefined
+      const { seq: message, principal } = last
+      return { message, scope: thread.scope, key: thread.key, ...(principal !== null && { author: principal }) }
+    },
+    async findLastWritten({ agent, via, scope }) {
+      const threads = listOf.all(scope, via, agent)
+      const last = Math.max(0, ...threads.map(({ id }) => findLastPersonal.get(id, impersonal)?.seq ?? 0))
+      return last > 0 ? readTime.get(last)?.at : undefined
+    },
+  }
+}

@@ -1,0 +1,31 @@
+// Deletes empty threads of an owner.
+import type { Sql } from '../sql/sql.ts'
+import { endZeroTotals } from '../transaction/zero-totals.ts'
+
+/**
+ * Deletes an empty thread of an owner with its names and the state that agents keep for it. The threads of an owner's tasks belong to that
+ * owner and hold only conversations. It runs synchronously, inside a write.
+ */
+export function createOwnThreadRemoval(db: Sql): (thread: number, owner: string) => void {
+  const endThread = db.prepare<{ key: string; agent: string; channel: string }>(
+    `DELETE FROM threads WHERE id = ?1 AND scope = ?2
+       AND NOT EXISTS (SELECT 1 FROM messages WHERE thread_id = ?1 AND scope = 'conversation') RETURNING key, agent, channel`,
+  )
+  const endKey = db.prepare(
+    'DELETE FROM thread_aliases WHERE name = ? AND agent = ? AND channel = ? AND scope = ? AND is_key = 1 AND thread_id = ?',
+  )
+  const endRows = [
+    'DELETE FROM agent_states WHERE thread_id = ?',
+    'DELETE FROM turn_quotas WHERE thread_id = ?',
+    // The number of a thread may be given again, so its state is deleted, too.
+    'DELETE FROM transcript_bindings WHERE store_thread = ?',
+  ].map(sql => db.prepare(sql))
+  const endKept = db.prepare(endZeroTotals('kept_data', ['records', 'bytes']))
+  return (thread, owner) => {
+    const removed = endThread.get(thread, owner)
+    if (!removed) return
+    endKey.run(removed.key, removed.agent, removed.channel, owner, thread)
+    for (const end of endRows) end.run(thread)
+    endKept.run(owner)
+  }
+}

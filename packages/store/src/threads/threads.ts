@@ -1,0 +1,205 @@
+// Finds and begins threads, and finds messages by their names.
+import { randomUUID } from 'node:crypto'
+import type { ChannelName } from '@postern/message'
+import type { Intake, LookupStore } from '@postern/pipeline'
+import { parseJson } from '../sql/json-columns.ts'
+import { prepareInsert } from '../sql/prepare-insert.ts'
+import type { Query, Sql } from '../sql/sql.ts'
+import type { Batch } from '../transaction/batch.ts'
+
+/** The agent, channel and scope within which a name is known. */
+interface NameScope {
+  readonly agent: string
+  readonly channel: string
+  readonly scope: string
+}
+
+/** The ids by which a message or our answer to it is known. */
+interface Naming {
+  readonly message: number
+  readonly id: string
+  readonly aliases: readonly string[]
+}
+
+/** The ids of a thread: messages name it by its `key`, agents by its `public_id`. */
+export interface ThreadIds {
+  readonly key: string
+  /** NULL for a thread that is older than these ids. Agents and their state know it by its key. */
+  readonly public_id: string | null
+}
+
+/** A thread of a message. `begun` has the ids of a new thread, whose key is still to be added to the names. */
+export interface AssignedThread {
+  readonly thread: number
+  readonly begun?: ThreadIds
+}
+
+/** Returns the id by which agents know a thread. It is random, so that only those who can reach the thread know it. */
+export function publicIdOf({ key, public_id }: ThreadIds): string {
+  return public_id ?? key
+}
+
+export interface ThreadTable {
+  /** Returns the thread that `find` found, or begins one if `thread` is undefined. */
+  assignThread(batch: Pick<Batch, 'once'>, intake: Intake, thread: number | undefined): AssignedThread
+  /** Finds the thread of a message, by its first known reference or else by its `thread_source`. */
+  find(intake: Intake): number | undefined
+  /** Returns the scope of a thread. */
+  scopeOf(thread: number): NameScope
+  /** Adds names to a thread. Existing names keep their thread, so that nobody can move a conversation to another one. */
+  addNames(position: AssignedThread, scope: NameScope, naming: Naming): void
+  /** Adds names of an answer in the scope of its thread. */
+  addAnswerNames(thread: number, naming: Naming): void
+}
+
+export function createThreadTable(db: Sql): ThreadTable {
+  const inScope = 'SELECT thread_id FROM thread_aliases WHERE name = ? AND agent = ? AND channel = ? AND scope = ?'
+  const findByName = db.prepare<{ thread_id: number }>(`${inScope} ORDER BY is_key LIMIT 1`)
+  const findByKey = db.prepare<{ thread_id: number }>(`${inScope} AND is_key = 1`)
+  const findScope = db.prepare<NameScope>('SELECT agent, channel, scope FROM threads WHERE id = ?')
+  const insertThread = prepareInsert(
+    db,
+    'INSERT INTO threads (key, public_id, agent, channel, scope, begun_by) VALUES (?, ?, ?, ?, ?, ?)',
+  )
+  const isThere = db.prepare('SELECT 1 FROM threads WHERE id = ? AND agent = ? AND channel = ? AND key = ?')
+  const insertNames = createNameInserter(db)
+  const insertAnswerNames = createAnswerNameInserter(db)
+
+  function findReferenced(references: readonly string[], { agent, channel, scope }: NameScope): number | undefined {
+    for (const reference of references) {
+      const alias = findByName.get(reference, agent, channel, scope)
+      if (alias) return alias.thread_id
+    }
+    return undefined
+  }
+
+  function findThread(intake: Intake): number | undefined {
+    if (intake.thread.joined) return findJoined(intake)
+    const inside = nameScopeOf(intake)
+    const thread = findReferenced(intake.thread.references, inside)
+    return thread ?? findByKey.get(intake.message.thread_source, inside.agent, inside.channel, inside.scope)?.thread_id
+  }
+
+  function findJoined({ agent, thread: { joined } }: Intake): number | undefined {
+    return joined && isThere.get(joined.id, agent, joined.via, joined.key) ? joined.id : undefined
+  }
+
+  function insertNew(
+    batch: Pick<Batch, 'once'>,
+    { message: { thread_source: key }, thread: { begunBy } }: Intake,
+    scope: NameScope,
+  ): AssignedThread {
+    // An operation that is run again has already sent its id, so the same id is returned.
+    const public_id = batch.once(() => randomUUID())
+    const thread = insertThread(key, public_id, scope.agent, scope.channel, scope.scope, begunBy ?? null)
+    return { thread, begun: { key, public_id } }
+  }
+
+  return {
+    assignThread(batch, intake, thread) {
+      return thread === undefined ? insertNew(batch, intake, nameScopeOf(intake)) : { thread }
+    },
+    find: findThread,
+    scopeOf(thread) {
+      const row = findScope.get(thread)
+      if (!row) throw new Error(`there is no thread ${thread}`)
+      return row
+    },
+    addNames({ thread, begun }, scope, naming) {
+      const begins = begun ? [{ name: begun.key, isKey: true, message: null }] : []
+      insertNames(thread, scope, [...begins, ...namesOf(naming)])
+    },
+    addAnswerNames: (thread, naming) => insertAnswerNames(thread, namesOf(naming)),
+  }
+}
+
+interface NameRow {
+  readonly name: string
+  readonly isKey?: boolean
+  readonly message: number | null
+}
+
+function namesOf({ message, id, aliases }: Naming): readonly NameRow[] {
+  const otherNames = new Set(aliases)
+  otherNames.delete(id)
+  return [{ name: id, message }, ...[...otherNames].map(name => ({ name, message: null }))]
+}
+
+const namesInto = 'INSERT INTO thread_aliases (name, agent, channel, scope, is_key, thread_id, message)'
+/** Prepares the insert of names. An existing name keeps its thread; an id also names its message. */
+const knownKeep =
+  'ON CONFLICT (name, agent, channel, scope, is_key) DO UPDATE SET message = coalesce(excluded.message, thread_aliases.message)'
+
+/** The most rows of one statement. Most messages have two or three names. */
+const mostTogether = 4
+
+function createNameInserter(db: Sql): (thread: number, scope: NameScope, rows: readonly NameRow[]) => void {
+  const insert = prepareForRows(count =>
+    db.prepare(`${namesInto} VALUES ${nameValues.repeat(count).slice(2)} ${knownKeep}`),
+  )
+  return (thread, { agent, channel, scope }, rows) => {
+    for (const some of sliceRows(rows)) {
+      const values = some.flatMap(({ name, isKey, message }) => [
+        name,
+        agent,
+        channel,
+        scope,
+        isKey ? 1 : 0,
+        thread,
+        message,
+      ])
+      insert[some.length - 1]?.run(...values)
+    }
+  }
+}
+
+/** Prepares the insert of names in the scope of their thread. */
+function createAnswerNameInserter(db: Sql): (thread: number, rows: readonly NameRow[]) => void {
+  const insert = prepareForRows(count =>
+    db.prepare(
+      `${namesInto} SELECT v.column1, t.agent, t.channel, t.scope, 0, t.id, v.column2
+       FROM (VALUES ${namedAnswer.repeat(count).slice(2)}) v JOIN threads t ON t.id = ? WHERE true ${knownKeep}`,
+    ),
+  )
+  return (thread, rows) => {
+    for (const some of sliceRows(rows)) {
+      const values = some.flatMap(({ name, message }) => [name, message])
+      insert[some.length - 1]?.run(...values, thread)
+    }
+  }
+}
+
+const nameValues = ', (?, ?, ?, ?, ?, ?, ?)'
+const namedAnswer = ', (CAST(? AS TEXT), CAST(? AS INTEGER))'
+
+function prepareForRows(prepare: (count: number) => Query): readonly Query[] {
+  return Array.from({ length: mostTogether }, (_, index) => prepare(index + 1))
+}
+
+function sliceRows(rows: readonly NameRow[]): readonly (readonly NameRow[])[] {
+  const count = Math.ceil(rows.length / mostTogether)
+  return Array.from({ length: count }, (_, at) => rows.slice(at * mostTogether, (at + 1) * mostTogether))
+}
+
+/** Returns the channel by which a message is answered. */
+export function viaOf({ message, thread }: Pick<Intake, 'message' | 'thread'>): ChannelName {
+  return thread.joined?.via ?? message.received_via
+}
+
+export function nameScopeOf({ agent, message, thread }: Intake): NameScope {
+  return { agent, channel: message.received_via, scope: thread.scope }
+}
+
+/** Prepares the search for a message by a name of its thread. */
+export function createMessageLookup(db: Sql): Pick<LookupStore, 'findMessageTo'> {
+  const find = db.prepare<{ message: number; channel: ChannelName; target: string }>(
+    `SELECT m.seq AS message, m.channel, m.target FROM thread_aliases n JOIN messages m ON m.seq = n.message AND m.native_id = n.name AND m.kind = 'message'
+     WHERE n.name = ? AND n.agent = ? AND m.forgotten_at IS NULL ORDER BY m.seq DESC LIMIT 1`,
+  )
+  return {
+    async findMessageTo(agent, id) {
+      const row = find.get(id, agent)
+      return row && { message: row.message, via: row.channel, target: parseJson(row.target) }
+    },
+  }
+}

@@ -1,0 +1,86 @@
+// Gathers everything that a transaction produces beside its rows.
+import type { FirstMessage } from './first-message.ts'
+import type { TransactionNotices } from './notices.ts'
+import { noteChange } from './notices.ts'
+import type { TotalChanges } from './totals.ts'
+import { addTaskTotal, addToTotal } from './totals.ts'
+
+/** Everything that a transaction produces beside its rows: totals to write before it ends, and notices to send after it. */
+export interface Batch extends TotalChanges, TransactionNotices {
+  /**
+   * Messages that have got a turn, by number, with their rows if these are in memory. All operations of a transaction share them, so that a lease
+   * finds messages that the same transaction admitted.
+   */
+  readonly firstMessages: Map<number, FirstMessage | undefined>
+  /** Calls for the end of the transaction, whatever its result. They release slots that were kept for new work. */
+  readonly atEnd: (() => void)[]
+  /** Calls for a transaction that was undone. */
+  readonly ifUndone: (() => void)[]
+  /** Calls for a transaction that may or may not have been written. */
+  readonly ifUnsure: (() => void)[]
+  /** Calls for a durable transaction, which begin work that was inserted with its lease. */
+  readonly begins: (() => void)[]
+  /** True if work may be inserted with its lease. */
+  readonly leasesNew: boolean
+  /** Digests of files that no row refers to when the transaction is durable. */
+  readonly droppedFiles: string[]
+  /** True if other operations run at the same time, here or at other gateways. Rows that the operation has read may change before it writes. */
+  readonly hasCompany: boolean
+  /**
+   * Keeps other operations, here and at other gateways, away from the thing with this name. Call it before the first reading. An operation reserves
+   * only one name, so that no two wait for each other. If two do, the transaction is undone and each operation runs by itself.
+   */
+  reserve(name: string): void
+  /** Runs the operation again without company. Call it before the operation changes anything. */
+  standAlone(): void
+  /** Makes a decision that depends on more than rows. The decision stays the same if the operation is run again from its start. */
+  once<T>(decide: () => T): T
+  /**
+   * Conditions that must hold when the transaction ends, whatever other gateways have written in the meantime. Each is checked while the lock of its
+   * name is held. An engine with one writer does not check them.
+   */
+  readonly checks: Map<string, () => void>
+}
+
+/** Members of a batch that tell an operation about others beside it. */
+type Company = Pick<Batch, 'hasCompany' | 'leasesNew' | 'reserve' | 'standAlone' | 'once'>
+
+const nobody: Company = { hasCompany: false, leasesNew: true, reserve() {}, standAlone() {}, once: decide => decide() }
+
+/** Members of a batch that all operations of a transaction share. */
+type Shared = Pick<Batch, 'firstMessages' | 'atEnd' | 'ifUndone'>
+
+export function createBatch(
+  company = nobody,
+  { firstMessages, atEnd, ifUndone }: Shared = { firstMessages: new Map(), atEnd: [], ifUndone: [] },
+): Batch {
+  return {
+    ...{ totals: new Map(), taskTotals: new Map(), droppedFiles: [], checks: new Map() },
+    ...{ notices: [], readyWork: new Set(), changes: new Map(), begins: [], ifUnsure: [] },
+    ...{ firstMessages, atEnd, ifUndone },
+    ...company,
+  }
+}
+
+/** Begins the work of a transaction that is durable. */
+export function beginWork({ begins, atEnd }: Batch): void {
+  for (const each of [...begins, ...atEnd]) each()
+}
+
+/** Undoes what a transaction did beside its rows. `isUnsure` is true if it may have been written after all. */
+export function undoWork({ ifUndone, ifUnsure, atEnd }: Batch, isUnsure: boolean): void {
+  for (const each of [...ifUndone, ...(isUnsure ? ifUnsure : []), ...atEnd]) each()
+}
+
+/** Adds the batch of one operation to the batch of its transaction. */
+export function mergeBatch(batch: Batch, own: Batch): void {
+  for (const [name, check] of own.checks) batch.checks.set(name, check)
+  for (const [name, by] of own.totals) addToTotal(batch, name, by)
+  for (const [owner, total] of own.taskTotals) addTaskTotal(batch, owner, total)
+  for (const kind of own.readyWork) batch.readyWork.add(kind)
+  for (const [kind, numbers] of own.changes) for (const number of numbers) noteChange(batch, kind, number)
+  batch.notices.push(...own.notices)
+  batch.droppedFiles.push(...own.droppedFiles)
+  batch.begins.push(...own.begins)
+  batch.ifUnsure.push(...own.ifUnsure)
+}

@@ -1,0 +1,37 @@
+// Delivers notices to the listeners of this process.
+import type { Log } from '@postern/message'
+import type { NoticeStore } from '@postern/pipeline'
+
+type Listener = (payload: unknown) => void
+
+/** Creates the notices within this process. They are synchronous, and a listener that throws does not affect others. */
+export function createNotices(log: Log): NoticeStore {
+  const topics = new Map<string, Set<Listener>>()
+
+  function forget(topic: string, listener: Listener): void {
+    const listeners = topics.get(topic)
+    listeners?.delete(listener)
+    if (listeners?.size === 0) topics.delete(topic)
+  }
+
+  return {
+    notify(topic, payload) {
+      for (const listener of [...(topics.get(topic) ?? [])]) callListener(listener, payload, log)
+    },
+    listen(topic, listener) {
+      // One function may listen twice, and each subscription ends by itself.
+      const own: Listener = payload => listener(payload)
+      const listeners = topics.get(topic) ?? new Set()
+      topics.set(topic, listeners.add(own))
+      return () => forget(topic, own)
+    },
+  }
+}
+
+function callListener(listener: Listener, payload: unknown, log: Log): void {
+  try {
+    listener(payload)
+  } catch (error) {
+    log.error({ err: error }, 'a listener failed')
+  }
+}

@@ -1,0 +1,19 @@
+// Writes the running totals of a transaction at its end.
+import type { Database } from '../sql/sql.ts'
+import { sqlOf } from '../sql/sql.ts'
+import type { Batch } from './batch.ts'
+import { createTaskBytes } from './task-totals.ts'
+import { sortByName } from './totals.ts'
+
+/** Prepares the writing of a transaction's totals at its end. */
+export function createBooking(engine: Database): (batch: Batch) => void {
+  const db = sqlOf(engine)
+  const book = db.prepare(
+    'INSERT INTO counters (name, value) VALUES (?, ?) ON CONFLICT (name, shard) DO UPDATE SET value = counters.value + excluded.value',
+  )
+  const taskBytes = createTaskBytes(db)
+  return batch => {
+    for (const [name, by] of sortByName(batch.totals)) if (by !== 0) book.run(name, by)
+    taskBytes.book(batch)
+  }
+}

@@ -1,0 +1,45 @@
+// Makes a conversation of the store part of a transcript thread.
+import type { ThreadKey } from '@postern/transcript'
+import { readTogether } from '../sql/engine-defaults.ts'
+import type { StoreContext } from '../transaction/store-context.ts'
+import type { StoreBindings, StoreThreadName } from './store-bindings.ts'
+import type { TranscriptThreads } from './threads/thread-table.ts'
+import { transcriptConflict } from './threads/transcript-conflicts.ts'
+import type { ThreadWrites } from './write-threads.ts'
+
+/** Binds conversations of the store to threads. */
+export interface ConversationBinding {
+  /**
+   * Makes a conversation of the store part of the thread, with all earlier and later messages. The thread does not copy them, so that it follows
+   * edits and deletions. Returns false if there is no such conversation yet.
+   * With `reader` the thread has only the messages of these principals and the answers to them. @throws Rejection forbidden
+   */
+  bindStore(thread: ThreadKey, conversation: StoreThreadName | number, reader?: readonly string[]): Promise<boolean>
+  /** Returns true if the store has such a conversation. It writes nothing. */
+  hasConversation(conversation: StoreThreadName): Promise<boolean>
+}
+
+interface BindingDeps extends Pick<StoreContext, 'db' | 'write'> {
+  readonly threads: Pick<TranscriptThreads, 'require'>
+  readonly bindings: Pick<StoreBindings, 'findStoreThread'>
+  readonly writes: Pick<ThreadWrites, 'bind'>
+}
+
+export function createConversationBinding({ db, write, threads, bindings, writes }: BindingDeps): ConversationBinding {
+  return {
+    hasConversation: async conversation => bindings.findStoreThread(conversation) !== undefined,
+    bindStore: (key, conversation, reader) =>
+      write(
+        () => {
+          const [thread, storeThread] = readTogether(db, [
+            () => threads.require(key),
+            () => (typeof conversation === 'number' ? conversation : bindings.findStoreThread(conversation)),
+          ])
+          if (storeThread !== undefined)
+            writes.bind(key, thread, storeThread, reader && JSON.stringify(reader.toSorted()))
+          return storeThread !== undefined
+        },
+        { conflictKeys: () => [transcriptConflict(key)] },
+      ),
+  }
+}

@@ -1,0 +1,53 @@
+// Finds the difference between stored entries and the original message.
+import type { NormalizedMessage, NormalizedResponse } from '@postern/message'
+import { parseJsonText } from '@postern/message'
+import type { EntryBody, LosslessDiff } from '@postern/transcript'
+import { normalizedCodec } from '@postern/transcript'
+import type { ReadMessage } from '../../messages/read-message.ts'
+import type { ResponseTable } from '../../messages/responses.ts'
+import type { StoreContext } from '../../transaction/store-context.ts'
+
+type Handled = NormalizedMessage | NormalizedResponse
+type Run = readonly [EntryBody, ...EntryBody[]]
+type Foreign = Parameters<typeof normalizedCodec.diffOf>[1]
+
+/** Finds the difference between the entries of a message and the message itself, so that an export can restore it. */
+export type FindDiff = (seq: number, said: Run) => LosslessDiff
+
+export interface DiffDeps {
+  readonly readMessage: ReadMessage
+  readonly responses: Pick<ResponseTable, 'find'>
+}
+
+export function createDiffFinder(
+  { db, channels }: Pick<StoreContext, 'db' | 'channels'>,
+  { readMessage, responses }: DiffDeps,
+): FindDiff {
+  const isMessage = db.prepare("SELECT 1 FROM messages WHERE seq = ? AND kind = 'message'")
+  const findVia = db.prepare<{ channel: string }>(
+    'SELECT t.channel FROM messages e JOIN threads t ON t.id = e.thread_id WHERE e.seq = ?',
+  )
+  const findHandled = (seq: number): Handled | undefined =>
+    isMessage.get(seq) ? readMessage(seq).content : responses.find(seq)?.response
+
+  return (seq, said) => {
+    const handled = findHandled(seq)
+    if (handled) return describeHandled(handled, said)
+    // A message from elsewhere was not sent to this gateway, but its channel is known.
+    const via = said[0].role === 'user' ? findVia.get(seq)?.channel : undefined
+    if (via === undefined) return { of: said.length }
+    const channelMembers = {
+      received_via: via,
+      recipient_capabilities: { mention_relay: channels.mentionRelayOf(via) },
+    }
+    return { of: said.length, patch: { set: channelMembers } }
+  }
+}
+
+function describeHandled(handled: Handled, said: Run): LosslessDiff {
+  const message = parseJsonText(JSON.stringify(handled)) as Foreign
+  const [own] = normalizedCodec.write(said, { marker: 'none' })
+  // An answer without parts was deleted.
+  const isEmpty = 'status' in handled && handled.parts.length === 0
+  return normalizedCodec.diffOf(said, isEmpty && own ? { ...message, parts: own.parts } : message)
+}

@@ -1,0 +1,226 @@
+// Reads messages and answers of the store as entries of a transcript.
+import type { NormalizedResponse, Part, PolicyResolution } from '@postern/message'
+import type { Entry } from '@postern/pipeline'
+import { formatTurnId, timeoutMethod } from '@postern/pipeline'
+import type { EntryBody, EntryDecision, LosslessDiff } from '@postern/transcript'
+import { decisionOf, isChatVisible, nameEntries } from '@postern/transcript'
+import type { ChannelFacts } from '../../channels/channel-facts.ts'
+import { parseJson } from '../../sql/json-columns.ts'
+import type { EntryRow } from '../../threads/entries.ts'
+import { roleOf } from '../../threads/entries.ts'
+import { isFromChat, isOwnMessage, saidInThread } from '../../threads/person-words.ts'
+import type { StoreContext } from '../../transaction/store-context.ts'
+import type { BoundConversation } from './bound-conversation.ts'
+import type { FindDiff } from './diff.ts'
+import type { EntryPosition } from './entry-position.ts'
+import { createGatewayReplyFinder } from './gateway-replies.ts'
+import { createStoreNotes, mergeByPosition } from './note-entries.ts'
+import type { Piece } from './split-parts.ts'
+import { splitIntoPieces } from './split-parts.ts'
+
+type BehindMember = 'speaker' | 'trace' | 'status' | 'unfinished' | 'chat_metadata' | 'usage'
+
+interface SaidRow extends Omit<EntryRow, 'entry_id'> {
+  readonly answers: number | null
+  readonly agent: string
+  readonly channel: string
+  readonly scope: string
+  readonly run_id: string | null
+  readonly asked_at: string | null
+  /** The decision that a message reports, as JSON. */
+  readonly resolution: string | null
+  /** The envelope of an answer. */
+  readonly behind: string | null
+}
+
+/** The stage of the gateway's own commands and replies. */
+const gatewayStage = 'gateway'
+
+/** Entries of the transcript that the store keeps as messages, answers and notes. Nothing is copied. */
+export interface StoreEntries {
+  /**
+   * Reads one message, answer or note; undefined if it was deleted. With `isExact` the entries have the difference to the original, which may be
+   * large.
+   */
+  read(seq: number, thread_id: string, isExact?: boolean): readonly EntryBody[] | undefined
+  /**
+   * Lists the first `most` entries of a conversation that a thread does not have yet, by position. A `reader` limits them to messages of some
+   * principals and the answers to these.
+   */
+  listNew(bound: BoundConversation, most: number): readonly EntryPosition[]
+  /** Finds the position from which open turns may still add entries. */
+  findOpenPosition(storeThread: number): number
+}
+
+/** Selects a message or answer. `asked_at` is the time of the message that an answer answers. */
+const selectSaid = (
+  channels: ChannelFacts,
+) => `SELECT e.seq, e.answers, e.native_id, e.kind, e.author, e.content, e.at, t.agent, k.native_id AS run_id, q.at AS asked_at,
+  CASE WHEN e.kind = 'message' THEN json_extract(e.envelope, '$.policy_resolution') END AS resolution,
+  CASE WHEN e.kind = 'message' AND ${isFromChat(channels, 'e')} THEN json_extract(e.envelope, '$.received_via') ELSE t.channel END AS channel,
+  CASE WHEN e.kind = 'response' THEN e.envelope END AS behind, e.scope
+  FROM messages e JOIN threads t ON t.id = e.thread_id LEFT JOIN tasks k ON k.id = e.task_id
+  LEFT JOIN messages q ON q.seq = e.answers WHERE e.seq = ?`
+
+export function createStoreEntries(
+  { db, channels }: Pick<StoreContext, 'db' | 'channels'>,
+  findDiff: FindDiff,
+): StoreEntries {
+  const positionSql = 'coalesce(answers, seq)'
+  const notes = createStoreNotes(db)
+  const listGatewayReplies = createGatewayReplyFinder(db)
+  const findSaid = db.prepare<SaidRow>(selectSaid(channels))
+  // The order is that of an index, so that the first rows of very many are read from it alone.
+  const isNew = (seq: string) =>
+    `NOT EXISTS (SELECT 1 FROM transcript_entries x WHERE x.thread = ?3 AND x.store_seq = ${seq})`
+  const listNew = db.prepare<EntryPosition>(
+    `SELECT seq, ${positionSql} AS position FROM messages WHERE thread_id = ?1 AND scope = 'conversation' AND ${positionSql} >= ?2
+       AND ${isNew('messages.seq')} ORDER BY ${positionSql}, seq LIMIT +?4`,
+  )
+  const listOwn = db.prepare<EntryPosition>(
+    `SELECT e.seq, coalesce(e.answers, e.seq) AS position FROM ${saidInThread} WHERE e.thread_id = ?1 AND e.scope = 'conversation'
+       AND coalesce(e.answers, e.seq) >= ?2 AND ${isNew('e.seq')} AND ${isOwnMessage('?5', channels)}
+       AND e.kind <> 'context' ORDER BY coalesce(e.answers, e.seq), e.seq LIMIT +?4`,
+  )
+  const findFirstOpen = db.prepare<{ message: number | null }>(
+    'SELECT min(message) AS message FROM turns WHERE thread_id = ? AND ended_at IS NULL',
+  )
+  // Background of a message has the position of the message before it, and may arrive until the turn ends.
+  const findPositionBefore = db.prepare<{ position: number | null }>(
+    `SELECT max(${positionSql}) AS position FROM messages WHERE thread_id = ? AND scope = 'conversation' AND ${positionSql} < ?`,
+  )
+  return {
+    read(seq, thread_id, isExact = false) {
+      const noted = notes.read(seq, thread_id)
+      if (noted) return noted
+      const row = findSaid.get(seq)
+      const diffOf = (said: Said) => (isExact ? findDiff(seq, said) : { of: said.length })
+      return row && writeEntries(row, thread_id, { diffOf, chats: channels.chats })
+    },
+    listNew(bound, most) {
+      const { thread, store_thread, position: from, reader } = bound
+      const said =
+        reader === null
+          ? mergeByPosition(
+              listNew.all(store_thread, from, thread, most),
+              notes.listNew(store_thread, from, thread, most),
+            )
+          : listOwn.all(store_thread, from, thread, most, reader)
+      return mergeByPosition(said, listGatewayReplies(bound, most)).slice(0, most)
+    },
+    findOpenPosition(storeThread) {
+      const open = findFirstOpen.get(storeThread)?.message ?? Number.MAX_SAFE_INTEGER
+      return findPositionBefore.get(storeThread, open)?.position ?? 0
+    },
+  }
+}
+
+type Said = Parameters<FindDiff>[1]
+
+/** Finds the piece that reports the usage: the first one that a chat shows. */
+function findUsagePiece(pieces: readonly Piece[]): number {
+  const seen = pieces.findIndex(piece => isChatVisible(piece, false))
+  return Math.max(0, seen)
+}
+
+function writeEntries(
+  row: SaidRow,
+  thread_id: string,
+  { diffOf, chats }: { diffOf(said: Said): LosslessDiff; readonly chats: readonly string[] },
+): readonly EntryBody[] {
+  const role = roleOf(row.kind)
+  const { speaker = row.agent, trace = [], status, unfinished = [], usage, chat_metadata: metadata } = readBehind(row)
+  const split = [...writeUnfinished(unfinished), ...splitIntoPieces(parseJson<readonly Part[]>(row.content), role)]
+  const pieces = status === 'input_required' && row.native_id !== null ? askQuestion(split, row.native_id) : split
+  const decided_by = row.resolution === null ? undefined : decisionOf(parseJson<PolicyResolution>(row.resolution))
+  const author = decided_by ? authorOfDecision(decided_by, row) : parseJson<Entry['author']>(row.author)
+  const isAnswer = role === 'assistant'
+  const latency = isAnswer && row.asked_at !== null ? Date.parse(row.at) - Date.parse(row.asked_at) : undefined
+  const common = {
+    thread_id,
+    at: new Date(row.at).toISOString(),
+    author: {
+      address: author.address,
+      ...(author.display_name !== undefined && { display_name: author.display_name }),
+    },
+    ...(isAnswer && { agent_key: speaker }),
+    ...(decided_by && { decided_by }),
+    ...turnOf(row),
+    ...(row.run_id !== null && { run_id: row.run_id }),
+    ...(!chats.includes(row.channel) && { via: row.channel }),
+    ...(row.scope === 'gateway_reply' && { stage: gatewayStage }),
+  }
+  const usagePiece = findUsagePiece(pieces)
+  const names = nameForChat(pieces, row)
+  const said: readonly EntryBody[] = pieces.map((piece, index) => ({
+    entry_id: index === 0 ? `store-${row.seq}` : `store-${row.seq}.${index}`,
+    ...(index === 0 && row.native_id !== null && { native_id: row.native_id }),
+    ...names[index],
+    ...common,
+    ...(pieces.length > 1 && { group_id: `store-${row.seq}` }),
+    ...((index === 0 || isChatVisible(piece, false)) && latency !== undefined && { latency_ms: Math.max(0, latency) }),
+    ...(index === usagePiece && metadata && { metadata }),
+    ...(index === usagePiece && usage && { usage }),
+    ...piece,
+  }))
+  const done = trace.flatMap(call =>
+    splitIntoPieces([call], 'assistant').map(piece => ({ agent_key: call.agent, piece })),
+  )
+  const doneNames = nameForChat(
+    done.map(({ piece }) => piece),
+    row,
+  )
+  return [
+    ...done.map(({ agent_key = speaker, piece }, index) => {
+      const entry_id = `store-${row.seq}.t${index}`
+      return { entry_id, ...doneNames[index], ...common, agent_key, ...piece, ext: { normalized: { of: 0 } } }
+    }),
+    ...withDiff(said, diffOf),
+  ]
+}
+
+/** Returns the ids under which a chat shows the pieces of a message. The first piece already has the id of the message. */
+function nameForChat(
+  pieces: readonly Piece[],
+  { native_id }: Pick<SaidRow, 'native_id'>,
+): readonly Pick<EntryBody, 'message_id'>[] {
+  if (native_id === null) return []
+  return nameEntries(native_id, pieces).map((message_id, index) =>
+    index === 0 && message_id === native_id ? {} : { message_id },
+  )
+}
+
+/** Returns the author of a decision: an operator who decided, or the gateway for a requirement that expired, and else the author of the message. */
+function authorOfDecision({ method, subject, approver }: EntryDecision, { author }: SaidRow): Entry['author'] {
+  if (method === timeoutMethod) return { address: gatewayStage }
+  if (approver === undefined) return parseJson<Entry['author']>(author)
+  return { address: approver, ...(subject !== undefined && { display_name: subject }) }
+}
+
+function withDiff([head, ...rest]: readonly EntryBody[], diffOf: (said: Said) => LosslessDiff): readonly EntryBody[] {
+  return head ? [{ ...head, ext: { normalized: diffOf([head, ...rest]) } }, ...rest] : []
+}
+
+/** Builds the entries of an answer that failed after it had begun. The error follows them. */
+function writeUnfinished(parts: readonly Part[]): readonly Piece[] {
+  return parts.length === 0 ? [] : splitIntoPieces(parts, 'assistant').map(piece => ({ ...piece, is_incomplete: true }))
+}
+
+/** Marks the last text of an agent as a question, unless another piece already waits for an answer. */
+function askQuestion(pieces: readonly Piece[], id: string): readonly Piece[] {
+  if (pieces.some(({ wait }) => wait)) return pieces
+  const last = pieces.findLastIndex(({ kind }) => kind === 'text')
+  const wait = { id, reason: 'input', state: 'open' } as const
+  return pieces.map((piece, index) =>
+    index === last ? { ...piece, kind: 'input_required', role: 'tool', wait } : piece,
+  )
+}
+
+/** Returns the turn of an entry. Background of a message belongs to no turn. */
+function turnOf({ seq, answers, kind }: SaidRow): Pick<EntryBody, 'turn_id'> {
+  return (answers === null) === (roleOf(kind) === 'user') ? { turn_id: formatTurnId(answers ?? seq) } : {}
+}
+
+function readBehind({ behind }: SaidRow): Partial<Pick<NormalizedResponse, BehindMember>> {
+  return behind === null ? {} : parseJson<NormalizedResponse>(behind)
+}

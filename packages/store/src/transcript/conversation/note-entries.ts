@@ -1,0 +1,83 @@
+// Reads notes of turns as entries of a transcript.
+import { isoTime } from '@postern/message'
+import type { EntryBody } from '@postern/transcript'
+import { nameResult, nameSaid } from '@postern/transcript'
+import { parseJson } from '../../sql/json-columns.ts'
+import type { Sql } from '../../sql/sql.ts'
+import type { EntryPosition } from './entry-position.ts'
+
+interface NoteRow {
+  readonly seq: number
+  readonly content: string
+  readonly at: string
+  readonly run_id: string | null
+}
+
+/** Entries of the transcript that are notes of turns. The members run synchronously. */
+interface StoreNotes {
+  /** Reads a note; undefined if it was deleted or the row is no note. */
+  read(seq: number, thread_id: string): readonly EntryBody[] | undefined
+  /** Lists the first notes of a conversation from a position that the thread does not have yet. */
+  listNew(storeThread: number, position: number, thread: number, most: number): readonly EntryPosition[]
+}
+
+export function createStoreNotes(db: Sql): StoreNotes {
+  const find = db.prepare<NoteRow>(
+    `SELECT e.seq, e.content, e.at, k.native_id AS run_id FROM messages e JOIN messages m ON m.seq = e.answers AND m.kind = 'message'
+       LEFT JOIN tasks k ON k.id = m.task_id WHERE e.seq = ? AND e.scope = 'trace'`,
+  )
+  const listNew = db.prepare<EntryPosition>(
+    `SELECT seq, answers AS position FROM messages WHERE scope = 'trace' AND thread_id = ?1 AND answers >= ?2
+       AND NOT EXISTS (SELECT 1 FROM transcript_entries x WHERE x.thread = ?3 AND x.store_seq = messages.seq)
+     ORDER BY answers, seq LIMIT +?4`,
+  )
+  return {
+    read(seq, thread_id) {
+      const row = find.get(seq)
+      return row && splitWords(writeNoteEntry(row, thread_id), readSplits(row))
+    },
+    listNew: (storeThread, position, thread, most) => listNew.all(storeThread, position, thread, most),
+  }
+}
+
+function writeNoteEntry({ seq, content, at, run_id }: NoteRow, thread_id: string): EntryBody {
+  const body = parseJson<Omit<EntryBody, 'entry_id' | 'thread_id' | 'at'>>(content)
+  return {
+    ...body,
+    ...(body.kind === 'tool_result' && body.tool && { message_id: nameResult(body.tool.call_id) }),
+    entry_id: `store-${seq}`,
+    thread_id,
+    at: isoTime(Date.parse(at)),
+    ...(run_id !== null && { run_id }),
+  }
+}
+
+/** Reads the indexes of parts at which an unfinished answer began another message. */
+function readSplits({ content }: NoteRow): readonly number[] {
+  return parseJson<{ readonly splits?: readonly number[] }>(content).splits ?? []
+}
+
+/** Splits an unfinished answer into the messages that a client of the stream has received. */
+function splitWords(entry: EntryBody, splits: readonly number[]): readonly EntryBody[] {
+  const { splits: _, ...kept } = entry as EntryBody & { readonly splits?: readonly number[] }
+  const { content, entry_id, native_id, usage, ...others } = kept
+  if (splits.length === 0 || !('parts' in content)) return [kept]
+  const { parts } = content
+  return [0, ...splits].map((from, index) => ({
+    ...others,
+    ...(index === 0 && usage !== undefined && { usage }),
+    entry_id: index === 0 ? entry_id : `${entry_id}.${index}`,
+    group_id: entry_id,
+    ...(index === 0 && native_id !== undefined && { native_id }),
+    ...(index > 0 && native_id !== undefined && { message_id: nameSaid(native_id, index + 1) }),
+    content: { parts: parts.slice(from, splits[index] ?? parts.length) },
+  }))
+}
+
+/** Merges two lists by position. Entries of one position stay in the order in which the store got them. */
+export function mergeByPosition(
+  said: readonly EntryPosition[],
+  noted: readonly EntryPosition[],
+): readonly EntryPosition[] {
+  return noted.length === 0 ? said : [...said, ...noted].toSorted((a, b) => a.position - b.position || a.seq - b.seq)
+}

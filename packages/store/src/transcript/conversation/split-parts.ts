@@ -1,0 +1,92 @@
+// Splits the parts of a message into entries.
+import type { ApprovalAction, Json, Part, PolicyPart, ToolCallPart } from '@postern/message'
+import { readApproval, refusedCall } from '@postern/message'
+import { readResultParts } from '@postern/pipeline'
+import type { EntryBody } from '@postern/transcript'
+import { contentOfText, groupParts, standsAlone } from '@postern/transcript'
+
+/** One piece of a message: the members of an entry that come from its parts. */
+export type Piece = Pick<EntryBody, 'kind' | 'role' | 'scope' | 'content' | 'tool' | 'wait' | 'is_incomplete'>
+
+type Speaker = 'user' | 'assistant'
+
+/** Splits a message into texts, tool calls and requirements, in their order. There is at least one piece. */
+export function splitIntoPieces(parts: readonly Part[], role: Speaker): readonly Piece[] {
+  const pieces = groupParts(parts).flatMap(group => {
+    const [first] = group
+    return standsAlone(first) ? writeOther(first) : [writeWords(group, role)]
+  })
+  return pieces.length > 0 ? pieces : [writeWords(parts, role)]
+}
+
+function writeWords(parts: readonly Part[], role: Speaker): Piece {
+  return { kind: 'text', role, scope: 'conversation', content: { parts } }
+}
+
+function writeOther(part: Extract<Part, { readonly kind: 'tool_call' | 'policy' }>): readonly Piece[] {
+  if (part.kind === 'tool_call') return writeToolCall(part)
+  const { policy } = part
+  const approval = readApproval(policy)
+  const id = typeof policy.requirement === 'string' ? policy.requirement : undefined
+  if (approval && id !== undefined) return [writeApproval(part, approval, id)]
+  const wait = id === undefined ? undefined : ({ id, reason: 'policy', state: 'open' } as const)
+  return [
+    { kind: 'policy', role: 'assistant', scope: 'conversation', content: { parts: [part] }, ...(wait && { wait }) },
+  ]
+}
+
+/** Builds the entry that stands for the result of a tool call until somebody approves the call. */
+function writeApproval(part: PolicyPart, { tool_call_id, ...action }: ApprovalAction, id: string): Piece {
+  const { expires_at } = part.policy
+  const until = typeof expires_at === 'string' ? { expires_at } : {}
+  const pending = { ...action, ...until, status: 'pending', metadata: { tool_call_id } }
+  return {
+    kind: 'approval_required',
+    role: 'tool',
+    scope: 'agent',
+    content: { parts: [part] },
+    tool: { call_id: tool_call_id, name: action.kind },
+    wait: { id, reason: 'approval', state: 'open', ...until, action: pending as Json },
+  }
+}
+
+function writeToolCall({ id, name, args, result, error, continues }: ToolCallPart): readonly Piece[] {
+  const isObject = args !== null && typeof args === 'object' && !Array.isArray(args)
+  const call: Piece = {
+    kind: 'tool_call',
+    role: 'assistant',
+    scope: 'agent',
+    content: contentOfText(''),
+    tool: {
+      call_id: id,
+      name,
+      args: isObject ? (args as Record<string, Json>) : {},
+      ...(!isObject && args !== undefined && { is_invalid: true }),
+    },
+  }
+  if (result === undefined && !error) return [call]
+  const ended = {
+    call_id: id,
+    name,
+    success: !error,
+    ...(error && { error }),
+    ...(result !== undefined && { result: result as Json }),
+  }
+  const returned = readResultParts(result)
+  const content = returned ? { parts: returned } : contentOfText('')
+  const end: Piece = { kind: 'tool_result', role: 'tool', scope: 'agent', content, tool: ended }
+  if (continues === undefined) return [call, end]
+  // The wait is over. A call that ran was accepted, whatever its result. Its arguments may differ from those that were asked for.
+  const ran = isObject ? { ...ended, args: args as Record<string, Json> } : ended
+  return [
+    {
+      ...end,
+      tool: ran,
+      wait: { id: continues, reason: 'approval', state: isRefused(error) ? 'rejected' : 'accepted' },
+    },
+  ]
+}
+
+function isRefused(error: ToolCallPart['error']): boolean {
+  return error?.message === refusedCall
+}

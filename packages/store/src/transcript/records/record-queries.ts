@@ -1,0 +1,57 @@
+// Prepares the statements of the records table.
+import { rowLocksOf } from '../../sql/engine-defaults.ts'
+import type { Sql } from '../../sql/sql.ts'
+import { endZeroTotals } from '../../transaction/zero-totals.ts'
+
+/** The most expired records that one insert deletes. It is more than one, so that the table does not grow. */
+const mostPurged = 20
+
+export function prepareRecordQueries(db: Sql) {
+  const at = 'kind = ? AND owner = ? AND key = ?'
+  const isThere = '(expires_at IS NULL OR expires_at > ?)'
+  return {
+    findTies: db.prepare<TiesRow>(
+      `SELECT message, person, expires_at AS until FROM records WHERE ${at} AND ${isThere}`,
+    ),
+    find: db.prepare<RecordRow>(`SELECT key, version, value FROM records WHERE ${at} AND ${isThere}`),
+    insert: db.prepare(
+      `INSERT OR IGNORE INTO records (kind, owner, key, version, value, message, person, expires_at)
+     SELECT ?1, ?2, ?3, 1, ?4, ?5, ?6, ?7 WHERE EXISTS (SELECT 1 FROM messages WHERE seq = ?5 AND kind = 'message') OR ?5 IS NULL`,
+    ),
+    purge: db.prepare(
+      `DELETE FROM records WHERE id IN
+       (SELECT id FROM records WHERE expires_at <= ? ORDER BY expires_at LIMIT +${mostPurged} ${rowLocksOf(db).skipLocked})`,
+    ),
+    endOver: db.prepare(`DELETE FROM records WHERE ${at} AND expires_at <= ?`),
+    swap: db.prepare(`UPDATE records SET version = version + 1, value = ? WHERE ${at} AND version = ?`),
+    tie: db.prepare(
+      `UPDATE records SET message = ?4, person = ?5, expires_at = ?6 WHERE kind = ?1 AND owner = ?2 AND key = ?3`,
+    ),
+    hasMessage: db.prepare("SELECT 1 FROM messages WHERE seq = ? AND kind = 'message'"),
+    put: db.prepare(
+      `INSERT INTO records (kind, owner, key, version, value) VALUES (?, ?, ?, 1, ?)
+     ON CONFLICT (kind, owner, key) DO UPDATE SET version = records.version + 1, value = excluded.value`,
+    ),
+    remove: db.prepare(`DELETE FROM records WHERE ${at}`),
+    removeOwner: db.prepare('DELETE FROM records WHERE owner = ?'),
+    endKept: db.prepare(endZeroTotals('kept_data', ['records', 'bytes'])),
+    list: db.prepare<RecordRow>(
+      `SELECT key, version, value FROM records WHERE kind = ? AND owner = ? AND ${isThere}
+     ORDER BY id DESC LIMIT +? OFFSET +?`,
+    ),
+    listPage: db.prepare<RecordRow & { readonly id: number }>(
+      `SELECT id, key, version, value FROM records INDEXED BY records_owner
+     WHERE owner = ? AND kind = ? AND id < ? AND ${isThere} ORDER BY id DESC LIMIT +?`,
+    ),
+  }
+}
+
+export interface RecordRow {
+  readonly key: string
+  readonly version: number
+  readonly value: string
+}
+
+export interface TiesRow extends Readonly<Partial<Record<'message' | 'until', number | null | undefined>>> {
+  readonly person?: string | null | undefined
+}

@@ -1,0 +1,111 @@
+// Stores small records of agents and owners.
+import type { Json } from '@postern/message'
+import type { Page } from '@postern/pipeline'
+import type { RecordKey, RecordQuota, RecordStore, StoredRecord } from '@postern/transcript'
+import { createKeyedDigests } from '../../digests/keyed-digest.ts'
+import { hideKey } from '../../peers/protecting-records.ts'
+import { formatJson, parseJson } from '../../sql/json-columns.ts'
+import type { StoreContext } from '../../transaction/store-context.ts'
+import { createKeptDataTable } from './kept-data.ts'
+import type { RecordRow, TiesRow } from './record-queries.ts'
+import { prepareRecordQueries } from './record-queries.ts'
+
+export interface OwnedRecordStore extends RecordStore {
+  /** Deletes all records of an owner and returns their number. */
+  removeOwner(owner: string): Promise<number>
+  /** Lists records, the newest first. `after` is the position of the last record on the page before. */
+  listPage(kind: string, owner: string, page: Page): Promise<readonly (StoredRecord & { readonly number: number })[]>
+  /** Returns the stored amounts of an owner's records. */
+  readQuota(owner: string): Promise<RecordQuota>
+}
+
+/** Creates the store of small records beside the transcript. */
+export function createRecordStore(context: StoreContext): OwnedRecordStore {
+  const { db, write, now, scrub } = context
+  const queries = prepareRecordQueries(db)
+  const kept = createKeptDataTable(db)
+  const keyValues = ({ kind, owner, key }: RecordKey) => [kind, owner, key] as const
+  const writeRecord = <T>(key: RecordKey, most: RecordQuota | undefined, operation: () => T) =>
+    write(operation, { conflictKeys: () => listConflicts(key, most) })
+  const { findHidden, findAnywhere } = createRowFinder(context, queries)
+  return {
+    get: async key => readIfThere(findAnywhere(key)),
+    insert: (key, value, ties = {}) =>
+      writeRecord(key, ties.most, () => {
+        queries.purge.run(now())
+        queries.endOver.run(...keyValues(key), now())
+        if (findAnywhere(key)) return false
+        const tiesRow = ties.like ? queries.findTies.get(...keyValues(ties.like), now()) : ties
+        if (!tiesRow) return false
+        const values = [...keyValues(key), formatJson(value), ...tieValues(tiesRow)] as const
+        return kept.within(key.owner, ties.most, () => queries.insert.run(...values).changes > 0)
+      }),
+    swap: (key, version, value, ties) =>
+      writeRecord(key, ties?.most, () => {
+        const { message = null, person = null, until = null, most } = ties ?? {}
+        if (message !== null && !queries.hasMessage.get(message)) return false
+        return kept.within(key.owner, most, () => {
+          const isFirst = queries.swap.run(formatJson(value), ...keyValues(key), version).changes > 0
+          if (isFirst && ties) queries.tie.run(...keyValues(key), message, person, until)
+          return isFirst
+        })
+      }),
+    put: (key, value) => writeRecord(key, undefined, () => void queries.put.run(...keyValues(key), formatJson(value))),
+    remove(key) {
+      const removeAll = () => {
+        const hidden = findHidden(key)
+        for (const each of hidden ? [key, hidden] : [key]) queries.remove.run(...keyValues(each))
+      }
+      return writeRecord(key, undefined, removeAll)
+    },
+    async removeOwner(owner) {
+      const removed = await write(() => {
+        const { changes } = queries.removeOwner.run(owner)
+        // The totals of several gateways may add up to zero even if no record was left.
+        queries.endKept.run(owner)
+        return changes
+      })
+      scrub()
+      return removed
+    },
+    readQuota: async owner => kept.read(owner),
+    list: async (kind, owner, { limit = -1, offset = 0 } = {}) =>
+      queries.list.all(kind, owner, now(), limit, offset).map(readRecord),
+    listPage: async (kind, owner, { limit, after = Number.MAX_SAFE_INTEGER }) =>
+      queries.listPage.all(owner, kind, after, now(), limit).map(row => ({ ...readRecord(row), number: row.id })),
+  }
+}
+
+/** Finds a record by its key, or by the digest that replaced the key when its person was forgotten. */
+function createRowFinder(context: StoreContext, { find }: ReturnType<typeof prepareRecordQueries>) {
+  const digests = createKeyedDigests(context)
+  const findRow = ({ kind, owner, key }: RecordKey) => find.get(kind, owner, key, context.now())
+  function findHidden(record: RecordKey): RecordKey | undefined {
+    const key = hideKey(record, digests)
+    return key === undefined ? undefined : { ...record, key }
+  }
+  return {
+    findHidden,
+    findAnywhere(key: RecordKey): RecordRow | undefined {
+      const hidden = findHidden(key)
+      return findRow(key) ?? (hidden && findRow(hidden))
+    },
+  }
+}
+
+/** Lists the conflict keys of a write. With `most` it includes the owner's totals, which the write compares with the quota. */
+function listConflicts({ kind, owner, key }: RecordKey, most?: RecordQuota): readonly string[] {
+  return [JSON.stringify(['record', kind, owner, key]), ...(most ? [JSON.stringify(['kept', owner])] : [])]
+}
+
+function tieValues({ message = null, person = null, until = null }: TiesRow) {
+  return [message, person, until] as const
+}
+
+function readIfThere(row: RecordRow | undefined): StoredRecord | undefined {
+  return row && readRecord(row)
+}
+
+function readRecord({ key, version, value }: RecordRow): StoredRecord {
+  return { key, version, value: parseJson<Json>(value) }
+}

@@ -1,0 +1,224 @@
+import type { NormalizedResponse, Part } from '@postern/message'
+import type { Intake, Turn } from '@postern/pipeline'
+import { sketchedChannels } from '@postern/testing'
+import { findAnsweredQuestion, listOpenWaits } from '@postern/transcript'
+import { describe, expect, it } from 'vitest'
+import type { GatewayStore } from '../index.ts'
+import { openSqliteStore } from '../index.ts'
+
+const log = { debug() {}, info() {}, warn() {}, error() {} }
+const conversation = { agent: 'echo', via: 'web', scope: 'ann', key: 't-1' }
+const text = (content: string): Part => ({ kind: 'text', mime: 'text/plain', content })
+
+let time = Date.parse('2026-03-13T10:00:00.000Z')
+const openStore = () => openSqliteStore({ channels: sketchedChannels, path: ':memory:', now: () => (time += 5), log })
+
+function makeIntake(id: string, parts: readonly Part[]): Intake {
+  return {
+    agent: 'echo',
+    message: {
+      id,
+      thread_source: conversation.key,
+      sender: { address: '@ann@agents.test', auth_method: 'none', verified: false },
+      recipient: '@echo@agents.test',
+      parts: [...parts],
+      recipient_capabilities: { mention_relay: { kind: 'none' } },
+      received_via: 'web',
+      received_at: '2026-03-13T10:00:00.000Z',
+    },
+    duplicateKey: id,
+    thread: { scope: conversation.scope, references: [] },
+    aliases: [],
+    proofs: [],
+    raw: { bytes: new Uint8Array(), form: 'json' },
+    target: {},
+    disposition: 'answer',
+    task: { owner: 'ann', id: `run-${id}`, context: conversation.key },
+  }
+}
+
+async function takeTurn(store: GatewayStore): Promise<Turn> {
+  const [turn] = await store.leaseTurns({ holder: 'test', limit: 1, leaseMs: 60_000 })
+  if (!turn) throw new Error('there is no turn to take')
+  return turn
+}
+
+function makeResponse({ content }: Turn, parts: readonly Part[]): NormalizedResponse {
+  const { id: in_reply_to, thread_id, recipient: sender } = content
+  return {
+    id: `re-${in_reply_to}`,
+    in_reply_to,
+    thread_id,
+    sender,
+    parts: [...parts],
+    status: 'completed',
+    created_at: '2026-03-13T10:00:01.500Z',
+  }
+}
+
+async function answer(
+  store: GatewayStore,
+  parts: readonly Part[],
+  details: Partial<NormalizedResponse> = {},
+): Promise<void> {
+  const turn = await takeTurn(store)
+  await store.commit(turn, { response: { ...makeResponse(turn, parts), ...details }, deliveries: [] })
+}
+
+describe('bindStore()', () => {
+  it('makes a conversation of the store part of a thread, with what was done in it, and goes on as it goes on', async () => {
+    const store = await openStore()
+    const { transcript } = store
+    const thread = await transcript.openThread('ann', { transport: 'web', key: 't-1' })
+    expect(await transcript.bindStore(thread, conversation)).toBe(false)
+    await store.admit(makeIntake('m1', [text('look it up')]), 'c1')
+    expect(await transcript.bindStore(thread, conversation)).toBe(true)
+    expect((await transcript.read(thread)).map(({ native_id, seq, chat_seq }) => [native_id, seq, chat_seq])).toEqual([
+      ['m1', 1, 1],
+    ])
+    const call = { kind: 'tool_call', id: 'c', name: 'search', args: { q: 'it' }, result: [1] } as const
+    await answer(store, [call, text('found')])
+    const entries = await transcript.read(thread)
+    expect(entries.map(({ kind, role, seq, chat_seq, run_id }) => [kind, role, seq, chat_seq, run_id])).toEqual([
+      ['text', 'user', 1, 1, 'run-m1'],
+      ['tool_call', 'assistant', 2, undefined, 'run-m1'],
+      ['tool_result', 'tool', 3, undefined, 'run-m1'],
+      ['text', 'assistant', 4, 2, 'run-m1'],
+    ])
+    expect(entries[1]).toMatchObject({
+      native_id: 're-m1',
+      agent_key: 'echo',
+      latency_ms: 1500,
+      tool: { call_id: 'c', name: 'search', args: { q: 'it' } },
+    })
+    expect(entries[2]?.tool).toEqual({ call_id: 'c', name: 'search', success: true, result: [1] })
+    expect(entries[3]?.content).toEqual({ parts: [text('found')] })
+    await store.close()
+  })
+
+  it('keeps the order of positions while answers and entries of dialects come between', async () => {
+    const store = await openStore()
+    const { transcript } = store
+    const thread = await transcript.openThread('ann', { transport: 'web', key: 't-1' })
+    await store.admit(makeIntake('m1', [text('one')]), 'c1')
+    await transcript.bindStore(thread, conversation)
+    await store.admit(makeIntake('m2', [text('two')]), 'c2')
+    expect(await transcript.read(thread, { chat: true })).toHaveLength(2)
+    await transcript.append(thread, [
+      {
+        entry_id: 'own',
+        thread_id: thread.thread_id,
+        scope: 'agent',
+        kind: 'task',
+        role: 'system',
+        content: { value: 'do' },
+        at: '2026-03-13T10:00:00.000Z',
+      },
+    ])
+    await answer(store, [text('re one')])
+    await answer(store, [text('re two')])
+    const entries = await transcript.read(thread)
+    expect(entries.map(({ native_id, entry_id, seq }) => [native_id ?? entry_id, seq])).toEqual([
+      ['m1', 1],
+      ['m2', 2],
+      ['own', 3],
+      ['re-m1', 4],
+      ['re-m2', 5],
+    ])
+    expect((await transcript.read(thread, { chat: true, after_seq: 2 })).map(({ chat_seq }) => chat_seq)).toEqual([
+      3, 4,
+    ])
+    expect(await transcript.read(thread)).toEqual(entries)
+    await store.close()
+  })
+
+  it('ends with its conversation, and does not show a later conversation that has its number', async () => {
+    const store = await openStore()
+    const { transcript } = store
+    const admit = async (id: string, owner: string) => {
+      const intake = makeIntake(id, [text(`words of ${owner}`)])
+      const task = { owner, id: `run-${id}`, context: 't-1' }
+      await store.admit({ ...intake, thread: { scope: owner, references: [] }, task }, 'c')
+      await answer(store, [text('re')])
+    }
+    await admit('m1', 'bob')
+    await admit('m2', 'ann')
+    await admit('m3', 'bob')
+    const thread = await transcript.openThread('ann', { transport: 'web', key: 't-1' })
+    expect(await transcript.bindStore(thread, conversation)).toBe(true)
+    expect(await transcript.read(thread)).toHaveLength(2)
+    expect(await store.expireTasks({ owner: 'ann', most: 0, limit: 10 })).toEqual({ removed: 1, isDone: true })
+    await admit('m4', 'cyd')
+    expect(await transcript.read(thread)).toEqual([])
+    await store.close()
+  })
+
+  it('keeps a web chat when old tasks expire', async () => {
+    const store = await openStore()
+    for (const owner of ['web:ann', 'other']) {
+      const intake = makeIntake(owner, [text('one')])
+      await store.admit({ ...intake, task: { owner, id: 'run', context: 't-1' } }, 'c1')
+      await answer(store, [text('re')])
+    }
+    await store.admit(makeIntake('newest', [text('two')]), 'c2')
+    expect(await store.expireTasks({ before: time + 1_000_000, limit: 10 })).toEqual({ removed: 1, isDone: true })
+    expect(await store.findTask({ owner: 'web:ann', id: 'run' })).toBeDefined()
+    expect(await store.findTask({ owner: 'other', id: 'run' })).toBeUndefined()
+    await store.close()
+  })
+
+  it('shows the words as the agent has changed them, and nothing of what it has taken back', async () => {
+    const store = await openStore()
+    const { transcript } = store
+    const thread = await transcript.openThread('ann', { transport: 'web', key: 't-1' })
+    await store.admit(makeIntake('m1', [text('one')]), 'c1')
+    await transcript.bindStore(thread, conversation)
+    const turn = await takeTurn(store)
+    const response = makeResponse(turn, [text('secret')])
+    await store.commit(turn, { response, deliveries: [] })
+    const said = async () => (await transcript.read(thread)).map(({ content }) => content)
+    expect(await said()).toEqual([{ parts: [text('one')] }, { parts: [text('secret')] }])
+    const planned = { deliveries: [] }
+    await store.act([{ kind: 'edit', response: { ...response, parts: [text('better')] }, planned }], 'c2')
+    expect(await said()).toEqual([{ parts: [text('one')] }, { parts: [text('better')] }])
+    await store.act([{ kind: 'delete', response: response.id, planned }], 'c3')
+    expect(await said()).toEqual([{ parts: [text('one')] }, { parts: [] }])
+    await store.close()
+  })
+
+  it('E-40: shows a question of the agent’s as what it is, and the next message of the user as its answer', async () => {
+    const store = await openStore()
+    await store.admit(makeIntake('m1', [text('A cake, please')]), 'c1')
+    await answer(store, [text('Which one?')], { status: 'input_required' })
+    const thread = await store.transcript.openThread('ann', { transport: 'web', key: 't-1' })
+    await store.transcript.bindStore(thread, conversation)
+    const [, question] = await store.transcript.read(thread)
+    expect(question).toMatchObject({ kind: 'input_required', role: 'tool', chat_seq: 2, native_id: 're-m1' })
+    const now = Date.parse('2026-03-13T10:00:02.000Z')
+    expect(findAnsweredQuestion(await store.transcript.read(thread), now)?.wait.id).toBe('re-m1')
+    await store.admit(makeIntake('m2', [text('The round one')]), 'c2')
+    expect(listOpenWaits(await store.transcript.read(thread), now)).toEqual([])
+    await store.close()
+  })
+
+  it('W-23: shows the tool calls behind an answer before its words, each with its agent, until the agent deletes the answer', async () => {
+    const store = await openStore()
+    await store.admit(makeIntake('m1', [text('My money')]), 'c1')
+    const call = { kind: 'tool_call', id: 'c1', name: 'navigate_to_b', args: {}, result: 'gone', agent: 'a' } as const
+    await answer(store, [text('Here is b')], { speaker: 'b', trace: [call], chat_state: { activeAgent: 'b' } })
+    const thread = await store.transcript.openThread('ann', { transport: 'web', key: 't-1' })
+    await store.transcript.bindStore(thread, conversation)
+    const read = async () =>
+      (await store.transcript.read(thread)).map(({ kind, agent_key, chat_seq }) => [kind, agent_key, chat_seq])
+    expect(await read()).toEqual([
+      ['text', undefined, 1],
+      ['tool_call', 'a', undefined],
+      ['tool_result', 'a', undefined],
+      ['text', 'b', 2],
+    ])
+    await store.act([{ kind: 'delete', response: 're-m1', planned: { deliveries: [] } }], 'c2')
+    expect(JSON.stringify(await store.transcript.read(thread))).not.toMatch(/navigate|Here is b|gone/)
+    expect(JSON.stringify((await store.findResponse('re-m1'))?.response)).not.toMatch(/navigate|activeAgent/)
+    await store.close()
+  })
+})

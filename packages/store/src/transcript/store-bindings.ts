@@ -1,0 +1,87 @@
+// Binds conversations of the store to transcript threads.
+import type { EntryBody } from '@postern/transcript'
+import type { Sql } from '../sql/sql.ts'
+import type { BoundConversation } from './conversation/bound-conversation.ts'
+import type { StoreEntries } from './conversation/entries.ts'
+
+/** The name by which a channel knows a conversation of the store. */
+export interface StoreThreadName {
+  readonly agent: string
+  readonly via: string
+  readonly scope: string
+  /** The `thread_source` of the messages in it. */
+  readonly key: string
+}
+
+/** Entries of a bound conversation that a thread does not have yet, at most `mostNews` of them. */
+export interface ThreadNews {
+  readonly store_thread: number
+  readonly position: number
+  readonly said: readonly (readonly [seq: number, entries: readonly EntryBody[]])[]
+}
+
+/** The most entries that one transaction adds, so that other writes run in between. */
+const mostNews = 200
+
+/** Bindings of conversations to threads. Their members run synchronously. */
+export interface StoreBindings {
+  findStoreThread(name: StoreThreadName): number | undefined
+  /**
+   * Binds a conversation. `reader` is a JSON list of principals whose messages, with their answers, are included. Returns false if it is bound for
+   * other readers.
+   */
+  bind(thread: number, storeThread: number, reader?: string): boolean
+  /** Lists the numbers of the bound conversations. */
+  listBound(thread: number): readonly number[]
+  hasNews(thread: number): boolean
+  listNews(thread: number, thread_id: string): readonly ThreadNews[]
+  /** Notes that a thread has these entries. */
+  moveOn(thread: number, news: ThreadNews): void
+  remove(thread: number): void
+}
+
+export function createStoreBindings(db: Sql, said: StoreEntries): StoreBindings {
+  const findStoreThread = db.prepare<{ thread_id: number }>(
+    'SELECT thread_id FROM thread_aliases WHERE name = ? AND agent = ? AND channel = ? AND scope = ? AND is_key = 1',
+  )
+  const bind = db.prepare('INSERT OR IGNORE INTO transcript_bindings (thread, store_thread, reader) VALUES (?, ?, ?)')
+  const findReader = db.prepare<{ reader: string | null }>(
+    'SELECT reader FROM transcript_bindings WHERE thread = ? AND store_thread = ?',
+  )
+  const list = db.prepare<BoundConversation>(
+    'SELECT thread, store_thread, position, reader FROM transcript_bindings WHERE thread = ?',
+  )
+  const move = db.prepare('UPDATE transcript_bindings SET position = ? WHERE thread = ? AND store_thread = ?')
+  const remove = db.prepare('DELETE FROM transcript_bindings WHERE thread = ?')
+
+  function readNews(bound: BoundConversation, thread_id: string): ThreadNews {
+    const { store_thread } = bound
+    const newEntries = said.listNew(bound, mostNews + 1)
+    const next = newEntries[mostNews]
+    const open = said.findOpenPosition(store_thread)
+    // Entries are added in the order in which the store got them.
+    const news = newEntries.slice(0, mostNews).toSorted((a, b) => a.seq - b.seq)
+    return {
+      store_thread,
+      position: next ? Math.min(next.position, open) : open,
+      said: news.map(({ seq }) => [seq, said.read(seq, thread_id) ?? []] as const),
+    }
+  }
+
+  return {
+    findStoreThread: ({ agent, via, scope, key }) => findStoreThread.get(key, agent, via, scope)?.thread_id,
+    bind(thread, storeThread, reader) {
+      if (bind.run(thread, storeThread, reader ?? null).changes > 0) return true
+      return (findReader.get(thread, storeThread)?.reader ?? undefined) === reader
+    },
+    listBound: thread => list.all(thread).map(({ store_thread }) => store_thread),
+    hasNews: thread => list.all(thread).some(bound => said.listNew(bound, 1).length > 0),
+    listNews: (thread, thread_id) =>
+      list
+        .all(thread)
+        .map(bound => readNews(bound, thread_id))
+        .filter(news => news.said.length > 0),
+    moveOn: (thread, { store_thread, position }) => void move.run(position, thread, store_thread),
+    remove: thread => void remove.run(thread),
+  }
+}

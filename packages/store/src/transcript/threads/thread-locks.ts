@@ -1,0 +1,39 @@
+// Locks transcript threads for one writer.
+import { randomBytes } from 'node:crypto'
+import type { TranscriptStore } from '@postern/transcript'
+import type { StoreContext } from '../../transaction/store-context.ts'
+import type { TranscriptThreads } from './thread-table.ts'
+import { holderOf } from './thread-table.ts'
+import { transcriptConflict } from './transcript-conflicts.ts'
+
+export function createThreadLocks(
+  threads: TranscriptThreads,
+  { write, now }: Pick<StoreContext, 'write' | 'now'>,
+): Pick<TranscriptStore, 'acquireLock' | 'isLocked' | 'releaseLock'> {
+  return {
+    acquireLock: (key, ttlMs) =>
+      write(
+        () => {
+          const thread = threads.require(key)
+          if (holderOf(thread, now()) !== undefined) return undefined
+          const lock = { token: randomBytes(16).toString('hex'), fence: thread.fences + 1 }
+          const expires_at = now() + ttlMs
+          threads.lock(thread.id, { ...lock, until: expires_at })
+          return { ...lock, expires_at }
+        },
+        { conflictKeys: () => [transcriptConflict(key)] },
+      ),
+    async isLocked(key) {
+      const thread = threads.find(key)
+      return thread !== undefined && holderOf(thread, now()) !== undefined
+    },
+    releaseLock: (key, token) =>
+      write(
+        () => {
+          const thread = threads.find(key)
+          return thread !== undefined && threads.unlock(thread.id, token, now())
+        },
+        { conflictKeys: () => [transcriptConflict(key)] },
+      ),
+  }
+}

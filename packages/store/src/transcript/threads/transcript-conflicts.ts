@@ -1,0 +1,15 @@
+// Lists the conflict keys of writes to a transcript.
+import type { OwnerQuota, ThreadAlias, ThreadKey, WriteRequest } from '@postern/transcript'
+
+export const transcriptConflict = ({ owner, thread_id }: ThreadKey) => JSON.stringify(['transcript', owner, thread_id])
+
+export const aliasConflict = (owner: string, { transport, key }: ThreadAlias) =>
+  JSON.stringify(['transcript alias', owner, transport, key])
+
+/** Lists the conflict key of an owner's totals, if a write compares them with a quota. */
+const listQuota = (owner: string, most: OwnerQuota | undefined) => (most ? [JSON.stringify(['quota', owner])] : [])
+
+export const listWritten = (key: ThreadKey, request: WriteRequest | undefined) => [
+  transcriptConflict(key),
+  ...listQuota(key.owner, request?.most),
+]

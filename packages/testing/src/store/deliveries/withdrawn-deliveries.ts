@@ -1,0 +1,100 @@
+// Tests the withdrawal of deliveries during an attempt.
+import { LeaseLost } from '@postern/message'
+import { describe, expect, test } from 'vitest'
+import { answerWith, sketchDeletion, sketchPost } from '../setup/action-sketches.ts'
+import type { OpenStore } from '../setup/under-test.ts'
+import { leaseDeliveries, leaseMs, leaseOnlyDelivery, withStore } from '../setup/under-test.ts'
+
+export function withdrawnDeliveryContract(open: OpenStore): void {
+  describe('withdrawn deliveries in flight', () => {
+    describeOrder(open)
+    describeOperators(open)
+  })
+}
+
+function describeOrder(open: OpenStore): void {
+  test(
+    'a deletion goes out when the try of its post that was under way has ended',
+    withStore(open, async ({ store }) => {
+      await store.act([sketchPost('p1', 'regrets', { recipients: ['x'] })], 'c')
+      const held = await leaseOnlyDelivery(store)
+      await store.act([sketchDeletion('p1', ['x'])], 'c')
+      expect(await leaseDeliveries(store)).toEqual([])
+      const wire = { content: 'regrets' }
+      const attempt = { at: 1, ms: 2, status: 202 }
+      await expect(store.settle(held, { state: 'sent', wire, attempt })).rejects.toThrow(LeaseLost)
+      const deletion = await leaseOnlyDelivery(store)
+      expect(deletion).toMatchObject({ to: 'x', response: { id: 'p1', parts: [] } })
+      await store.settle(deletion, { state: 'sent' })
+      const records = await store.listDeliveries({ limit: 9 })
+      expect(records.map(({ state, wire: kept }) => [state, kept])).toEqual([
+        ['sent', null],
+        ['dead', null],
+      ])
+      expect((await store.count()).deliveries).toMatchObject({ sent: 1, dead: 1, queued: 0 })
+    }),
+  )
+  test(
+    'a deletion goes out when the lease of a try that nobody ends has run out, renewed or not',
+    withStore(open, async ({ store, now, advance }) => {
+      await store.act([sketchPost('p1', 'regrets', { recipients: ['x'] })], 'c')
+      const held = await leaseOnlyDelivery(store)
+      await store.act([sketchDeletion('p1', ['x'])], 'c')
+      advance(leaseMs - 1)
+      await store.renew(held, leaseMs)
+      advance(leaseMs - 1)
+      expect(await leaseDeliveries(store)).toEqual([])
+      expect(await store.nextDue()).toBe(now() + 1)
+      advance(1)
+      // The first poll finds that no worker tries it any more.
+      await leaseDeliveries(store)
+      expect(await leaseOnlyDelivery(store)).toMatchObject({ to: 'x', response: { parts: [] } })
+      await expect(store.settle(held, { state: 'sent' })).rejects.toThrow(LeaseLost)
+      await expect(store.renew(held, leaseMs)).rejects.toThrow(LeaseLost)
+    }),
+  )
+  test(
+    'an answer to a withdrawn question holds back the next one to the same destination until its try has ended',
+    withStore(open, async ({ store }) => {
+      const authorship = { author: 'ada', object: 'note' }
+      const turn = await answerWith(store, 'm1', 'first', { recipients: ['x'], intake: { authorship } })
+      const held = await leaseOnlyDelivery(store)
+      await answerWith(store, 'm2', 'second', { recipients: ['x'] })
+      await store.withdraw(turn.via, [{ kind: 'forget', ...authorship }])
+      expect(await leaseDeliveries(store)).toEqual([])
+      await expect(store.settle(held, { state: 'sent' })).rejects.toThrow(LeaseLost)
+      expect((await leaseOnlyDelivery(store)).message.id).toBe('m2')
+    }),
+  )
+}
+
+function describeOperators(open: OpenStore): void {
+  test(
+    'an operator who drops a delivery in flight and retries it leaves it to who tries it',
+    withStore(open, async ({ store }) => {
+      await answerWith(store, 'm1', 'words', { recipients: ['x'] })
+      const held = await leaseOnlyDelivery(store)
+      expect(await store.dropDelivery(held.id)).toBe(true)
+      expect(await store.retryDelivery(held.id)).toBe(true)
+      expect(await leaseDeliveries(store)).toEqual([])
+      await store.settle(held, { state: 'sent' })
+      expect((await store.count()).deliveries).toMatchObject({ sent: 1, dead: 0, queued: 0 })
+    }),
+  )
+  test(
+    'an operator cannot retry a withdrawn post, neither before its try has ended nor after',
+    withStore(open, async ({ store, advance }) => {
+      await answerWith(store, 'm1', 'regrets', { recipients: ['x'] })
+      const held = await leaseOnlyDelivery(store)
+      advance(1)
+      await store.act([sketchDeletion('answer to m1', ['x'])], 'c')
+      expect(await store.retryDelivery(held.id)).toBe(false)
+      advance(1)
+      await expect(store.settle(held, { state: 'dead', reason: 'refused', error: 'HTTP 500' })).rejects.toThrow(
+        LeaseLost,
+      )
+      expect(await store.retryDelivery(held.id)).toBe(false)
+      expect(await leaseOnlyDelivery(store)).toMatchObject({ response: { parts: [] } })
+    }),
+  )
+}

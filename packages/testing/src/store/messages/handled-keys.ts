@@ -1,0 +1,74 @@
+// Tests messages that arrive again after their deletion.
+import { describe, expect, test } from 'vitest'
+import { ada, converse, sketchFrom } from '../setup/people-sketches.ts'
+import { adasTask, answerTask } from '../setup/task-sketches.ts'
+import type { OpenStore } from '../setup/under-test.ts'
+import { inThread, leaseTurns, sketchIntake, withStore } from '../setup/under-test.ts'
+
+const weekMs = 7 * 24 * 3_600_000
+
+export function handledKeyContract(open: OpenStore): void {
+  describe('forgotten messages that come again', () => {
+    describePeople(open)
+    describeTasks(open)
+  })
+}
+
+function describePeople(open: OpenStore): void {
+  test(
+    'nobody answers the message of a forgotten person again while its channel may repeat it',
+    withStore(open, async ({ store, advance }) => {
+      await converse(store, 'm1', sketchFrom(ada, 'm1'))
+      await store.forgetPerson({ agent: 'echo', addresses: [ada] })
+      advance(weekMs)
+      const again = await store.admit(sketchIntake('m1', sketchFrom(ada, 'm1')), 'c')
+      expect(again).toEqual({ outcome: 'forgotten', message: 0 })
+      expect(await leaseTurns(store)).toEqual([])
+      expect(await store.findMessage('m1')).toBeUndefined()
+      advance(1)
+      expect(await store.admit(sketchIntake('m1', sketchFrom(ada, 'm1')), 'c')).toMatchObject({ outcome: 'accepted' })
+    }),
+  )
+  test(
+    'the key of a forgotten message counts for its agent and its channel alone',
+    withStore(open, async ({ store }) => {
+      const sketch = sketchFrom(ada, 'm1')
+      await converse(store, 'm1', sketch)
+      await store.forgetPerson({ agent: 'echo', addresses: [ada] })
+      const byMail = { ...sketch, message: { ...sketch.message, received_via: 'email' } }
+      for (const other of [{ ...sketch, agent: 'help' }, byMail, { ...sketch, duplicateKey: 'another key' }])
+        expect(await store.admit(sketchIntake('m1', other), 'c')).toMatchObject({ outcome: 'accepted' })
+    }),
+  )
+  test(
+    'a store that opens again still knows which messages it has handled',
+    withStore(open, async ({ store, reopen }) => {
+      await converse(store, 'm1', sketchFrom(ada, 'm1'))
+      await store.forgetPerson({ agent: 'echo', addresses: [ada] })
+      const other = await reopen?.()
+      const again = await other?.admit(sketchIntake('m1', sketchFrom(ada, 'm1')), 'c')
+      expect(again?.outcome ?? 'forgotten').toBe('forgotten')
+      await other?.close()
+    }),
+  )
+}
+
+function describeTasks(open: OpenStore): void {
+  test(
+    'nobody answers a message again whose task has had its time, and the task does not come back',
+    withStore(open, async ({ store, now, advance }) => {
+      const intake = sketchIntake(
+        'm1',
+        inThread('ctx', { task: { ...adasTask, context: 'ctx' }, thread: { scope: 'ada' } }),
+      )
+      await store.admit(intake, 'c')
+      await answerTask(store, 'done')
+      advance(1_000)
+      await store.admit(sketchIntake('newest', { disposition: 'keep' }), 'c')
+      expect(await store.expireTasks({ before: now(), limit: 9 })).toMatchObject({ removed: 1 })
+      expect(await store.admit(intake, 'c')).toEqual({ outcome: 'forgotten', message: 0 })
+      expect(await store.findTask(adasTask)).toBeUndefined()
+      expect(await leaseTurns(store)).toEqual([])
+    }),
+  )
+}

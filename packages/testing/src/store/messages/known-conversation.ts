@@ -1,0 +1,75 @@
+// Tests that an agent finds a conversation by its `thread_id`, and learns to whom it may write there.
+import type { KnownConversation } from '@postern/pipeline'
+import { expect, test } from 'vitest'
+import { sketchPost } from '../setup/action-sketches.ts'
+import { ada, adasMail, converse, sketchFrom } from '../setup/people-sketches.ts'
+import type { OpenStore } from '../setup/under-test.ts'
+import { leaseOnlyTurn, sketchAnswer, sketchIntake, withStore } from '../setup/under-test.ts'
+
+/** Sketches another message of the agent in a conversation, in the form of a reply. */
+function sketchReply(id: string, { key, author = '', scope }: KnownConversation, thread: number) {
+  const post = sketchPost(id, 'It is ready.')
+  const synthetic = {
+    ...post.synthetic,
+    message: { ...post.synthetic.message, thread_source: key },
+    thread: { scope, references: [], joined: { id: thread, via: 'activitypub' as const, key } },
+    authorship: { author, object: id },
+  }
+  return { ...post, synthetic }
+}
+
+export function knownConversationContract(open: OpenStore): void {
+  test(
+    'a reply stands in its conversation, goes with its person, and does not bring a forgotten one back',
+    withStore(open, async ({ store }) => {
+      const inThread = (source: string) =>
+        sketchFrom(ada, 'm1', { message: { thread_source: source }, duplicateKey: source })
+      await converse(store, 'm1', inThread('t1'))
+      await store.admit(sketchIntake('m1', inThread('t2')), 'c')
+      const turn = await leaseOnlyTurn(store)
+      await store.commit(turn, sketchAnswer(turn, 'answer'))
+      const conversation = await store.findConversation('echo', turn.content.thread_id)
+      if (!conversation) throw new Error('there is no conversation')
+      await store.act([sketchReply('r1', conversation, turn.thread)], 'c')
+      const said = await store.readHistory({ thread: turn.thread, before: turn.message + 100, head: 9, tail: 9 })
+      expect(said.map(({ nativeId }) => nativeId)).toEqual(['m1', 'answer to m1', 'r1'])
+      await store.forgetPerson({ addresses: [ada] })
+      expect(await store.findResponse('r1')).toBeUndefined()
+      await store.act([sketchReply('r2', conversation, turn.thread)], 'c')
+      expect(await store.findResponse('r2')).toBeUndefined()
+    }),
+  )
+  test(
+    'findConversation() finds the last message with a turn by the id that the agent knows',
+    withStore(open, async ({ store }) => {
+      await converse(store, 'm1', sketchFrom(ada, 'm1', { message: { thread_source: 't' } }))
+      await store.admit(sketchIntake('m2', sketchFrom(ada, 'm2', { message: { thread_source: 't' } })), 'c')
+      const turn = await leaseOnlyTurn(store)
+      await store.commit(turn, sketchAnswer(turn, 'answer'))
+      const kept = sketchFrom(ada, 'm3', { message: { thread_source: 't' }, disposition: 'keep' })
+      await store.admit(sketchIntake('m3', kept), 'c')
+      const { thread_id } = turn.content
+      expect(await store.findConversation('echo', thread_id)).toEqual({
+        ...{ message: turn.message, scope: ada.subject, key: 't', author: ada.subject },
+      })
+      expect((await store.readTurn(turn.message))?.content.id).toBe('m2')
+      expect(await store.findConversation('help', thread_id)).toBeUndefined()
+      expect(await store.findConversation('echo', 't')).toBeUndefined()
+    }),
+  )
+  test(
+    'findLastWritten() finds the time of the last words of a person in conversations of one principal alone',
+    withStore(open, async ({ store }) => {
+      const at = (time: string) => ({ message: { received_at: `2026-01-0${time}T00:00:00.000Z` } })
+      await converse(store, 'm1', sketchFrom(adasMail, 'm1', at('1')))
+      await converse(store, 'm2', sketchFrom(adasMail, 'm2', at('2')))
+      const whose = { agent: 'echo', via: 'email', scope: 'v:Ada@mail.test' }
+      expect(await store.findLastWritten(whose)).toBe('2026-01-02T00:00:00.000Z')
+      for (const [id, flag] of Object.entries({ m3: 'list', m4: 'may_be_replayed', m5: 'auto_reply' }))
+        await converse(store, id, sketchFrom(adasMail, id, { ...at('3'), flags: [flag] }))
+      expect(await store.findLastWritten(whose)).toBe('2026-01-02T00:00:00.000Z')
+      expect(await store.findLastWritten({ ...whose, agent: 'help' })).toBeUndefined()
+      expect(await store.findLastWritten({ ...whose, via: 'activitypub' })).toBeUndefined()
+    }),
+  )
+}

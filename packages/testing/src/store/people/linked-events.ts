@@ -1,0 +1,83 @@
+// Tests that agents learn of links and their ends, in the same transaction.
+import type { Intake, LinkedChange, LinkedEvents, Person, Store } from '@postern/pipeline'
+import { expect, test } from 'vitest'
+import {
+  account,
+  ada,
+  adasMail,
+  confirm,
+  eveAccount,
+  link,
+  mailbox,
+  sketchFrom,
+  sketchRequest,
+} from '../setup/people-sketches.ts'
+import type { OpenStore } from '../setup/under-test.ts'
+import { leaseTurns, sketchIntake, withStore } from '../setup/under-test.ts'
+
+/** Collects the changes, and describes them as messages of the account. A transaction that runs again describes its change once more. */
+function listen() {
+  const changes = new Map<string, LinkedChange>()
+  const events: LinkedEvents = {
+    correlationId: 'c',
+    describe(change): Intake {
+      changes.set(change.kind, change)
+      return sketchIntake(`told ${change.kind}`, sketchFrom(ada, `told ${change.kind}`))
+    },
+  }
+  return { changes, events }
+}
+
+const founderOf = async (store: Store, identity: typeof ada) =>
+  (await store.findPerson('echo', identity))?.founder.address
+
+const show = (persons: readonly Person[]) =>
+  persons.map(({ founder, addresses }) => [founder.address, addresses.map(({ address }) => address)])
+
+export function describeLinkedEvents(open: OpenStore): void {
+  test(
+    'a person goes on as whoever asked, whatever joins and in whatever order addresses sort',
+    withStore(open, async ({ store }) => {
+      await link(store, eveAccount, adasMail)
+      expect(await founderOf(store, adasMail)).toBe(eveAccount.address)
+      await link(store, eveAccount, account('aaa'))
+      expect(await founderOf(store, account('aaa'))).toBe(eveAccount.address)
+      await link(store, mailbox('zoe'), adasMail)
+      for (const each of [eveAccount, adasMail, mailbox('zoe')]) {
+        expect(await founderOf(store, each)).toBe('@zoe@mail.test')
+      }
+    }),
+  )
+  test(
+    'a link and its end queue messages with the persons before and after',
+    withStore(open, async ({ store }) => {
+      const { changes, events } = listen()
+      const request = sketchRequest(ada, adasMail)
+      await store.requestLink(request)
+      await confirm(store, request, { events })
+      const joined = [[ada.address, [ada.address, adasMail.address]]]
+      const apart = [ada, adasMail].map(({ address }) => [address, [address]])
+      const linked = changes.get('link')
+      expect([show(linked?.before ?? []), show(linked?.after ?? [])]).toEqual([apart, joined])
+      expect(linked?.before.map(({ founder }) => founder.subject)).toEqual([ada.subject, adasMail.subject])
+      expect(await leaseTurns(store)).toMatchObject([{ content: { id: 'told link' } }])
+      await store.unlink({ agent: 'echo', identity: adasMail, other: ada, events })
+      const parted = changes.get('unlink')
+      expect([show(parted?.before ?? []), show(parted?.after ?? [])]).toEqual([joined, apart])
+      expect(parted?.after.map(({ founder }) => founder.subject)).toEqual([ada.subject, adasMail.subject])
+    }),
+  )
+  test(
+    'a link that the same message brings again, a wrong code and an unlink of strangers queue nothing',
+    withStore(open, async ({ store }) => {
+      const { changes, events } = listen()
+      const request = sketchRequest(ada, adasMail)
+      await store.requestLink(request)
+      await confirm(store, request, { digest: 'wrong', events })
+      await confirm(store, request, { message: 7 })
+      await confirm(store, request, { message: 7, events })
+      await store.unlink({ agent: 'echo', identity: ada, other: eveAccount, events })
+      expect(changes.size).toBe(0)
+    }),
+  )
+}

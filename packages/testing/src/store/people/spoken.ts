@@ -1,0 +1,51 @@
+// Tests that a store finds the persons who spoke to an agent, and the conversations that are theirs alone.
+import type { PersonAddress } from '@postern/pipeline'
+import { expect, test } from 'vitest'
+import { ada, adasMail, converse, eveAccount, link, sketchFrom } from '../setup/people-sketches.ts'
+import type { OpenStore } from '../setup/under-test.ts'
+import { withStore } from '../setup/under-test.ts'
+
+export function describeSpoken(open: OpenStore): void {
+  test(
+    'findSpoken() lists the words from all linked addresses, with the conversations in which nobody else spoke',
+    withStore(open, async ({ store }) => {
+      await converse(store, 'm1', sketchFrom(ada, 'm1'))
+      await converse(store, 'm2', sketchFrom(adasMail, 'm2'))
+      await converse(
+        store,
+        'm3',
+        sketchFrom(ada, 'm3', { thread: { scope: 'public' }, message: { thread_source: 'all' } }),
+      )
+      await converse(
+        store,
+        'm4',
+        sketchFrom(eveAccount, 'm4', { thread: { scope: 'public' }, message: { thread_source: 'all' } }),
+      )
+      await converse(store, 'm5', sketchFrom(ada, 'm5', { agent: 'help' }))
+      await link(store, ada, adasMail)
+      const { persons, words } = await store.findSpoken({ agent: 'echo', addresses: [adasMail] })
+      expect(persons.map(({ agent, founder, addresses }) => [agent, founder.address, addresses.length])).toEqual([
+        ['echo', ada.address, 2],
+      ])
+      expect(words.map(({ via, sender, thread }) => [via, sender.address, thread !== undefined])).toEqual([
+        [ada.via, ada.address, true],
+        [adasMail.via, adasMail.address, true],
+        [ada.via, ada.address, false],
+      ])
+      expect((await store.findSpoken({ addresses: [ada] })).words.map(({ agent }) => agent)).toContain('help')
+      expect(await store.findSpoken({ agent: 'help', addresses: [adasMail] })).toEqual({ persons: [], words: [] })
+    }),
+  )
+  test(
+    'findSpoken() leaves out another account that has the address now',
+    withStore(open, async ({ store }) => {
+      const now = { ...ada, subject: 'https://social.test/users/2' }
+      await converse(store, 'm1', sketchFrom(ada, 'm1'))
+      await converse(store, 'm2', sketchFrom(now, 'm2', { message: { thread_source: 'of another' } }))
+      const said = async (person: PersonAddress) => (await store.findSpoken({ addresses: [person] })).words.length
+      expect(await said(ada)).toBe(1)
+      expect(await said(now)).toBe(1)
+      expect(await said({ via: ada.via, address: ada.address })).toBe(2)
+    }),
+  )
+}

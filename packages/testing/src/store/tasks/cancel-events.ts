@@ -1,0 +1,158 @@
+// Tests how a store informs an agent of a canceled task in which the agent has asked something.
+import { LeaseLost } from '@postern/message'
+import type { TaskCancelEvent } from '@postern/pipeline'
+import { taskCanceledFlag } from '@postern/pipeline'
+import { expect, test } from 'vitest'
+import { admitRequirement, fromAda, sketchDecision } from '../setup/requirement-sketch.ts'
+import { adasTask, answerTask, ofTask, watch } from '../setup/task-sketches.ts'
+import type { OpenStore, StoreUnderTest } from '../setup/under-test.ts'
+import {
+  leaseDeliveries,
+  leaseOnlyTurn,
+  leaseTurns,
+  sketchAnswer,
+  sketchIntake,
+  sketchResponse,
+  withStore,
+} from '../setup/under-test.ts'
+
+/** A cancel of Ada's task, which the agent gets in the conversation of the task. */
+const event: TaskCancelEvent = {
+  correlationId: 'canceled',
+  describe(question) {
+    const message = { parts: [], kind: 'cancel' as const, in_reply_to: question, thread_source: 'ctx' }
+    const { duplicateKey: _, ...intake } = sketchIntake('cancel', { message, flags: [taskCanceledFlag] })
+    return intake
+  },
+}
+
+const cancel = ({ store }: StoreUnderTest) => store.cancelTask(adasTask, event)
+
+/** Opens the task and lets the agent ask something in it. */
+async function ask({ store }: StoreUnderTest): Promise<void> {
+  await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
+  await answerTask(store, 'which one?', 'input_required')
+}
+
+export function describeCancelEvents(open: OpenStore): void {
+  test(
+    'an agent that has asked hears once of the canceled task, and its answer changes nothing of that task',
+    withStore(open, async under => {
+      const { store } = under
+      await ask(under)
+      await store.watchTask(adasTask, watch('a'))
+      expect(await Promise.all([cancel(under), cancel(under), store.cancelTask(adasTask)])).toContain(true)
+      const [told] = await leaseDeliveries(store)
+      expect(told?.target).toMatchObject({ id: adasTask.id, state: 'canceled' })
+      const canceled = await store.findTask(adasTask)
+      const turn = await leaseOnlyTurn(store)
+      expect(turn).toMatchObject({ correlationId: 'canceled', flags: [taskCanceledFlag], task: undefined })
+      expect(turn.content).toMatchObject({ kind: 'cancel', in_reply_to: 'answer to m1' })
+      const asking = await store.findMessage('m1')
+      expect(turn.thread).toBe(asking?.thread)
+      await store.commit(turn, sketchAnswer(turn, 'so be it'))
+      expect(await store.findResponse('answer to cancel')).toBeDefined()
+      const after = await store.findTask(adasTask)
+      expect(after).toMatchObject({
+        state: 'canceled',
+        updatedAt: canceled?.updatedAt,
+        response: { id: 'answer to m1' },
+      })
+      expect([after?.earlier, after?.entries.length]).toEqual([[], 2])
+      expect([await leaseDeliveries(store), await leaseTurns(store)]).toEqual([[], []])
+    }),
+  )
+  test(
+    'an agent that hears of a canceled task a second time hears nothing more',
+    withStore(open, async under => {
+      await ask(under)
+      expect(await cancel(under)).toBe(true)
+      expect(await cancel(under)).toBe(false)
+      await answerTask(under.store, 'so be it')
+      expect(await leaseTurns(under.store)).toEqual([])
+    }),
+  )
+  test(
+    'an agent that has asked nothing, or whose question has its answer, does not hear of a canceled task',
+    withStore(open, async under => {
+      const { store } = under
+      await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
+      expect(await cancel(under)).toBe(true)
+      expect(await leaseTurns(store)).toEqual([])
+      await store.admit(sketchIntake('m2', ofTask({ owner: 'ada', id: 'task 2' })), 'c')
+      await answerTask(store, 'which one?', 'input_required')
+      await store.admit(sketchIntake('m3', ofTask({ owner: 'ada', id: 'task 2' })), 'c')
+      await answerTask(store, 'working on it', 'working')
+      expect(await store.cancelTask({ owner: 'ada', id: 'task 2' }, event)).toBe(true)
+      expect(await leaseTurns(store)).toEqual([])
+    }),
+  )
+  test(
+    'an agent hears of a canceled task whose answer to its question was under way, and that turn counts no more',
+    withStore(open, async under => {
+      const { store } = under
+      await ask(under)
+      await store.admit(sketchIntake('m2', ofTask(adasTask)), 'c')
+      const answering = await leaseOnlyTurn(store)
+      expect(await cancel(under)).toBe(true)
+      await expect(store.commit(answering, sketchAnswer(answering, 'late'))).rejects.toThrow(LeaseLost)
+      expect((await leaseOnlyTurn(store)).content).toMatchObject({ kind: 'cancel', in_reply_to: 'answer to m1' })
+    }),
+  )
+  test(
+    'of a cancel and a decision exactly one reaches the agent',
+    withStore(open, async under => {
+      const { store } = under
+      for (let round = 0; round < 4; round += 1) {
+        const key = { owner: 'ada', id: `task ${round}` }
+        await admitRequirement(under, `d${round}`, fromAda(ofTask(key)))
+        const decide = () => store.resolveRequirement(sketchDecision(`d${round}`), 'c')
+        const racers = [() => store.cancelTask(key, event), decide] as const
+        const [isCanceled] = await (round % 2
+          ? Promise.all(racers.map(race => race()))
+          : Promise.all(racers.toReversed().map(race => race())).then(results => results.toReversed()))
+        expect(isCanceled).toBe(true)
+        const turn = await leaseOnlyTurn(store)
+        expect(turn.content.kind).toBe('cancel')
+        await store.commit(turn, sketchAnswer(turn, 'so be it'))
+        expect(await leaseTurns(store)).toEqual([])
+        expect((await decide()).outcome).toBe('refused')
+      }
+    }),
+  )
+  test(
+    'an agent hears of a canceled task after a restart',
+    withStore(open, async under => {
+      await ask(under)
+      await cancel(under)
+      const store = await under.reopen?.()
+      if (!store) return
+      expect((await leaseOnlyTurn(store)).content.kind).toBe('cancel')
+      await store.close()
+    }),
+  )
+  test(
+    'expireTasks() removes what an agent heard of a canceled task with the task, and not before its turn has ended',
+    withStore(open, async under => {
+      const { store, now, advance } = under
+      const inOwn = { ...ofTask(adasTask), thread: { scope: 'ada' } }
+      await store.admit(sketchIntake('m1', inOwn), 'c')
+      await answerTask(store, 'which one?', 'input_required')
+      const describe = (question: string) => ({ ...event.describe(question), thread: { scope: 'ada', references: [] } })
+      await store.cancelTask(adasTask, { ...event, describe })
+      const task = { owner: 'ada', id: 'task 2' }
+      await store.admit(sketchIntake('m2', ofTask(task, 'elsewhere')), 'c')
+      advance(1_000)
+      expect((await store.expireTasks({ before: now(), limit: 9 })).removed).toBe(0)
+      const turn = (await leaseTurns(store)).find(({ content }) => content.kind === 'cancel')
+      if (!turn) throw new Error('no turn tells of the canceled task')
+      await store.commit(turn, { response: sketchResponse(turn, 'so be it'), deliveries: [] })
+      // The newest row stays, so that its number is not given again.
+      expect((await store.expireTasks({ before: now(), limit: 9 })).removed).toBe(0)
+      await store.admit(sketchIntake('m3', ofTask(task, 'elsewhere')), 'c')
+      expect((await store.expireTasks({ before: now(), limit: 9 })).removed).toBe(1)
+      expect(await store.findResponse('answer to cancel')).toBeUndefined()
+      expect((await store.listMessages({ limit: 9 })).map(({ id }) => id)).toEqual(['m3', 'm2'])
+    }),
+  )
+}

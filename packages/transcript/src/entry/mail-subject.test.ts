@@ -1,0 +1,36 @@
+import type { Part } from '@postern/message'
+import { expect, test } from 'vitest'
+import type { EntryBody } from '../index.ts'
+import { aguiCodec, storeCodec, swarmCodec } from '../index.ts'
+
+const words: Part = { kind: 'text', mime: 'text/plain', content: 'The second bike is late.' }
+const mail = (subject?: string): EntryBody => ({
+  entry_id: 'e1',
+  thread_id: 't',
+  scope: 'conversation',
+  kind: 'text',
+  role: 'user',
+  content: { parts: [words, { kind: 'email', ...(subject !== undefined && { subject }) } as unknown as Part] },
+  at: '2026-03-13T10:00:00.000Z',
+})
+
+test.each([
+  [
+    'agui',
+    aguiCodec,
+    [
+      { type: 'text', text: 'Subject: Order 7' },
+      { type: 'text', text: words.content },
+    ],
+  ],
+  ['store', storeCodec, `Subject: Order 7\n\n${words.content}`],
+  ['swarm', swarmCodec, `Subject: Order 7\n\n${words.content}`],
+])('a message in the format %s keeps the subject of a mail', (_, codec, content) => {
+  expect(codec.write([mail('Order 7')])).toMatchObject([{ content }])
+})
+
+test('a message of AG-UI has no empty part for what has no words there', () => {
+  expect(aguiCodec.write([mail()])).toMatchObject([{ content: [{ type: 'text', text: words.content }] }])
+  const onlyMail = { ...mail(), content: { parts: [{ kind: 'email' } as unknown as Part] } }
+  expect(aguiCodec.write([onlyMail])).toMatchObject([{ content: '' }])
+})

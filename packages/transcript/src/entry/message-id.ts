@@ -1,0 +1,65 @@
+// Returns the ids under which a chat shows the messages of an answer: the same in its stream, its history and every export.
+import type { Part } from '@postern/message'
+import type { EntryBody } from './entry.ts'
+
+type LonePart = Extract<Part, { readonly kind: 'tool_call' | 'policy' }>
+
+/** Returns true if a part is a message of its own: a call of a tool or a requirement. Other parts form one message with their neighbours. */
+export function standsAlone(part: Part): part is LonePart {
+  return part.kind === 'tool_call' || part.kind === 'policy'
+}
+
+type PartGroup = readonly [Part, ...Part[]]
+
+/** Returns the parts in groups of one message each. Groups without content are left out. */
+export function groupParts(parts: readonly Part[]): readonly PartGroup[] {
+  const groups: [Part, ...Part[]][] = []
+  for (const part of parts) {
+    const last = groups.at(-1)
+    if (last && !standsAlone(last[0]) && !standsAlone(part)) last.push(part)
+    else groups.push([part])
+  }
+  return groups.filter(group => !group.every(hasNoWords))
+}
+
+/** Returns true if a part has no text, so that it begins no message. */
+export function hasNoWords(part: Part): boolean {
+  return part.kind === 'text' && part.content === ''
+}
+
+/**
+ * Returns the id of the message at this position (from 1) among the messages of a response that are no calls. The first one has the response's id.
+ */
+export function nameSaid(response: string, position: number): string {
+  return position === 1 ? response : `${response}-${position}`
+}
+
+/** Returns the id of the message that calls a tool. Agents reuse ids of calls, so the id of a call in a response includes the response's id. */
+export function nameCall(call: string, response?: string): string {
+  return response === undefined ? call : `${response}.${call}`
+}
+
+/** Returns the id of the message with the result of a call. */
+export function nameResult(call: string, response?: string): string {
+  return `${nameCall(call, response)}-result`
+}
+
+/** Returns the ids of the entries that make up a message or response with this id, in their order. */
+export function nameEntries(id: string, entries: readonly Pick<EntryBody, 'kind' | 'tool'>[]): readonly string[] {
+  let position = 0
+  return entries.map(({ kind, tool }) => {
+    if (kind === 'tool_call' && tool) return nameCall(tool.call_id, id)
+    if (kind === 'tool_result' && tool) return nameResult(tool.call_id, id)
+    position += 1
+    return nameSaid(id, position)
+  })
+}
+
+/** Returns the id under which a chat shows an entry. */
+export function messageIdOf({
+  message_id,
+  native_id,
+  entry_id,
+}: Pick<EntryBody, 'message_id' | 'native_id' | 'entry_id'>): string {
+  return message_id ?? native_id ?? entry_id
+}

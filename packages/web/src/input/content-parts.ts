@@ -1,0 +1,45 @@
+// Reads the content of a message as parts and files.
+import type { Message } from '@ag-ui/core'
+import type { WebAttachments } from '../attachments/attachment-store.ts'
+import type { PartContext, ReadContent } from './file-parts.ts'
+import { nothing, readFilePart } from './file-parts.ts'
+
+/**
+ * Reads the content of a user's message for the agent: the user's own files as bytes, and every other address as a link.
+ * @throws Rejection too_large, unsupported (of bytes in the message)
+ */
+export async function readContentParts(
+  content: Message['content'],
+  context: PartContext,
+  attachments: WebAttachments,
+): Promise<ReadContent> {
+  if (typeof content === 'string') return readText(content)
+  const read: ReadContent[] = []
+  // The parts are read one after the other, because all files at once may not fit in memory.
+  for (const part of Array.isArray(content) ? content : []) {
+    const isText = part.type === 'text'
+    read.push(isText ? readText(part.text) : await readFilePart(part, context, attachments))
+  }
+  return joinContent(read)
+}
+
+export function joinContent(read: readonly ReadContent[]): ReadContent {
+  return {
+    parts: read.flatMap(({ parts }) => parts),
+    blobs: read.flatMap(({ blobs }) => blobs),
+    warnings: read.flatMap(({ warnings }) => warnings),
+    kept: read.flatMap(({ kept = [] }) => kept),
+  }
+}
+
+/** Counts the files in messages, because reading a large number of them would fill the memory. */
+export function countFiles(contents: readonly Message['content'][]): number {
+  const parts = contents.flatMap(content => (Array.isArray(content) ? content : []))
+  return parts.filter(part => part.type !== 'text').length
+}
+
+function readText(content: string): ReadContent {
+  return content === ''
+    ? nothing
+    : { ...nothing, parts: [{ kind: 'text', mime: 'text/plain', content }], kept: [content] }
+}

@@ -1,0 +1,125 @@
+// Reads the input of a run (AG-UI 1.0), including that of earlier clients.
+import type { ContentPart, RunAgentInput } from '@ag-ui/core'
+import { omitOptionalNulls } from '@ag-ui/core'
+import { isJsonObject, Rejection } from '@postern/message'
+import { lazy } from '@postern/message/lazy'
+
+/** The request of a client to run an agent, in the form of AG-UI 1.0. */
+interface RunRequest {
+  readonly input: RunAgentInput
+  /** The members that the gateway did not understand and left out, one sentence each. */
+  readonly warnings: readonly string[]
+}
+
+/** The schemas are loaded with the first run. */
+const loadSchemas = lazy(() => import('@ag-ui/core/schemas'))
+
+const maxName = 256
+
+/** The limits of a run. They are checked before the schema, which would take seconds for hundreds of thousands of items. */
+const mostOf = { messages: 2_000, tools: 512, context: 512, resume: 64 } as const
+
+const mostMembers = 64
+
+/** The maximum number of parts in all messages together. */
+const mostParts = 8_000
+
+const knownMembers: ReadonlySet<string> = new Set([
+  'threadId',
+  'runId',
+  'protocolVersion',
+  'parentRunId',
+  'state',
+  'messages',
+  'tools',
+  'context',
+  'forwardedProps',
+  'resume',
+])
+
+/**
+ * Reads a `RunAgentInput` (AG-UI 1.0). It converts the `binary` parts of earlier versions.
+ * @throws Rejection malformed, naming the members
+ */
+export async function readRunInput(document: unknown): Promise<RunRequest> {
+  const warnings: string[] = []
+  if (!isJsonObject(document)) throw new Rejection('malformed', 'Cannot run: the body is no JSON object')
+  checkCounts(document)
+  const unknown = Object.keys(document).filter(name => !knownMembers.has(name))
+  if (unknown.length > 0) warnings.push(`unknown members were left out: ${unknown.slice(0, 8).join(', ')}`)
+  const knownEntries = Object.fromEntries(Object.entries(document).filter(([name]) => knownMembers.has(name)))
+  const messages = Array.isArray(document.messages)
+    ? document.messages.map(each => translate(each, warnings))
+    : undefined
+  // Clients of earlier versions send null for absent members.
+  const said = omitOptionalNulls({ ...knownEntries, ...(messages && { messages }) }, 'RunAgentInput')
+  const { RunAgentInputSchema } = await loadSchemas()
+  const parsed = RunAgentInputSchema.safeParse({ tools: [], context: [], ...said })
+  if (!parsed.success) throw refuse(parsed.error.issues)
+  const input = parsed.data as RunAgentInput
+  for (const name of ['threadId', 'runId'] as const) checkName(name, input[name])
+  for (const [at, { id }] of input.messages.entries()) checkName(`messages.${at}.id`, id)
+  return { input, warnings }
+}
+
+function checkCounts(document: Record<string, unknown>): void {
+  if (Object.keys(document).length > mostMembers) throw refuseCount(mostMembers, 'members')
+  for (const [name, most] of Object.entries(mostOf)) {
+    const list = document[name]
+    if (Array.isArray(list) && list.length > most) throw refuseCount(most, name)
+  }
+  const messages: readonly unknown[] = Array.isArray(document.messages) ? document.messages : []
+  let parts = 0
+  for (const message of messages)
+    parts += isJsonObject(message) && Array.isArray(message.content) ? message.content.length : 0
+  if (parts > mostParts) throw refuseCount(mostParts, 'parts of messages')
+}
+
+function refuseCount(most: number, what: string): Rejection {
+  return new Rejection('too_large', `Cannot run: more than ${most} ${what}`)
+}
+
+function checkName(member: string, value: string): void {
+  if (value.length > 0 && value.length <= maxName && value.isWellFormed() && !value.includes('\0')) return
+  const description = `must have 1 to ${maxName} characters, and no NUL`
+  throw new Rejection('malformed', `Cannot run: ${member} ${description}`, {
+    violations: [{ field: member, description }],
+  })
+}
+
+function refuse(issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[]): Rejection {
+  const violations = issues.slice(0, 16).map(({ path, message }) => ({ field: path.join('.'), description: message }))
+  return new Rejection('malformed', `Cannot run: ${violations[0]?.field ?? 'body'} is not as it must be`, {
+    violations,
+  })
+}
+
+/**
+ * Converts `binary` parts. The media type decides whether such a part becomes an image, a sound, a video or a document. A part without bytes and
+ * address is dropped.
+ */
+function translate(message: unknown, warnings: string[]): unknown {
+  if (!isJsonObject(message) || !Array.isArray(message.content)) return message
+  return { ...message, content: message.content.flatMap(part => translatePart(part, warnings)) }
+}
+
+const families: Readonly<Record<string, ContentPart['type']>> = { image: 'image', audio: 'audio', video: 'video' }
+
+function translatePart(part: unknown, warnings: string[]): readonly unknown[] {
+  if (!isJsonObject(part) || part.type !== 'binary') return [part]
+  const { mimeType, url, data, filename } = part
+  const type = families[readMimeType(mimeType).split('/')[0] ?? ''] ?? 'document'
+  const metadata = { ...(typeof filename === 'string' && { metadata: { filename } }) }
+  if (typeof url === 'string') return [{ type, source: { type: 'url', value: url, mimeType }, ...metadata }]
+  if (typeof data === 'string') return [{ type, source: { type: 'data', value: data, mimeType }, ...metadata }]
+  warnings.push('a binary part without bytes or address was left out')
+  return []
+}
+
+/** Reads a media type. @throws Rejection malformed */
+function readMimeType(value: unknown): string {
+  if (value !== undefined && value !== null && typeof value !== 'string') {
+    throw refuse([{ path: ['messages', 'content', 'mimeType'], message: 'must be a string' }])
+  }
+  return value ?? ''
+}

@@ -1,0 +1,42 @@
+import type { NormalizedResponse } from '@postern/message'
+import type { FoundResponse, TaskRecord } from '@postern/pipeline'
+import { silentLog } from '@postern/testing'
+import { expect, test } from 'vitest'
+import type { TurnEnding } from './follow-turn.ts'
+import { followTurn } from './follow-turn.ts'
+
+const response = { id: 'r1', parts: [], status: 'completed' } as unknown as NormalizedResponse
+
+/** Opens a store whose turn commits immediately after a read. */
+function openCommittingStore() {
+  let isCommitted = false
+  async function read<Value>(find: () => Value): Promise<Value> {
+    const value = find()
+    isCommitted = true
+    return value
+  }
+  return {
+    listen: () => () => undefined,
+    findMessage: async () => undefined,
+    findAnswer: () => read(() => (isCommitted ? ({ response } as FoundResponse) : undefined)),
+    findTask: () => read(() => ({ state: isCommitted ? 'completed' : 'working' }) as TaskRecord),
+  }
+}
+
+test('followTurn() ends with the answer, though the turn commits between two of its reads', async () => {
+  const { promise, resolve } = Promise.withResolvers<TurnEnding>()
+  const ignore = () => undefined
+  const watcher = {
+    piece: ignore,
+    details: ignore,
+    interim: ignore,
+    note: ignore,
+    beat: ignore,
+    fail: ignore,
+    end: resolve,
+  }
+  const system = { sleep: async () => undefined, log: silentLog }
+  const watched = { message: 1, task: { owner: 'ann', id: 'run-1' }, askedAt: 0 }
+  followTurn(watched, watcher, { store: openCommittingStore(), system })
+  expect(await promise).toEqual({ response, isCanceled: false })
+})

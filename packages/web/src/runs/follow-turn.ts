@@ -1,0 +1,158 @@
+// Follows a turn from its admission to its end.
+import type { NormalizedResponse, Part, PartialResponse, System, TurnAborted } from '@postern/message'
+import type { NoteNotice, SettledTask, StageNotice, Store } from '@postern/pipeline'
+import { isTurnNews, readAbortKind } from '@postern/pipeline'
+import type { AnswerDetails } from '../events/run-events.ts'
+
+/** A turn with an answer that a client follows. */
+export interface Watched {
+  /** The number of the message in the store. */
+  readonly message: number
+  readonly task: { readonly owner: string; readonly id: string } | undefined
+  /** The time when the message was admitted, ms. It is absent if a decision caused the turn. */
+  readonly askedAt?: number | undefined
+}
+
+export interface TurnEnding {
+  /** The answer. It is undefined if the agent wrote none. */
+  readonly response?: NormalizedResponse | undefined
+  readonly isCanceled: boolean
+}
+
+export interface TurnWatcher {
+  piece(parts: readonly Part[], response: string): void
+  /** Reports speaker, state, trace and cost. It comes before the parts of the same piece. */
+  details(details: AnswerDetails, response: string): void
+  interim(parts: readonly Part[]): void
+  note(notice: NoteNotice | StageNotice): void
+  beat(): void
+  end(ending: TurnEnding): void
+  /** Reports that the turn cannot be read, or that it has not begun because its agent is paused. */
+  fail(reason: 'unreadable' | 'paused'): void
+}
+
+interface ChunkNotice {
+  readonly kind: 'part'
+  readonly chunk: PartialResponse
+  readonly run: number
+  readonly index: number
+  readonly response: string
+}
+
+/** The notice of an ended turn. `task` is the task after the turn, if the store adds it. */
+interface EndNotice {
+  readonly kind: 'settled' | TurnAborted['kind']
+  readonly task?: SettledTask | undefined
+}
+
+type Notice = ChunkNotice | NoteNotice | StageNotice | EndNotice
+
+/** The states of tasks, and of messages that a decision caused, before their turns begin. */
+const unbegunStates: ReadonlySet<string> = new Set(['submitted', 'received'])
+
+const openStates: ReadonlySet<string> = new Set([...unbegunStates, 'working'])
+
+/** The times after which the store is queried, ms: the first time, and each further time. Notices may get lost. */
+const [firstPollMs, pollMs] = [1_000, 5_000]
+
+interface FollowDeps {
+  readonly store: Pick<Store, 'listen' | 'findAnswer' | 'findTask' | 'findMessage'>
+  readonly system: Pick<System, 'sleep' | 'log'>
+  /** Returns true if the agent begins no turn now. If it is absent, the agent begins turns. */
+  isPaused?(): boolean
+}
+
+interface FollowedTurn extends FollowDeps {
+  readonly watched: Watched
+  readonly watcher: TurnWatcher
+  readonly closing: AbortSignal
+  /** The call of the agent with the pieces that the watcher gets. */
+  run: number | undefined
+  nextPiece: number
+  stop(): void
+}
+
+/**
+ * Follows a turn from its admission to its end, and returns a function that stops it. The pieces of one agent call come
+ * without gaps: after a missed piece, all further text comes with the answer.
+ */
+export function followTurn(watched: Watched, watcher: TurnWatcher, deps: FollowDeps): () => void {
+  const { store } = deps
+  const closing = new AbortController()
+  const stop = () => {
+    closing.abort()
+    unlisten()
+  }
+  const state = { run: undefined, nextPiece: 0 }
+  const turn: FollowedTurn = { ...deps, watched, watcher, closing: closing.signal, ...state, stop }
+  const unlisten = store.listen(`message:${watched.message}`, payload => hear(payload as Notice | undefined, turn))
+  // A turn that was caused by a decision may have ended by now; one that was just admitted has not.
+  if (watched.askedAt === undefined || deps.isPaused?.()) void queryTurn(turn)
+  void keepQuerying(turn)
+  return stop
+}
+
+function hear(notice: Notice | undefined, turn: FollowedTurn): void {
+  if (notice?.kind === 'part') hearPiece(notice, turn)
+  else if (isTurnNews(notice)) turn.watcher.note(notice)
+  else if (notice?.kind === 'settled' || readAbortKind(notice)) hearEnd(notice, turn)
+}
+
+function hearEnd(notice: EndNotice | undefined, turn: FollowedTurn): void {
+  const task = notice?.task
+  if (task === undefined) void queryTurn(turn)
+  else if (!openStates.has(task.state)) endWith(task.state, task.response, turn)
+}
+
+function hearPiece(notice: ChunkNotice, turn: FollowedTurn): void {
+  turn.run ??= notice.run
+  if (notice.run !== turn.run || notice.index !== turn.nextPiece) return
+  turn.nextPiece += 1
+  const { status, parts = [], speaker, chat_state, trace, usage } = notice.chunk
+  turn.watcher.details({ speaker, chat_state, trace, usage }, notice.response)
+  if (parts.length === 0) return
+  if (status === 'working') turn.watcher.interim(parts)
+  else turn.watcher.piece(parts, notice.response)
+}
+
+async function queryTurn(turn: FollowedTurn): Promise<void> {
+  const { watched, watcher, store, system, closing, stop } = turn
+  const { message, task } = watched
+  try {
+    const state = task ? (await store.findTask(task))?.state : (await store.findMessage(`#${message}`))?.state
+    if (state !== undefined && unbegunStates.has(state) && turn.isPaused?.() && !closing.aborted) {
+      stop()
+      return watcher.fail('paused')
+    }
+    if (state !== undefined && openStates.has(state)) return
+    // The answer is read after the state. A turn that has ended by then has its answer, and another one may end between
+    // the two reads.
+    const answer = await store.findAnswer(message)
+    if (!closing.aborted) endWith(state, answer?.response, turn)
+  } catch (error) {
+    system.log.warn({ err: error, message }, 'a run cannot be followed')
+    stop()
+    watcher.fail('unreadable')
+  }
+}
+
+/** Ends the stream of a turn. A message that was deleted during its turn counts as canceled. */
+function endWith(
+  state: string | undefined,
+  response: NormalizedResponse | undefined,
+  { watcher, stop }: FollowedTurn,
+): void {
+  const isCanceled = state === 'canceled' || state === undefined
+  stop()
+  watcher.end({ response: isCanceled ? undefined : response, isCanceled })
+}
+
+async function keepQuerying(turn: FollowedTurn): Promise<void> {
+  const { system, closing, watcher } = turn
+  for (let napMs = firstPollMs; !closing.aborted; napMs = pollMs) {
+    await system.sleep(napMs, closing)
+    if (closing.aborted) return
+    watcher.beat()
+    await queryTurn(turn)
+  }
+}

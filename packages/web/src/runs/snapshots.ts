@@ -1,0 +1,115 @@
+// Sends a client the messages of a conversation that it lacks or has changed.
+import type { Message } from '@ag-ui/core'
+import type { TranscriptEntry } from '@postern/transcript'
+import { messageIdOf } from '@postern/transcript'
+import type { WebDeps } from '../endpoint.ts'
+import { isEarlierClient } from '../events/earlier-clients.ts'
+import { writeToolResult } from '../events/work-events.ts'
+import { addLinks, showHistory } from '../history/show-history.ts'
+import type { RunNews } from '../input/reconcile-run.ts'
+import type { AskedRun } from '../resolve.ts'
+import { readRecent } from '../resolve.ts'
+import type { ShownRun } from './stream-run.ts'
+
+interface Snapped {
+  readonly recent: readonly TranscriptEntry[]
+  readonly said: RunNews['said']
+  readonly isJoined: boolean
+}
+
+interface ShownMessage {
+  readonly id: string
+  readonly role: string
+  readonly metadata?: Readonly<Record<string, unknown>> | undefined
+}
+
+/**
+ * Returns the snapshots for a client that lacks stored messages. A client keeps known messages at their positions. So the first snapshot leaves out
+ * the new messages, to place them after the older ones.
+ */
+export async function takeSnapshots(
+  asked: AskedRun,
+  { recent, said, isJoined }: Snapped,
+  deps: WebDeps,
+): Promise<readonly (readonly object[])[]> {
+  const stored = recent.filter(({ chat_seq }) => chat_seq !== undefined)
+  const sentIds = new Set(asked.input.messages.map(({ id }) => id))
+  if (stored.every(entry => sentIds.has(messageIdOf(entry)))) return []
+  const shown = await showMessages(asked, stored, { isJoined, deps })
+  return said.length === 0 ? [shown] : [shown, [...shown, ...said]]
+}
+
+/** Returns the conversation after a run: its history, the calls of the run, and the calls and results that the client already had. */
+export async function takeFinalSnapshot(asked: ShownRun, deps: WebDeps): Promise<readonly ShownMessage[]> {
+  const { input } = asked
+  const { conversation, recent } = await readRecent(asked, deps)
+  const ofRun = recent.filter(entry => entry.chat_seq !== undefined || isCallOfRun(entry, input.runId, deps))
+  const shown = await showMessages(asked, ofRun, { isJoined: conversation?.joined !== undefined, deps })
+  const calls = new Map(
+    ofRun.filter(({ chat_seq }) => chat_seq === undefined).map(entry => [messageIdOf(entry), entry]),
+  )
+  const written = shown.map(message => writeCall(calls.get(message.id)) ?? message)
+  return withClientCalls(written, input.messages)
+}
+
+/** Returns true for a call or result of this run. The agent's own calls count only if runs show traces. */
+function isCallOfRun({ kind, run_id, role, ext }: TranscriptEntry, runId: string, { config }: WebDeps): boolean {
+  if (run_id !== runId || role === 'user' || ext?.store) return false
+  const isCall = kind === 'tool_call' || kind === 'tool_result'
+  return isCall && (config.trace || ext?.normalized?.of !== 0)
+}
+
+function writeCall(entry: TranscriptEntry | undefined): ShownMessage | undefined {
+  const { tool, kind } = entry ?? {}
+  if (!entry || !tool) return undefined
+  const id = messageIdOf(entry)
+  if (kind === 'tool_call') {
+    const functionCall = { name: tool.name ?? '', arguments: JSON.stringify(tool.args ?? {}) }
+    return {
+      id,
+      role: 'assistant',
+      toolCalls: [{ id: tool.call_id, type: 'function', function: functionCall }],
+    } as ShownMessage
+  }
+  const { toolCallId, role, content } = writeToolResult({ ...tool, id: tool.call_id })
+  return { id, role, toolCallId, content } as ShownMessage
+}
+
+/** Inserts the client's own calls and results after the same messages as in the client's copy. */
+function withClientCalls(shown: readonly ShownMessage[], messages: readonly Message[]): readonly ShownMessage[] {
+  const ids = new Set(shown.map(({ id }) => id))
+  const messagesAfter = new Map<string | undefined, Message[]>()
+  let last: string | undefined
+  for (const message of messages) {
+    if (ids.has(message.id)) last = message.id
+    else if (isCallMessage(message)) messagesAfter.set(last, [...(messagesAfter.get(last) ?? []), message])
+  }
+  return [
+    ...(messagesAfter.get(undefined) ?? []),
+    ...shown.flatMap(message => [message, ...(messagesAfter.get(message.id) ?? [])]),
+  ]
+}
+
+function isCallMessage(message: Message): boolean {
+  return message.role === 'tool' || (message.role === 'assistant' && (message.toolCalls?.length ?? 0) > 0)
+}
+
+interface Showing {
+  readonly isJoined: boolean
+  readonly deps: WebDeps
+}
+
+async function showMessages(
+  { owner, input }: ShownRun,
+  entries: readonly TranscriptEntry[],
+  { isJoined, deps }: Showing,
+): Promise<readonly ShownMessage[]> {
+  const messages = await showHistory(entries, { owner: owner.owner, isJoined }, deps)
+  return messages.map(({ id, role, name, content, metadata }) => ({
+    id,
+    role,
+    ...(name && { name }),
+    content: isEarlierClient(input) ? addLinks(content, metadata) : content,
+    metadata,
+  }))
+}

@@ -1,0 +1,19 @@
+// Formats and parses the ids of threads in a chat.
+import type { ChannelName } from '@postern/message'
+import type { OwnThread } from '@postern/pipeline'
+import type { WebDeps } from '../endpoint.ts'
+
+/** Returns the id of a thread in a chat: its own, or the channel and number of a conversation elsewhere. */
+export function nameThread({ via, key, id }: Pick<OwnThread, 'via' | 'key' | 'id'>): string {
+  return via === 'web' ? key : `${via}:${id}`
+}
+
+/** Parses such an id of a conversation elsewhere. No chat has an id of this form. */
+export function parseThreadName(
+  threadId: string,
+  { gateway }: Pick<WebDeps, 'gateway'>,
+): { readonly via: ChannelName; readonly id: number } | undefined {
+  const [, via, id] = /^([a-z][a-z0-9-]*):([1-9]\d{0,14})$/.exec(threadId) ?? []
+  const isOther = gateway.channels.some(({ descriptor }) => descriptor.name === via && !descriptor.speaker.isChat)
+  return via !== undefined && isOther ? { via, id: Number(id) } : undefined
+}

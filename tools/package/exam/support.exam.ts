@@ -1,0 +1,14 @@
+// Runs the tests of examples/support with the packed package and the libraries of its manifest.
+import { join } from 'node:path'
+import { expect, inject, test } from 'vitest'
+import { runProgram } from './program.ts'
+
+test('the tests of the example support pass where only the package is installed', async () => {
+  const folder = join(inject('installation').examples, 'support')
+  const vitest = join(folder, 'node_modules/vitest/vitest.mjs')
+  const { code, output, errors } = await runProgram(process.execPath, [vitest, 'run'], {
+    node: process.execPath,
+    folder,
+  })
+  expect({ code, errors, output }).toMatchObject({ code: 0, output: expect.stringMatching(/Tests\s.*8 passed/) })
+})

@@ -1,0 +1,93 @@
+// Follows examples/web-page/README.md in a new project and in a browser.
+import type { ChildProcess } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import type { Browser } from 'playwright-core'
+import { chromium } from 'playwright-core'
+import { afterAll, beforeAll, expect, inject, test, vi } from 'vitest'
+import { findChromium } from '../../../apps/gateway/test/peers/browser/find-chromium.ts'
+import { install } from './install-packages.ts'
+import type { DevGateway } from './program.ts'
+import { runInstalled, runProgram, startDev } from './program.ts'
+
+const { tarball, folder, nodes } = inject('installation')
+const node = nodes.oldest
+const project = join(folder, 'shop')
+const page = readFileSync(join(import.meta.dirname, '../../../examples/web-page/README.md'), 'utf8')
+
+/** Reads the command of the README that contains these words, and replaces the ports that it names. */
+function readCommand(words: string, ports: Readonly<Record<string, string>>): readonly string[] {
+  const [command = ''] = [...page.matchAll(/`([^`]+)`/g)].flatMap(([, each = '']) => (each.includes(words) ? each : []))
+  return command.replaceAll(/\b(?:5500|8787)\b/g, port => ports[port] ?? port).split(' ')
+}
+
+let gateway: DevGateway
+let server: ChildProcess
+let browser: Browser
+let address: string
+
+beforeAll(async () => {
+  browser = await chromium.launch({
+    executablePath: await findChromium(folder),
+    args: ['--no-sandbox', '--disable-gpu'],
+  })
+  const begun = await runInstalled(['init', 'shop', '--agent', 'counter'], { node, folder })
+  expect(begun).toMatchObject({ code: 0, errors: '' })
+  await install(project, [tarball])
+  const port = await findPort()
+  const [copy = '', ...copied] = readCommand('cp -r', {})
+  expect(await runProgram(copy, copied, { node, folder: project })).toMatchObject({ code: 0, errors: '' })
+  const [setting = ''] = readCommand('npm run dev', { 5500: port })
+  const [name = '', value = ''] = setting.split(/=(.*)/)
+  gateway = await startDev({ node, folder: project, environment: { [name]: value } })
+  const file = join(project, 'web-page/index.html')
+  writeFileSync(file, readFileSync(file, 'utf8').replaceAll('http://127.0.0.1:8787', gateway.url))
+  const [npx = '', ...served] = readCommand('http-server', { 5500: port })
+  // The registry may need the environment of the test.
+  server = spawn(npx, ['--yes', ...served], { cwd: project, stdio: 'ignore', detached: true })
+  address = `http://127.0.0.1:${port}`
+  await vi.waitFor(() => fetch(address), { timeout: 90_000, interval: 250 })
+})
+afterAll(async () => {
+  await browser?.close()
+  // npx starts the server as its child, so the whole process group must end.
+  if (server?.pid && server.exitCode === null) {
+    const exited = once(server, 'exit')
+    process.kill(-server.pid)
+    await exited
+  }
+  await gateway?.stop()
+  rmSync(project, { recursive: true, force: true })
+})
+
+test('the page of the example chats with the agent of a new project', async () => {
+  const opened = await browser.newPage()
+  const refused: string[] = []
+  opened.on('response', answer => answer.status() >= 400 && refused.push(`${answer.status()} ${answer.url()}`))
+  opened.on('pageerror', error => refused.push(error.message))
+  opened.on('dialog', dialog => void dialog.accept(gateway.token))
+  await opened.goto(address)
+  const chat = opened.locator('postern-chat')
+  await chat.getByRole('textbox', { name: 'Message' }).fill('hello from a page')
+  await chat.getByRole('textbox', { name: 'Message' }).press('Enter')
+  const said = () => chat.locator('.message').allTextContents()
+  await expect
+    .poll(said, { timeout: 30_000 })
+    .toEqual(['hello from a page', expect.stringContaining('hello from a page')])
+  await opened.reload()
+  await expect.poll(async () => (await said()).length, { timeout: 30_000 }).toBe(2)
+  expect(refused.filter(each => !each.endsWith('/favicon.ico'))).toEqual([])
+})
+
+async function findPort(): Promise<string> {
+  const taken = createServer().listen(0, '127.0.0.1')
+  await once(taken, 'listening')
+  const { port } = taken.address() as AddressInfo
+  taken.close()
+  await once(taken, 'close')
+  return String(port)
+}

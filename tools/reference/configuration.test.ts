@@ -1,0 +1,43 @@
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { findConfigComment, findConfigSource } from './configuration.ts'
+import { formatSchemaTable } from './schema/rows.ts'
+
+const channels = [{ descriptor: { name: 'ticker' } }]
+
+describe('findConfigSource()', () => {
+  test('finds the keys of a channel that joins the list in its own package', () => {
+    expect(findConfigSource('ticker', channels)).toEqual({
+      file: 'packages/ticker/src/config.ts',
+      name: 'tickerConfigSchema',
+    })
+  })
+
+  test('finds every other member in the schema of the gateway', () => {
+    expect(findConfigSource('limits', channels).file).toBe('apps/gateway/src/config/own-schema.ts')
+  })
+
+  test('lets the error about a key without a comment name the file of its channel', () => {
+    const comments = { find: () => '' }
+    const source = findConfigSource('ticker', channels)
+    expect(() => formatSchemaTable(z.strictObject({ secret: z.string() }), { comments, source })).toThrow(
+      'Cannot describe secret of tickerConfigSchema: write a doc comment at each in packages/ticker/src/config.ts',
+    )
+  })
+})
+
+test("findConfigComment() looks for a channel's keys in the channel, without its name", () => {
+  const asked: unknown[] = []
+  const comments = {
+    find(source: { readonly file: string }, path: readonly string[]) {
+      asked.push([source.file, path])
+      return ''
+    },
+  }
+  findConfigComment(comments, ['email', 'listen', 'port'])
+  findConfigComment(comments, ['limits', 'rate'])
+  expect(asked).toEqual([
+    ['packages/email/src/config.ts', ['listen', 'port']],
+    ['apps/gateway/src/config/own-schema.ts', ['limits', 'rate']],
+  ])
+})

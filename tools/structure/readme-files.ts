@@ -1,0 +1,24 @@
+// Finds names of source files in the READMEs of packages that no file of the package bears any more.
+import { posix } from 'node:path'
+
+/** A file of the repository: its path from the root, and its text. */
+interface NamedText {
+  readonly path: string
+  readonly text: string
+}
+
+const readmePattern = /^(?:apps|packages)\/[^/]+\/README\.md$/
+const namePattern = /`(\w[\w./-]*\.(?:ts|mjs))`/g
+
+/** Finds names such as `src/sql/sql.ts` or `sql.ts` that are the end of no path in the README's own folder, nor a path from the root. */
+export function findStaleFileNames(readmes: readonly NamedText[], paths: readonly string[]): readonly string[] {
+  return readmes
+    .filter(({ path }) => readmePattern.test(path))
+    .flatMap(({ path, text }) => {
+      const own = paths.filter(each => each.startsWith(`${posix.dirname(path)}/`))
+      const names = new Set([...text.matchAll(namePattern)].map(([, name = '']) => name))
+      return [...names]
+        .filter(name => !paths.includes(name) && !own.some(each => each.endsWith(`/${name}`)))
+        .map(name => `${path} names ${name}, which is not there`)
+    })
+}
