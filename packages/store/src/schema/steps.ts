@@ -11,6 +11,7 @@ import { withdrawnDeliveryStep } from './steps/9-withdrawn-deliveries.ts'
 import { overdueRequirementStep } from './steps/10-overdue-requirements.ts'
 import { foundThreadStep } from './steps/11-thread-ids-found.ts'
 import { deliveryReasonStep } from './steps/12-delivery-reasons.ts'
+import { threadEventStep } from './steps/13-thread-events.ts'
 
 /**
  * The steps in their order. A database at number n has had the first n. A landed step is never edited, because databases have had it already. A
@@ -29,4 +30,5 @@ export const schemaSteps: readonly string[] = [
   overdueRequirementStep,
   foundThreadStep,
   deliveryReasonStep,
+  threadEventStep,
 ]

@@ -3,13 +3,14 @@ import type { Sql } from '../sql/sql.ts'
 import { endZeroTotals } from '../transaction/zero-totals.ts'
 
 /**
- * Deletes an empty thread of an owner with its names and the state that agents keep for it. The threads of an owner's tasks belong to that
- * owner and hold only conversations. It runs synchronously, inside a write.
+ * Deletes an empty thread of an owner with its names and the state that agents keep for it. A thread with a message of any kind stays, such as
+ * with the event of another task that was canceled. It runs synchronously, inside a write.
  */
 export function createOwnThreadRemoval(db: Sql): (thread: number, owner: string) => void {
   const endThread = db.prepare<{ key: string; agent: string; channel: string }>(
     `DELETE FROM threads WHERE id = ?1 AND scope = ?2
-       AND NOT EXISTS (SELECT 1 FROM messages WHERE thread_id = ?1 AND scope = 'conversation') RETURNING key, agent, channel`,
+       AND NOT EXISTS (SELECT 1 FROM messages WHERE thread_id = ?1 AND scope = 'conversation')
+       AND NOT EXISTS (SELECT 1 FROM messages WHERE thread_id = ?1 AND scope IN ('event', 'kept')) RETURNING key, agent, channel`,
   )
   const endKey = db.prepare(
     'DELETE FROM thread_aliases WHERE name = ? AND agent = ? AND channel = ? AND scope = ? AND is_key = 1 AND thread_id = ?',

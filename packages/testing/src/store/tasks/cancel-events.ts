@@ -155,4 +155,24 @@ export function describeCancelEvents(open: OpenStore): void {
       expect((await store.listMessages({ limit: 9 })).map(({ id }) => id)).toEqual(['m3', 'm2'])
     }),
   )
+  test(
+    'expireTasks() leaves the thread in which an agent hears of a canceled task, whatever task it removes',
+    withStore(open, async under => {
+      const { store, now, advance } = under
+      await store.admit(sketchIntake('m1', { ...ofTask(adasTask, 'elsewhere'), thread: { scope: 'ada' } }), 'c')
+      await answerTask(store, 'which one?', 'input_required')
+      await store.admit(
+        sketchIntake('m2', { ...ofTask({ owner: 'ada', id: 'task 2' }), thread: { scope: 'ada' } }),
+        'c',
+      )
+      await answerTask(store, 'done')
+      const describe = (question: string) => ({ ...event.describe(question), thread: { scope: 'ada', references: [] } })
+      await store.cancelTask(adasTask, { ...event, describe })
+      advance(1_000)
+      expect((await store.expireTasks({ before: now(), limit: 9 })).removed).toBe(1)
+      const turn = await leaseOnlyTurn(store)
+      await store.commit(turn, sketchAnswer(turn, 'so be it'))
+      expect(await store.findResponse('answer to cancel')).toBeDefined()
+    }),
+  )
 }
