@@ -21,7 +21,7 @@ import { style } from './postern-chat/style.js'
 /** @typedef {import('./postern-chat/question.js').Resume} Resume */
 
 class PosternChat extends HTMLElement {
-  /** Further headers of each request. @type {Record<string, string>} */
+  /** Further headers for each request. @type {Record<string, string>} */
   headers = {}
   /** @type {(() => string | Promise<string>) | undefined} */
   #getToken = undefined
@@ -39,22 +39,22 @@ class PosternChat extends HTMLElement {
     this.#stop,
     this.#send,
   ])
-  /** Messages that are being said, by their ids. @type {Map<string, MarkdownText>} */
+  /** Messages whose text is still arriving, by their ids. @type {Map<string, MarkdownText>} */
   #open = new Map()
-  /** Words of the agent in this run, by the ids of its messages. @type {Map<string, { element: HTMLElement, words: string }>} */
+  /** Texts of the agent in this run, by the ids of its messages. @type {Map<string, { element: HTMLElement, words: string }>} */
   #answers = new Map()
   /** Calls of tools, by their ids. @type {Map<string, { element: HTMLElement, name: string, args: string }>} */
   #calls = new Map()
   /** @type {Set<string>} */
   #shown = new Set()
-  /** Messages of the person and of the agent in the log, by their ids. @type {Map<string, HTMLElement>} */
+  /** Elements of all messages in the log, by the ids of the messages. @type {Map<string, HTMLElement>} */
   #messages = new Map()
   #run = ''
-  /** The stream of this page's last run had no end. */
+  /** True if the last stream of this page broke off before its end event. */
   #isBroken = false
   /** @type {AbortController | undefined} */
   #following
-  /** Id of the conversation that begins with the first words. */
+  /** The id of the conversation that begins with the first message. */
   #fresh = crypto.randomUUID()
 
   constructor() {
@@ -112,7 +112,7 @@ class PosternChat extends HTMLElement {
     void this.#showHistory()
   }
 
-  /** Gives the person's token when the attribute does not; a page may set it when the element is there already. */
+  /** The function that returns the person's token if the `token` attribute does not. A page may set it after the element is connected. */
   get getToken() {
     return this.#getToken
   }
@@ -122,17 +122,19 @@ class PosternChat extends HTMLElement {
     if (this.#isBegun) void this.#showHistory()
   }
 
-  /** Returns the id of the conversation: the attribute, or one for this page and this visit. */
+  /** Returns the id of the conversation: the attribute, or an id for this page and this visit. */
   get thread() {
     return this.getAttribute('thread') || sessionStorage.getItem(this.#key) || this.#fresh
   }
 
-  /** Tells whether nothing was said in the conversation yet: the page names none, and its session keeps none. */
+  /** Returns true if nothing was said yet: the page names no conversation, and its session stores none. */
   get #isNew() {
     return !this.getAttribute('thread') && sessionStorage.getItem(this.#key) === null
   }
 
-  /** Tells whether a request can name its person: another origin needs a token, which a page may set when the element is there already. */
+  /**
+   * Returns true if a request can identify the person. Another origin needs a token, which a page may set after the element is connected.
+   */
   get #mayAsk() {
     const hasToken = this.#getToken !== undefined || Boolean(this.getAttribute('token'))
     return hasToken || Object.keys(this.headers).length > 0 || this.#isOwnOrigin
@@ -142,12 +144,12 @@ class PosternChat extends HTMLElement {
     return URL.parse(this.endpoint, location.href)?.origin === location.origin
   }
 
-  /** Returns the name under which the page's session keeps the conversation, once something was said in it. */
+  /** Returns the key under which the page's session stores the conversation once something was said. */
   get #key() {
     return `postern-chat ${this.endpoint}`
   }
 
-  /** Begins another conversation, where the page names none. */
+  /** Clears the log, and starts a new conversation unless the page names one. */
   startAnew() {
     sessionStorage.removeItem(this.#key)
     this.#clear()
@@ -168,7 +170,7 @@ class PosternChat extends HTMLElement {
     return (this.getAttribute('endpoint') ?? '').replace(/\/+$/, '')
   }
 
-  /** Says something, with the files that were chosen. @param {string} text */
+  /** Sends a text with the selected files. @param {string} text */
   async say(text) {
     const files = [...(this.#files.files ?? [])]
     if ((text.trim() === '' && files.length === 0) || this.#send.disabled) return
@@ -192,7 +194,7 @@ class PosternChat extends HTMLElement {
     this.#input.focus()
   }
 
-  /** Answers what the agent asked for. @param {Resume} resume */
+  /** Sends the person's decision about a question. @param {Resume} resume */
   async #decide(resume) {
     this.#setBusy(true)
     try {
@@ -220,31 +222,31 @@ class PosternChat extends HTMLElement {
     if (isFirst) sessionStorage.setItem(key, this.#fresh)
     const headers = { 'content-type': 'application/json' }
     const answer = await this.#call('/runs', { method: 'POST', headers, body: JSON.stringify(body) }).catch(error => {
-      // A conversation does not begin with what is refused.
+      // A refused message begins no conversation.
       if (isFirst) sessionStorage.removeItem(key)
       throw error
     })
     const [path, conversation] = [`/runs/${encodeURIComponent(input.runId)}/events`, this.#conversation]
     try {
       for await (const event of readRun(answer, () => this.#call(path))) {
-        // Meanwhile the element may show another conversation.
+        // The element may show another conversation by now.
         if (conversation !== this.#conversation) return
         this.#take(event)
         this.#isBroken = !isEnd(event)
       }
     } finally {
-      // A stream may break off within a message: its words stay.
+      // A stream can break off in the middle of a message, whose text so far stays.
       for (const text of this.#open.values()) text.end()
       this.#open.clear()
     }
   }
 
-  /** Returns a name of the conversation that the element shows, unique among all agents. */
+  /** Returns an identifier of the shown conversation that is unique among all agents. */
   get #conversation() {
     return `${this.endpoint} ${this.thread}`
   }
 
-  /** Shows what is said in the conversation elsewhere, such as in another tab. Nobody sees a hidden page, so it follows nothing. */
+  /** Shows messages that arrive from elsewhere, such as from another tab. A hidden page follows nothing, because nobody sees it. */
   async #follow() {
     this.#stopFollowing()
     const isAble = this.isConnected && this.endpoint !== '' && !this.#isNew && this.#mayAsk
@@ -259,7 +261,7 @@ class PosternChat extends HTMLElement {
     }
   }
 
-  /** Reads one stream of the conversation, as long as it goes on. @param {AbortSignal} signal */
+  /** Reads one event stream of the conversation until it ends. @param {AbortSignal} signal */
   async #readFollowed(signal) {
     let heard = 'nothing'
     try {
@@ -284,7 +286,7 @@ class PosternChat extends HTMLElement {
     this.#takeBackOpen()
   }
 
-  /** Removes the unfinished words of a run in another tab, because they come again from the beginning. */
+  /** Removes unfinished text of a run in another tab, because the stream repeats it from the beginning. */
   #takeBackOpen() {
     for (const id of this.#open.keys()) this.#takeBack(id)
     this.#open.clear()
@@ -292,10 +294,10 @@ class PosternChat extends HTMLElement {
 
   /** @param {ChatEvent} event */
   #takeFollowed(event) {
-    // A snapshot may still take back what was heard of a run whose stream broke off.
+    // The answers of a broken run stay, because a snapshot may still take them back.
     if (event?.type === 'RUN_STARTED' && !this.#isBroken) this.#answers.clear()
     if (event?.type === 'STEP_STARTED') {
-      // Somebody may have decided elsewhere; the end of a run names what is still open.
+      // Somebody may have decided elsewhere; the end of a run lists the questions that are still open.
       for (const box of this.#log.querySelectorAll('.ask')) box.remove()
       for (const id of this.#shown) if (id.startsWith('ask ')) this.#shown.delete(id)
     }
@@ -315,7 +317,7 @@ class PosternChat extends HTMLElement {
     this.#scroll()
   }
 
-  /** The effect of each kind of event. @type {Record<string, (event: ChatEvent) => void>} */
+  /** The effect of each type of event. @type {Record<string, (event: ChatEvent) => void>} */
   #acts = {
     TEXT_MESSAGE_START: ({ messageId }) => {
       this.#shown.add(messageId)
@@ -350,7 +352,7 @@ class PosternChat extends HTMLElement {
     },
     RUN_ERROR: ({ message }) => {
       const said = [...this.#answers.values()].at(-1)?.words
-      // A failed answer is a message, too.
+      // A failed run reports its answer as its error, too, which is not shown twice.
       if (said === undefined || said !== message) this.#note(asText(message) || 'The agent could not answer.', 'bad')
     },
     RUN_FINISHED: ({ outcome }) => {
@@ -358,13 +360,16 @@ class PosternChat extends HTMLElement {
     },
     MESSAGES_SNAPSHOT: ({ messages }) => {
       const now = new Map(listOf(messages).map(({ id, content }) => [id, content]))
-      // An attempt broke off: its words are not there any more, or not as they were heard.
+      // If an attempt was retried, its text is missing or different in the snapshot.
       for (const [id, { words }] of this.#answers) if (now.get(id) !== words) this.#takeBack(id)
       this.#showInOrder(listOf(messages))
     },
   }
 
-  /** Shows messages that are new behind the one that they follow: the gateway may know some that this page has not heard. @param {readonly { id: string, role: string, content: unknown }[]} messages */
+  /**
+   * Inserts each new message behind its predecessor, because the gateway may know messages that this page has not received.
+   * @param {readonly { id: string, role: string, content: unknown }[]} messages
+   */
   #showInOrder(messages) {
     /** @type {HTMLElement | undefined} */
     let before
@@ -388,7 +393,7 @@ class PosternChat extends HTMLElement {
   /** @param {Interrupt} interrupt */
   #ask(interrupt) {
     const { id, reason } = interrupt
-    // A question without a form is answered with a message.
+    // A person answers a question without a form by a message.
     if (reason === 'input_required' || this.#shown.has(`ask ${id}`)) return
     this.#shown.add(`ask ${id}`)
     const call = interrupt.toolCallId === undefined ? undefined : this.#calls.get(interrupt.toolCallId)
@@ -407,25 +412,25 @@ class PosternChat extends HTMLElement {
     )
   }
 
-  /** Starts a run without a message, which tells what is still open. */
+  /** Starts a run without a message, whose end lists the questions that are still open. */
   async #decideNothing() {
     this.#setBusy(true)
     await this.#start({ runId: crypto.randomUUID(), messages: [] }).catch(error => this.#note(error.message, 'bad'))
     this.#setBusy(false)
   }
 
-  /** Shows the earlier messages of the conversation. The element also works without them. */
+  /** Loads the earlier messages of the conversation. The element also works without them. */
   async #showHistory() {
     if (this.endpoint === '' || this.#isNew || !this.#mayAsk) return
     const path = `/history?${new URLSearchParams({ threadId: this.thread })}`
     const conversation = this.#conversation
     const key = this.#key
     const answer = await this.#call(path).catch(({ cause }) => {
-      // The conversation was deleted meanwhile.
+      // The conversation no longer exists.
       if (cause === 404) sessionStorage.removeItem(key)
     })
     const { messages = [] } = (await answer?.json().catch(() => undefined)) ?? {}
-    // Meanwhile the element may show another conversation.
+    // The element may show another conversation by now.
     if (conversation !== this.#conversation) return
     for (const message of listOf(messages)) this.#show(message)
     this.#scroll()
@@ -449,7 +454,7 @@ class PosternChat extends HTMLElement {
     form.set('threadId', this.thread)
     form.set('runId', run)
     form.set('file', file)
-    // Attachments are of the person, not of one agent.
+    // Attachments belong to the person, not to one agent.
     const answer = await this.#call('/attachments', { method: 'POST', body: form })
     const { url, mime_type } = await answer.json()
     return { type: 'binary', mimeType: mime_type, url, filename: file.name }
@@ -472,7 +477,7 @@ class PosternChat extends HTMLElement {
     throw new Error(asText(detail) || `The chat cannot be reached (${answer.status}).`, { cause: answer.status })
   }
 
-  /** Shows words of the person, which are plain text. @param {string} id @param {string} text */
+  /** Shows a message of the person, which is plain text. @param {string} id @param {string} text */
   #write(id, text) {
     const element = make('div', { class: 'message own', part: 'message own' }, linkify(text))
     this.#messages.set(id, element)
@@ -480,7 +485,7 @@ class PosternChat extends HTMLElement {
     this.#scroll()
   }
 
-  /** Shows an answer, whose words are Markdown and may still come. @param {string} id @param {string} [words] the ones that are known */
+  /** Shows an answer in Markdown, whose text may still be arriving. @param {string} id @param {string} [words] the text so far */
   #writeAnswer(id, words = '') {
     const element = make('div', { class: 'message markdown', part: 'message' })
     this.#log.append(element)
@@ -503,7 +508,7 @@ class PosternChat extends HTMLElement {
   /** @param {boolean} isBusy */
   #setBusy(isBusy) {
     this.#send.disabled = isBusy
-    // A run of this page has a stream of its own.
+    // A run of this page has its own stream.
     if (isBusy) this.#stopFollowing()
     else void this.#follow()
     this.#stop.hidden = !isBusy

@@ -53,8 +53,8 @@ const jumps = {
 let isJumping = false
 
 /**
- * The time between two polls for waiting decisions, ms: while the event stream is lost, and otherwise, because no event reports a question to a
- * human.
+ * The times between two polls for waiting decisions, ms: while the event stream is lost, and while it is live. Polling goes on while it is
+ * live, because no event reports a question to a human.
  */
 const [askAgainMs, lookMs] = [3_000, 5_000]
 
@@ -79,7 +79,7 @@ export function Shell() {
     : (current?.title ?? 'Nothing here')
   useEffect(() => {
     document.title = `${title} · Postern`
-    // On a phone the screens are in one line, which is wider than the page.
+    // On a phone the screens stand in one line, which is wider than the page.
     document.querySelector('nav [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
   }, [title])
   useKeys({

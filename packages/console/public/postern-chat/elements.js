@@ -1,7 +1,7 @@
 /** Creates the elements of the chat by name, so that text never becomes markup. */
 
 /**
- * Creates an element with attributes that the chat itself chooses.
+ * Creates an element whose attributes the chat itself chooses.
  * @param {string} name
  * @param {Record<string, string>} [attributes]
  * @param {readonly (Node | string)[]} [children]
@@ -13,7 +13,7 @@ export function make(name, attributes = {}, children = []) {
   return element
 }
 
-/** Returns an absolute address of a page or mailbox, or undefined for any other text. @param {string} written */
+/** Returns the absolute address of a page or mailbox, or undefined for any other text. @param {string} written */
 export function readAddress(written) {
   const url = URL.parse(written)
   return url && /^(?:https?|mailto):$/.test(url.protocol) ? url.href : undefined
@@ -21,7 +21,7 @@ export function readAddress(written) {
 
 /** Creates a link to a foreign page, in a new tab that cannot access this one. @param {string} href @param {readonly (Node | string)[]} [children] */
 export function makeLink(href, children = []) {
-  // The title shows the address, because the text of the link may claim another one.
+  // The title shows the address, because the link's text may claim another one.
   return make('a', { href, title: href, target: '_blank', rel: 'noopener noreferrer nofollow' }, children)
 }
 

@@ -3,7 +3,7 @@
 /** @typedef {{ type: string, [member: string]: any }} ChatEvent */
 
 /**
- * Reads the server-sent events of an answer (HTML standard, 9.2.6), each of which contains JSON.
+ * Reads the server-sent events of an answer (HTML standard, 9.2.6), whose data is JSON.
  * @param {Response} answer
  * @returns {AsyncGenerator<ChatEvent>}
  */

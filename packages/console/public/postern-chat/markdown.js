@@ -1,16 +1,16 @@
-/** Renders the Markdown of a message, which the page shows while the message is being written. */
+/** Renders the Markdown of a message while the message is still arriving. */
 import { make, readAddress } from './elements.js'
 import { settledLength } from './settled.js'
 import { build } from './tokens.js'
 import MarkdownIt from './vendor/markdown-it.js'
 
-/** The longest parsed block. A longer one is shown as plain text, because parsing it again with each chunk would block the page. */
+/** The longest block that is parsed. A longer one appears as plain text, because parsing it again with each chunk would block the page. */
 const maxBlock = 100_000
-/** The number of characters that are parsed at once. */
+/** The largest number of characters that are parsed at once. */
 const maxPiece = 50_000
-/** The deepest nesting of blocks. */
+/** The nesting level from which the rest of a message is shown as plain text. */
 const maxNesting = 20
-/** The largest share of the time that parsing may take, as a divisor. */
+/** The pause after parsing, as a multiple of the time that parsing took. */
 const restFactor = 5
 
 /** @typedef {import('markdown-it').Token} Token */
@@ -18,20 +18,20 @@ const restFactor = 5
 
 const parser = createParser()
 
-/** Creates a parser of CommonMark with the tables and strikethrough of GFM, as for mail. */
+/** Creates a parser of CommonMark with GFM's tables and strikethrough, which the mail channel supports too. */
 function createParser() {
   const created = new MarkdownIt({ html: false, linkify: true, breaks: true })
   created.set({ maxNesting: maxNesting + 1 })
   created.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false })
   created.linkify.add('//', null).add('ftp:', null)
-  // An address is shown as written, because a decoded one could look like another address.
+  // Links appear as written, because a decoded address could look like another address.
   created.normalizeLinkText = address => address
   created.normalizeLink = address => readAddress(address) ?? ''
   created.validateLink = address => address !== ''
   return created
 }
 
-/** The Markdown of one message, while it is being written and afterwards. */
+/** The Markdown of one message, during and after its arrival. */
 export class MarkdownText {
   #element
   #onWritten
@@ -45,7 +45,7 @@ export class MarkdownText {
   /** @type {References} */
   #references = {}
   #isPlain = false
-  /** The last chunk may have been cut within a line end. */
+  /** True if the last chunk ended with a carriage return, whose line feed may still follow. */
   #isAfterReturn = false
   #costMs = 0
   /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -57,10 +57,10 @@ export class MarkdownText {
     this.#onWritten = onWritten
   }
 
-  /** Adds a chunk. The element shows it soon: parsing takes a bounded share of the time, however many chunks arrive. @param {string} piece */
+  /** Adds a chunk, which appears soon. Parsing takes a bounded share of the time, however many chunks arrive. @param {string} piece */
   append(piece) {
     const isCut = this.#isAfterReturn && piece[0] === '\n'
-    // All line ends become the same kind, so that lines are counted as the library counts them.
+    // All line ends become line feeds, so that lines count as in the library.
     const lines = piece.slice(isCut ? 1 : 0).replaceAll(/\r\n?/g, '\n')
     if (piece !== '') this.#isAfterReturn = piece.endsWith('\r')
     this.#text += lines
@@ -68,12 +68,12 @@ export class MarkdownText {
     this.#plan()
   }
 
-  /** Shows everything, because no more text arrives. */
+  /** Shows the whole message, because no more text arrives. */
   end() {
     clearTimeout(this.#timer)
     while (this.#waiting.length > maxPiece) this.#read()
     this.#read(true)
-    // Links may be defined below the block that contains them.
+    // A link's definition may follow the block that uses the link.
     const mayBeLate = this.#text.includes(']:') && this.#text.length <= maxBlock
     if (mayBeLate && !this.#isPlain) this.#element.replaceChildren(build(parser.parse(this.#text, {})))
     this.#onWritten()
@@ -90,7 +90,7 @@ export class MarkdownText {
     }, restFactor * this.#costMs)
   }
 
-  /** Parses the next chunk, and recreates the blocks that it may have changed. @param {boolean} [isEnd] */
+  /** Parses the next chunk, and rebuilds the blocks that it may have changed. @param {boolean} [isEnd] */
   #read(isEnd = false) {
     this.#tail += this.#waiting.slice(0, maxPiece)
     this.#waiting = this.#waiting.slice(maxPiece)
@@ -114,7 +114,7 @@ export class MarkdownText {
   }
 
   /**
-   * Returns the tokens of a text, or undefined if it nests so deep that the library would leave text out.
+   * Parses a text into tokens. Returns undefined if the text nests so deeply that the library would omit some of it.
    * @param {string} text
    * @param {References} references
    */
@@ -136,8 +136,7 @@ export class MarkdownText {
 }
 
 /**
- * Returns how many tokens, and how much of the text, are of blocks that no later words change: those before the last block that begins
- * on a whole line.
+ * Counts the tokens and characters of blocks that later text cannot change. They precede the last block that starts on a whole line.
  * @param {readonly Token[]} tokens @param {string} text
  */
 function countSettled(tokens, text) {

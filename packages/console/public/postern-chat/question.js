@@ -7,9 +7,9 @@ import { asText } from './events.js'
 /** @typedef {{ name: string, args: string }} Call a call of a tool */
 /**
  * @typedef {object} QuestionDeps
- * @property {Call | undefined} call that is asked about
+ * @property {Call | undefined} call the call in question
  * @property {(resume: Resume, words: string) => void} decide
- * @property {() => void} lookAgain asks what is still open
+ * @property {() => void} lookAgain requests the questions that are still open
  */
 
 /** Creates the element of a question. @param {Interrupt} interrupt @param {QuestionDeps} deps */
@@ -26,7 +26,7 @@ export function makeQuestion(interrupt, deps) {
 }
 
 /**
- * Names the call that the question is about. If its arguments may be changed, they are shown in a field of their own.
+ * Describes the call in question. If the person may change its arguments, a separate field shows them.
  * @param {Interrupt} interrupt
  * @param {Call | undefined} call
  */
@@ -37,7 +37,7 @@ function nameCall({ metadata, responseSchema }, call) {
   return name && `${name} ${JSON.stringify(metadata.arguments ?? {})}`
 }
 
-/** Shows a decision that a person makes on another page. @param {Interrupt} interrupt @param {HTMLElement} box @param {QuestionDeps} deps */
+/** Links to the page on which the person decides. @param {Interrupt} interrupt @param {HTMLElement} box @param {QuestionDeps} deps */
 function linkTo({ reason, metadata }, box, { lookAgain }) {
   const url = metadata?.url
   if (!isAddress(url))
@@ -52,7 +52,7 @@ function linkTo({ reason, metadata }, box, { lookAgain }) {
 }
 
 /**
- * Shows the possible decisions: yes or no, their duration, and other arguments if an operator decides.
+ * Shows the possible decisions: yes or no, the duration, and changed arguments if they are allowed.
  * @param {Interrupt} interrupt
  * @param {HTMLElement} box
  * @param {QuestionDeps} deps

@@ -1,20 +1,20 @@
-/** Finds how much of unfinished Markdown can be shown without becoming something else later. */
+/** Finds the length of unfinished Markdown that later text cannot turn into something else. */
 
-/** The length up to which a mark waits for its other half; after that it is shown as text. Addresses and rows of tables may be longer. */
+/** The number of characters for which a mark waits for its counterpart before it counts as text. Addresses and table rows may be longer. */
 const maxHeld = 256
 const maxLongHeld = 2_000
 
-/** Matches a start of a line that only the rest of the line decides: a list, a heading, a rule, a row, the end of a fence. */
+/** Matches the start of a line whose meaning its rest decides: a list, a heading, a rule, a row, the end of a fence. */
 const undecidedLine = /^[-+*=_#~`:|>.)\d\s]*$/
 const fenceOpening = /^[\s>]*(?:[-+*]\s+)?(?:`{3}|~{3})/
-/** Matches the address of a link that is written elsewhere, which shows nothing. */
+/** Matches a link reference definition, which renders as nothing. */
 const definition = /^ {0,3}\[[^\]]*\]:/
 const row = /^[\s>]*\|/
 const delimiterRow = /^[\s>:|-]*$/
 
 /**
- * Returns the length of the part of a text that can be shown: a half-written link, address, span of code, emphasis, head of a table or
- * beginning of a line waits for its other half. Looks at the last lines alone.
+ * Returns the length of the text that can be shown. A half-written link, address, code span, emphasis, table head or start of a line waits
+ * for its counterpart. Looks only at the last lines.
  * @param {string} text
  */
 export function settledLength(text) {
@@ -28,7 +28,7 @@ export function settledLength(text) {
   return lineAt + windowAt + settledWords(line.slice(windowAt))
 }
 
-/** Finds the beginning of the rows that may be the head of a table, which only the row below decides. @param {string} text @param {number} lineAt */
+/** Finds the start of rows that may be a table's head, which only the next row decides. @param {string} text @param {number} lineAt */
 function findTableHead(text, lineAt) {
   const previousAt = lineAt === 0 ? -1 : text.lastIndexOf('\n', lineAt - 2) + 1
   const [line, previous] = [text.slice(lineAt), previousAt < 0 ? '' : text.slice(previousAt, lineAt)]
@@ -58,7 +58,7 @@ function settledWords(line) {
 }
 
 /**
- * Opens or closes the syntax that a mark belongs to.
+ * Opens or closes the syntax of a mark.
  * @param {{ text: string, at: number, held: number }[]} open
  * @param {{ text: string, at: number, isLast: boolean, before: string, after: string }} found
  */
@@ -67,7 +67,7 @@ function readMark(open, { text, at, isLast, before, after }) {
   if (kind === '[' || kind === '`') open.push({ text: kind === '[' ? '[' : text, at, held: maxHeld })
   else if (kind === ']') readLinkEnd(open, { text, isLast })
   else if ('*_~'.includes(kind)) readEmphasis(open, { text, at, isLast, before, after })
-  // This may be the beginning of an address, an entity, an escape or an image.
+  // The text may still become an address, an entity, an escape or an image.
   else if (isLast && !/[>;]$|^\\./.test(text)) open.push({ text, at, held: maxLongHeld })
 }
 
@@ -89,7 +89,7 @@ function readEmphasis(open, { text, at, isLast, before, after }) {
   if (isOpening || isLast) open.push({ text, at, held: maxHeld })
 }
 
-/** Removes the newest open mark of a kind and everything that is open inside it. @param {{ text: string }[]} open @param {string} kind */
+/** Removes the newest open mark of a kind, and everything that was opened after it. @param {{ text: string }[]} open @param {string} kind */
 function cutAt(open, kind) {
   const at = open.findLastIndex(({ text }) => text[0] === kind)
   if (at >= 0) open.length = at

@@ -28,7 +28,7 @@ export function sleep(ms, signal) {
 }
 
 /**
- * Reads a run to its end. When a stream breaks off before that, `comeBack` requests the run again.
+ * Reads a run to its end. If a stream breaks off before that, `comeBack` requests the run again.
  * @param {Response} first @param {() => Promise<Response>} comeBack @returns {AsyncGenerator<ChatEvent>}
  */
 export async function* readRun(first, comeBack) {
@@ -49,8 +49,8 @@ export async function* readRun(first, comeBack) {
 }
 
 /**
- * Asks for the run until the server sends a stream. Throws `fault` after the last try, or when there is no run to rejoin.
- * @param {() => Promise<Response>} comeBack @param {number} tries @param {unknown} fault why the stream ended
+ * Requests the run until the server sends a stream. Throws `fault` after the last try, or if there is no run to rejoin.
+ * @param {() => Promise<Response>} comeBack @param {number} tries @param {unknown} fault the reason why the stream ended
  */
 async function reachAgain(comeBack, tries, fault) {
   for (let attempt = tries; attempt < mostTries; attempt += 1) {
@@ -63,7 +63,7 @@ async function reachAgain(comeBack, tries, fault) {
   throw fault
 }
 
-/** Returns true if a status means that another try is useless. @param {unknown} status */
+/** Returns true if a status means that a retry is useless. @param {unknown} status */
 export function isForGood(status) {
   return typeof status === 'number' && status >= 400 && status < 500 && status !== 429
 }

@@ -1,4 +1,4 @@
-/** Defines the style of `<postern-chat>`, which applies only in its shadow tree. */
+/** Defines the styles of `<postern-chat>`, which apply only in its shadow tree. */
 export const style = `
 :host { display: flex; flex-direction: column; min-height: 280px; font: 14px/1.5 system-ui, sans-serif; color-scheme: light dark;
   --chat-accent: light-dark(#2f5bd7, #8aa6f6); --chat-line: light-dark(#d8d7d3, #35393f); --chat-soft: light-dark(#f1f1ef, #24272b);

@@ -1,16 +1,16 @@
-/** Creates the elements of Markdown tokens. Each is created by its name here, so no markup or attribute of a text becomes the page's. */
+/** Creates the elements of Markdown tokens from a list of allowed names, so that no markup or attribute of the text reaches the page. */
 import { make, makeLink, readAddress } from './elements.js'
 
-/** The deepest nesting of elements: browsers fail at thousands, which nested emphasis would reach. */
+/** The deepest nesting of elements, because nested emphasis would reach the depth at which browsers fail. */
 const maxDepth = 40
 
 /** @typedef {import('markdown-it').Token} Token */
 /** @typedef {{ node: Node, depth: number, isLinked: boolean }} Spot */
 
-/** The elements of headings, below those of the page itself. @type {Readonly<Record<string, string>>} */
+/** The elements for headings, below the levels of the page itself. @type {Readonly<Record<string, string>>} */
 const headings = { h1: 'h3', h2: 'h4', h3: 'h5', h4: 'h6', h5: 'h6', h6: 'h6' }
 const tags = new Set('p h3 h4 h5 h6 blockquote ul ol li table thead tbody tr th td em strong s'.split(' '))
-/** Blocks whose direction follows their own text. */
+/** Blocks that take the direction of their own text. */
 const ownDirection = new Set('p h3 h4 h5 h6 blockquote ul ol li th td'.split(' '))
 
 /** @param {readonly Token[]} tokens @returns {DocumentFragment} */
@@ -31,7 +31,7 @@ function fill(spot, tokens) {
   }
 }
 
-/** Creates the element of a token, and returns the spot inside it. @param {Spot} spot @param {Token} token @returns {Spot} */
+/** Creates the element of a token, and returns the position inside it. @param {Spot} spot @param {Token} token @returns {Spot} */
 function open(spot, token) {
   if (token.hidden || spot.depth >= maxDepth) return spot
   const depth = spot.depth + 1
@@ -44,19 +44,19 @@ function open(spot, token) {
   if (tag === 'ol' && start !== 1) element.setAttribute('start', String(start))
   const side = /^text-align:(center|right)$/.exec(String(token.attrGet('style')))?.[1]
   if (side) element.className = side
-  // A table may be wider than the message and gets a scroll bar of its own.
+  // A table may be wider than the message, so it gets its own scroll bar.
   spot.node.appendChild(tag === 'table' ? make('div', { class: 'table', tabindex: '0' }, [element]) : element)
   return { node: element, depth, isLinked: spot.isLinked }
 }
 
-/** Appends the element of a token that has no end. @param {Spot} spot @param {Token} token */
+/** Appends the element of a token that has no closing token. @param {Spot} spot @param {Token} token */
 function append(spot, token) {
   if (token.type === 'inline') fill(spot, token.children ?? [])
   else if (token.type === 'image') linkImage(spot, token)
   else spot.node.appendChild(leafOf(token))
 }
 
-/** Links to an image instead of showing it, because nothing is loaded from other hosts. @param {Spot} spot @param {Token} image */
+/** Links to an image instead of showing it, because the chat loads nothing from other hosts. @param {Spot} spot @param {Token} image */
 function linkImage(spot, image) {
   const href = spot.isLinked ? undefined : readAddress(String(image.attrGet('src')))
   const node = href ? spot.node.appendChild(makeLink(href)) : spot.node

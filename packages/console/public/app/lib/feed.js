@@ -1,4 +1,4 @@
-// Keeps the newest messages and refusals in one list, which grows at both ends.
+// Keeps the newest messages and refusals in one list that grows at both ends.
 import { batch, signal } from '../../vendor/signals.js'
 import { api, withQuery } from './api.js'
 import { sayOutcome } from './outcome.js'
@@ -13,24 +13,24 @@ import { sayOutcome } from './outcome.js'
  * @property {string} channel
  * @property {string} sender
  * @property {boolean} isProven
- * @property {boolean} isClaimed a refusal that says whom it is from
+ * @property {boolean} isClaimed a refusal whose request names a sender
  * @property {string} agent
  * @property {string} preview
- * @property {string} nothing stands where there is no preview
+ * @property {string} nothing the text to show without a preview
  * @property {string} what
  * @property {string} state of the message
  * @property {string} tone
  * @property {number | undefined} ms
  * @property {readonly string[]} deliveries
- * @property {boolean} isFresh it came while somebody looked
+ * @property {boolean} isFresh it arrived after the list was first loaded
  */
 
 /** @typedef {{ path: string, filters: readonly string[], read: (item: any) => FeedRow }} Source */
 
 const pageSize = 200
-/** The number of rows on a page of older ones, which is the gateway's limit. */
+/** The number of rows on a page of older rows, which is the gateway's limit. */
 const olderSize = 500
-/** The number of pages without a matching row after which the search waits for a click. */
+/** The number of empty pages after which the search waits for a click. */
 const mostEmpty = 5
 
 /** @type {readonly Source[]} */
@@ -75,7 +75,7 @@ function readMessage(item) {
 function withOutcome(row, outcome) {
   if (!outcome) return row
   const { sentence, took_ms, deliveries } = outcome
-  // The row itself shows the time.
+  // The row already shows the time.
   const why = sentence.replace(/ at \d\d:\d\d:\d\d UTC/, '')
   const { what, tone } = sayOutcome({ state: row.state, why, deliveries })
   return { ...row, what, tone, ms: took_ms, deliveries }
@@ -113,21 +113,21 @@ export function readInstant(text) {
 }
 
 /**
- * What one request found of a source: every row from `next` on.
+ * The result of one request to a source: every row from `next` on.
  * @typedef {object} Page
  * @property {readonly FeedRow[]} rows
  * @property {number | null} next
- * @property {string} floor the instant down to which it looked; '' when nothing is older
- * @property {number} top the highest number that it looked at; 0 when it found none
+ * @property {string} floor the instant down to which the source was searched; '' if nothing is older
+ * @property {number} top the highest number that was searched; 0 if there is none
  */
 
 /**
- * What is loaded of a source: every row from `next` to `top`.
+ * The loaded rows of a source: every row from `next` to `top`.
  * @typedef {{ source: Source, items: Map<string, FeedRow>, next: number | null, floor: string, top: number }} Track
  */
 
 /**
- * Puts the newest page before the loaded rows. Returns the number of new rows. A row in the range of the page that the page does not contain was
+ * Puts the newest page before the loaded rows, and returns the number of new rows. A row in the page's range that the page lacks was
  * deleted, or no longer matches the filter.
  * @param {Track} track
  * @param {Page} page
@@ -136,7 +136,7 @@ export function readInstant(text) {
 function mergePage(track, page, isFirst) {
   const { next, floor } = page
   const known = track.items
-  // If more rows arrived than one page holds, scrolling loads those in between.
+  // If more rows arrived than fit on one page, scrolling loads the rows in between.
   const isKept = next !== null && next <= track.top
   const fresh = page.rows.map(row => ({ ...row, isFresh: known.get(row.key)?.isFresh ?? !isFirst }))
   const older = isKept ? [...known.values()].filter(({ number }) => number < next) : []
@@ -152,12 +152,12 @@ function appendPage(track, { rows, next, floor }) {
   Object.assign(track, { next, floor: earliest(floor, track.floor) })
 }
 
-/** The clocks of gateways differ, so loaded rows are shown even if older ones claim to be newer. @param {string[]} instants */
+/** Returns the earliest instant. Gateways' clocks differ, so loaded rows stay visible even if older rows carry later times. @param {string[]} instants */
 function earliest(...instants) {
   return instants.reduce((one, other) => (one < other ? one : other))
 }
 
-/** Finds the source that is loaded least far back. Older rows of the other sources are not shown yet. @param {readonly Track[]} tracks */
+/** Finds the source that is loaded least far back, because older rows of the other sources stay hidden until it catches up. @param {readonly Track[]} tracks */
 function findShortest(tracks) {
   const open = tracks.filter(({ next }) => next !== null)
   return open.reduce((one, other) => (one && one.floor >= other.floor ? one : other), open[0])
@@ -170,8 +170,8 @@ async function findNewest(source, query) {
 }
 
 /**
- * Keeps messages and refusals as one list, newest first. A row of one source is shown only once the other source is loaded as far back, so that no
- * older row is inserted later.
+ * Keeps messages and refusals as one list, newest first. A source's row appears only once the other source is loaded as far back, so that
+ * no older row is inserted later.
  * @param {Record<string, string>} first
  */
 export function createFeed(first) {
@@ -202,7 +202,7 @@ export function createFeed(first) {
     if (page.next === null) return found
     const last = rows.at(-1)?.at
     if (last !== undefined && rows.length === limit) return { ...found, floor: last }
-    // The page ends where no row matches: the neighbours of its ends show how far it searched.
+    // A page can end where no row matches, so the rows next to its ends tell how far it searched.
     const [newest, older] = await Promise.all([
       after === null ? findNewest(source, { until: query.until }) : undefined,
       findNewest(source, { after: page.next }),
@@ -211,7 +211,7 @@ export function createFeed(first) {
     return older ? { ...found, top, floor: earliest(older.at, last ?? older.at) } : { ...found, top, next: null }
   }
 
-  /** Shows the rows down to which all sources are loaded. */
+  /** Publishes the rows down to the instant to which all sources are loaded. */
   const publish = () => {
     const floor = findShortest(tracks)?.floor ?? ''
     const all = tracks.flatMap(({ items }) => [...items.values()]).filter(({ at }) => at >= floor)
@@ -222,7 +222,7 @@ export function createFeed(first) {
     })
   }
 
-  /** Fetches the outcomes of messages, in one request for all. @param {readonly FeedRow[]} page @returns {Promise<readonly FeedRow[]>} */
+  /** Fetches the outcomes of all messages with one request. @param {readonly FeedRow[]} page @returns {Promise<readonly FeedRow[]>} */
   const explain = async page => {
     const numbers = page.filter(({ kind }) => kind === 'message').map(({ number }) => number)
     if (numbers.length === 0) return page
@@ -248,7 +248,7 @@ export function createFeed(first) {
     askAgain()
   }
 
-  /** Loads what was requested during the last load. */
+  /** Performs a load that was requested during the last one. */
   const askAgain = () => {
     const next = isMoreAsked && !isAskedAgain ? more : isAskedAgain ? refresh : undefined
     if (next === refresh) isAskedAgain = false
@@ -256,7 +256,7 @@ export function createFeed(first) {
     void next?.()
   }
 
-  /** Loads the newest page again, with new rows and the state of the others. */
+  /** Loads the newest page again, with new rows and the current states of the others. */
   const refresh = () =>
     load(async () => {
       const own = round
@@ -273,7 +273,7 @@ export function createFeed(first) {
       if (isFirst && rows.value.length === 0) await lookBack()
     })
 
-  /** Loads older pages until one has a matching row, or too many had none. */
+  /** Loads older pages until one has a matching row, or until too many are empty. */
   const lookBack = async () => {
     const own = round
     const before = rows.value.length
@@ -304,7 +304,9 @@ export function createFeed(first) {
     unseen,
     isLoaded,
     error,
-    /** The instant down to which no older row was found, where older ones may be; '' where none can be, or scrolling finds them. */
+    /**
+     * The instant down to which the search found nothing, if older rows may exist. It is '' if none can exist or if scrolling loads them.
+     */
     lookedTo,
     refresh,
     /** Starts over with other filters. @param {Record<string, string>} next */

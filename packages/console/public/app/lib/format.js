@@ -1,3 +1,4 @@
+// Formats times, durations, sizes and counts for display.
 /** Formats the time of day of an instant, to the second. @param {string | number} at */
 export function clock(at) {
   return new Date(at).toLocaleTimeString('en-GB')
@@ -18,7 +19,7 @@ export function moment(at, now = Date.now()) {
     : `${date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })} ${clock(at).slice(0, 5)}`
 }
 
-/** Formats a length of time: `4 ms`, `1.65 s`, `3 min`. @param {number} ms */
+/** Formats a duration: `4 ms`, `1.65 s`, `3 min`. @param {number} ms */
 export function span(ms) {
   if (ms < 1) return ms === 0 ? '0 ms' : '<1 ms'
   if (ms < 1_000) return `${Math.round(ms)} ms`
@@ -27,7 +28,7 @@ export function span(ms) {
   return longSpan(ms)
 }
 
-/** Formats a length of time in whole units: `38 s`, `3 min`, `6 d`. @param {number} ms */
+/** Formats a duration in whole units: `38 s`, `3 min`, `6 d`. @param {number} ms */
 export function longSpan(ms) {
   const seconds = Math.max(0, Math.round(ms / 1_000))
   if (seconds < 60) return `${seconds} s`
@@ -48,7 +49,7 @@ export function counted(count, one, many = `${one}s`) {
   return `${count.toLocaleString('en')} ${count === 1 ? one : many}`
 }
 
-/** Puts a foreign text on one line. @param {string} text @param {number} [most] */
+/** Shortens a foreign text to one line. @param {string} text @param {number} [most] */
 export function oneLine(text, most = 300) {
   return text
     .slice(0, most * 2)

@@ -3,13 +3,13 @@ import { useEffect } from '../../vendor/hooks.js'
 
 /** @typedef {Record<string, (event: KeyboardEvent) => void>} KeyMap */
 
-/** Returns true if the key belongs to a field in which somebody types. @param {KeyboardEvent} event */
+/** Returns true if the target of a key is a field in which somebody types. @param {KeyboardEvent} event */
 function isTyping({ target }) {
   return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
 }
 
 /**
- * Binds the keys of a screen, by `KeyboardEvent.key`. A field gets its own keys, except Escape, which leaves it.
+ * Binds the keys of a screen, by `KeyboardEvent.key`. A focused field receives all keys except Escape, which leaves the field.
  * @param {KeyMap} keys
  */
 export function useKeys(keys) {

@@ -24,7 +24,7 @@ export async function* readAll(path, query, signal = new AbortController().signa
 }
 
 /**
- * Reads the relations of every agent, with one request for each, because the gateway lists those of one agent only.
+ * Reads the relations of every agent. The gateway lists one agent's relations at a time, so each agent takes its own request.
  * @param {string} path @param {Record<string, string>} query @param {AbortSignal} signal
  */
 export async function readRelations(path, query, signal) {

@@ -1,7 +1,7 @@
-// Follows the event stream of the gateway, and informs screens which of their topics have changed.
+// Follows the gateway's event stream, and tells screens when their topics have changed.
 import { signal } from '../../vendor/signals.js'
 
-/** The state of the event stream. Only while it is `live`, the screens show changes at once. */
+/** The state of the event stream. Screens show changes at once only while it is `live`. */
 export const connection = signal(/** @type {'connecting' | 'live' | 'lost'} */ ('connecting'))
 
 /** The topics of the stream's events. */
@@ -16,9 +16,9 @@ const changed = new Set()
 let isWaiting = false
 let isWanted = false
 
-/** The time in which events are gathered into one change, ms. */
+/** The time during which events are gathered into one change, ms. */
 const gatherMs = 150
-/** The time until a retry after an answer that was not a stream, ms. */
+/** The delay before a retry if the answer was not a stream, ms. */
 const retryMs = 3_000
 
 /** Follows the gateway until `unfollow` is called. */
@@ -27,7 +27,7 @@ export function follow() {
   if (source) return
   source = new EventSource('/operator/api/events')
   source.addEventListener('open', () => {
-    // No event is certain to report changes from the time without a stream.
+    // Changes during the time without a stream may have produced no event for this page.
     if (connection.value === 'lost') for (const topic of topics) note(topic)
     connection.value = 'live'
   })
@@ -46,7 +46,7 @@ export function unfollow() {
   source = undefined
 }
 
-/** Retries later, because a browser gives up after an answer that is not a stream. Until then every topic counts as changed at each try. */
+/** Retries later, because a browser gives up after an answer that is not a stream. Each retry reports every topic as changed. */
 function followLater() {
   unfollow()
   isWanted = true
@@ -71,7 +71,7 @@ function note(topic) {
 }
 
 /**
- * Calls `tell` after something of these topics has changed; several changes at once are one.
+ * Calls `tell` after one of these topics has changed, and once for several changes at the same time.
  * @param {readonly string[]} wanted @param {() => void} tell
  * @returns {() => void} ends it
  */

@@ -5,11 +5,11 @@ import { api } from './api.js'
 import { onChange } from './live.js'
 
 /**
- * Keeps the answer of a route fresh: asks again whenever one of `topics` changes, and on `refresh`. The last answer stays until the next one is
- * there, so that nothing flickers.
- * @param {string | undefined} path nothing is asked without one
+ * Keeps the answer of a route fresh: requests it again whenever one of `topics` changes, and on `refresh`. The last answer stays visible
+ * until the next one arrives, so that nothing flickers.
+ * @param {string | undefined} path nothing is requested without one
  * @param {readonly string[]} [topics] of the event stream
- * @param {number} [restMs] changes that come sooner after one are gathered
+ * @param {number} [restMs] the time during which changes are gathered into one request
  */
 export function useAnswer(path, topics = [], restMs = 0) {
   const ask = path === undefined ? undefined : (/** @type {AbortSignal} */ signal) => api(path, { signal })
@@ -17,9 +17,9 @@ export function useAnswer(path, topics = [], restMs = 0) {
 }
 
 /**
- * As `useAnswer`, for what takes several requests.
+ * Keeps data fresh like `useAnswer`, if loading it takes several requests.
  * @param {((signal: AbortSignal) => Promise<any>) | undefined} load
- * @param {string | undefined} key of what is loaded: another one begins anew
+ * @param {string | undefined} key identifies the data: another key discards the last answer
  * @param {readonly string[]} [topics]
  * @param {number} [restMs]
  */

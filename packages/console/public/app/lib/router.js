@@ -6,7 +6,7 @@ addEventListener('hashchange', () => {
   address.value = location.hash
 })
 
-/** The screen that the address names, its subject, and the query after `?`. */
+/** The screen that the address names, with its subject and the query after `?`. */
 export const route = computed(() => {
   const [path = '', search = ''] = address.value.replace(/^#\/?/, '').split('?', 2)
   const [screen = '', ...rest] = path.split('/')
@@ -37,7 +37,7 @@ export function go(link) {
   location.hash = link.slice(1)
 }
 
-/** Shows the same screen with another query, without a new step in the history. @param {string} link */
+/** Shows the same screen with another query, without adding a history entry. @param {string} link */
 export function replace(link) {
   history.replaceState(null, '', link)
   address.value = location.hash

@@ -5,7 +5,7 @@ import { session } from './session-state.js'
 const readCode = () => /^#([A-Za-z0-9_-]{16,})$/.exec(location.hash)?.[1]
 
 /**
- * Calls `tell` when somebody opens a link with a code in a tab that shows the console, because the page does not reload then.
+ * Calls `tell` when somebody opens a link with a code in a tab that already shows the console, because the page does not reload then.
  * @param {() => void} tell
  */
 export function onCode(tell) {
@@ -14,17 +14,17 @@ export function onCode(tell) {
   })
 }
 
-/** Removes the one-time code of a link from the address, so that it appears in no history and no screenshot. */
+/** Takes the one-time code out of the address, so that it appears in no history and no screenshot. */
 function takeCode() {
   const code = readCode()
   if (code === undefined) return undefined
   history.replaceState(null, '', `${location.pathname}#/`)
-  // The browser sends no event for a replaced address.
+  // Browsers send no event for a replaced address.
   dispatchEvent(new HashChangeEvent('hashchange'))
   return code
 }
 
-/** Checks whether a session is open; a code in the address begins one. Returns the fault of the code, if it has one. */
+/** Checks whether a session is open, and opens one if the address holds a code. Returns the error text if the code is refused. */
 export async function openSession() {
   const code = takeCode()
   const { open } = await api('/operator/session')

@@ -1,4 +1,5 @@
-/** Applies the chosen theme, light or dark. Without a choice the system's preference counts. */
+// Applies and switches the light and dark themes.
+/** Applies the chosen theme, or follows the system's preference without a choice. */
 const key = 'postern-theme'
 
 export function applyTheme() {

@@ -3,7 +3,7 @@ import { useEffect, useRef } from '../../vendor/hooks.js'
 import { html } from '../lib/html.js'
 
 /**
- * Shows a modal dialog. Escape and closing it call `close`, and the focus returns to the element that had it before.
+ * Shows a modal dialog. Closing it or pressing Escape calls `close`; the focus then returns to the element that had it before.
  * @param {{ title: string, close: () => void, large?: boolean, children?: any }} props
  */
 export function Dialog({ title, close, large = false, children }) {

@@ -1,12 +1,12 @@
 // Renders what a screen shows when it has no content: an empty list, a failed request or a pending answer.
 import { html } from '../lib/html.js'
 
-/** Says why nothing is here and what to do next. @param {{ title: string, children?: any }} props */
+/** Explains why nothing is here and what to do next. @param {{ title: string, children?: any }} props */
 export function Empty({ title, children }) {
   return html`<div class="empty"><h2>${title}</h2>${children}</div>`
 }
 
-/** Shows the failure of a request with its fix, as the gateway said it. @param {{ error: Error | undefined, retry?: () => void }} props */
+/** Shows the failure of a request with the gateway's advice on how to fix it. @param {{ error: Error | undefined, retry?: () => void }} props */
 export function Problem({ error, retry }) {
   if (!error) return null
   return html`<div class="problem" role="alert">
@@ -14,7 +14,7 @@ export function Problem({ error, retry }) {
   </div>`
 }
 
-/** Reserves the height of the content until the first answer comes, without text that would flash. */
+/** Reserves space for the content until the first answer arrives, without text that would flash. */
 export function Loading() {
   return html`<div class="empty" role="status"><span class="hidden">Loading</span></div>`
 }

@@ -1,12 +1,12 @@
-// Renders JSON with colours, and other code as it is.
+// Renders JSON with syntax colours, and other code as plain text.
 import { html } from '../lib/html.js'
 
-/** Characters after which a text is cut off; the download has it whole. */
+/** The number of characters after which a text is cut off; the download is complete. */
 const most = 200_000
 
 const pieces = /("(?:[^"\\]|\\.)*")(\s*:)?|\b(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)\b/g
 
-/** Shows JSON with its names and values in colours. Each piece is inserted as text. @param {{ value: unknown, label?: string }} props */
+/** Shows JSON with colours for names and values. Each piece is inserted as text. @param {{ value: unknown, label?: string }} props */
 export function Json({ value, label = 'JSON' }) {
   return html`<pre class="code" tabindex="0" aria-label=${label}>${colour(write(value))}</pre>`
 }

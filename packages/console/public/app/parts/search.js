@@ -1,15 +1,15 @@
-// Renders the filters of a list as chips, and reads filters that somebody types.
+// Renders the filters of a list as chips, and parses typed filters.
 import { useRef } from '../../vendor/hooks.js'
 import { useSignal } from '../../vendor/signals.js'
 import { html } from '../lib/html.js'
 
-/** The names of the filters that one may type. */
+/** The names of the filters that can be typed. */
 export const filterNames = ['agent', 'channel', 'state', 'sender', 'flag', 'code', 'since', 'until']
 
 /** @typedef {Record<string, string>} Filters */
 
 /**
- * Reads typed filters, such as `agent:desk since:1h words of the text`.
+ * Parses typed filters, such as `agent:desk since:1h words of the text`.
  * @param {string} typed @param {Filters} before @returns {Filters}
  */
 export function readTyped(typed, before) {

@@ -1,4 +1,4 @@
-// Renders only the visible rows of a long list, and keeps its position while rows come above it.
+// Renders only the visible rows of a long list, and keeps its position when rows are added above.
 import { useLayoutEffect, useRef } from '../../vendor/hooks.js'
 import { useSignal } from '../../vendor/signals.js'
 import { html } from '../lib/html.js'
@@ -6,8 +6,8 @@ import { html } from '../lib/html.js'
 const overscan = 8
 
 /**
- * Shows a list of which only the visible rows are in the page. All rows have one height, the style's `--row`. Rows that come above the first
- * visible one do not move what somebody reads.
+ * Shows a list with only its visible rows in the page. All rows have the same height, `--row` of the stylesheet. Rows added above the first
+ * visible row do not move the text that somebody reads.
  * @template Row
  * @param {{
  *   rows: readonly Row[], keyOf: (row: Row) => string, render: (row: Row, at: number) => any, label: string,
@@ -41,7 +41,7 @@ export function VirtualList({ rows, keyOf, render, label, nearEnd, reachTop, con
     return () => watch.disconnect()
   }, [])
 
-  // The first visible row stays the first visible one, however many rows were added above it.
+  // The first visible row stays first, however many rows were added above it.
   useLayoutEffect(() => {
     const element = frame.current
     const held = anchor.current
@@ -103,7 +103,7 @@ export function VirtualList({ rows, keyOf, render, label, nearEnd, reachTop, con
   </div>`
 }
 
-/** Scrolls down by this many pixels, even if there are too few rows for that. @param {HTMLElement} element @param {number} pixels */
+/** Scrolls down by a number of pixels, even if the list is too short for that. @param {HTMLElement} element @param {number} pixels */
 function holdDown(element, pixels) {
   const top = element.scrollTop + pixels
   const list = element.firstElementChild
@@ -119,7 +119,7 @@ function letGo(element) {
 
 /**
  * @typedef {object} ListControls
- * @property {(at: number) => void} show scrolls as little as shows the row
+ * @property {(at: number) => void} show scrolls by the least distance that shows the row
  * @property {() => void} toTop
  * @property {() => boolean} isAtTop
  * @property {(key: string) => void} focus

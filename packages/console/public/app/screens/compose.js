@@ -12,7 +12,7 @@ import { Message } from './message.js'
 
 const channels = ['activitypub', 'a2a', 'email', 'web']
 
-/** The time after which the message opens next to the form; it shows the answer when that arrives. */
+/** The time that the gateway waits for the answer, in seconds. The outcome then opens without it and shows it on arrival. */
 const waitSeconds = 10
 
 /** Sends a message as a peer of the simulation, honest or with one fault, and opens its outcome next to the form. @param {{ status: any }} props */

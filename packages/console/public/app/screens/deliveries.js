@@ -10,7 +10,7 @@ import { Suppressions } from './deliveries/suppressions.js'
 
 const topics = ['delivery']
 const most = 500
-/** The least time between two loads, ms, because many deliveries may end in a second. */
+/** The least time between two loads, ms, because many deliveries can end within a second. */
 const restMs = 500
 
 /** Shows the pending deliveries by host, the failed ones, and the addresses that no longer get mail. */

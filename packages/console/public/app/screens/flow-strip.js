@@ -9,13 +9,13 @@ import { Spark } from '../parts/spark.js'
 const channels = ['activitypub', 'a2a', 'email', 'web']
 /** The time between two loads, ms, because the hour advances even without messages. */
 const refreshMs = 30_000
-/** The least time between two loads of a busy gateway's figures, ms. */
+/** The least time between two loads of the figures, ms, for a busy gateway. */
 const restMs = 2_000
 
 /** @typedef {{ messages: number, p95_ms?: number }} Span */
 
 /**
- * Shows rate and latency of each channel in the last hour, as the gateway counts them. A click filters by the channel.
+ * Draws rate and latency of each channel in the last hour, as the gateway counts them. A click filters by the channel.
  * @param {{ filters: Record<string, string>, change: (filters: Record<string, string>) => void }} props
  */
 export function Strip({ filters, change }) {

@@ -44,7 +44,7 @@ export function Flow({ status }) {
     if (!next) return
     selected.value = next.key
     controls.current?.show(rows.indexOf(next))
-    // The row gets the focus at once if it is on the screen, so that Enter opens the marked row; otherwise after the next frame.
+    // A visible row gets the focus at once, so that Enter opens the marked row. Any other row gets it after the next frame.
     controls.current?.focus(next.key)
     requestAnimationFrame(() => controls.current?.focus(next.key))
   }
@@ -119,7 +119,7 @@ export function Flow({ status }) {
   `
 }
 
-/** Asks how far to search back when many older messages match no filter. @param {{ to: string, go: () => void }} props */
+/** Asks whether to search further back after many pages without a match. @param {{ to: string, go: () => void }} props */
 function LookFurther({ to, go }) {
   return html`<p class="look-further">
     <span role="status">Looked back to <time datetime=${to}>${moment(to)}</time>.</span>

@@ -16,7 +16,7 @@ const verdicts = {
 /** The order of the verdicts, worst first. */
 const order = ['failure', 'warning', 'ok', 'skipped']
 
-/** Shows the checks of the gateway's set-up, which must all be green before strangers write to it. */
+/** Shows the checks of the set-up, which must all pass before strangers write to the gateway. */
 export function GoLive() {
   const { answer, error, refresh } = useAnswer('/operator/api/doctor')
   const keys = useAnswer('/operator/api/keys')

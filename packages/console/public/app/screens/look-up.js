@@ -1,4 +1,4 @@
-// Looks up an address as a peer would, and shows the result.
+// Looks up an address like a peer, and shows the result.
 import { useSignal } from '../../vendor/signals.js'
 import { withQuery } from '../lib/api.js'
 import { html } from '../lib/html.js'
@@ -8,7 +8,7 @@ import { Badge } from '../parts/badges.js'
 import { Empty, Problem } from '../parts/empty.js'
 import { Json } from '../parts/json.js'
 
-/** Shows the result that a peer would get for any address. @param {{ status: any }} props */
+/** Looks up any address and shows the result that a peer would get. @param {{ status: any }} props */
 export function LookUp({ status }) {
   const { subject } = route.value
   const typed = useSignal(subject)

@@ -12,7 +12,7 @@ import { Why } from './message/why.js'
 
 /** Shows a message that was refused or could not be accepted. The gateway has read nothing else of it. @param {{ id: string }} props */
 export function Refusal({ id }) {
-  // The list continues below a number, so the page below the next number begins with this refusal.
+  // The list holds refusals below a given number, so the page below the next number starts with this one.
   const { answer, error } = useAnswer(withQuery('/operator/api/refusals', { limit: 1, after: Number(id) + 1 }))
   const refusal = rowsOf(answer, 'refusals')?.find(({ number }) => String(number) === id)
   useKeys({ u: () => go(linkTo('flow')) })

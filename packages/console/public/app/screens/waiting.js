@@ -15,7 +15,7 @@ import { attempt } from '../parts/toast.js'
 import { FollowRequests } from './waiting-follows.js'
 
 const topics = ['requirement', 'turn', 'message']
-/** The time between two loads, ms, because no event reports a question that an agent asks a human. */
+/** The time between two loads, ms, because no event reports an agent's question to a human. */
 const lookMs = 5_000
 
 /** @param {AbortSignal} signal */
@@ -156,7 +156,7 @@ function Question({ question, done }) {
   </form>`
 }
 
-/** Shows the requirements that senders decide themselves, without buttons. @param {{ requirements: readonly any[] }} props */
+/** Shows requirements without buttons, because their senders decide them. @param {{ requirements: readonly any[] }} props */
 function Others({ requirements }) {
   return html`<section class="panel" aria-label="Waits for senders">
     <header><h2>Waits for senders</h2><span class="muted">They have a link to decide; nothing for you to do</span></header>

@@ -6,7 +6,7 @@ import { say } from '../../parts/toast.js'
 const done = { retry: 'tried again', drop: 'given up', dismiss: 'dismissed' }
 
 /**
- * Changes deliveries one by one, even after one has failed. A delivery that has ended meanwhile needs no change.
+ * Changes deliveries one by one, and continues if one fails. A delivery that has ended meanwhile needs no change.
  * @param {readonly any[]} deliveries
  * @param {keyof typeof done} action
  * @param {() => void} refresh
@@ -40,7 +40,7 @@ function change(id, action) {
   )
 }
 
-/** Returns true if a failure means that the delivery was sent meanwhile, or that somebody else changed it. @param {Error} failure */
+/** Returns true if the delivery was sent meanwhile, or if somebody else changed it. @param {Error} failure */
 function isOver(failure) {
   return failure instanceof ApiError && failure.status === 404
 }

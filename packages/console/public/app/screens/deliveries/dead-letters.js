@@ -7,7 +7,7 @@ import { changeAll } from './change.js'
 import { Row } from './row.js'
 
 /**
- * Lets the operator choose among the deliveries that were given up.
+ * Shows the deliveries that were given up, and lets the operator select some.
  * @param {{ deliveries: readonly any[], hasMore: boolean, refresh: () => void }} props
  */
 export function DeadLetters({ deliveries, hasMore, refresh }) {

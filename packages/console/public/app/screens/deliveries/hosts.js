@@ -1,4 +1,4 @@
-// Shows the waiting deliveries of each host, and whether it is being tried.
+// Shows the waiting deliveries of each host, and whether the host is paused.
 import { clock, counted } from '../../lib/format.js'
 import { html } from '../../lib/html.js'
 import { Badge } from '../../parts/badges.js'
@@ -18,7 +18,7 @@ export function Hosts({ hosts, deliveries, refresh }) {
   )}`
 }
 
-/** Returns the host as the gateway names it: with its port for a URL, and the domain for a mailbox. @param {string} to */
+/** Returns the host of a destination in the gateway's form: a URL's host with its port, or a mailbox's domain. @param {string} to */
 function hostOf(to) {
   if (/^https?:/i.test(to) && URL.canParse(to)) return new URL(to).host
   const name = to.replace(/^@/, '')

@@ -1,12 +1,13 @@
+// Computes a time axis that shortens long waits.
 /**
- * A time axis on which long waits are short: between what happens, at most a part of the time in which something happens is drawn.
+ * A time axis with shortened waits: a gap between bars takes at most a quarter of the total length of the bars.
  * @typedef {object} Axis
  * @property {(at: number) => number} position of an instant, 0 to 1
  * @property {readonly { position: number, after: number }[]} ticks `after`: ms after the first instant
  */
 
 const marks = 5
-/** The least length of a wait that is drawn shorter, ms. */
+/** The length that a wait may always have on the axis, ms. */
 const leastGap = 200
 
 /** @param {readonly { from: number, to: number }[]} bars @returns {Axis} */

@@ -7,7 +7,7 @@ import { decodeBase64 } from '../../lib/format.js'
 const unwritten = new Set(['content-length', 'connection', 'transfer-encoding'])
 
 /**
- * Writes a command that resends the same bytes, with those proofs of the sender that the gateway stores. The gateway stores no tokens.
+ * Writes a command that resends the same bytes with the stored proofs of the sender. The gateway stores no tokens.
  * @param {Received} received
  * @param {string} agent
  * @param {string} origin of the gateway, as this page reaches it
@@ -55,7 +55,7 @@ function writeRun({ agent, origin }) {
   return ['-H', json, '-H', bearer, `${origin}/api/v1/agents/${agent}/runs`]
 }
 
-/** Returns a text if it is one line without control characters, and otherwise undefined. @param {string} bytes base64 */
+/** Decodes one line of text without control characters. Returns undefined for any other bytes. @param {string} bytes base64 */
 function readText(bytes) {
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(decodeBase64(bytes))
@@ -65,7 +65,7 @@ function readText(bytes) {
   }
 }
 
-/** Quotes a text as one word of a shell (POSIX, 2.2.2), without the control characters, which a terminal would interpret. @param {string} text */
+/** Quotes a text as one word of a POSIX shell (2.2.2). Removes the control characters, which a terminal would interpret. @param {string} text */
 function quote(text) {
   const safe = text.replace(/[\p{Cc}\p{Cf}]/gu, '')
   return /^[\w./:@=+-]+$/.test(safe) ? safe : `'${safe.replaceAll("'", `'\\''`)}'`

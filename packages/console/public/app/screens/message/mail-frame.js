@@ -1,10 +1,10 @@
-// Shows the markup of a mail or post in a frame without scripts and network.
+// Shows the markup of a mail or post in a frame without scripts or network access.
 import { useLayoutEffect, useRef } from '../../../vendor/hooks.js'
 import { html } from '../../lib/html.js'
 
 /** @typedef {{ createHTML: (text: string) => any }} MarkupPolicy */
 
-/** Allows markup of others, only here: inside a frame without scripts, forms, links to this page or network. @type {MarkupPolicy} */
+/** Allows foreign markup only here: inside a frame without scripts, forms, links to this page or network access. @type {MarkupPolicy} */
 const policy = /** @type {any} */ (globalThis).trustedTypes?.createPolicy('mail-preview', {
   createHTML: (/** @type {string} */ text) => text,
 }) ?? { createHTML: text => text }

@@ -5,7 +5,7 @@ const most = 20_000
 const inline =
   /(\*\*|__)(?=\S)([^*_]{1,500})\1|(\*|_)(?=\S)([^*_]{1,500})\3|`([^`]{1,500})`|\[([^\]]{1,300})\]\((https?:\/\/[^\s)]{1,1000})\)/g
 
-/** Shows paragraphs, lists, emphasis, code and links of Markdown, which is enough for a preview. Other syntax is shown as it is written. @param {{ text: string }} props */
+/** Shows paragraphs, lists, emphasis, code and links of Markdown, which is enough for a preview. Other syntax appears as written. @param {{ text: string }} props */
 export function Markdown({ text }) {
   const blocks = text.slice(0, most).split(/\n{2,}/)
   return html`${blocks.map((block, at) => html`<div key=${at} class="block">${writeBlock(block)}</div>`)}`

@@ -3,7 +3,7 @@
 const handle = /@?[\w.+-]{1,100}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}/g
 const domain = /\b(?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24}\b/gi
 const web = /\bhttps?:\/\/[^\s"'<>)]{1,2000}/g
-/** Members that contain texts of people, or bytes. */
+/** Members that contain bytes or texts of people. */
 const spoken = new Set([
   'content',
   'raw',
@@ -22,7 +22,7 @@ const spoken = new Set([
   'data',
   'arguments',
 ])
-/** Members of the record itself, whose texts are the gateway's. */
+/** Members with texts of the gateway itself, which stay as they are. */
 const kept = new Set([
   'kind',
   'verdict',

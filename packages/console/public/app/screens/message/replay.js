@@ -37,7 +37,7 @@ export function Replay({ record, close }) {
   const isToday = useSignal(false)
   const isBusy = useSignal(false)
   const path = `/operator/api/messages/${record.number}/replay`
-  /** The options of the report on the screen. The fields may have changed since. */
+  /** The options of the report on the screen, because the fields may have changed since. */
   const ran = useSignal({})
   /** @param {() => Promise<void>} work */
   const busily = async work => {

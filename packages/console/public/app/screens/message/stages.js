@@ -9,10 +9,10 @@ import { counted, oneLine, size } from '../../lib/format.js'
  * @property {readonly { from: number, to: number, kind: string }[]} bars
  * @property {boolean} [isSub]
  * @property {string} [tone]
- * @property {number} [ms] what it took, where that is not the sum of its bars
+ * @property {number} [ms] the duration, if it is not the sum of the bars
  */
 
-/** Lists everything that happened to a message, in order. @param {any} record @returns {readonly Stage[]} */
+/** Lists everything that happened to a message. @param {any} record @returns {readonly Stage[]} */
 export function listStages(record) {
   const steps = (record.steps ?? []).map(describeStep)
   return [...listArrival(record), ...listTurn(record), ...steps, ...record.deliveries.flatMap(listDelivery)]
@@ -67,7 +67,7 @@ function listArrival({ message, proofs, number, trace }) {
   ]
 }
 
-/** Steps of the gateway that are not proofs. */
+/** Steps of the gateway that prove nothing about the sender. */
 const own = new Set(['resolve', 'normalize', 'rules'])
 
 /** @param {any} proof @param {{ start: number, steps: readonly any[] }} around @returns {Stage} */

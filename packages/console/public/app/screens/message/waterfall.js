@@ -28,7 +28,7 @@ function Row({ stage, axis }) {
   const took = stage.ms ?? (bars.length > 0 ? bars.reduce((sum, { from, to }) => sum + to - from, 0) : undefined)
   const end = Math.max(0, ...bars.map(({ to }) => axis.position(to)))
   const start = Math.min(1, ...bars.map(({ from }) => axis.position(from)))
-  // The label is next to the bar, on the side with more space.
+  // The label stands beside the bar, on the side with more space.
   const isLeft = end > 0.6 && start > 0.35
   const noteStyle = isLeft
     ? { right: `calc(${(1 - start) * 100}% + 8px)`, maxWidth: `${start * 100}%` }

@@ -26,7 +26,7 @@ function Address({ of }) {
   return html`<a class="link" href=${linkTo('people', { subject: senderOf(of) })}>${of.address}</a>`
 }
 
-/** Returns a linked address in the form that messages use. @param {{ via: string, address: string }} linked @returns {string} */
+/** Returns a linked address in the form that messages use for senders. @param {{ via: string, address: string }} linked @returns {string} */
 export function senderOf({ via, address }) {
   return via === 'web' || address.startsWith('@') ? address : `@${address}`
 }

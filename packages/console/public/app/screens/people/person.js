@@ -103,7 +103,7 @@ async function readLinks(address) {
   return all.filter(({ asker }) => own.has(senderOf(asker)))
 }
 
-/** Writes the complete records of all addresses of a person. @param {string} address */
+/** Exports the complete records of all addresses of a person. @param {string} address */
 async function writeExport(address) {
   const links = await readLinks(address)
   const addresses = addressesOf(address, links)
@@ -121,9 +121,10 @@ async function writeExport(address) {
 }
 
 /**
- * Deletes the records of an address on every channel, because the address does not tell which ones were used. Closed channels come last, because the gateway refuses them.
+ * Deletes the records of an address on every channel, because the address does not tell which channels it used. Closed channels come last,
+ * because the gateway refuses them.
  * @param {string} address @param {readonly any[]} messages
- * @returns {Promise<{ forgotten: string, left: number }>} what is deleted, in words, which are empty if nothing is; and the number of files that could not be deleted
+ * @returns {Promise<{ forgotten: string, left: number }>} `forgotten` lists the deleted records in words, or is empty; `left` counts the files that could not be deleted
  */
 async function forget(address, messages) {
   if (address.startsWith('web:')) return sumUp([await post('owners', { owner: address })])
