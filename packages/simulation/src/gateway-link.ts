@@ -1,22 +1,23 @@
-/** The addresses of the gateway under examination. */
+// Describes the gateway that a simulation is connected to.
+/** The addresses of the gateway under test. */
 export interface SimGateway {
-  /** `https://agents.test` */
+  /** The origin, such as `https://agents.test`. */
   readonly origin: string
-  /** Host of its agents' addresses, when it is another one than the origin's; the world redirects WebFinger from there. */
+  /** The host of the agents' addresses, if it differs from the origin's host. The simulation redirects WebFinger from it. */
   readonly handleHost?: string | undefined
   /** The gateway's HTTP port on 127.0.0.1. */
   readonly port: number
   readonly smtpPort?: number | undefined
-  /** Bearer token of `POST /email/inbound`. */
+  /** The bearer token of `POST /email/inbound`. */
   readonly intakeSecret?: string | undefined
 }
 
-/** Empty until the gateway has started: it needs the world's ports first. */
+/** A reference to the gateway. It is empty until the gateway has started, because the gateway needs the simulation's ports first. */
 export interface GatewayLink {
   gateway: SimGateway | undefined
 }
 
-/** @throws Error when no gateway is connected yet */
+/** @throws Error if no gateway is connected yet */
 export function requireGateway({ gateway }: GatewayLink): SimGateway {
   if (!gateway) throw new Error('No gateway is connected to the simulation: call connectGateway() first')
   return gateway

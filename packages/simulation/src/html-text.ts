@@ -1,7 +1,7 @@
-// Reads a small piece of HTML as the text that a person sees.
+// Reads a small piece of HTML as the text that a reader sees.
 import { decodeHTML } from 'entities/decode'
 
-/** Reads HTML as text: drops tags, and makes paragraphs and breaks lines. Like a peer's reader, it shares no code with the gateway's. */
+/** Drops tags, and turns paragraphs and breaks into lines. It shares no code with the gateway, like a peer's reader. */
 export function readHtmlText(html: string): string {
   const text = html
     .replace(/<br\s*\/?>/gi, '\n')

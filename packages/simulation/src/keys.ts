@@ -10,7 +10,7 @@ export interface RsaKey {
   readonly publicPem: string
 }
 
-/** Creates a key on the first request, off the main thread, and returns the same one from then on. */
+/** Creates a key on the first call, off the main thread, and returns the same key from then on. */
 export function createLazyRsaKey(): () => Promise<RsaKey> {
   let made: Promise<RsaKey> | undefined
   return () => {

@@ -18,33 +18,36 @@ import { listInbox } from './persona-inbox.ts'
 import type { SendRequest, SendResult } from './send.ts'
 import { fullAddress, sendVia } from './send.ts'
 
-/** A small real world on loopback: every key is real, every message is signed, nothing leaves the machine. */
+/** A small network on loopback. Every key is real, every message is signed, and nothing leaves the machine. */
 export interface Simulation {
-  /** Settings of a gateway that lives in this world. */
+  /** The settings of a gateway in this simulation. */
   readonly network: {
     readonly dns: readonly string[]
-    /** Port of each host; `https://host/…` is sent there as plain HTTP. */
+    /** The port of each host, which gets `https://host/…` as plain HTTP. */
     readonly loopback: Readonly<Record<string, number>>
   }
-  /** Connects the gateway under examination: makes its host known to every peer and to the DNS. */
+  /** Connects the gateway under test, and makes its host known to every peer and to DNS. */
   connectGateway(gateway: SimGateway): void
   readonly dns: SimDns
   readonly fediverse: SimFediverse
   readonly mail: SimMail
   readonly a2a: SimA2a
-  /** The world's own way out, for tests that speak for themselves. */
+  /** The simulation's HTTP client, for tests that send their own requests. */
   readonly loopback: LoopbackFetch
-  /** Lists everything that reached a person of the fediverse or a mailbox, in order. @throws Error for somebody who has no inbox */
+  /**
+   * Lists everything that reached an account of the fediverse or a mailbox, in order. @throws Error for a persona without an inbox
+   * @throws Error for somebody who has no inbox
+   */
   listInbox(persona: string): Promise<readonly InboxItem[]>
-  /** Lets a person of the fediverse follow an agent; resolves when the agent has accepted. @throws Error when it does not */
+  /** Makes an account of the fediverse follow an agent, and waits until the agent accepts. @throws Error if it does not @throws Error when it does not */
   follow(persona: string, agent: string): Promise<void>
-  /** Speaks to an agent as a peer and waits for its reply. */
+  /** Sends a message to an agent as a peer, and waits for the reply. */
   send(request: SendRequest): Promise<SendResult>
   close(): Promise<void>
 }
 
 interface SimulationOptions {
-  /** Returns the time of every peer; default: that of the machine. */
+  /** Returns the time for every peer. Default: the machine's clock. */
   now?(): number
 }
 
@@ -91,7 +94,7 @@ export async function openSimulation({ now = Date.now }: SimulationOptions = {})
 
 const redirected: ReadonlySet<string> = new Set(['/.well-known/webfinger', '/.well-known/host-meta'])
 
-/** Serves the site of a domain whose agents live on another host; it only tells where to ask for them. */
+/** Serves the domain of agents that live on another host. It redirects their discovery there and serves nothing else. */
 function openHandleHost(link: GatewayLink): Promise<LoopbackServer> {
   return openLoopbackServer(async ({ path, target }) =>
     redirected.has(path)

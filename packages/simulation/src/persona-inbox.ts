@@ -1,4 +1,4 @@
-// Everything that reached one persona of the simulation: a person of a fediverse server or a mailbox.
+// Lists everything that reached one persona of the simulation: an account of the fediverse or a mailbox.
 import type { SimFediverse } from './fediverse/fediverse.ts'
 import type { ReceivedActivity } from './fediverse/inbox.ts'
 import { bareAddress } from './fediverse/post.ts'
@@ -9,7 +9,7 @@ import { decodeMailHeader } from './mail/sink.ts'
 import type { LoopbackFetch } from './net/loopback-fetch.ts'
 import type { SentFilePart } from './sent-part.ts'
 
-/** Something that reached a persona. */
+/** A post, another activity or a mail that reached a persona. */
 export interface InboxItem {
   readonly via: 'activitypub' | 'email'
   /** `mail`, or the type of the activity: `Create` for a post, `Update`, `Delete`, `Like`, `Announce`, `Accept`. */
@@ -20,7 +20,7 @@ export interface InboxItem {
   readonly subject?: string | undefined
   readonly text: string
   readonly files: readonly SentFilePart[]
-  /** Id to which a reply would refer: of the post, or the mail. */
+  /** The id of the post or mail, which a reply would name. */
   readonly id?: string | undefined
   /** The activity, or the mail. */
   readonly raw: unknown
@@ -32,7 +32,11 @@ interface InboxDeps {
   readonly loopback: LoopbackFetch
 }
 
-/** Lists what reached a persona, in order. Files of posts are fetched. @throws Error for somebody without an inbox, such as a caller by A2A */
+/**
+ * Lists the items that reached a persona, in order, with the files of posts. @throws Error for a persona without an inbox, such as an A2A
+ * caller
+ * @throws Error for somebody without an inbox, such as a caller by A2A
+ */
 export async function listInbox(
   persona: string,
   { fediverse, mail, loopback }: InboxDeps,

@@ -23,24 +23,24 @@ export type SendFault = Fault | TokenOnlyFault
 
 export interface SendRequest {
   readonly via: 'activitypub' | 'a2a' | 'email' | 'web'
-  /** `echo`, `echo@agents.test` or `@echo@agents.test` */
+  /** The agent, such as `echo`, `echo@agents.test` or `@echo@agents.test`. */
   readonly to: string
   readonly text: string
-  /** Parts beside the text. A value (`artifact`) goes by A2A alone. */
+  /** Parts in addition to the text. Only A2A carries values (`artifact`). */
   readonly parts?: readonly SentPart[] | undefined
-  /** An actor, a token's subject or a mailbox of the simulation. */
+  /** The sender: an actor, a token's subject or a mailbox of the simulation. */
   readonly from?: string | undefined
-  /** The `thread` of an earlier result: this is the next thing said there. */
+  /** The `thread` of an earlier result, to continue its conversation. */
   readonly thread?: string | undefined
-  /** Visibility of a note; default public. Other messages have none. */
+  /** The visibility of a note. Default: public. Other messages have none. */
   readonly visibility?: NoteVisibility | undefined
-  /** The fault of the message. By A2A and in the chat, only tokens have faults. */
+  /** The fault of the message. In A2A and chat requests it concerns the request or its token. */
   readonly fault?: SendFault | undefined
-  /** Longest wait for the reply once the message is stored; default 30 000. */
+  /** The longest wait for the reply after the message is stored, ms. Default: 30 000. */
   readonly timeoutMs?: number | undefined
-  /** Ends the wait sooner. The gateway keeps the message. */
+  /** Ends the wait early. The gateway keeps the message. */
   readonly signal?: AbortSignal | undefined
-  /** Receives the accepted message as soon as the gateway has stored it, before the reply. */
+  /** Called as soon as the gateway has stored the message, before the reply. */
   onStored?(stored: AcknowledgedMessage): void
 }
 
@@ -48,17 +48,17 @@ export interface SendRequest {
 export type AcknowledgedMessage = Pick<SendResult, 'id' | 'thread'>
 
 export interface SendResult {
-  /** Activity IRI, messageId or Message-ID. */
+  /** The id of the activity (an IRI), the A2A or chat message, or the mail. */
   readonly id: string
   /**
-   * `answered`, `no_reply`, or `refused` with what the gateway said; for A2A the task's state; for a run of the chat that said nothing
-   * `completed`, and for one that failed `failed`.
+   * The outcome: `answered`, `no_reply` or `refused`. A2A gives the state of the task instead. A chat run without a reply is `completed`,
+   * and a failed one `failed`.
    */
   readonly status: string
-  /** Hand it to the next `send` to go on. */
+  /** The `thread` for the next `send` in this conversation. */
   readonly thread: string
   readonly reply?: { readonly text: string; readonly raw: unknown } | undefined
-  /** HTTP status or SMTP code where the gateway did not take it, and its words. */
+  /** The HTTP status or SMTP code of a refusal, with its text. */
   readonly refusal?: { readonly answer: number; readonly text: string } | undefined
 }
 
@@ -70,18 +70,18 @@ interface SendingSystem {
   readonly link: GatewayLink
 }
 
-/** Dependencies of each sender. `waiting` aborts when nobody waits for the reply any more. */
+/** The dependencies of each sender. `waiting` aborts when the wait for the reply ends. */
 interface SenderDeps extends SendingSystem {
   readonly waiting: AbortSignal
 }
 
-/** Long, because tests of a busy machine wait for their replies with it. */
+/** The time is long, because tests on a busy machine use it to wait for replies. */
 const replyMs = 30_000
 
-/** Time for the gateway to acknowledge a message; the wait for the reply begins then. */
+/** The time in which the gateway must acknowledge a message. The wait for the reply begins after that. */
 const sendingMs = 60_000
 
-/** Timers of Node take no longer time. */
+/** Node's timers allow no longer time. */
 const longestTimerMs = 2 ** 31 - 1
 
 type Sender = (request: SendRequest, deps: SenderDeps) => Promise<SendResult>
@@ -93,7 +93,7 @@ const senders: Readonly<Record<SendRequest['via'], Sender>> = {
   web: sendChat,
 }
 
-/** Ids that a peer can answer to. Numbers of the gateway's own list are none. */
+/** The forms of ids that a peer can answer to. The gateway's own message numbers are not among them. */
 const threadForms: Readonly<Record<SendRequest['via'], RegExp>> = {
   activitypub: /^https?:\/\/\S+$/,
   a2a: /^[^#\s]\S*$/,
@@ -102,9 +102,9 @@ const threadForms: Readonly<Record<SendRequest['via'], RegExp>> = {
 }
 
 /**
- * Says something to an agent by one protocol, as a peer of the simulation, and waits for what it answers. A message that the gateway has
- * stored has a result, whatever becomes of the reply: `no_reply` when the wait ends first, or of A2A the state that the task has then.
- * @throws Error when `thread` cannot be an id of this channel, or nothing was stored
+ * Sends a message to an agent on one channel, as a peer of the simulation, and waits for the answer. A message that the gateway has stored
+ * always has a result. If the wait ends first, that is `no_reply`, or for A2A the current state of the task.
+ * @throws Error if `thread` cannot be an id of this channel, or the gateway stored nothing
  */
 export async function sendVia(request: SendRequest, system: SendingSystem): Promise<SendResult> {
   const { via, thread, timeoutMs = replyMs, signal } = request
@@ -254,7 +254,7 @@ async function sendChat(request: SendRequest, { a2a, loopback, link, waiting }: 
   return { id, thread: threadId, ...readRun(events) }
 }
 
-/** Returns how a run ended, and what was said in it. */
+/** Reads the outcome of a run and the text of its answer. */
 function readRun(events: readonly RunEvent[]): Pick<SendResult, 'status' | 'reply'> {
   const last = events.at(-1)
   if (last?.type === 'RUN_ERROR') return { status: 'failed', reply: { text: last.message ?? '', raw: events } }
@@ -263,7 +263,7 @@ function readRun(events: readonly RunEvent[]): Pick<SendResult, 'status' | 'repl
   return text === '' ? { status: 'completed' } : { status: 'answered', reply: { text, raw: events } }
 }
 
-/** @throws Error when only an access token can be wrong in this way */
+/** @throws Error if only access tokens can have this fault */
 function asPeerFault({ via, fault }: SendRequest): Fault | undefined {
   const peerFault = faults.find(each => each === fault)
   if (fault !== undefined && !peerFault)
@@ -271,7 +271,7 @@ function asPeerFault({ via, fault }: SendRequest): Fault | undefined {
   return peerFault
 }
 
-/** Completes the name of an agent: `echo` lives at the gateway. */
+/** Completes the name of an agent: `echo` gets the gateway's host. */
 export function fullAddress(to: string, link: GatewayLink): string {
   const bare = bareAddress(to)
   if (bare.includes('@')) return bare
@@ -279,5 +279,5 @@ export function fullAddress(to: string, link: GatewayLink): string {
   return `${bare}@${handleHost ?? new URL(origin).hostname}`
 }
 
-/** Turns the end of a wait into silence, which is an answer, too. */
+/** Treats the end of a wait as an answer that did not come. */
 const toSilence = () => undefined

@@ -1,6 +1,6 @@
-// Parts of a message that a peer of the simulation sends, and how each protocol carries them.
+// Defines the parts of a message that a simulated peer sends, and writes them for each protocol.
 
-/** A part of a message that a peer sends: a text, a file, or a value as JSON, which A2A alone carries. */
+/** A part of a message that a peer sends: a text, a file, or a JSON value, which only A2A carries. */
 export type SentPart = SentText | SentFilePart | SentValue
 
 interface SentText {
@@ -22,18 +22,21 @@ interface SentValue {
   readonly data: unknown
 }
 
-/** The words of a peer: a text, further parts, or both. */
+/** The content of a peer's message: a text, further parts, or both. */
 export interface SentContent {
   readonly text: string
   readonly parts?: readonly SentPart[] | undefined
 }
 
-/** Lists the parts of a message in order, the text first. An empty text beside other parts is none. */
+/** Lists the parts of a message in order, the text first. An empty text is left out if there are other parts. */
 export function listSentParts({ text, parts = [] }: SentContent): readonly SentPart[] {
   return text === '' && parts.length > 0 ? parts : [{ kind: 'text', content: text }, ...parts]
 }
 
-/** Joins the texts of a message, for a protocol that has one text beside its files. @throws Error for a value, which it cannot carry */
+/**
+ * Joins the texts of a message, for a protocol with one text and files. @throws Error for a value, which it cannot carry
+ * @throws Error for a value, which it cannot carry
+ */
 export function splitSentParts(content: SentContent): {
   readonly text: string
   readonly files: readonly SentFilePart[]
@@ -44,14 +47,14 @@ export function splitSentParts(content: SentContent): {
   return { text, files: all.flatMap(part => (part.kind === 'file' ? part : [])) }
 }
 
-/** Writes a part as A2A 1.0 has it. */
+/** Writes a part in the form of A2A 1.0. */
 export function writeA2aPart(part: SentPart): object {
   if (part.kind === 'text') return { text: part.content, mediaType: 'text/plain' }
   if (part.kind === 'artifact') return { data: part.data, ...(part.name !== undefined && { filename: part.name }) }
   return { raw: Buffer.from(part.bytes).toString('base64'), filename: part.name, mediaType: part.mime }
 }
 
-/** Writes the content of a user's message as AG-UI has it. */
+/** Writes the content of a user's message in the form of AG-UI. */
 export function writeRunContent(content: SentContent): string | readonly object[] {
   const { text, files } = splitSentParts(content)
   if (files.length === 0) return text

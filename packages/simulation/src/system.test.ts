@@ -18,7 +18,7 @@ afterEach(async () => {
   await Promise.all([simulation.close(), gateway.close()])
 })
 
-/** Answers each protocol in its own way, once, with what was said. */
+/** Answers each message once on its own channel, with the same text. */
 async function answerAsEcho(request: SimRequest, tiny: TinyGateway) {
   if (request.path === '/email/inbound') return answerMail(request)
   const { id, object } = JSON.parse(request.body.toString())

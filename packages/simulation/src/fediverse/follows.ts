@@ -1,20 +1,20 @@
-// Follows between actors and agents: servers hand what comes to their shared inbox on to their own followers.
+// Tracks follows between actors and agents, because a server passes its shared inbox on to the followers among its actors.
 import type { SentActivity } from './actors/activity.ts'
 import type { SimActor } from './actors/actor.ts'
 import type { ReceivedActivity } from './inbox.ts'
 
 export interface Follows {
-  /** Notes what an actor has sent, if it is a follow or takes one back. */
+  /** Records an activity that an actor has sent, if it is a follow or undoes one. */
   note(follower: SimActor, activity: SentActivity): void
-  /** Returns true if the follow of this actor, by its id, is accepted. */
+  /** Returns true if the agent has accepted the follow with this id. */
   isAccepted(follow: string): boolean
-  /** Returns true if an activity that came to a host belongs into the inbox of this actor. */
+  /** Returns true if an activity that a host received belongs in this actor's inbox. */
   reaches(received: ReceivedActivity, actor: SimActor): boolean
 }
 
-/** Creates the follows. `received`: everything that came to an inbox. */
+/** Creates the record of follows. `received` holds everything that arrived at an inbox. */
 export function createFollows(received: readonly ReceivedActivity[]): Follows {
-  /** Ids of follows, by the address of who follows. */
+  /** The ids of follows, by the follower's address. */
   const sent = new Map<string, Set<string>>()
   const isAnswer = (type: string, id: string, { verified, activity }: ReceivedActivity) =>
     verified && activity.type === type && idOf(activity.object) === id

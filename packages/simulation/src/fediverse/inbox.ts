@@ -1,4 +1,4 @@
-// Receives what the gateway delivers to simulated actors, and verifies the signature.
+// Receives the gateway's deliveries to simulated actors, and verifies their signatures.
 import type { Arrivals } from '../arrivals.ts'
 import { createArrivals } from '../arrivals.ts'
 import type { SimAnswer, SimRequest } from '../net/loopback-server.ts'
@@ -10,23 +10,23 @@ import { verifySigner } from './signatures/verify.ts'
 
 type ReceivedDocument = Readonly<Record<string, unknown>>
 
-/** Something the gateway has sent to an inbox of the simulated fediverse. */
+/** An activity that the gateway has delivered to an inbox of the simulated fediverse. */
 export interface ReceivedActivity {
   readonly host: string
-  /** Path of the inbox. */
+  /** The path of the inbox. */
   readonly inbox: string
   readonly activity: ReceivedDocument
-  /** Digest, signature and key ownership hold, and the signer is the activity's actor. */
+  /** True if digest, signature and key ownership are valid, and the signer is the activity's actor. */
   readonly verified: boolean
-  /** Reason for the failed verification. */
+  /** The reason for a failed verification. */
   readonly reason?: string | undefined
-  /** Number of arrivals of an activity with this id, the first one included. */
+  /** The number of verified arrivals of this activity id at the host, including the first. */
   readonly arrivals: number
 }
 
 export interface SimInbox {
   readonly arrivals: Arrivals<ReceivedActivity>
-  /** Verifies and keeps one POST, now or later, as its host does; an activity id that is known is only counted. */
+  /** Verifies and keeps one POST, before or after the answer as its host does. A verified activity that repeats an id is only counted. */
   accept(request: SimRequest): Promise<SimAnswer>
 }
 
@@ -60,7 +60,7 @@ export function createInbox(checks: ReadonlyMap<string, SignatureChecks>): SimIn
   }
 }
 
-/** Says which signature would do, where it must be the newer kind (RFC 9421 §5). */
+/** Refuses a request. A host that reads RFC 9421 only names the signature that it accepts (RFC 9421 §5). */
 function refuse(reason: string, host: string): SimAnswer {
   const answer = answerJson({ error: reason }, undefined, 401)
   if (fediverseHosts[host]?.persona.reads.includes('draft-cavage') !== false) return answer

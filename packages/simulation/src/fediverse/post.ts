@@ -1,4 +1,4 @@
-// Signs an activity and posts it to an inbox, with the fault that was asked for.
+// Signs an activity and posts it to an inbox, with the requested fault.
 import type { LoopbackAnswer, LoopbackFetch } from '../net/loopback-fetch.ts'
 import type { SimActor } from './actors/actor.ts'
 import type { NoteFault } from './actors/note.ts'
@@ -14,14 +14,14 @@ export interface PostDeps {
 export interface Posting {
   readonly activity: Readonly<Record<string, unknown>>
   readonly author: SimActor
-  /** The inbox. */
+  /** The address of the inbox. */
   readonly url: string
   readonly fault: NoteFault
-  /** Padding of the fault `oversized`; default 2 MiB. */
+  /** The padding of the fault `oversized`, in bytes. Default: 2 MiB. */
   readonly oversizedBytes?: number | undefined
 }
 
-/** Signs and posts one activity, with what is wrong about it. */
+/** Signs and posts one activity, with its fault. */
 export async function postSigned(posting: Posting, deps: PostDeps): Promise<LoopbackAnswer> {
   const { activity, url, fault, author, oversizedBytes = 2 ** 21 } = posting
   const octets = fault.encode?.(activity, oversizedBytes) ?? Buffer.from(JSON.stringify(activity))
@@ -45,14 +45,14 @@ async function sealDraft(
   return signDraft(draft, signer, stranger?.privatePem)
 }
 
-/** @throws Error when nobody here has this address */
+/** @throws Error if nobody here has this address */
 export function findActor(address: string, { actors }: Pick<PostDeps, 'actors'>): SimActor {
   const actor = actors.get(bareAddress(address))
   if (!actor) throw new Error(`Nobody is called ${address} here; there are ${[...actors.keys()].join(', ')}`)
   return actor
 }
 
-/** Returns the bare address: `@echo@agents.test`, `acct:echo@agents.test` → `echo@agents.test` */
+/** Strips the prefix of an address: `@echo@agents.test` and `acct:echo@agents.test` become `echo@agents.test`. */
 export function bareAddress(address: string): string {
   return address.replace(/^acct:/, '').replace(/^@/, '')
 }

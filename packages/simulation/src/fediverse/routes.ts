@@ -1,4 +1,4 @@
-// Routes the requests to the simulated fediverse servers: WebFinger, actors, notes, inboxes.
+// Routes requests to the simulated fediverse servers: WebFinger, actors, notes, inboxes.
 import type { SimAnswer, SimRequest } from '../net/loopback-server.ts'
 import { answerJson } from '../net/loopback-server.ts'
 import type { SimActor } from './actors/actor.ts'
@@ -47,7 +47,7 @@ const routes: readonly Route[] = [
   { method: 'POST', path: /^\/users\/([^/]+)\/inbox$/, handle: forActor(answerInbox) },
 ]
 
-/** Answers for every host of the fediverse; the `Host` field decides which. */
+/** Answers for every host of the fediverse, by the `Host` field. */
 export async function answerFediverse(request: SimRequest, deps: FediverseDeps): Promise<SimAnswer> {
   if (!fediverseHosts[request.host]) return notFound
   const matching = routes.flatMap(route => {
@@ -83,7 +83,7 @@ async function answerFile({ host, path }: SimRequest, { media }: FediverseDeps):
 
 type ActorHandler = (request: SimRequest, deps: FediverseDeps, actor: SimActor) => Promise<SimAnswer>
 
-/** Wraps a handler so that it gets the actor whom the path names. */
+/** Wraps a handler so that it receives the actor that the path names. */
 function forActor(handle: ActorHandler): Handler {
   return async (request, deps, [, name]) => {
     const actor = findActor(request, deps, name)
@@ -109,7 +109,7 @@ const keyDocuments: Readonly<Record<Persona['keyDocument'], typeof describeActor
   bare: describeBareKey,
 }
 
-/** Refuses a reader: in secure mode only signers read, and GoToSocial wants to know their names, too. */
+/** Refuses readers of servers in secure mode: those without a signature, and for GoToSocial also those without a confirmed name. */
 async function refuseReader(
   request: SimRequest,
   { secureMode }: Persona,

@@ -7,14 +7,14 @@ import type { MailDomain } from './domain.ts'
 import { domainOf } from './domain.ts'
 
 export interface MailPlan {
-  /** `alice@alice.test` unless said otherwise; `Alice <alice@alice.test>` is fine too. */
+  /** The author, such as `alice@alice.test` or `Alice <alice@alice.test>`. Default: Alice. */
   readonly from?: string | undefined
   readonly to: string | readonly string[]
   readonly cc?: readonly string[] | undefined
   readonly subject?: string | undefined
   readonly text?: string | undefined
   readonly html?: string | undefined
-  /** Message-ID with or without angle brackets. */
+  /** The Message-ID, with or without angle brackets. */
   readonly inReplyTo?: string | undefined
   readonly references?: readonly string[] | undefined
   readonly messageId?: string | undefined
@@ -22,15 +22,15 @@ export interface MailPlan {
   readonly attachments?:
     | readonly { readonly filename: string; readonly contentType?: string; readonly content: string | Buffer }[]
     | undefined
-  /** Default true: with the DKIM key of the author's domain. */
+  /** True to sign with the DKIM key of the author's domain. Default: true. */
   readonly sign?: boolean | undefined
-  /** Names of the fields that the signature covers; default nearly all there are. */
+  /** The names of the header fields that the signature covers. Default: nodemailer's list. */
   readonly signedFields?: readonly string[] | undefined
-  /** Default now. */
+  /** The time in `Date`. Default: now. */
   readonly date?: Date | undefined
   readonly envelopeFrom?: string | undefined
   readonly fault?: Fault | undefined
-  /** Padding of the fault `oversized`; default 26 MiB. */
+  /** The padding of the fault `oversized`, in bytes. Default: 26 MiB. */
   readonly oversizedBytes?: number | undefined
 }
 
@@ -40,12 +40,12 @@ export interface MailEnvelopePlan {
 }
 
 export interface ComposedMail {
-  /** The whole message, CRLF line ends. */
+  /** The whole message, with CRLF line ends. */
   readonly octets: Buffer
-  /** Message-ID without angle brackets. */
+  /** The Message-ID without angle brackets. */
   readonly messageId: string
   readonly envelope: MailEnvelopePlan
-  /** The host that hands it over, for SPF. */
+  /** The address of the sending host, for SPF. */
   readonly ip: string
   readonly helo: string
 }
@@ -59,7 +59,7 @@ interface ComposeDeps {
 
 const composer = createTransport({ streamTransport: true, buffer: true, newline: 'windows' })
 
-/** Writes an RFC 5322 message and signs it: nodemailer does both unless the fault needs more. */
+/** Composes and signs an RFC 5322 message. Nodemailer signs it, except for faults that nodemailer cannot produce. */
 export async function composeMail(plan: MailPlan, { domains, now }: ComposeDeps): Promise<ComposedMail> {
   const fault: MailFault = plan.fault ? mailFaults[plan.fault] : {}
   const from = fault.from ?? plan.from ?? 'Alice <alice@alice.test>'
@@ -119,7 +119,7 @@ interface Signing {
 }
 
 async function signByHand(octets: Buffer, { fault, domain, domains, now }: Signing): Promise<Buffer> {
-  // The real key is published first: a forged signature must fail against it, not for want of it.
+  // The real key is published first, so that verification compares a forged signature with it instead of finding no key.
   const own = await domain.key()
   const { privatePem } = fault.keyOf ? await findDomain(fault.keyOf, domains).key() : own
   const seconds = Math.floor(now() / 1000)
@@ -139,7 +139,7 @@ function findDomain(name: string, domains: MailDomains): MailDomain {
   return domain
 }
 
-/** Returns the mailbox: `Alice <alice@alice.test>` → `alice@alice.test` */
+/** Returns the address of a mailbox: `alice@alice.test` for `Alice <alice@alice.test>`. */
 function mailboxOf(text: string): string {
   return text.match(/<([^>]*)>\s*$/)?.[1] ?? text.trim()
 }
@@ -154,23 +154,23 @@ export function stripBrackets(messageId: string): string {
 
 /** The differences of a faulty mail from an honest one. */
 interface MailFault {
-  /** Address in `From`, when it must be a certain one. */
+  /** The address in `From`, if the fault needs a particular one. */
   readonly from?: string
-  /** The envelope's sender, which SPF asks about; default the author. */
+  /** The envelope's sender, which SPF checks. Default: the author. */
   readonly envelopeFrom?: string
-  /** Domain whose DKIM key signs; default the author's. */
+  /** The domain whose DKIM key signs. Default: the author's domain. */
   readonly signer?: string
-  /** Domain whose key really makes the signature, while the author's domain and selector stand in it. */
+  /** The domain whose key really makes the signature, under the author's domain and selector. */
   readonly keyOf?: string
   readonly unsigned?: boolean
-  /** Seconds from now until the signature is over, for `t=` and `x=`. */
+  /** The signing time and expiry of the signature, in seconds from now, for `t=` and `x=`. */
   readonly lifetime?: { readonly from: number; readonly to: number }
-  /** The very same octets once more. */
+  /** True to send the same octets once more. */
   readonly twice?: boolean
   readonly unknownRecipient?: boolean
-  /** Shapes the mail before signing. */
+  /** Changes the mail before signing. */
   shape?(octets: Buffer, faulty: { readonly oversizedBytes: number }): Buffer
-  /** Alters the mail after signing. */
+  /** Changes the mail after signing. */
   alter?(octets: Buffer): Buffer
 }
 
@@ -178,8 +178,8 @@ const attacker = 'mallory@evil.test'
 const hour = 3_600
 
 /**
- * Each fault is one wrong thing. Where the proof of the author's domain is what is wrong, the mail comes through the
- * attacker's host: sent by the author's own, SPF would still prove it.
+ * The faults of mail, each with a single defect. If the defect is in the proof of the author's domain, the mail comes through the
+ * attacker's host, because SPF would still prove mail from the author's own host.
  */
 export const mailFaults: Readonly<Record<Fault, MailFault>> = {
   unsigned: { unsigned: true },
@@ -202,7 +202,7 @@ function fillLines(bytes: number): Buffer {
   return Buffer.alloc(Math.ceil(bytes / 78) * 78, `${'x'.repeat(76)}\r\n`)
 }
 
-/** Wraps the body in multiparts, one inside the other. */
+/** Nests the body in multiparts. */
 function nestParts(octets: Buffer, depth: number): Buffer {
   const text = octets.toString('latin1')
   const [head = '', ...rest] = text.split('\r\n\r\n')

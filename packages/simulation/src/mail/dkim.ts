@@ -1,13 +1,13 @@
-// Signs a finished mail with DKIM (RFC 6376) where nodemailer cannot: time limits and malformed messages.
+// Signs a finished mail with DKIM (RFC 6376) for cases that nodemailer does not support: time limits and malformed messages.
 import { createHash, createSign } from 'node:crypto'
 
 interface DkimSignature {
   readonly domain: string
   readonly selector: string
   readonly privatePem: string
-  /** `t=`, seconds since the epoch. */
+  /** The value of `t=`, in seconds since the epoch. */
   readonly signedAt: number
-  /** `x=`, seconds since the epoch. */
+  /** The value of `x=`, in seconds since the epoch. */
   readonly expiresAt?: number | undefined
 }
 
@@ -24,8 +24,8 @@ const signedFields = [
 ]
 
 /**
- * Puts a `DKIM-Signature` (RFC 6376, rsa-sha256, relaxed/relaxed) before finished octets with CRLF line ends. A second
- * signer beside nodemailer's, for what that one cannot write: time limits, and messages that no composer would make.
+ * Puts a `DKIM-Signature` (RFC 6376, rsa-sha256, relaxed/relaxed) before finished octets with CRLF line ends. Unlike nodemailer, it can set
+ * time limits and sign messages that no composer would write.
  */
 export function signMail(octets: Buffer, signature: DkimSignature): Buffer {
   const { fields, body } = splitMail(octets)
@@ -39,7 +39,7 @@ export function signMail(octets: Buffer, signature: DkimSignature): Buffer {
     'b=',
   ].join(';\r\n ')
   const unsigned = `DKIM-Signature: ${tags}`
-  // RFC 6376 §5.4.2: of fields that repeat, the last one is signed.
+  // RFC 6376 §5.4.2: the signature covers the last one of repeated fields.
   const chosen = names.map(name => fields.findLast(field => nameOf(field) === name) ?? '')
   const data = [...chosen, unsigned].map(relaxField).join('\r\n')
   const value = createSign('RSA-SHA256').update(data, 'latin1').sign(signature.privatePem, 'base64')
@@ -47,7 +47,7 @@ export function signMail(octets: Buffer, signature: DkimSignature): Buffer {
   return Buffer.concat([Buffer.from(`${unsigned}${folded}\r\n`), octets])
 }
 
-/** Splits a mail into header fields, still folded, and the body; as octets in `latin1`. */
+/** Splits a mail into its header fields, still folded, and its body, with one `latin1` character for each octet. */
 export function splitMail(octets: Buffer): { readonly fields: readonly string[]; readonly body: string } {
   const text = octets.toString('latin1')
   const end = text.indexOf('\r\n\r\n')

@@ -7,20 +7,20 @@ import { createLazyRsaKey } from '../keys.ts'
 export interface MailDomain {
   readonly name: string
   readonly selector: string
-  /** Makes the key when first asked, and publishes it in the zone before it is handed out. */
+  /** Creates the key on the first call, and publishes it in the zone before returning it. */
   key(): Promise<RsaKey>
 }
 
 interface DomainPlan {
-  /** The DMARC policy published; none: no record at all. */
+  /** The published DMARC policy. Absent for a domain without a record. */
   readonly policy?: 'reject' | 'quarantine' | 'none'
-  /** The name of the DKIM key answers SERVFAIL. */
+  /** True if queries for the DKIM key fail with SERVFAIL. */
   readonly isKeyUnreachable?: boolean
 }
 
 const selector = 'sim'
 
-/** Domains that send mail. All of it leaves from 127.0.0.1, which every domain's SPF record allows and nothing else. */
+/** Domains that send mail. All mail leaves from 127.0.0.1, the only address that each domain's SPF record allows. */
 const mailDomains: Readonly<Record<string, DomainPlan>> = {
   'alice.test': { policy: 'reject' },
   'quarantine.test': { policy: 'quarantine' },
@@ -29,7 +29,7 @@ const mailDomains: Readonly<Record<string, DomainPlan>> = {
   'dead.test': { policy: 'reject', isKeyUnreachable: true },
 }
 
-/** Publishes every mail domain's records in the zone. */
+/** Publishes the records of every mail domain in the zone. */
 export function openMailDomains(dns: SimDns): ReadonlyMap<string, MailDomain> {
   return new Map(Object.entries(mailDomains).map(([name, plan]) => [name, openMailDomain(name, plan, dns)]))
 }
@@ -53,7 +53,7 @@ function openMailDomain(name: string, { policy, isKeyUnreachable }: DomainPlan, 
   return { name, selector, key }
 }
 
-/** Formats the record of a key (RFC 6376 §3.6.1). */
+/** Formats the DNS record of a key (RFC 6376 §3.6.1). */
 function formatKeyRecord({ publicPem }: RsaKey): string {
   return `v=DKIM1; k=rsa; p=${publicPem.replace(/-----[^-]+-----|\s/g, '')}`
 }

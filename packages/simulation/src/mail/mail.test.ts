@@ -9,7 +9,7 @@ import { openMailSink } from './sink.ts'
 
 let simulation: Simulation
 let gateway: TinyGateway
-/** Stands for the gateway's own SMTP listener. */
+/** A stand-in for the gateway's SMTP listener. */
 let listener: MailSink
 
 beforeAll(async () => {
@@ -28,7 +28,7 @@ afterAll(async () => {
   await Promise.all([simulation.close(), gateway.close(), listener.close()])
 })
 
-/** Submits to the world's sink as a gateway does. */
+/** Submits a mail to the simulation's sink like a gateway. */
 async function submit(headers: Record<string, string> = {}, text = 'the answer') {
   const transport = createTransport({ ...simulation.mail.submit, ignoreTLS: true })
   const mail = { from: 'echo@agents.test', to: 'alice@alice.test', subject: 'Re: Hello', text, headers }

@@ -12,29 +12,29 @@ import { openMailSink } from './sink.ts'
 
 interface MailReceipt {
   readonly mail: ComposedMail
-  /** HTTP status of the intake or code of the last SMTP reply. */
+  /** The HTTP status of the intake, or the code of the last SMTP reply. */
   readonly answer: number
   readonly text: string
 }
 
-/** A few mail domains with their DNS, and one sink for everything the gateway sends. */
+/** A few mail domains with their DNS, and a sink for all mail of the gateway. */
 export interface SimMail {
-  /** The sink, as a smarthost to submit to. */
+  /** The address of the sink, for use as a smarthost. */
   readonly submit: { readonly host: string; readonly port: number }
   compose(plan: MailPlan): Promise<ComposedMail>
-  /** Sends a mail to the gateway's SMTP (or LMTP) listener, or to the port given. */
+  /** Sends a mail to the gateway's SMTP or LMTP listener, or to the given port. */
   sendSmtp(mail: ComposedMail, endpoint?: { readonly port?: number; readonly lmtp?: boolean }): Promise<SmtpAnswer>
   /** Posts a mail to the gateway's `POST /email/inbound`. */
   postIntake(mail: ComposedMail): Promise<LoopbackAnswer>
-  /** Composes and hands over in one go; a mail that is to be `replayed` goes twice and the second answer counts. */
+  /** Composes and sends a mail. With the fault `replayed` it sends the mail twice, and the second answer counts. */
   deliver(plan: MailPlan & { readonly endpoint?: 'smtp' | 'lmtp' | 'intake' }): Promise<MailReceipt>
-  /** Everything the sink took, in order. */
+  /** All mail that the sink accepted, in order. */
   readonly received: readonly ReceivedMail[]
   /** Counts the arrivals of mail with this Message-ID. */
   countArrivals(messageId: string): number
-  /** Waits for the mail that answers `messageId`. `until`: ms, or a signal. @throws Error when the wait ends */
+  /** Waits for the mail that answers `messageId`. `until` is a time in ms, or a signal. @throws Error when the wait ends @throws Error when the wait ends */
   awaitReply(messageId: string, until: number | AbortSignal): Promise<ReceivedMail>
-  /** Lets the sink refuse mail; returns the function that fixes it. */
+  /** Makes the sink refuse mail. Returns the function that ends this. */
   refuse(refusal: MailRefusal): () => void
   close(): Promise<void>
 }
@@ -87,12 +87,12 @@ function requireSmtpPort(link: GatewayLink): number {
 }
 
 interface SmtpAnswer {
-  /** The last reply's code: 250 when the mail was taken. */
+  /** The code of the last reply, which is 250 if the mail was accepted. */
   readonly code: number
   readonly response: string
 }
 
-/** Hands finished octets over by SMTP or LMTP. @throws Error when there was no reply at all */
+/** Submits finished octets by SMTP or LMTP. @throws Error if there was no reply at all @throws Error when there was no reply at all */
 async function submitBySmtp(
   mail: ComposedMail,
   { port, lmtp }: { readonly port: number; readonly lmtp: boolean },
@@ -111,7 +111,7 @@ async function submitBySmtp(
   }
 }
 
-/** Posts finished octets as a mail server in front of the gateway does. */
+/** Posts finished octets like a mail server in front of the gateway. */
 function postToIntake(
   mail: ComposedMail,
   { origin, intakeSecret: secret }: SimGateway,

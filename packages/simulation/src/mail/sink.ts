@@ -1,4 +1,4 @@
-// Receives mail of the gateway over SMTP and reads it with a parser of its own.
+// Receives the gateway's mail over SMTP, and reads it with its own parser.
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { SMTPServer } from 'smtp-server'
@@ -14,22 +14,22 @@ export interface ReceivedMail extends ReadMail {
   readonly envelope: MailEnvelopePlan
 }
 
-/** The answer of the sink instead of taking a mail. */
+/** The reply with which the sink refuses a mail. */
 export interface MailRefusal {
-  /** The SMTP reply: 450 to be asked again, 550 for good. */
+  /** The SMTP code: 450 for a temporary failure, 550 for a permanent one. */
   readonly code: number
   readonly message: string
-  /** Command that it refuses; default after the data. */
+  /** The command that the sink refuses. Default: `data`, after the message. */
   readonly at?: 'rcpt' | 'data' | undefined
-  /** Number of refusals before all is well again; default: no end. */
+  /** The number of refusals before the sink accepts mail again. Default: no limit. */
   readonly times?: number | undefined
 }
 
-/** An SMTP server that takes everything and keeps it. */
+/** An SMTP server that accepts and keeps all mail. */
 export interface MailSink {
   readonly port: number
   readonly arrivals: Arrivals<ReceivedMail>
-  /** Returns the function that fixes it. */
+  /** Makes the sink refuse mail. Returns the function that ends this. */
   refuse(refusal: MailRefusal): () => void
   close(): Promise<void>
 }
@@ -61,7 +61,7 @@ export async function openMailSink(): Promise<MailSink> {
       }, callback)
     },
   })
-  // A client that hangs up early is its own business.
+  // Clients may disconnect at any time, which is no failure of the sink.
   server.on('error', () => undefined)
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   return {
@@ -79,17 +79,17 @@ export async function openMailSink(): Promise<MailSink> {
   }
 }
 
-/** A mail as a person's program reads it: enough to look at the gateway's answers without its own parser. */
+/** A mail with the contents that a mail program shows. Reading it does not depend on the gateway's parser. */
 export interface ReadMail {
-  /** Unfolded values by lower-case name, in order. */
+  /** The unfolded values by lower-case name, in order. */
   readonly headers: ReadonlyMap<string, readonly string[]>
-  /** Message-ID without angle brackets. */
+  /** The Message-ID without angle brackets. */
   readonly messageId: string | undefined
   readonly inReplyTo: string | undefined
   readonly references: readonly string[]
   readonly text: string | undefined
   readonly html: string | undefined
-  /** The leaves that have a file name. */
+  /** The leaf parts that have a file name. */
   readonly files: readonly SentFilePart[]
 }
 
@@ -98,7 +98,7 @@ interface Entity {
   readonly body: string
 }
 
-/** Reads headers and the first text and HTML of a message, through multiparts and transfer encodings. */
+/** Reads the headers and the first text and HTML of a message, through multiparts and transfer encodings. */
 export function readMail(octets: Buffer): ReadMail {
   const entity = readEntity(octets.toString('latin1'))
   const leaves = listLeaves(entity, 10)
@@ -123,7 +123,7 @@ function readFile(entity: Entity): readonly SentFilePart[] {
   return name ? [{ kind: 'file', name, mime, bytes: readOctets(entity) }] : []
 }
 
-/** Decodes the words of a header that are no ASCII (RFC 2047), in UTF-8. */
+/** Decodes the non-ASCII words of a header in UTF-8 (RFC 2047). */
 export function decodeMailHeader(header: string): string {
   const words = header.replace(/(=\?utf-8\?[bq]\?[^?]*\?=)\s+(?==\?utf-8\?)/gi, '$1')
   return words.replace(/=\?utf-8\?([bq])\?([^?]*)\?=/gi, (_, encoding: string, word: string) =>

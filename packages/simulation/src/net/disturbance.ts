@@ -2,18 +2,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SimAnswer, SimRequest } from './loopback-server.ts'
 
-/** Misbehaviour of a host. Absent members change nothing: `{ delayMs: 500 }` is slow and right. */
+/** The misbehaviour of a host. Absent members change nothing, so `{ delayMs: 500 }` is slow but correct. */
 export interface Disturbance {
-  /** Only requests whose path matches; default all. */
+  /** The paths of the affected requests. Default: all. */
   readonly path?: RegExp | undefined
   readonly method?: string | undefined
-  /** Milliseconds before anything else happens. */
+  /** The delay before anything else happens, ms. */
   readonly delayMs?: number | undefined
-  /** Cuts the connection without an answer. */
+  /** True to cut the connection without an answer. */
   readonly drop?: boolean | undefined
-  /** Answers this instead of the truth. */
+  /** The answer to give instead of the real one. */
   readonly answer?: SimAnswer | undefined
-  /** Number of requests before all is well again; default: no end. */
+  /** The number of affected requests, after which the host recovers. Default: no limit. */
   readonly times?: number | undefined
 }
 
@@ -30,13 +30,13 @@ export function createDisturbances() {
   const active = new Set<{ readonly host: string; readonly disturbance: Disturbance; left: number }>()
   const closing = new AbortController()
   return {
-    /** Returns the function that fixes it. */
+    /** Makes a host misbehave. Returns the function that ends this. */
     disturb(host: string, disturbance: Disturbance): () => void {
       const entry = { host, disturbance, left: disturbance.times ?? Number.POSITIVE_INFINITY }
       active.add(entry)
       return () => void active.delete(entry)
     },
-    /** Answers in place of `next` where the host is disturbed. */
+    /** Answers in place of `next` if the host misbehaves. */
     async pass(request: SimRequest, next: () => Promise<SimAnswer | undefined>): Promise<SimAnswer | undefined> {
       const entry = [...active].find(({ host, disturbance }) => host === request.host && matches(request, disturbance))
       if (!entry) return next()
@@ -47,7 +47,7 @@ export function createDisturbances() {
       if (drop) return undefined
       return answer ?? next()
     },
-    /** Ends every delay. */
+    /** Ends all delays. */
     close: () => closing.abort(),
   }
 }

@@ -8,7 +8,7 @@ interface LoopbackRequest {
   readonly method?: string | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
   readonly body?: Uint8Array | string | undefined
-  /** Default 10 000. */
+  /** The longest wait for the answer, ms. Default: 10 000. */
   readonly timeoutMs?: number | undefined
 }
 
@@ -19,14 +19,14 @@ export interface LoopbackAnswer {
   readonly body: string
 }
 
-/** The world's way out: `https://host/…` goes as plain HTTP with its `Host` to 127.0.0.1 at the port of that host. */
+/** The HTTP client of the simulation. It sends `https://host/…` as plain HTTP with that `Host` to the host's port on 127.0.0.1. */
 export interface LoopbackFetch {
   request(address: string, request?: LoopbackRequest): Promise<LoopbackAnswer>
-  /** The same as a standard `fetch`, for libraries. */
+  /** The same client as a standard `fetch`, for libraries. */
   readonly fetch: typeof globalThis.fetch
 }
 
-/** Hosts are looked up in `ports` at every call: the map may grow. */
+/** Creates the client. It looks up the host in `ports` for every request, because hosts may be added later. */
 export function createLoopbackFetch(ports: ReadonlyMap<string, number>): LoopbackFetch {
   return {
     async request(address, request = {}) {
@@ -38,7 +38,7 @@ export function createLoopbackFetch(ports: ReadonlyMap<string, number>): Loopbac
       const request = new Request(input, init)
       const body = request.body ? new Uint8Array(await request.arrayBuffer()) : undefined
       const { method } = request
-      // A signal of the request's own follows this one by a weak reference, and misses its abort after a collection of garbage.
+      // The request's own signal follows this one by a weak reference, so garbage collection can make it miss the abort.
       const signal = init?.signal ?? request.signal
       const headers = Object.fromEntries(request.headers)
       const response = await exchange(ports, request.url, { method, headers, body, signal })
@@ -70,7 +70,7 @@ function exchange(
       signal,
     })
     request.once('response', resolve)
-    // Stays for good: a peer that answers early and closes breaks the pipe after its answer has been read.
+    // The listener must stay: if a peer answers early and closes, the pipe breaks after its answer was read.
     request.on('error', reject)
     request.end(body)
   })

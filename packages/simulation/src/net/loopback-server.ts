@@ -4,12 +4,12 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 
-/** A request read to its end. */
+/** A request with its complete body. */
 export interface SimRequest {
   readonly method: string
-  /** Host from the `Host` field, lower case, without a port. */
+  /** The host from the `Host` field, in lower case and without a port. */
   readonly host: string
-  /** Path and query as they were sent. */
+  /** The path and query as sent. */
   readonly target: string
   readonly path: string
   readonly query: URLSearchParams
@@ -28,7 +28,7 @@ export interface LoopbackServer {
   close(): Promise<void>
 }
 
-/** Serves plain HTTP on 127.0.0.1 at a free port. A handler that answers undefined cuts the connection. */
+/** Serves plain HTTP on a free port of 127.0.0.1. If the handler returns undefined, the connection is cut. */
 export async function openLoopbackServer(
   handle: (request: SimRequest) => Promise<SimAnswer | undefined>,
 ): Promise<LoopbackServer> {

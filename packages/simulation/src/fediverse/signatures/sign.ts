@@ -6,12 +6,12 @@ import type { SimActor } from '../actors/actor.ts'
 import type { SignatureScheme } from '../actors/persona.ts'
 
 export const activityMediaType = 'application/activity+json'
-/** Returns the header fields with those of the signature. */
+/** Returns the header fields, including those of the signature. */
 type SignRequest = (request: UnsignedRequest) => Promise<Record<string, string>>
 
 interface Scheme {
   readonly sign: SignRequest
-  /** Describes the field by which a body is bound to the signature. */
+  /** Describes the header field that binds a body to the signature. */
   describeBody(body: Uint8Array): Readonly<Record<string, string>>
 }
 
@@ -20,7 +20,7 @@ const schemes: Readonly<Record<SignatureScheme, Scheme>> = {
   rfc9421: { sign: signRfc9421, describeBody: body => ({ 'content-digest': computeContentDigest(body) }) },
 }
 
-/** Drafts the header fields of an unsigned request, as the actor's server sends them. */
+/** Drafts the header fields of an unsigned request in the form of the actor's server. */
 export function draftHeaders({ method, url, body, at }: DraftRequest, { persona }: SimActor): Record<string, string> {
   const { host } = new URL(url)
   return {
@@ -32,7 +32,7 @@ export function draftHeaders({ method, url, body, at }: DraftRequest, { persona 
   }
 }
 
-/** Adds the signature that the signer's server makes. `keyPem` may be another key than the signer's. */
+/** Adds the signature of the signer's server. `keyPem` may be a key of somebody else. */
 export async function signDraft(
   draft: DraftRequest,
   signer: SimActor,
@@ -47,7 +47,7 @@ const signedFields = {
   POST: ['(request-target)', 'host', 'date', 'digest', 'content-type'],
 } as const
 
-/** Adds the `Signature` of draft-cavage-http-signatures, made by `http-signature`. */
+/** Adds the `Signature` of draft-cavage-http-signatures, created by `http-signature`. */
 async function signCavage(request: UnsignedRequest): Promise<Record<string, string>> {
   const headers = { ...request.headers }
   const { pathname, search } = new URL(request.url)
@@ -69,12 +69,12 @@ async function signCavage(request: UnsignedRequest): Promise<Record<string, stri
       authorizationHeaderName: 'signature',
     },
   )
-  // The library knows no `hs2019`; the parameter itself is not signed.
+  // The library does not know `hs2019`; the signature does not cover the parameter itself.
   const signature = headers.signature?.replace('algorithm="rsa-sha256"', `algorithm="${persona.algorithm}"`) ?? ''
   return { ...headers, signature }
 }
 
-/** Components that Mastodon covers and asks of others, by method. */
+/** The components that Mastodon covers and requires, by method. */
 export const coveredComponents = {
   GET: ['@method', '@target-uri'],
   POST: ['@method', '@target-uri', 'content-digest'],
@@ -82,7 +82,7 @@ export const coveredComponents = {
 
 export const rsaAlgorithm = 'rsa-v1_5-sha256'
 
-/** Adds `Signature-Input` and `Signature` of RFC 9421 in Mastodon's profile, made by `http-message-signatures`. */
+/** Adds `Signature-Input` and `Signature` of RFC 9421 in Mastodon's profile, created by `http-message-signatures`. */
 async function signRfc9421(request: UnsignedRequest): Promise<Record<string, string>> {
   const { method, url, at, key, signer } = request
   const signed = await httpbis.signMessage(
@@ -99,7 +99,7 @@ async function signRfc9421(request: UnsignedRequest): Promise<Record<string, str
   return Object.fromEntries(fields.map(([name, value]) => [name.toLowerCase(), String(value)]))
 }
 
-/** The functions of `http-signature` 1.4.0 for draft-cavage-http-signatures; it ships no types. */
+/** The functions of `http-signature` 1.4.0 for draft-cavage-http-signatures. The package contains no types. */
 interface HttpSignatureLibrary {
   signRequest(
     request: SignableRequest,
@@ -122,7 +122,7 @@ interface HttpSignatureLibrary {
   verifySignature(parsed: ParsedSignature, publicKeyPem: string): boolean
 }
 
-/** The part of `http.ClientRequest` that the library's signer touches. */
+/** The part of `http.ClientRequest` that the library's signer uses. */
 interface SignableRequest {
   readonly method: string
   readonly path: string
@@ -136,7 +136,7 @@ interface ParsedSignature {
 
 const require = createRequire(import.meta.url)
 
-/** Loads the library at the first signature: its key parser takes its time, and a world should open at once. */
+/** Loads the library at the first signature, because its key parser loads slowly and a simulation should open at once. */
 export function loadHttpSignature(): HttpSignatureLibrary {
   return require('http-signature') as HttpSignatureLibrary
 }
@@ -149,15 +149,15 @@ export interface DraftRequest {
   readonly at: number
 }
 
-/** A request that its signer's server has begun to write. */
+/** A request with the header fields of its signer's server, but without a signature. */
 interface UnsignedRequest extends DraftRequest {
   readonly headers: Readonly<Record<string, string>>
   readonly signer: SimActor
-  /** PEM; may be another key than the signer's. */
+  /** The private key in PEM, which may belong to somebody else than the signer. */
   readonly key: string
 }
 
-/** Computes `SHA-256=…`, the `Digest` of RFC 3230 as the fediverse writes it. */
+/** Computes `SHA-256=…`, the `Digest` of RFC 3230 in the fediverse's form. */
 export function computeDigest(body: Uint8Array): string {
   return `SHA-256=${hash('sha256', body, 'base64')}`
 }

@@ -8,7 +8,7 @@ import type { FetchActorDocument, FoundKey } from '../actors/recipient.ts'
 import { checkName, findKey } from '../actors/recipient.ts'
 import { computeContentDigest, computeDigest, coveredComponents, loadHttpSignature, rsaAlgorithm } from './sign.ts'
 
-/** Creates the checks of each server, which remembers keys or not. */
+/** Creates the checks of each server, with a cache of keys for servers that have one. */
 export function createChecks(
   fetchDocument: FetchActorDocument,
   now: () => number,
@@ -27,7 +27,7 @@ export function createChecks(
   )
 }
 
-/** Keeps the first answer of a lookup for ever, as some servers do. */
+/** Keeps the first key of each id forever, like some servers. */
 function keepFirst(find: SignatureChecks['findKey']): SignatureChecks['findKey'] {
   const kept = new Map<string, FoundKey>()
   return async keyId => {
@@ -38,8 +38,9 @@ function keepFirst(find: SignatureChecks['findKey']): SignatureChecks['findKey']
 }
 
 /**
- * Verifies the signer of a request by the actor's own document: the check Mastodon makes, with independent libraries doing the
- * cryptography. `Signature-Input` says that it is RFC 9421. @throws Error with the reason
+ * Verifies the signer of a request against the actor's own document. Mastodon makes the same check; independent libraries do the
+ * cryptography. A request with `Signature-Input` counts as RFC 9421. @throws Error with the reason
+ * @throws Error with the reason
  */
 export async function verifySigner(request: SimRequest, checks: SignatureChecks): Promise<string> {
   const headers = flattenHeaders(request)
@@ -57,10 +58,10 @@ const requiredFields = {
   POST: ['(request-target)', 'host', 'date', 'digest'],
 } as const
 
-/** Verifies draft-cavage-http-signatures by `http-signature`. */
+/** Verifies draft-cavage-http-signatures with `http-signature`. */
 const verifyCavage: VerifySignature = async (request, fields, { findKey, now }) => {
   const method = request.method === 'POST' ? 'POST' : 'GET'
-  // Peers call RSA with SHA-256 `hs2019` too; the library does not know the name.
+  // Peers also call RSA with SHA-256 `hs2019`, a name that the library does not know.
   const signature = fields.signature?.replace('algorithm="hs2019"', 'algorithm="rsa-sha256"')
   const headers = { ...fields, signature: signature || undefined, authorization: undefined }
   const parsed = loadHttpSignature().parseRequest(
@@ -74,7 +75,7 @@ const verifyCavage: VerifySignature = async (request, fields, { findKey, now }) 
   return owner
 }
 
-/** Verifies RFC 9421 in Mastodon's profile by `http-message-signatures`. */
+/** Verifies RFC 9421 in Mastodon's profile with `http-message-signatures`. */
 const verifyRfc9421: VerifySignature = async (request, fields, { findKey, now }) => {
   const method = request.method === 'POST' ? 'POST' : 'GET'
   if (method === 'POST' && fields['content-digest'] !== computeContentDigest(request.body)) {
@@ -85,7 +86,7 @@ const verifyRfc9421: VerifySignature = async (request, fields, { findKey, now })
     {
       requiredParams: ['created', 'keyid'],
       requiredFields: [...coveredComponents[method]],
-      // The age of the signature is checked below, for both schemes.
+      // `checkAge` checks the age for both schemes.
       notAfter: Number.MAX_SAFE_INTEGER,
       async keyLookup({ keyid = '', created }: SignatureParameters) {
         checkAge(created?.getTime() ?? Number.NaN, now())
@@ -107,17 +108,17 @@ const schemes: Readonly<Record<SignatureScheme, VerifySignature>> = {
   rfc9421: verifyRfc9421,
 }
 
-/** The dependencies of one server that verifies signers. */
+/** The dependencies of one server's signature checks. */
 export interface SignatureChecks {
   readonly reads: readonly SignatureScheme[]
   now(): number
   /** @throws Error with the reason */
   findKey(keyId: string): Promise<FoundKey>
-  /** Checks that WebFinger knows this actor, where the server wants to know. @throws Error with the reason */
+  /** Checks that WebFinger knows this actor, if the server requires that. @throws Error with the reason @throws Error with the reason */
   checkReader(actor: string): Promise<void>
 }
 
-/** Header fields with one value each. */
+/** Header fields with one value for each name. */
 type FlatHeaders = Readonly<Record<string, string>>
 
 /** @returns the actor whose key fits. @throws Error with the reason */
@@ -125,7 +126,7 @@ type VerifySignature = (request: SimRequest, headers: FlatHeaders, checks: Signa
 
 const dateWindowMs = 12 * 3_600_000
 
-/** Checks the age of a signature against the twelve hours that Mastodon gives it. @throws Error */
+/** Checks that a signature is at most twelve hours old, which is Mastodon's limit. @throws Error @throws Error */
 function checkAge(at: number, now: number): void {
   const age = Math.abs(now - at)
   if (!(age <= dateWindowMs)) throw new Error(`the date is ${age} ms away`)
