@@ -1,4 +1,4 @@
-// Runs vitest on small files of its own, and checks the output that a reader of the log sees.
+// Runs vitest on small files of its own, and checks the last line of its output.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'

@@ -2,8 +2,8 @@
 import type { Reporter, TestModule } from 'vitest/node'
 
 /**
- * Ends a run with the one plain line that any reader of the log can rely on: `N passed, N failed`. A failed run never says "0 failed": errors outside
- * of tests count, such as those of `beforeAll`, and so does everything else that makes vitest exit with another code than 0.
+ * Ends a run with one plain line that every reader of the log can rely on: `N passed, N failed`. A failed run never reports "0 failed".
+ * Errors outside of tests count, such as those of `beforeAll`, and so does everything else that makes vitest exit with a code other than 0.
  */
 export class ClosingLineReporter implements Reporter {
   onTestRunEnd(modules: ReadonlyArray<TestModule>, errors: ReadonlyArray<unknown>, reason: string): void {

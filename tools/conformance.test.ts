@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { findDangling, indexTests, listCited, readRules, writeTests } from './conformance.ts'
 
-/** Builds ids of no real rule from parts, so that this file cites none. */
+/** Builds ids of rules that do not exist from parts, so that this file cites none. */
 const rule = (digits: string) => ['Q', digits].join('-')
 const header = '| rule | what it asks | source | tests |\n| --- | --- | --- | --- |\n'
 /** The name of a document that does not exist. */

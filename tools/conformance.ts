@@ -3,10 +3,10 @@ import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { parseArgs } from 'node:util'
 
-// Rules have ids (`E-30`, `AP-12`), which comments and titles of tests cite. docs/conformance/ says what each of them means, and where it is tested.
-// `--write` fills in the tests; without it the program prints the faults, and fails.
+// Rules have ids (`E-30`, `AP-12`), which comments and titles of tests cite. docs/conformance/ explains each rule and lists its tests.
+// `--write` fills in the tests. Without it, the program prints the faults and fails.
 
-/** A line of a table in docs/conformance/. */
+/** A row of a table in docs/conformance/. */
 interface ListedRule {
   readonly id: string
   readonly text: string
@@ -32,7 +32,7 @@ const noTest = '–'
 const otherNames = /^(SHA|UTF|ISO|P|RFC|FEP|CVE|GHSA|GB|HZ|FNV|RSA|HMAC|AES|SSH|A-Z\d?|MIT|CC0|PSF|AFL|EUPL|GPL)-/
 
 const idPattern = /(?<![\w./%-])[A-Z][A-Z0-9_]*(?:-[A-Z][A-Z0-9]*)*-[A-Z]?\d+(?:\.\d+)*[a-z]?(?![\w-])/g
-/** Patterns of the text after an id: `, -002` is one more id; `…S-30`, `..003` and ` to -006` are the last one of a range. */
+/** Matches the text after an id: `, -002` is one more id, and `…S-30`, `..003` or ` to -006` is the last id of a range. */
 const nextPattern = /^(, | and )-(\d+[a-z]?)\b/
 const lastPattern = /^(?:…|–|\.\.| to )(?:[A-Z][A-Z0-9_-]*-|-)?(\d+)\b/
 
@@ -87,7 +87,7 @@ function readCells(line: string): readonly string[] {
     .map(cell => cell.trim())
 }
 
-/** Fills in the last column of a list, and leaves everything else unchanged. */
+/** Fills in the last column of a list, and leaves the rest unchanged. */
 export function writeTests({ path, text }: SourceFile, findTests: (id: string) => readonly string[]): string {
   const lines = text.split('\n')
   for (const { at, cells } of listTableLines(text)) {
@@ -100,7 +100,7 @@ export function writeTests({ path, text }: SourceFile, findTests: (id: string) =
 
 const nameTest = (path: string) => path.replace(/^.*\//, '').replace(/(\.test)?\.\w+$/, '')
 
-/** Indexes the tests that name a rule: files that are run, or else the files of their cases. */
+/** Indexes the tests that name a rule: test files, or else the files with their cases. */
 export function indexTests(sources: readonly SourceFile[]): (id: string) => readonly string[] {
   const cited = sources
     .filter(({ path }) => !isProse(path))
@@ -115,7 +115,7 @@ export function indexTests(sources: readonly SourceFile[]): (id: string) => read
 
 const isProse = (path: string) => path.endsWith('.md')
 
-/** Reads a file as text. Python names its tests by identifiers such as `test_S_01_S_04_…`, which become ids. */
+/** Reads a file as text. Python tests have identifiers such as `test_S_01_S_04_…`, which become ids. */
 function readCode({ path, text }: SourceFile): string {
   if (!path.endsWith('.py')) return text
   return text.replace(/(?<=_)[A-Z]_\d+(?=_)/g, name => ` ${name.replace('_', '-')} `)
@@ -128,7 +128,7 @@ function readSources(root: string): readonly SourceFile[] {
 
 const isList = ({ path }: SourceFile) => path.startsWith(`${lists}/`)
 
-/** Finds every dangling reference, and describes each in a sentence. */
+/** Finds every dangling reference, and describes each one in a sentence. */
 export function findDangling(root: string): readonly string[] {
   const sources = readSources(root)
   const rules = sources.filter(isList).flatMap(readRules)
@@ -154,19 +154,19 @@ export function findDangling(root: string): readonly string[] {
   ]
 }
 
-/** Judges a listed test; a missing one is a dangling reference like any other. */
+/** Checks a listed test. A missing one counts as a dangling reference. */
 function judgeTest(id: string, test: string, text: string | undefined): readonly string[] {
   if (text === undefined || listCited(text).includes(id)) return []
   return [`${id} is listed with ${test}, which does not name it`]
 }
 
-/** Lists references to sections, rows and issues of a document that is not named: numbers before a title. */
+/** Lists references to sections, rows and issues of an unnamed document, such as numbers before a title. */
 function listVague({ path, text }: SourceFile): readonly string[] {
   const passages = isProse(path) ? text.split('\n') : listComments(text)
   return passages.flatMap(passage => passage.match(vaguePattern) ?? [])
 }
 
-/** Lists documents and folders that comments, titles and prose name but the repository does not have. */
+/** Lists documents and folders that comments, titles and prose name although the repository does not have them. */
 function listMissingFiles(root: string, { path, text }: SourceFile): readonly string[] {
   const words = isProse(path) ? text : listComments(text).join('\n')
   const documents = isProse(path) ? /\]\(([^()\s:#]+)[)#]/g : /(?<![\w./:<…-])((?:[\w.-]+\/)*[\w-]+\.md)\b/g
@@ -175,7 +175,7 @@ function listMissingFiles(root: string, { path, text }: SourceFile): readonly st
   return [...files].filter(file => !existsSync(join(root, file)) && !existsSync(join(root, dirname(path), file)))
 }
 
-/** Returns the comments and the titles of tests. */
+/** Returns the comments and test titles of a file. */
 function listComments(text: string): readonly string[] {
   const comments = [...text.matchAll(/(?:^|\s)\/\/.*$|\/\*[\s\S]*?\*\/|^\s*#.*$|"""[\s\S]*?"""/gm)].map(
     ([comment]) => comment,

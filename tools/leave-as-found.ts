@@ -1,7 +1,7 @@
 // Restores mocks, timers and the environment after each test file, and fails if a server is still open.
 import { afterAll, vi } from 'vitest'
 
-// Each file finds the process as if it were the first file in it.
+// The environment is restored at the end, so that each file finds the process as if it were the first file in it.
 const environment = { ...process.env }
 const countServers = () => process.getActiveResourcesInfo().filter(kind => kind === 'TCPServerWrap').length
 const servers = countServers()
@@ -13,7 +13,7 @@ afterAll(async () => {
   vi.useRealTimers()
   for (const name of Object.keys(process.env)) if (!(name in environment)) delete process.env[name]
   Object.assign(process.env, environment)
-  // An open gateway or peer would continue to work during later files. Some close in the background.
+  // An open gateway or peer would keep working during later files. Some servers close in the background, so the check waits.
   if (countServers() <= servers) return
   const checkServers = () => {
     if (countServers() > servers) throw new Error('this file leaves a server open: close what it opens')

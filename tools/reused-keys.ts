@@ -4,8 +4,8 @@ import crypto from 'node:crypto'
 import { syncBuiltinESMExports } from 'node:module'
 import { promisify } from 'node:util'
 
-// An RSA key takes 50 ms of CPU time or more, and each gateway, actor and mail domain of a test makes one. A process therefore makes
-// this many of each size and then gives them out in turn. No test holds so many at once: its keys still differ.
+// An RSA key takes at least 50 ms of CPU time, and each gateway, actor and mail domain of a test creates one. A process therefore creates
+// this many of each size and then reuses them in turn. No test needs as many, so the keys of one test always differ.
 const keysPerSize = 32
 
 interface KeyPair<Key = KeyObject> {
@@ -21,7 +21,7 @@ interface RsaOptions {
   readonly privateKeyEncoding?: crypto.KeyExportOptions<'pem'>
 }
 
-/** The key pairs of each size; the first is the next to give out. */
+/** The key pairs of each size, with the next one to reuse first. */
 const made = new Map<number, KeyPair[]>()
 
 function takeNext(size: number): KeyPair | undefined {
@@ -50,7 +50,7 @@ function reuseKeys(): void {
   const { generateKeyPair, generateKeyPairSync } = crypto
   const generate = promisify(generateKeyPair) as unknown as (type: string, options?: object) => Promise<KeyPair>
   const generateAtOnce = generateKeyPairSync as unknown as (type: string, options?: object) => KeyPair
-  /** Tells if a call asks for an ordinary RSA key. */
+  /** Returns true if a call requests an ordinary RSA key. */
   const isReused = (type: string, options?: object): options is RsaOptions =>
     type === 'rsa' && options !== undefined && 'modulusLength' in options && !('publicExponent' in options)
 
@@ -77,7 +77,7 @@ function reuseKeys(): void {
   syncBuiltinESMExports()
 }
 
-// Runs once per process, not once per file.
+// The flag makes this run once for each process, not once for each file.
 const isDone = Symbol.for('postern.reused-keys')
 if (!(isDone in globalThis)) {
   Object.assign(globalThis, { [isDone]: true })

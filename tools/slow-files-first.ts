@@ -2,12 +2,12 @@
 import type { TestSpecification } from 'vitest/node'
 import { BaseSequencer } from 'vitest/node'
 
-/** Number of package test files that a worker gets for one test of a whole gateway, as long as there are any. */
+/** The number of package test files that run after each test of a whole gateway, while there are any. */
 const othersPerSlow = 2
 
 /**
- * Runs the tests of whole gateways early: they take seconds each, and one that begins last keeps all other workers waiting. They
- * mostly wait themselves, so files that need the processor run between them.
+ * Runs the tests of whole gateways early. They take seconds each, so one that begins last would keep all other workers waiting. They mostly
+ * wait themselves, so files that need the processor run between them.
  */
 export class SlowFilesFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

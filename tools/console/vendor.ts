@@ -1,7 +1,7 @@
 // Copies the browser libraries of the console from node_modules.
 /**
- * `npm run vendor`: copies the libraries of the console from node_modules, at the versions of the lockfile, with their licences. Without
- * `--write` it only says which files differ, and ends with 1 then.
+ * `npm run vendor`: copies the console's libraries from node_modules, at the versions of the lockfile and with their licences. Without
+ * `--write` it only lists the files that differ, and then exits with 1.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

@@ -1,4 +1,4 @@
-// Describes the browser libraries that the console ships as files of its own.
+// Describes the browser libraries that the console ships as separate files.
 import { globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { packageOf } from '../package/libraries.ts'
@@ -12,7 +12,7 @@ interface VendoredLibrary {
   readonly names: string
   /** The specifier by which the console imports it. */
   readonly from: string
-  /** The packages whose code is in the file, if the library has bundled others: their folders in `node_modules`. */
+  /** The folders of other packages in `node_modules` whose code is in the file, if the library has bundled any. */
   readonly bundled?: readonly string[]
 }
 
@@ -56,9 +56,9 @@ const libraries: readonly VendoredLibrary[] = [
 ]
 
 /**
- * Returns the console's files that others wrote, by their names. Bare specifiers become paths next to each other, so that the page needs no import
- * map: an inline map would need a hash in the content security policy.
- * @throws Error when a library imports a module that is not vendored
+ * Returns the contents of the console's vendored files, by name. Bare specifiers become relative paths, so that the page needs no import
+ * map. An inline map would need a hash in the content security policy.
+ * @throws Error if a library imports a module that is not vendored
  */
 export function describeVendored(root: string): ReadonlyMap<string, string> {
   const files = new Map<string, string>()

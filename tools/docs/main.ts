@@ -1,4 +1,4 @@
-// Checks prose, links and sidebar of the documentation (`npm run docs:check`); exits with 1 when a rule is broken.
+// Checks prose, links and sidebar of the documentation (`npm run docs:check`), and exits with 1 if a rule is broken.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'

@@ -10,10 +10,10 @@ export interface MarkdownPage {
   readonly text: string
 }
 
-/** Returns true for pages that others wrote, and for the one that a program generated from the commits. */
+/** Returns true for pages that we did not write: foreign fixtures, and the changelog, which is generated from commits. */
 const isForeign = (path: string) => path.startsWith('fixtures/') || path === 'CHANGELOG.md'
 
-/** Reads every Markdown file of ours that git tracks or would track. */
+/** Reads all Markdown files of ours that git tracks or would track. */
 export function readMarkdownPages(root: string): readonly MarkdownPage[] {
   return listRepositoryFiles(root)
     .filter(path => path.endsWith('.md') && !isForeign(path))

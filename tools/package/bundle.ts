@@ -9,26 +9,26 @@ import { isExternal, packageOf } from './libraries.ts'
 
 interface BundleOptions {
   readonly root: string
-  /** The folder that the files are written to. */
+  /** The folder for the bundle's files. */
   readonly folder: string
   /** The exact versions of the libraries that may stay outside of the bundle, by name. */
   readonly libraries: ReadonlyMap<string, string>
-  /** The sources of the public entries and of the program itself, by the names of their files. */
+  /** The sources of the public entries and of the program, by the names of their files. */
   readonly entries: Readonly<Record<string, string>>
-  /** Groups the chunks of a bundle without groups into files. Absent for no groups. */
+  /** Decides the groups of chunks from a bundle without groups. Absent for no groups. */
   readonly group?: (chunks: readonly OutputChunk[]) => CodeSplittingGroup[]
 }
 
 interface Bundle {
   /** The names of the libraries that the files import. */
   readonly imported: readonly string[]
-  /** The files of libraries that the bundle contains, by their paths. */
+  /** The paths of the libraries' files in the bundle. */
   readonly contained: readonly string[]
 }
 
 const builtins = new Set(builtinModules)
 
-/** Bundles our own packages for the oldest Node that runs them. */
+/** Bundles our own packages for the oldest Node that can run them. */
 export async function writeBundle(options: BundleOptions): Promise<Bundle> {
   const parts = options.group && (await bundle(options, build => build.generate(outputOptions)))
   const groups = parts && options.group?.(parts)
@@ -48,9 +48,9 @@ async function bundle(
     platform: 'node',
     external: specifier => builtins.has(specifier) || isExternal(specifier, libraries),
     transform: { target: 'node24.11' },
-    // Our modules have no side effects when they load, so unused code is left out. Programs of threads are used only for their side effects.
+    // Our modules have no side effects when loaded, so unused code is left out. Programs of threads exist only for their side effects.
     treeshake: { moduleSideEffects: id => id.includes('/node_modules/') || isThread(id) },
-    // Groups of modules need this option; our entries are in groups or used by nothing else, so they get no other exports.
+    // Groups of modules need this option. Our entries get no other exports by it, because they are in groups or used by nothing else.
     preserveEntrySignatures: 'allow-extension',
     plugins: [bundleWorkerFiles()],
     onLog: (level, log, handle) => handle(level === 'warn' ? 'error' : level, log),
@@ -70,10 +70,10 @@ const outputOptions = {
   comments: { legal: true, annotation: false, jsdoc: false },
 } as const satisfies OutputOptions
 
-/** The largest share of characters beyond ASCII. A file with more is a table of them, which escapes would double. */
+/** The largest share of non-ASCII characters. A file with a larger share is a table of them, which escapes would double. */
 const maxShare = 0.01
 
-/** Escapes the few characters beyond Latin-1, because one of them makes V8 store the whole file with two bytes per character. */
+/** Escapes the few characters beyond Latin-1, because a single one makes V8 store the whole file with two bytes per character. */
 function escapeText(path: string, { code }: OutputChunk): void {
   const foreign = code.match(/[^\0-\x7f]/g)?.length ?? 0
   if (foreign === 0 || foreign > code.length * maxShare) return
@@ -100,12 +100,12 @@ function listContained(chunks: readonly OutputChunk[]): readonly string[] {
   return chunks.flatMap(({ moduleIds }) => moduleIds.filter(id => id.includes('/node_modules/')))
 }
 
-/** Matches the code by which a source names the file of a thread: `new URL('./worker.ts', import.meta.url)`. */
+/** Matches the expression that names the file of a thread: `new URL('./worker.ts', import.meta.url)`. */
 const fileReference = /new URL\(\s*'(\.{1,2}\/[^']+\.(?:ts|mjs))'\s*,\s*import\.meta\.url\s*\)/g
 
 /**
- * Bundles the program of each thread as a file of its own, and makes the source name that file. All files of the bundle are in one folder, so a
- * relative name is right wherever the code ends up.
+ * Bundles the program of each thread as a separate file, and makes the source name that file. All files of the bundle are in one folder, so
+ * a relative name is correct wherever the code ends up.
  */
 function bundleWorkerFiles(): Plugin {
   const names = new Map<string, string>()
@@ -130,7 +130,7 @@ function nameFile(file: string, index: number): string {
   return `thread-${index}-${basename(file).replace(/\.\w+$/, '')}.js`
 }
 
-/** Returns true if a file is the program of a thread, or one that such a program imports. */
+/** Returns true if a file is the program of a thread, or if such a program imports it. */
 function isThread(id: string): boolean {
   return /(?:worker|thread)\.(?:ts|mjs)$/.test(id)
 }

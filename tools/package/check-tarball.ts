@@ -7,19 +7,19 @@ import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
 
 /**
- * Returns true for problems that follow from a decision: the package is ESM only, because every Node that runs it lets CommonJS `require()` it.
- * TypeScript's old `node10` resolution does not support `exports`.
+ * Returns true for problems that follow from decisions. The package is ESM only, because CommonJS can `require()` it in every Node that
+ * runs it. TypeScript's old `node10` resolution does not support `exports`.
  */
 function isAccepted(problem: Problem): boolean {
   return problem.kind === 'CJSResolvesToESM' || ('resolutionKind' in problem && problem.resolutionKind === 'node10')
 }
 
-/** Returns true for messages about examples, which show their tests to readers. */
+/** Returns true for messages about examples, which contain their tests for readers. */
 function isOfExamples(message: Message): boolean {
   return message.code === 'USE_FILES' && message.args.internalFilePaths.every(path => path.startsWith('/examples/'))
 }
 
-/** Returns publint's findings about a packed package, a sentence each. */
+/** Returns publint's findings about a packed package, with a sentence for each. */
 export async function lintPackage(tarball: string): Promise<readonly string[]> {
   const bytes = new Uint8Array(readFileSync(tarball))
   const { messages, pkg } = await publint({ pack: { tarball: bytes.buffer }, level: 'suggestion' })

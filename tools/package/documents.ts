@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, matchesGlob, normalize } from 'node:path'
 
-/** Files that are copied unchanged: from the root to the same path in the package. */
+/** Files that the package contains unchanged, at the same paths as in the repository. */
 const copied = [
   'LICENSE',
   'CHANGELOG.md',
@@ -13,8 +13,8 @@ const copied = [
 ]
 
 /**
- * Copies the documents and examples that git tracks, without environments and data that earlier runs left next to an example. Links to files outside
- * of the package become plain text.
+ * Copies the documents and examples that git tracks, without the environments and data that runs have left beside examples. Links to files
+ * outside of the package become plain text.
  */
 export function copyDocuments(root: string, folder: string): void {
   const paths = listTracked(root).filter(path => /\.\w+$|LICENSE$/.test(path) && existsSync(join(root, path)))
@@ -37,7 +37,7 @@ function write(file: string, content: string | Uint8Array): void {
   writeFileSync(file, content)
 }
 
-/** Keeps `[text](path)` of a relative path that is in the package. Reduces another link to its text, and removes other pictures. */
+/** Keeps `[text](path)` if the package contains the relative path. Reduces other links to their text, and removes other pictures. */
 export function keepLinks(text: string, from: string, targets: ReadonlySet<string>): string {
   return text.replace(/!?\[([^\]]*)\]\(([^)\s]+)\)/g, (markdown: string, words: string, link: string) => {
     if (/^(?:[a-z][a-z0-9+.-]*:|#)/i.test(link)) return markdown
@@ -49,7 +49,8 @@ export function keepLinks(text: string, from: string, targets: ReadonlySet<strin
 }
 
 /**
- * Writes the licences of the libraries that the bundle contains into one file, as they require. `contained` lists the files of these libraries.
+ * Writes the licences of the bundled libraries into one file, because the licences require it. `contained` lists the files of these
+ * libraries.
  * @throws Error for a library without a licence
  */
 export function writeLicences(folder: string, contained: readonly string[]): void {

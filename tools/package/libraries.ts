@@ -1,15 +1,15 @@
-// Decides which libraries are bundled, installed beside the package, or optional.
+// Decides which libraries are bundled, installed next to the package, or optional.
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
  * Libraries whose code is part of the bundle.
  *
- * For mail: the root manifest's `overrides` decide which versions they use, so that one parser reads every address. npm ignores the
- * overrides of a dependency: installed beside the package they would bring other versions.
+ * Libraries for mail: the root manifest's `overrides` set their versions, so that one parser reads every address. npm ignores the
+ * overrides of a dependency, so libraries installed next to the package would have other versions.
  *
- * The others run in every start. They are 200 small files, and finding and reading a file costs more than running it: inside of the bundle
- * they take a third of the time, and what nobody uses of them is left out, such as the texts of zod in 60 languages.
+ * The others run at every start. They are 200 small files, and finding and reading a file costs more than running it. In the bundle
+ * they take a third of the time, and their unused code is left out, such as zod's texts in 60 languages.
  */
 const inlined: ReadonlySet<string> = new Set([
   ...['mailauth', 'mailparser', 'libmime'],
@@ -29,8 +29,8 @@ const inlined: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Tables of charsets that `libmime` needs for rare mail. They would be a fifth of the bundle, so they are installed next to it, in the versions that
- * it uses.
+ * Tables of charsets that `libmime` needs for rare mail. They would be a fifth of the bundle, so they are installed next to it in the
+ * versions that `libmime` uses.
  */
 const tables = ['encoding-japanese', 'iconv-lite']
 

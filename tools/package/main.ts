@@ -1,7 +1,7 @@
-// Builds, packs and checks the npm packages, and publishes nothing.
+// Builds, packs and checks the npm packages without publishing anything.
 /**
- * `npm run package`: builds the npm packages in `build/<name>`, packs them as `build/<name>-<version>.tgz` and checks them. Publishes
- * nothing. With `-- --release` it also refuses what must not be published, and `-- --into <folder>` takes another folder than `build`.
+ * `npm run package`: builds the npm packages in `build/<name>`, packs them as `build/<name>-<version>.tgz` and checks them. It publishes
+ * nothing. With `-- --release` it also fails for packages that must not be published, and `-- --into <folder>` replaces `build`.
  */
 import { execFileSync } from 'node:child_process'
 import { globSync, rmSync, statSync } from 'node:fs'

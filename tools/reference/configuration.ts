@@ -12,7 +12,7 @@ import { formatSchemaTable, listSchemaRows } from './schema/rows.ts'
 const configSource: SchemaName = { file: 'apps/gateway/src/config/own-schema.ts', name: 'ownSchema' }
 export const common: SchemaName = { file: 'packages/agents/src/kind/agent-kind.ts', name: 'commonAgentSchema' }
 
-/** Finds the comment of a key in the source, which may be a channel's. */
+/** Finds the comment of a key in the source, which may belong to a channel. */
 export function findConfigComment(comments: Pick<KeyComments, 'find'>, path: readonly string[]): string {
   const [name = '', ...rest] = path
   const source = rest.length > 0 ? findConfigSource(name) : configSource
@@ -20,7 +20,8 @@ export function findConfigComment(comments: Pick<KeyComments, 'find'>, path: rea
 }
 
 /**
- * Finds the source of a member of the configuration. A channel declares its member in the `config.ts` of its package, as a constant named after it.
+ * Finds the source of a member of the configuration. A channel declares its member in `config.ts` of its package, as a constant with the
+ * channel's name.
  */
 export function findConfigSource(
   member: string,
@@ -30,7 +31,7 @@ export function findConfigSource(
   return { file: `packages/${member}/src/config.ts`, name: `${member}ConfigSchema` }
 }
 
-/** The kinds of agents that have keys of their own, and where these are written. */
+/** The kinds of agents that have their own keys, with the source of these keys. */
 export const kindSources: readonly (readonly [use: string, source: SchemaName])[] = [
   ['./agents/desk.ts', { file: 'packages/agents/src/module/kind.ts', name: 'moduleAgentSchema' }],
   ['webhook', { file: 'packages/agents/src/webhook/kind.ts', name: 'webhookConfigSchema' }],

@@ -19,7 +19,7 @@ import { openKeyComments } from './schema/key-comments.ts'
 
 type Describe = (comments: KeyComments, root: string) => string | Promise<string>
 
-/** Documents that are written from the code: the files of docs/reference and the types for Python, each with its writer. */
+/** Documents that are generated from code, each with its writer: the files of docs/reference and the Python types. */
 const documents: Readonly<Record<string, Describe>> = {
   'docs/reference/configuration.md': describeConfiguration,
   'docs/reference/routes.md': describeRoutes,
@@ -39,7 +39,7 @@ const documents: Readonly<Record<string, Describe>> = {
   'clients/python/postern_agent/types.py': describePythonTypes,
 }
 
-/** Returns the documents that the code produces now, by path from the root of the repository. */
+/** Returns the current output for each document, by its path from the root of the repository. */
 export async function describeReference(root: string): Promise<ReadonlyMap<string, string>> {
   using comments = openKeyComments(root)
   const texts = Object.entries(documents).map(
@@ -49,7 +49,7 @@ export async function describeReference(root: string): Promise<ReadonlyMap<strin
   return new Map([...described, ...describeApi(described.get('docs/reference/openapi.json') ?? '')])
 }
 
-/** Returns a sentence for each file that differs from the code's output, with the first line that differs. */
+/** Returns a sentence for each file that differs from the code's output, with the first different line. */
 export function findDifferences(root: string, texts: ReadonlyMap<string, string>): readonly string[] {
   return [...texts].flatMap(([path, text]) => {
     if (!existsSync(join(root, path))) return [`${path} is not there`]

@@ -1,5 +1,8 @@
 // Compares docs/reference with the code, and writes it.
-/** `npm run reference`: says where docs/reference differs from the code, and ends with 1; with `-- --write` it writes the files. */
+/**
+ * `npm run reference`: lists the differences between docs/reference and the code, and then exits with 1. With `-- --write` it writes the
+ * files.
+ */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'

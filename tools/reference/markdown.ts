@@ -7,7 +7,7 @@ export function formatPage(title: string, sections: readonly string[]): string {
   return `${[`# ${title}`, notice, ...sections].map(section => section.trim()).join('\n\n')}\n`
 }
 
-/** Formats a table; cells are Markdown. */
+/** Formats a table whose cells are Markdown. */
 export function formatMarkdownTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) => `| ${cells.map(escapeCell).join(' | ')} |`
   return [line(header), line(header.map(() => '---')), ...rows.map(line)].join('\n')

@@ -12,7 +12,7 @@ import type { NamedSchemas } from './schema/rows.ts'
 
 const { Policy, HistoricalMessage, IdentityEvidence, PolicyResolution, Action, TokenUsage } = documentedSchemas
 
-/** Schemas with a section of their own. */
+/** Schemas that have their own section. */
 const sections: NamedSchemas = new Map<Schema, string>([
   [partSchema, '[Part](#parts)'],
   [givenPartSchema, '[Part](#parts)'],
@@ -28,7 +28,7 @@ const sections: NamedSchemas = new Map<Schema, string>([
 
 type PartKind = (typeof knownPartSchema.options)[number]['shape']['kind']['value']
 
-/** The names of the kinds of parts; a kind without a name does not compile. */
+/** The names of the kinds of parts. A kind without a name does not compile. */
 const partNames: Readonly<Record<PartKind, DocumentedName>> = {
   text: 'TextPart',
   file: 'FilePart',
@@ -99,7 +99,7 @@ function describeChannels(): string {
 
 const listCodes = (words: readonly string[]) => words.map(formatInlineCode).join(', ')
 
-/** Facts about the members of a message that no schema expresses. Keep each sentence as true as its code. */
+/** Facts about the members of a message that no schema expresses. Update a sentence together with its code. */
 const messageFacts = {
   intro: `
 This page has everything that an agent reads, by the schemas in \`packages/message/src/message\`. The names are those of NormalizedMessage v0.1 of [Mentionable](https://mentionable.dev). But

@@ -17,7 +17,7 @@ import { formatPythonTypes } from './schema/python-types.ts'
 const { sender, recipient_capabilities, history, merged } = normalizedMessageSchema.shape
 const historySchema = history.unwrap().element
 
-/** The names of types that have no section of their own; other types are named by their position. */
+/** The names of types with their own section. Other types take their names from their positions. */
 const names: ReadonlyMap<Schema, string> = new Map<Schema, string>([
   [partSchema, 'Part'],
   [policySchema, 'Policy'],
@@ -33,7 +33,7 @@ const names: ReadonlyMap<Schema, string> = new Map<Schema, string>([
   [merged.unwrap().element, 'MergedMessage'],
 ])
 
-/** The types, with a sentence each. Those of parts and actions follow the order of their schemas. */
+/** A sentence for each type. Types of parts and actions follow the order of their schemas. */
 const sentences = {
   Policy: 'What is required before the agent goes on, or why it refuses.',
   TextPart: 'Text.',

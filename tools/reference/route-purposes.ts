@@ -1,5 +1,5 @@
-// Says in one phrase what each HTTP route is for.
-/** The purpose of each route. A route without a phrase, and a phrase without a route, is an error. */
+// Lists the purpose of each HTTP route in one phrase.
+/** The purpose of each route. A route without a phrase is an error, and so is a phrase without a route. */
 export const routePurposes: Readonly<Record<string, string>> = {
   '/healthz': 'whether the process runs',
   '/readyz': 'whether it can take work: it has just written a row, and its required agents have started; else 503',

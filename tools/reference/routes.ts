@@ -47,7 +47,7 @@ const everything = {
 interface ListedRoute {
   readonly methods: readonly string[]
   readonly path: string
-  /** The channels and other parts of the program that serve it. */
+  /** The channels and other parts of the program that serve the address. */
   readonly parts: readonly string[]
   readonly callers: string
 }
@@ -75,7 +75,10 @@ export async function describeRoutes(): Promise<string> {
   ])
 }
 
-/** Checks the phrases. @throws Error naming each path without a phrase, and each phrase without a path */
+/**
+ * Checks the phrases. @throws Error with each path that lacks a phrase, and each phrase that lacks a path
+ * @throws Error naming each path without a phrase, and each phrase without a path
+ */
 export function checkPurposes(paths: readonly string[], purposes: Readonly<Record<string, string>>): void {
   const missing = paths.filter(path => !Object.hasOwn(purposes, path)).map(path => `add one for ${path}`)
   const left = Object.keys(purposes)
@@ -101,7 +104,7 @@ interface DescribedOperations {
   readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly summary: string }>>>>
 }
 
-/** Reads the OpenAPI document of the operator's API from the gateway. */
+/** Reads the OpenAPI document of the operator API from the gateway. */
 async function readOpenApi({ app }: Pick<Gateway, 'app'>): Promise<DescribedOperations> {
   const headers = { authorization: `Bearer ${secret}` }
   const answer = await app.request('/operator/api/openapi.json', { headers })
@@ -113,7 +116,7 @@ export async function describeOpenApi(): Promise<string> {
   return `${JSON.stringify(await withGateway(readOpenApi), undefined, 2)}\n`
 }
 
-/** Summarizes the operations of each path, in the router's notation. */
+/** Summarizes the operations of each path, with paths in the router's notation. */
 function summarizeOperations({ paths }: DescribedOperations): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(paths).map(([path, methods]) => {
@@ -128,7 +131,7 @@ async function withGateway<Result>(read: (gateway: Gateway) => Promise<Result> |
   const data = directory.path
   const config = parseConfig({ ...everything, data, operator_token: secret })
   const log = createLog({ level: 'silent', readable: false })
-  // The routes of the simulation are listed and never called.
+  // The routes of the simulation are listed but never called.
   const simulation = createSimulationRoutes({} as Parameters<typeof createSimulationRoutes>[0])
   const gateway = await openGateway(config, { baseDir: data, log, operatorToken: secret, extraOperations: simulation })
   try {
@@ -139,7 +142,7 @@ async function withGateway<Result>(read: (gateway: Gateway) => Promise<Result> |
 }
 
 /**
- * Lists the handlers of requests; guards and refusals of other methods are not routes of their own.
+ * Lists the handlers of requests. Guards and refusals of other methods are not listed as routes.
  * @throws Error for a path whose callers are not documented
  */
 export function listRoutes({ app, channels }: Pick<Gateway, 'app' | 'channels'>): readonly ListedRoute[] {
@@ -170,11 +173,11 @@ function covers(pattern: string, path: string): boolean {
   return pattern === path || (pattern.endsWith('/*') && `${path}/`.startsWith(pattern.slice(0, -1)))
 }
 
-/** The paths for which one sentence about callers is true. */
+/** A sentence about the callers of some paths. */
 interface CallerRow {
-  /** Matches the beginning of a path. */
+  /** Matches the beginning of the paths. */
   readonly path: RegExp
-  /** The part that serves them, if it is not a channel. */
+  /** The part of the program that serves the paths, if it is not a channel. */
   readonly part: string
   /** The parties that may call. */
   readonly callers: string
@@ -184,7 +187,7 @@ const signer = 'a peer that signs its request (HTTP signature)'
 const chatter = 'bearer of a token of `web.auth`'
 const mailer = 'the provider, by its own signature or password'
 
-/** The callers of each route; the first row that matches a path counts. */
+/** The callers of each route. The first matching row counts. */
 const callerRows: readonly CallerRow[] = [
   { path: /^\/(healthz|readyz|metrics)$/, part: 'server', callers: 'anybody; keep `/metrics` behind your proxy' },
   { path: /^\/schemas\//, part: 'discovery', callers: 'anybody' },
@@ -232,7 +235,7 @@ const callerRows: readonly CallerRow[] = [
   { path: /^\/(actor|nodeinfo|\.well-known|agents|favicon)|^\/$/, part: 'discovery', callers: 'anybody' },
 ]
 
-/** Members of one message for the operator; a member without a phrase does not compile. */
+/** The members of a message record for the operator. A member without a phrase does not compile. */
 const messageMembers: Readonly<Record<keyof MessageRecord, string>> = {
   number: 'the gateway’s number of it',
   thread: 'number of its conversation',

@@ -1,5 +1,5 @@
-// Checks the libraries of the gateway for known vulnerabilities (`npm run audit`). It fails from severity `moderate` on, and reports a skipped
-// check if the registry does not answer.
+// Checks the libraries of the gateway for known vulnerabilities (`npm run audit`). It fails for `moderate` and higher severities. If the
+// registry does not answer, it reports a skipped check.
 import { spawnSync } from 'node:child_process'
 import { readAudit } from './read-audit.ts'
 

@@ -1,5 +1,5 @@
-// Formats the entries of CHANGELOG.md from commits and sets the versions.
-/** A commit as the changelog reads it. */
+// Formats the entries of CHANGELOG.md from commits, and sets versions.
+/** A commit, as far as the changelog needs it. */
 export interface CommitText {
   readonly subject: string
   readonly body: string
@@ -12,7 +12,7 @@ interface Change {
   readonly isBreaking: boolean
 }
 
-/** Heads of a section (keepachangelog.com 1.1.0), and the types of commits below each. Other types change nothing for users. */
+/** The headings of a section (keepachangelog.com 1.1.0), each with its types of commits. Other types change nothing for users. */
 const heads: readonly (readonly [head: string, kinds: readonly string[]])[] = [
   ['Added', ['feat']],
   ['Changed', ['perf', 'revert']],
@@ -28,7 +28,7 @@ export function readChange({ subject, body }: CommitText): Change | undefined {
   return { kind, scope, text, isBreaking: mark !== undefined || /^BREAKING[ -]CHANGE: /m.test(body) }
 }
 
-/** Formats one release. Commits come newest first, as git lists them; changes are listed oldest first. */
+/** Formats one release. Commits come newest first, as in `git log`; changes are listed oldest first. */
 export function formatRelease(version: string, date: string, commits: readonly CommitText[]): string {
   const changes = commits.flatMap(commit => readChange(commit) ?? []).toReversed()
   const breaking = changes.filter(({ isBreaking }) => isBreaking)
@@ -44,7 +44,7 @@ export function formatRelease(version: string, date: string, commits: readonly C
   return [`## ${version} - ${date}`, ...sections, ''].join('\n\n').trimEnd()
 }
 
-/** Changes of one scope stand together, in the order in which scopes appear. */
+/** Formats the changes below one heading, grouped by scope in the order in which scopes appear. */
 function formatSection(head: string, changes: readonly Change[]): readonly string[] {
   if (changes.length === 0) return []
   const scopes = [...new Set(changes.map(({ scope }) => scope))]
@@ -60,7 +60,7 @@ const opening = `# Changelog
 
 The format is that of [Keep a Changelog](https://keepachangelog.com/en/1.1.0/). Versions follow [Semantic Versioning](https://semver.org).`
 
-/** Inserts a release in front of the others. @throws Error when it has that release already */
+/** Inserts a release before the others. @throws Error if the file has that release already @throws Error when it has that release already */
 export function insertRelease(file: string, release: string): string {
   const [head = ''] = release.split('\n')
   const version = head.split(' ')[1] ?? ''
@@ -72,10 +72,10 @@ export function insertRelease(file: string, release: string): string {
   return `${before.trimEnd()}\n\n${release}\n${after === '' ? '' : `\n${after}`}`
 }
 
-/** A semantic version without build data (semver.org 2.0.0). */
+/** Matches a semantic version without build metadata (semver.org 2.0.0). */
 export const versionPattern = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/
 
-/** Replaces the version in the text of a `package.json` or `pyproject.toml`; nothing else of it changes. @throws Error without a version */
+/** Replaces the version in the text of a `package.json` or `pyproject.toml`, and nothing else. @throws Error without a version @throws Error without a version */
 export function replaceVersion(path: string, text: string, version: string): string {
   const pattern = path.endsWith('.toml') ? /^(version = ")[^"]*(")/m : /^( {2}"version": ")[^"]*(")/m
   if (!pattern.test(text)) throw new Error(`Cannot find a version in ${path}`)

@@ -1,15 +1,15 @@
-// Lists the licences of all dependencies and writes the bill of materials.
+// Lists the licences of all dependencies, and writes the bill of materials.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { formatInlineCode, formatMarkdownTable } from '../reference/markdown.ts'
 
-/** A package as package-lock.json describes it (lockfileVersion 3). */
+/** A package in package-lock.json (lockfileVersion 3). */
 interface LockedPackage {
   readonly version?: string
   readonly license?: string
-  /** Subresource Integrity: the archive's digest. */
+  /** The digest of the archive (Subresource Integrity). */
   readonly integrity?: string
-  /** Path of a workspace. */
+  /** The path of a workspace. */
   readonly resolved?: string
   readonly link?: boolean
   readonly dependencies?: Readonly<Record<string, string>>
@@ -23,12 +23,12 @@ export type Lock = Readonly<Record<string, LockedPackage>>
 interface Dependency {
   readonly name: string
   readonly version: string
-  /** SPDX expression. */
+  /** The licence as an SPDX expression. */
   readonly licence: string
   readonly integrity?: string | undefined
 }
 
-/** Licences that let anybody use the gateway as they like, with a notice at most. Another one needs a decision. */
+/** Licences that allow any use of the gateway, at most with a notice. Any other licence needs a decision. */
 const acceptedLicences: ReadonlySet<string> = new Set([
   '0BSD',
   'Apache-2.0',
@@ -44,7 +44,10 @@ const acceptedLicences: ReadonlySet<string> = new Set([
   'Unlicense',
 ])
 
-/** Judges an SPDX expression without parentheses inside others: one alternative is enough, and all of its parts count. */
+/**
+ * Returns true if a licence is accepted. In an SPDX expression without nested parentheses, one alternative is enough, but all parts of it
+ * count.
+ */
 export function isAccepted(licence: string): boolean {
   const alternatives = licence.replace(/^\((.*)\)$/, '$1').split(' OR ')
   return alternatives.some(each => each.split(' AND ').every(name => acceptedLicences.has(name)))
@@ -55,10 +58,13 @@ export function readLock(root: string): Lock {
   return packages
 }
 
-/** Lists all packages of others that a workspace needs to run, by name. @throws Error for one that the lock does not have */
+/**
+ * Lists the foreign packages that a workspace needs at run time, by name. @throws Error for a package that the lockfile lacks
+ * @throws Error for one that the lock does not have
+ */
 export function listDependencies(lock: Lock, workspace: string): readonly Dependency[] {
   const paths = new Set([workspace])
-  // A set goes on to what is added while it is walked.
+  // Iterating a set includes items that are added meanwhile.
   for (const path of paths) for (const next of listPaths(lock, path)) paths.add(next)
   const installed = [...paths].filter(path => path.includes('node_modules/') && !lock[path]?.link)
   const unique = new Map(
@@ -72,7 +78,7 @@ function describe(lock: Lock, path: string): Dependency {
   return { name: path.split('node_modules/').at(-1) ?? '', version, licence: license, integrity }
 }
 
-/** Lists the folders of the packages that the one at `path` needs. */
+/** Lists the folders of the packages that the package at `path` needs. */
 function listPaths(lock: Lock, path: string): readonly string[] {
   const { link, resolved, ...locked } = lock[path] ?? {}
   if (link && resolved) return [resolved]
@@ -96,7 +102,7 @@ function listNeeds({
   ]
 }
 
-/** Finds a package as Node does from another one: next to it, or above. */
+/** Finds a package like Node's resolution: in the importing package's own folder, or in one above it. */
 function findPath(lock: Lock, from: string, name: string): string | undefined {
   for (let folder = from; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf('/')))) {
     const path = folder === '' ? `node_modules/${name}` : `${folder}/node_modules/${name}`
@@ -125,13 +131,13 @@ export function describeLicences(dependencies: readonly Dependency[]): string {
 
 interface BomFacts {
   readonly version: string
-  /** Milliseconds since the epoch. */
+  /** The time in ms since the epoch. */
   readonly now: number
 }
 
 /**
- * Creates a bill of materials of the gateway (CycloneDX 1.5). `npm sbom` leaves out packages that a development dependency needs as well,
- * such as Hono, so it reads the lock.
+ * Creates a bill of materials of the gateway (CycloneDX 1.5) from the lockfile. `npm sbom` omits packages that a development dependency
+ * needs, too, such as Hono.
  */
 export function createBom(lock: Lock, { version, now }: BomFacts) {
   return {

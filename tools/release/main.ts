@@ -1,7 +1,7 @@
-// Writes a release into CHANGELOG.md and sets the version of every package.
+// Writes a release into CHANGELOG.md, and sets the version of every package.
 /**
- * `npm run changelog -- 0.2.0` prints what a release would add to CHANGELOG.md: the changes for users since the last tag `v…`. With `--write`
- * it adds them, and sets the version of every package.
+ * `npm run changelog -- 0.2.0` prints the entry of a release in CHANGELOG.md: the changes for users since the last tag `v…`. With `--write`
+ * it adds the entry, and sets the version of every package.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'

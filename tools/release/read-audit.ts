@@ -1,4 +1,4 @@
-// Decides from the report of `npm audit` whether a release may go out.
+// Decides from the report of `npm audit` if a release may go out.
 interface AuditReport {
   readonly metadata?: { readonly vulnerabilities?: Readonly<Record<string, number>> }
   readonly vulnerabilities?: Readonly<Record<string, { readonly severity: string }>>
@@ -11,10 +11,10 @@ interface AuditOutcome {
   readonly isFailed: boolean
 }
 
-/** Severities for which a release waits for an update; below them the next release has it. */
+/** Severities that block a release until an update. Lower ones wait for the next release. */
 const failing: ReadonlySet<string> = new Set(['moderate', 'high', 'critical'])
 
-/** Reads the report of `npm audit --json`. A registry without an answer is no finding. */
+/** Reads the report of `npm audit --json`. A registry that does not answer is no finding. */
 export function readAudit(text: string): AuditOutcome {
   const report = parse(text)
   if (!report?.metadata) {

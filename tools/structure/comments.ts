@@ -1,15 +1,15 @@
-// Finds source files whose first line does not say what they are for, and comments that are no sentences.
+// Finds source files whose first line does not state their purpose, and comments that are not sentences.
 import type { SourceFile } from './source-files.ts'
 import { isTestFile } from './source-files.ts'
 
-/** The words that begin a fragment: "What is stored." names no subject, "Whether it is." no verb of its own. */
+/** The words that begin a fragment: "What is stored." has no subject, and "Whether it is." has no main clause. */
 const fragment = /^(?:As|How|Of|That|Until|What|Whatever|When|Where|Whether|Which|Who|Whoever|Whom|Whose|Why)\b/
 
-/** The beginning of a comment, without its marks. */
+/** Matches a line that begins a comment, and captures its text. */
 const beginning = /^\s*(?:\/\/|\/\*\*?(?!\/))\s*(.*)$/
 const lineComment = /^\s*\/\//
 
-/** Finds source files that begin with an import or with code. A line such as `#!` may stand above; vendored files stay as they are. */
+/** Finds source files that begin with an import or with code. A line such as `#!` may come first. Vendored files are exempt. */
 export function findSilentFiles(files: readonly SourceFile[]): readonly string[] {
   return files
     .filter(({ path }) => !isTestFile(path) && !/\/test\/|\/vendor\//.test(path))
@@ -17,7 +17,7 @@ export function findSilentFiles(files: readonly SourceFile[]): readonly string[]
     .map(({ path }) => `${path} begins without a line that says what it is for`)
 }
 
-/** Comments that begin with a word of a fragment. A line below another comment goes on with its sentence. */
+/** Finds comments that begin with the first word of a fragment. A line below another comment continues its sentence. */
 export function findFragments(files: readonly SourceFile[]): readonly string[] {
   return files.flatMap(({ path, text }) => {
     const lines = text.split('\n')

@@ -1,18 +1,18 @@
 // Finds star exports and duplicate exported names.
 import type { SourceFile } from './source-files.ts'
 
-/** Pattern of files that are loaded by name or position, not by an import: agents' files of tests, examples and templates. */
+/** Matches files that are loaded by name or position instead of by an import: agents of tests, examples and templates. */
 const standsAlone =
   /^examples\/|\/test\/(agents|modules|tools)\/|^apps\/(bench\/src\/ours|connector-example)\/agents\/|\/templates\//
 
-/** Files that export all of another file without naming it. */
+/** Finds files that export everything of another file without naming it. */
 export function findStarExports(files: readonly SourceFile[]): readonly string[] {
   return files
     .filter(({ text }) => /^export \* /m.test(text))
     .map(({ path }) => `${path} has "export *": name what it exports`)
 }
 
-/** The name that vitest prescribes for what runs before the tests of a project. */
+/** The name that vitest prescribes for the set-up of a project's tests. */
 const prescribed = 'setup'
 
 /** Finds names that more than one file exports. */

@@ -4,10 +4,10 @@ import type { SourceFile } from './source-files.ts'
 import { isTestFile } from './source-files.ts'
 
 const maxFiles = 15
-/** Rows of a table in files of their own, what others wrote, and pages, which a README lists in groups. */
+/** Returns true for folders without a limit: tables with a file for each row, fixtures, and pages, which a README lists in groups. */
 const isExempt = (folder: string) => /^docs\/|(^|\/)(schema|fixtures|rows)(\/|$)/.test(folder) || folder === '.'
 
-/** Folders with more files than somebody takes in at a glance. */
+/** Finds folders with more files than a reader can survey at a glance. */
 export function findLargeFolders(paths: readonly string[]): readonly string[] {
   return [...Map.groupBy(paths, path => posix.dirname(path))]
     .filter(([folder, { length }]) => length > maxFiles && !isExempt(folder))
@@ -17,7 +17,7 @@ export function findLargeFolders(paths: readonly string[]): readonly string[] {
 
 type Graph = ReadonlyMap<string, readonly string[]>
 
-/** Groups of files that import each other in a circle, types included; each group sorted, the largest first. */
+/** Finds groups of files that import each other in a circle, even by types. Sorts each group, and lists the largest first. */
 export function findCycles(files: readonly SourceFile[]): readonly (readonly string[])[] {
   const graph = peel(readGraph(files))
   const reached = new Map([...graph.keys()].map(path => [path, reach(path, graph)]))
@@ -36,13 +36,13 @@ function readGraph(files: readonly SourceFile[]): Graph {
   return new Map(files.map(file => [file.path, targetsOf(file).filter(target => filePaths.has(target))]))
 }
 
-/** Removes the files that import none of the remaining ones: they are in no circle, and few files stay. */
+/** Removes the files that import none of the remaining ones. They are in no circle, and few files remain. */
 function peel(graph: Graph): Graph {
   const left = new Map([...graph].filter(([, targets]) => targets.some(target => graph.has(target))))
   return left.size === graph.size ? left : peel(left)
 }
 
-/** Lists every file that one file leads to, itself only by a circle. */
+/** Lists every file that a file imports, directly or through others. The file itself is among them only if it is in a circle. */
 function reach(start: string, graph: Graph): ReadonlySet<string> {
   const reached = new Set<string>()
   const waiting = [start]
@@ -56,10 +56,13 @@ function reach(start: string, graph: Graph): ReadonlySet<string> {
   return reached
 }
 
-/** The folders of a package's `src`, lowest first, by the package's path. A file imports from its own folder and lower ones. */
+/** The folders of a package's `src`, lowest first, by the package's path. A file may import from its own folder and lower ones. */
 type Layers = Readonly<Record<string, readonly string[]>>
 
-/** Imports that go up, and folders that have no place in the order. Loose files of `src` are above all folders, but for those that the order names; tests may import anything. */
+/**
+ * Finds imports of higher folders, and folders that the order lacks. Files directly in `src` rank above all folders unless the order names
+ * them. Tests may import anything.
+ */
 export function findLayerFaults(files: readonly SourceFile[], layers: Layers): readonly string[] {
   return files.filter(({ path }) => !isTestFile(path)).flatMap(file => faultsOf(file, layers))
 }
@@ -76,9 +79,9 @@ function faultsOf({ path, imports }: SourceFile, layers: Layers): readonly strin
 }
 
 interface Layer {
-  /** The package's path. */
+  /** The path of the package. */
   readonly name: string
-  /** Position in the order; -1 for a folder that is not in it. */
+  /** The position in the order, or -1 for a folder that is not in it. */
   readonly rank: number
 }
 

@@ -4,13 +4,14 @@ import { isTestFile } from './source-files.ts'
 
 const maxLines = 60
 
-/** Pattern of blocks that are no functions. */
+/** Matches the beginning of blocks that are not functions. */
 const otherBlock = /^(?:\} )?(?:if|for|while|switch|catch|else|try|do|finally|with|class|interface|namespace)\b/
 const method = /^(?:(?:async|get|set|static) )*\*?[#\w$[\].]+\??(?:<.*>)?\(.*\)(?:: .+)? \{$/
 const namePattern = /function\*? ([\w$]+)|(?:const|let) ([\w$]+)|^(?:(?:async|get|set|static) )*([#\w$]+)[(<:]/
 
 /**
- * Functions outside of tests that are longer than somebody takes in at a glance, methods and nested functions too. Code here is formatted by one program, so a block ends with the first closing bracket at the indentation of its beginning.
+ * Finds functions that are too long to survey at a glance, methods and nested functions included, except in tests. A formatter indents all
+ * code, so a block ends at the first closing bracket with the indentation of its first line.
  */
 export function findLongFunctions(files: readonly SourceFile[]): readonly string[] {
   return files
@@ -24,7 +25,7 @@ export function findLongFunctions(files: readonly SourceFile[]): readonly string
 
 interface MeasuredFunction {
   readonly name: string
-  /** Line of its beginning, from 1. */
+  /** The first line of the function, from 1. */
   readonly line: number
   readonly lines: number
 }
@@ -44,7 +45,7 @@ function measureFunctions(text: string): readonly MeasuredFunction[] {
   })
 }
 
-/** Finds the beginning of a header of several lines, which ends with the line at `index`. */
+/** Finds the first line of a header that spans several lines and ends at `index`. */
 function findHeader(lines: readonly string[], index: number): number {
   let first = index
   while (first > 0 && /^\s*[)}\]]/.test(lines[first] ?? '')) {

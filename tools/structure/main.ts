@@ -1,4 +1,4 @@
-// Checks the rules of the tree that a compiler does not know (`npm run structure`); ends with 1 on a fault.
+// Checks structural rules that no compiler knows (`npm run structure`), and exits with 1 on a fault.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ import { readSourceFiles } from './source-files.ts'
 import { findPrivateWords, findSubjectFaults, findTitleFaults, findVagueNames } from './wording.ts'
 
 const root = join(import.meta.dirname, '../..')
-/** Earlier commits are as they are. */
+/** The time since which commit subjects are checked; earlier commits are exempt. */
 const subjectsSince = '2026-11-23T03:00:00Z'
 
 const logged = execFileSync('git', ['log', `--since=${subjectsSince}`, '--format=%s'], { cwd: root, encoding: 'utf8' })

@@ -1,13 +1,13 @@
-// Finds imported files that do something as soon as they are loaded.
+// Finds imported files that act as soon as they are loaded.
 import type { SourceFile } from './source-files.ts'
 
-/** Pattern of quoted text, which does nothing: a comment, a text of several lines. */
+/** Matches text that does nothing when loaded: comments and template literals. */
 const quoted = /^\s*(?:\/\/|\/?\*).*$|`(?:[^`\\]|\\.)*`/gm
-/** A call, or something of `process` that is set, outside of all functions. */
+/** Matches a call, or an assignment to a member of `process`, outside of all functions. */
 const deed = /^(?:await |void )?[\w.]+\(|^process\.\w+ = /m
 
 /**
- * Files that do something when they are loaded, and that others import for what they export: a process of its own would begin a second time, within
+ * Finds files that act when loaded although others import their exports. The import would start such a program a second time, inside
  * another one.
  */
 export function findImportedPrograms(files: readonly SourceFile[]): readonly string[] {

@@ -1,13 +1,13 @@
-// Finds channel names in code that must serve all channels alike.
+// Finds channel names in code that must treat all channels alike.
 import type { SourceFile } from './source-files.ts'
 import { isTestFile } from './source-files.ts'
 
-/** Pattern of files that must not know a channel by name: the channel's descriptor or module tells them all they need. */
+/** Matches files that must not know a channel by name, because a channel's descriptor or module contains all they need. */
 const neutral = /^(packages\/(message|pipeline|store|operator)|apps\/gateway)\/src\//
 
 /**
- * The list itself; the engine's tables, whose columns earlier rows have filled; what reads the published forms of discovery, whose members are
- * named so; what a mail server on the same machine is asked.
+ * Matches files that may name channels: the list of channels, the schema of the store with columns that earlier versions filled, readers of
+ * discovery documents whose members have these names, and checks that ask a mail server on the same machine.
  */
 const mayName =
   /^apps\/gateway\/src\/(channels\.ts$|channel-settings\.ts$|compose\/card-reader\.ts$)|^packages\/operator\/src\/(resolve\/|doctor\/(config\.ts$|mail\/|checks\/(agents|channels)\.ts)|checks\/mail-dns)|^packages\/store\/src\/schema\//
@@ -15,7 +15,7 @@ const mayName =
 const names =
   /'(?:activitypub|a2a|email|web)'|'@postern\/(?:activitypub|a2a|email|web)(?:\/[^']*)?'|(?<!\bz|\bsimulation)\.(?:activitypub|a2a|email)\b/g
 
-/** Finds names of channels in files that serve all of them alike. */
+/** Finds names of channels in files that treat all channels alike. */
 export function findProtocolNames(files: readonly SourceFile[]): readonly string[] {
   return files
     .filter(({ path }) => neutral.test(path) && !mayName.test(path) && !isTestFile(path))
@@ -27,7 +27,7 @@ export function findProtocolNames(files: readonly SourceFile[]): readonly string
 
 const valueOfChannel = /^import (?!type )[^\n]*'(@postern\/(?:activitypub|a2a|email|web)(?:\/[^']*)?)'/gm
 
-/** Finds imports of channels by the operator's side that are not types alone. */
+/** Finds imports of channels in `packages/operator` that are more than types. */
 export function findChannelValues(files: readonly SourceFile[]): readonly string[] {
   return files
     .filter(({ path }) => path.startsWith('packages/operator/src/') && !isTestFile(path))

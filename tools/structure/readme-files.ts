@@ -1,7 +1,7 @@
-// Finds names of source files in the READMEs of packages that no file of the package bears any more.
+// Finds names of source files in the READMEs of packages that match no file any more.
 import { posix } from 'node:path'
 
-/** A file of the repository: its path from the root, and its text. */
+/** A file with its path from the root of the repository, and its text. */
 interface NamedText {
   readonly path: string
   readonly text: string
@@ -10,7 +10,7 @@ interface NamedText {
 const readmePattern = /^(?:apps|packages)\/[^/]+\/README\.md$/
 const namePattern = /`(\w[\w./-]*\.(?:ts|mjs))`/g
 
-/** Finds names such as `src/sql/sql.ts` or `sql.ts` that are the end of no path in the README's own folder, nor a path from the root. */
+/** Finds names such as `src/sql/sql.ts` or `sql.ts` that neither end a path in the README's own folder nor are a path from the root. */
 export function findStaleFileNames(readmes: readonly NamedText[], paths: readonly string[]): readonly string[] {
   return readmes
     .filter(({ path }) => readmePattern.test(path))

@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 
-/** One TypeScript file of the repository, as its text shows it: what it imports and exports. */
+/** A TypeScript file with its imports and exports, as far as its text shows them. */
 export interface SourceFile {
-  /** Path from the root of the repository, with `/`. */
+  /** The path from the root of the repository, with `/`. */
   readonly path: string
   readonly text: string
   readonly imports: readonly FileImport[]
@@ -12,11 +12,11 @@ export interface SourceFile {
 }
 
 interface FileImport {
-  /** Specifier as written. */
+  /** The specifier as written. */
   readonly specifier: string
   /** True if the file runs when the importing one is loaded. */
   readonly isRun: boolean
-  /** Path of the file that a relative specifier names. */
+  /** The path of the file that a relative specifier names. */
   readonly target?: string
 }
 
@@ -25,12 +25,12 @@ const exportPattern =
   /^export (?:declare )?(?:abstract )?(?:async )?(?:const enum|const|let|function\*?|class|interface|type|enum) ([\w$]+)/gm
 const commentPattern = /\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/[^\n]*/g
 
-/** Reads the files, whose paths are from `root`. */
+/** Reads files whose paths are relative to `root`. */
 export function readSourceFiles(root: string, paths: readonly string[]): readonly SourceFile[] {
   return paths.map(path => parseSourceFile(path, readFileSync(join(root, path), 'utf8')))
 }
 
-/** Parses a file. Code here is formatted by one program, so each import and export begins its line. */
+/** Parses a file. A formatter indents all code, so each import and export begins its line. */
 export function parseSourceFile(path: string, text: string): SourceFile {
   const code = text.replace(commentPattern, '')
   const imports = [...code.matchAll(importPattern)].map(([statement, from, dynamic = '']) => ({
@@ -50,7 +50,7 @@ function findTarget(path: string, specifier: string): { readonly target?: string
   return { target: posix.normalize(posix.join(posix.dirname(path), specifier)) }
 }
 
-/** Files of tests: beside the code, in a `test` folder, and the package of contracts. */
+/** Returns true for test files: beside the code, in a `test` folder, or in the package of contracts. */
 export function isTestFile(path: string): boolean {
   return /\.test\.ts$|\/test\/|^packages\/testing\//.test(path)
 }

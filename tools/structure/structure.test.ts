@@ -100,7 +100,7 @@ test('a folder of sixteen files is too large; tables and fixtures may be', () =>
 })
 
 describe('functions', () => {
-  /** Writes a function of so many lines. */
+  /** Returns a function with a given number of lines. */
   const grow = (head: string, lines: number, end: string, indent = '') =>
     `${head}\n${`${indent}  work()\n\n`.repeat((lines - 2) / 2)}${indent}${end}\n`
 

@@ -6,11 +6,11 @@ import { isTestFile } from './source-files.ts'
 
 const maxWords = 25
 
-/** The first argument of `test('…', …)`, of `test.skip('…', …)` and, behind their rows, of `test.each(rows)('…', …)`. */
+/** Matches the title in `test('…', …)`, in `test.skip('…', …)` and, after the rows, in `test.each(rows)('…', …)`. */
 const titlePattern =
   /(?:\b(?:test|it|describe)(?:\.\w+)?|(?<=\n\s*\]|\b(?:test|it|describe)\.each\([^\n]*)\))\(\s*(?:'((?:\\.|[^'\\\n])+)'|"((?:\\.|[^"\\\n])+)"|`((?:\\.|[^`\\])+)`)\s*,/g
 
-/** Titles that are too long for one reading, or do not say who acts. */
+/** Finds titles that are too long for one reading, or that do not say who acts. */
 export function findTitleFaults(files: readonly SourceFile[]): readonly string[] {
   return files
     .filter(({ path }) => isTestFile(path))
@@ -40,7 +40,7 @@ function shorten(title: string): string {
 const maxLength = 72
 const form = /^(feat|fix|refactor|perf|test|docs|build|ci|chore|style|revert)(\([\w, -]+\))?!?: \S/
 
-/** Subjects of commits that are too long, or not `type(scope): what changed`. Merges have subjects of their own. */
+/** Finds subjects of commits that are too long, or not of the form `type(scope): what changed`. Merges may have other subjects. */
 export function findSubjectFaults(subjects: readonly string[]): readonly string[] {
   return subjects
     .filter(subject => !subject.startsWith('Merge '))
@@ -50,7 +50,7 @@ export function findSubjectFaults(subjects: readonly string[]): readonly string[
     })
 }
 
-/** Words that this project once used for what the field names otherwise, and the field's word. */
+/** Words that this project once used, each with the field's own term. */
 const wordPairs: Readonly<Record<string, string>> = {
   Desk: 'Store',
   House: 'Gateway',
@@ -82,7 +82,7 @@ const wordPairs: Readonly<Record<string, string>> = {
 const identifier = /[A-Za-z_$][\w$]*/g
 const codeOnly = /\/\*[\s\S]*?\*\/|\/\/[^\n]*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`/g
 
-/** Identifiers with a word outside the vocabulary; strings and comments may quote anybody. `double knock` is ActivityPub's own word. */
+/** Finds identifiers with a word outside the vocabulary. Strings and comments may contain any words, because they may quote. */
 export function findPrivateWords(files: readonly SourceFile[]): readonly string[] {
   return files.filter(isChecked).flatMap(({ path, text }) => {
     const names = new Set(text.replace(codeOnly, '').match(identifier))
@@ -93,21 +93,24 @@ export function findPrivateWords(files: readonly SourceFile[]): readonly string[
   })
 }
 
-/** Returns false for this list itself, which names them. */
+/** Returns false for files of this folder, which contain these words themselves. */
 function isChecked({ path }: SourceFile): boolean {
   return !path.startsWith('tools/structure/')
 }
 
-/** Fedify's option, Mastodon's double knock and MCP's hint; in tests an agent may be called `desk`; the store's lockstep keeps its words. */
+/**
+ * Returns true for names that others chose, such as Fedify's option, ActivityPub's double knock and MCP's hint. Agents of tests may be
+ * called `desk`, and the store may say `place` in two folders.
+ */
 function isForeign(name: string, path: string): boolean {
   if (/doubleKnock|firstKnock|openWorldHint/i.test(name) || (name === 'desk' && isTestFile(path))) return true
   return /^place$/i.test(name) && /^packages\/store\/src\/(?:together|postgres)\//.test(path)
 }
 
-/** Matches the declaration of a variable whose whole name is a participle. */
+/** Matches the declaration of a variable whose whole name is such a participle. */
 const vagueName = /\b(?:const|let)\s+(found|known|named|whole)\s*[:=]/g
 
-/** Finds variables whose name tells that something was found or is known, but not what. */
+/** Finds variables whose name says only that something was found or is known, but not what. */
 export function findVagueNames(files: readonly SourceFile[]): readonly string[] {
   return files
     .filter(file => isChecked(file) && !file.path.startsWith('packages/store/src/together/'))

@@ -1,4 +1,4 @@
-// Finds relative links and anchors in Markdown that lead nowhere.
+// Finds relative links and anchors in Markdown that have no target.
 import { posix } from 'node:path'
 import type { Token } from 'markdown-it'
 import MarkdownIt from 'markdown-it'
@@ -10,12 +10,12 @@ interface FoundLink {
   readonly target: string
 }
 
-/** Pages that are read from another place: the README of the npm package is at its root. */
+/** Pages that are published at another path: the README of the npm package is in its root folder. */
 const readFrom: Readonly<Record<string, string>> = { 'apps/gateway/bin/README.md': 'README.md' }
 
 const parser = new MarkdownIt({ html: true })
 
-/** Finds relative links and pictures that lead nowhere, and anchors that no heading has. `files` contains all files of the repository. */
+/** Finds relative links and pictures without a target, and anchors without a heading. `files` contains all files of the repository. */
 export function checkLinks(pages: readonly MarkdownPage[], files: readonly string[]): readonly string[] {
   const existingPaths = new Set(files.flatMap(file => [file, ...listFolders(file)]))
   const anchors = new Map(pages.map(({ path, text }) => [path, listAnchors(text)]))
@@ -85,7 +85,7 @@ export function listAnchors(markdown: string): ReadonlySet<string> {
   return anchors
 }
 
-/** Creates the anchor of a heading as GitHub does; the site is configured to do the same. */
+/** Returns the anchor of a heading in GitHub's form, which the site uses, too. */
 export function slugify(heading: string): string {
   return heading
     .trim()

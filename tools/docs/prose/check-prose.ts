@@ -7,15 +7,15 @@ import { countWords, findPassive, splitSentences } from './sentences.ts'
 import { dropQuotations, findBannedWord } from './words.ts'
 
 /**
- * Returns the faults of all pages, one text each: `file:line  rule  words  (fix)`, and the sentence below it. A page in `exempt` has not been
- * rewritten, and may have faults; one without any must leave the list.
+ * Returns the faults of all pages, each as a text `file:line rule words (fix)` with the sentence below it. Pages in `exempt` may have
+ * faults, because nobody has rewritten them yet. An exempt page without faults must leave the list.
  */
 export function checkProse(pages: readonly MarkdownPage[], exempt: readonly string[]): readonly string[] {
   const faulty = new Set<string>()
   const faults = pages.filter(isProse).flatMap(({ path, text }) => {
     const pageFaults = findProseFaults(path, text)
     if (pageFaults.length > 0) faulty.add(path)
-    // A page with an unknown tag cannot be built.
+    // The site cannot build a page with an unknown tag, so these faults count even on exempt pages.
     const counting = exempt.includes(path) ? pageFaults.filter(({ rule }) => rule === 'tag') : pageFaults
     return counting.map(({ line, rule, words, fix, shown }) => {
       const head = `${path}:${line}  ${rule}  "${words}"  (${fix})`
@@ -28,7 +28,7 @@ export function checkProse(pages: readonly MarkdownPage[], exempt: readonly stri
   return [...faults, ...stale]
 }
 
-/** Returns true for a page of prose. Other Markdown files are input of programs, such as the prompt of a model. */
+/** Returns true for a page of prose. Other Markdown files are input for programs, such as the prompt of a model. */
 function isProse({ path }: MarkdownPage): boolean {
   return /^docs\/|^[^/]+$|(^|\/)README\.md$/.test(path)
 }
@@ -37,10 +37,10 @@ function isProse({ path }: MarkdownPage): boolean {
 interface ProseFault {
   readonly line: number
   readonly rule: ProseRule
-  /** The words in question. */
+  /** The words at fault. */
   readonly words: string
   readonly fix: string
-  /** The sentence, the cell, or nothing for a whole page. */
+  /** The sentence or cell with the fault; empty if the fault concerns a whole page. */
   readonly shown: string
 }
 
@@ -49,7 +49,7 @@ type ProseRule = keyof typeof proseRules
 const maxWords = 25
 const maxPageWords = 800
 
-/** A sentence for each rule, for `--help`. */
+/** The rules, with a sentence for each, for `--help`. */
 export const proseRules = {
   'long-sentence': `a sentence has at most ${maxWords} words; a code span is one word`,
   'long-cell': `a cell of a table has at most ${maxWords} words`,

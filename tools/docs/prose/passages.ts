@@ -5,13 +5,13 @@ import MarkdownIt from 'markdown-it'
 /** A unit of prose: a paragraph, a heading or a cell. */
 export interface Passage {
   readonly kind: 'text' | 'heading' | 'cell'
-  /** The level of a heading, 1 to 6, or else 0. */
+  /** The level of a heading, 1 to 6, and otherwise 0. */
   readonly level: number
-  /** The line of the file where it begins, from 1. */
+  /** The first line of the passage in the file, from 1. */
   readonly line: number
-  /** The text of the passage. A line break stays, and each code span is one character of Unicode's private use area. */
+  /** The text of the passage. Line breaks remain, and a character of Unicode's private use area replaces each code span. */
   readonly text: string
-  /** The code spans, in order of their characters. */
+  /** The code spans, in the order of the characters that replace them. */
   readonly codes: readonly string[]
   /** The HTML tags of the passage, exactly as written. */
   readonly tags: readonly string[]
@@ -35,7 +35,7 @@ export function readPassages(markdown: string): readonly Passage[] {
   return passages.filter(({ text }) => text.trim() !== '')
 }
 
-/** Restores a text to its author's version. */
+/** Puts the code spans back into a text. */
 export function restoreCodes(text: string, codes: readonly string[]): string {
   return text.replace(/[\uE000-\uF8FF]/g, character => `\`${codes[character.charCodeAt(0) - firstCode] ?? ''}\``)
 }

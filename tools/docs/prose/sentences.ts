@@ -4,15 +4,15 @@ import { restoreCodes } from './passages.ts'
 
 export interface Sentence {
   readonly kind: Passage['kind']
-  /** The line of the file where it begins, from 1. */
+  /** The first line of the sentence in the file, from 1. */
   readonly line: number
-  /** The text without line breaks; a code span is one character. */
+  /** The text without line breaks, with one character for each code span. */
   readonly text: string
-  /** The text in its author's version. */
+  /** The text as its author wrote it. */
   readonly shown: string
 }
 
-/** A full stop, a question or exclamation mark ends a sentence if a capital, a number, code or a quotation follows. */
+/** Matches the end of a sentence: a full stop, question mark or exclamation mark before a capital, a number, code or a quotation. */
 const end = /(?<=[.!?][)"”’*]*)\s+(?=["“(]?[\p{Lu}\p{N}\uE000-\uF8FF])/u
 const abbreviations = /\b(?:e\.g|i\.e|etc|cf|vs|No|Mr|Ms|Dr|St|approx)\.$/
 
@@ -35,7 +35,7 @@ export function splitSentences({ kind, line, text, codes }: Passage): readonly S
   return sentences
 }
 
-/** Counts the words. A word has a letter or a digit; a code span is one. A sign such as `–` is none. */
+/** Counts words: letters or digits between spaces. A code span is one word, and a sign such as `–` is none. */
 export function countWords(text: string): number {
   return text.split(/\s+/).filter(word => /[\p{L}\p{N}\uE000-\uF8FF]/u.test(word)).length
 }
@@ -52,11 +52,11 @@ function joinAbbreviations(pieces: readonly string[]): readonly string[] {
 
 /**
  * Finds passive voice: a form of `be` or `get`, up to three adverbs, and a past participle: "is sent", "has been
- * quietly dropped", "were not found". It finds no passive without such a verb ("a message sent by Ann"), and none
+ * quietly dropped", "were not found". It misses passives without such a verb ("a message sent by Ann"), and those
  * that a noun divides ("Is the mail sent?").
  *
- * Participles of `states` say how something is, not what somebody does to it: "the sender is verified". They pass,
- * unless the sentence goes on with who did it: "is verified by the gateway".
+ * Participles in `states` describe a state instead of an action: "the sender is verified". They pass,
+ * unless the sentence names the agent: "is verified by the gateway".
  */
 export function findPassive(text: string): string | undefined {
   for (const [phrase, participle = '', remainder = ''] of text.matchAll(passive)) {

@@ -1,5 +1,5 @@
-// Finds words that the project does not use, and names replacements.
-/** A word that the project does not use, and its replacement. */
+// Finds words that the project avoids, and names their replacements.
+/** A word that the project avoids, and its replacement. */
 interface BannedWord {
   readonly pattern: RegExp
   readonly fix: string
@@ -7,12 +7,12 @@ interface BannedWord {
 
 const word = (source: string, fix: string): BannedWord => ({ pattern: new RegExp(`\\b(?:${source})\\b`, 'i'), fix })
 
-/** Metaphors, names that the project once had, and words that a reader of plain English does not know. */
+/** Metaphors, former names in the project, and words that are no plain English. */
 const bannedWords: readonly BannedWord[] = [
   word('he|him|his|himself', 'say "they", "you", or the noun again'),
   word('he or she|she', 'say "they", "you", or the noun again'),
   word('house(?!hold)|houses', 'say "gateway" or "context"'),
-  // The word may be used for a chat room.
+  // The word is allowed for a chat room.
   word(
     '(?:no|more|enough|makes?|leaves?|has|have) room|room (?:for|to|left)|(?<!chat[ -])rooms(?= of)',
     'say "quota", "capacity" or "space"',
@@ -46,7 +46,7 @@ const bannedWords: readonly BannedWord[] = [
   word('utili[sz]e[sd]?|leverage[sd]?|seamless(?:ly)?|effortless(?:ly)?|blazing(?:ly)?', 'use a plain word'),
 ]
 
-/** Finds the first banned word of a text, and its replacement. Words in quotation marks are not ours. */
+/** Finds the first avoided word of a text, and its replacement. Words in quotation marks do not count. */
 export function findBannedWord(text: string): { readonly words: string; readonly fix: string } | undefined {
   for (const { pattern, fix } of bannedWords) {
     const words = pattern.exec(dropQuotations(text))?.[0]

@@ -1,4 +1,4 @@
-// Records a terminal that shows a gateway in dev mode: docs/images/terminal.svg (`npm run recording`).
+// Records a terminal session with a gateway in dev mode: docs/images/terminal.svg (`npm run recording`).
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempDisposableSync, writeFileSync } from 'node:fs'
@@ -13,10 +13,10 @@ const root = join(import.meta.dirname, '../../..')
 const program = join(root, 'apps/gateway/bin/postern.mjs')
 const run = promisify(execFile)
 
-/** The pauses of a person at the terminal, ms. */
+/** The pauses of a person who types, ms. */
 const pauses = { beforeAnswer: 500, line: 60, afterAnswer: 1_800 }
 
-/** Removes ports of this run, and secrets. */
+/** Replaces the ports of this run, and removes secrets. */
 function tidy(text: string, ports: Readonly<Record<string, number>>): string {
   return Object.entries(ports)
     .reduce((shown, [usual, port]) => shown.replaceAll(String(port), usual), text)
@@ -68,7 +68,7 @@ async function recordRun(): Promise<readonly TerminalLine[]> {
   }
 }
 
-/** Reads the lines that a gateway prints until it can be used. */
+/** Reads the lines that a gateway prints until it is ready. */
 async function readStart(output: NodeJS.ReadableStream): Promise<readonly string[]> {
   let text = ''
   for await (const chunk of output) {

@@ -10,7 +10,7 @@ test('a recording shows each line from its time on, and nothing moves for those 
     line('█ pass', 4_000),
   ])
   expect(svg).toContain('npx postern &lt;dev>')
-  // The end stays for six seconds, so the whole takes ten.
+  // The last frame stays for six seconds, so the loop takes ten.
   expect(svg).toContain(
     '@keyframes t1{0%,20%{opacity:0}20.01%,100%{opacity:1}}.t1{animation:t1 10000ms step-end infinite}',
   )

@@ -1,5 +1,5 @@
-// Renders the lines of a terminal as an animated SVG.
-/** A line of a terminal, and the time when it appeared. */
+// Renders the lines of a terminal session as an animated SVG.
+/** A line of a terminal, and the time of its appearance. */
 export interface TerminalLine {
   readonly text: string
   readonly isCommand: boolean
@@ -11,12 +11,12 @@ const columns = 100
 const rows = 26
 const lineHeight = 19
 const margin = 16
-/** The time for which the end stays before the recording starts over, ms. */
+/** The time for which the last frame stays before the recording restarts, ms. */
 const restMs = 6_000
 const width = Math.ceil(columns * 7.85) + 2 * margin
 const height = rows * lineHeight + 2 * margin
 
-/** Renders an SVG that shows the lines one after the other, in a loop. A reader who prefers less motion sees the end. */
+/** Renders an SVG that shows the lines one after the other, in a loop. Readers who prefer reduced motion see the last frame. */
 export function renderRecording(title: string, lines: readonly TerminalLine[]): string {
   const total = (lines.at(-1)?.at ?? 0) + restMs
   const percent = (at: number) => Number(((100 * at) / total).toFixed(3))

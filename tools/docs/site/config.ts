@@ -9,7 +9,7 @@ import { readSections } from './sections.ts'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 
-/** Creates the configuration of the site. It loads nothing from another host, neither when it is built nor when it is read. */
+/** Creates the configuration of the site, which loads nothing from other hosts during the build or in the browser. */
 export function createSiteConfig(): UserConfig<DefaultTheme.Config> {
   const repository = readRepositoryUrl(root)
   const sections = readSections(`${root}docs`)
@@ -21,7 +21,7 @@ export function createSiteConfig(): UserConfig<DefaultTheme.Config> {
     cleanUrls: false,
     lastUpdated: false,
     head: [['link', { rel: 'icon', href: '/favicon.svg', type: 'image/svg+xml' }]],
-    // A repository shows the README of a folder, and a site shows its index.
+    // A repository shows a folder's README, but a site shows its index.
     rewrites: path => path.replace(/(^|\/)README\.md$/, '$1index.md'),
     markdown: {
       languageAlias: { caddy: 'nginx' },
@@ -45,7 +45,7 @@ export function createSiteConfig(): UserConfig<DefaultTheme.Config> {
       ...(repository && { editLink: { pattern: `${repository}/edit/main/docs/:path`, text: 'Edit this page' } }),
       docFooter: { prev: 'Previous', next: 'Next' },
     },
-    // The home page has no headings to list, and its picture uses the width.
+    // The home page has no headings to list, and its picture needs the width.
     transformPageData: ({ relativePath, frontmatter }) => {
       if (relativePath === 'index.md') Object.assign(frontmatter, { aside: false })
     },
@@ -61,7 +61,7 @@ function linkOf(path: string): string {
   return path.replace(/\.md$/, '')
 }
 
-/** Describes a section of the sidebar, folded except for the first; the section of the current page opens by itself. */
+/** Describes a section of the sidebar. All sections but the first are folded; the section of the current page opens by itself. */
 function describeSection({ title, folder, index, groups }: Section): DefaultTheme.SidebarItem {
   const listPages = (pages: Section['groups'][number]['pages']) =>
     pages.map(({ path, title: text }) => ({ text, link: `/${linkOf(path)}` }))
@@ -75,7 +75,7 @@ function describeSection({ title, folder, index, groups }: Section): DefaultThem
   }
 }
 
-/** Ranks tasks before tables of keys, and these before the records of decisions. */
+/** Ranks guides before tables of keys, and both before decision records. */
 function weighPage(id: string): number {
   if (/\/(start|guides)\//.test(id)) return 3
   return /\/(conformance|decisions)\//.test(id) ? 0.3 : 1
@@ -83,7 +83,7 @@ function weighPage(id: string): number {
 
 type RenderRule = (tokens: readonly { readonly content: string }[], index: number, ...rest: unknown[]) => string
 
-/** Keeps Vue from interpreting `{{ }}` in a text. */
+/** Prevents Vue from interpreting `{{ }}` in a text. */
 function keepText(parser: { readonly renderer: { readonly rules: object } }): void {
   const rules = parser.renderer.rules as Record<string, RenderRule>
   const render = rules.text

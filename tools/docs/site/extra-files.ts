@@ -11,7 +11,7 @@ interface ExtraFileOptions {
   readonly sections: readonly Section[]
 }
 
-/** Writes the files for programs: llms.txt, llms-full.txt, each page as Markdown, and the JSON of docs/reference. */
+/** Writes the files for programs: llms.txt, llms-full.txt, each page as Markdown, and the JSON files of docs/reference. */
 export function writeExtraFiles({ root, outDir, sections }: ExtraFileOptions): void {
   const docs = join(root, 'docs')
   const pages = sections.flatMap(pagesOf)
@@ -42,7 +42,7 @@ const intro = `# Postern
 
 /llms-full.txt has the pages of Start, Guides, Explanation and Reference in one file.`
 
-/** Folders that are long, and useful only to those who change the gateway itself. */
+/** Long folders that are useful only to developers of the gateway itself. */
 const recordFolders: ReadonlySet<string> = new Set(['Conformance', 'Decisions'])
 
 export function joinForModels(sections: readonly Section[], read: ReadPage): string {

@@ -4,7 +4,7 @@ import { join, posix } from 'node:path'
 import type { Token } from 'markdown-it'
 import { findRepositoryUrl, readRootManifest } from '../../package/stage/publication.ts'
 
-/** The members of a Markdown parser that this module needs, of any version. */
+/** The members of a Markdown parser that this module uses, in any of its versions. */
 interface LinkParser {
   readonly core: {
     readonly ruler: {
@@ -16,11 +16,11 @@ interface LinkParser {
 interface LinkOptions {
   /** The folder of the repository. */
   readonly root: string
-  /** The address at which the repository can be read, without a trailing slash; unknown if package.json does not name it. */
+  /** The address of the repository for readers, without a trailing slash. Absent if package.json does not name it. */
   readonly repository?: string | undefined
 }
 
-/** Makes links of the repository work on the site: pages, folders of pages, and files that the site does not have. */
+/** Makes the repository's links work on the site: links to pages, to folders of pages, and to files that the site does not have. */
 export function useRepositoryLinks(parser: LinkParser, options: LinkOptions): void {
   parser.core.ruler.push('repository_links', ({ tokens, env }) => {
     // On the site, a README is the index of its folder.
@@ -67,7 +67,7 @@ function relate(page: string, folder: string): string {
   return path.startsWith('.') ? path : `./${path}`.replace(/\/$/, '')
 }
 
-/** Reads the address of the repository for a browser, from `repository` in package.json; absent if that does not name it. */
+/** Reads the repository's address for browsers from `repository` in package.json. Returns undefined if package.json does not name it. */
 export function readRepositoryUrl(root: string): string | undefined {
   const url = findRepositoryUrl(readRootManifest(root))
   if (url === undefined) return undefined

@@ -1,5 +1,8 @@
-// Builds, serves or previews the site of the documentation.
-/** `npm run docs`: builds the site into docs/.vitepress/dist. `-- --open` shows it while its pages change; `-- --preview` serves what is built. */
+// Builds, serves or previews the documentation site.
+/**
+ * `npm run docs`: builds the site into docs/.vitepress/dist. `-- --open` serves it and follows changes; `-- --preview` serves the built
+ * site.
+ */
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { build, createServer, serve } from 'vitepress'

@@ -1,10 +1,10 @@
-// Reads the sections and page order of the docs site from its READMEs.
+// Reads the sections of the docs site and the order of their pages from READMEs.
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { listLinks } from '../links/check-links.ts'
 import { readPassages, restoreCodes } from '../prose/passages.ts'
 
-/** A folder of docs/ in the site's list. */
+/** A folder of docs/ that the site lists. */
 export interface Section {
   readonly title: string
   readonly folder: string
@@ -40,8 +40,8 @@ const folders: Readonly<Record<string, string>> = {
 }
 
 /**
- * Reads the sections of the site. A folder's README.md decides which pages it has, in which order and under which headings, by its links to them. A
- * folder without one is listed by the names of its files.
+ * Reads the sections of the site. The links in a folder's README.md determine its pages, their order and their headings. A folder without a
+ * README.md lists its files by name.
  */
 export function readSections(docs: string): readonly Section[] {
   return Object.entries(folders)
@@ -88,7 +88,7 @@ function readTitle(markdown: string): string | undefined {
   return heading && restoreCodes(heading.text, heading.codes).replaceAll('`', '')
 }
 
-/** Finds pages that the README of their folder does not link, and pages outside all folders of the site. */
+/** Finds pages that their folder's README does not link, and pages outside of the site's folders. */
 export function findOrphans(docs: string, isExempt: (path: string) => boolean): readonly string[] {
   const listed = new Set(
     readSections(docs)

@@ -1,4 +1,4 @@
-// Writes the part of the manifest that all published packages share.
+// Writes the members that the manifests of all published packages share.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { minimumNode } from '../../../apps/gateway/bin/launch.mjs'
@@ -13,8 +13,8 @@ interface RootManifest {
 }
 
 /**
- * Reads the members that the manifests of all our packages share. If the project's own manifest names a repository, npm attests that they were built
- * there.
+ * Reads the shared members of our packages' manifests. If the project's manifest names a repository, npm attests that the packages were
+ * built there.
  */
 export function readPublication(root: string): object {
   const { version, description, license, repository, homepage, bugs } = readRootManifest(root)
@@ -25,7 +25,7 @@ export function readPublication(root: string): object {
   }
 }
 
-/** Returns the faults that prevent a publication of the packages, a sentence each. */
+/** Returns the faults that prevent a publication, with a sentence for each. */
 export function findReleaseFaults(manifest: Pick<RootManifest, 'repository'>): readonly string[] {
   if (findRepositoryUrl(manifest)) return []
   return [

@@ -18,7 +18,10 @@ interface AdapterManifest {
   readonly peerDependencies: Readonly<Record<string, string>>
 }
 
-/** Writes the contents of the adapter for Chat SDK: a bundle with the code that it uses of our packages, its types and its documents. */
+/**
+ * Writes the contents of the Chat SDK adapter: a bundle of the adapter with the code of our packages that it uses, its types and its
+ * documents.
+ */
 export async function stageAdapter({ root, folder }: StageOptions): Promise<void> {
   rmSync(folder, { recursive: true, force: true })
   const manifest = JSON.parse(readFileSync(join(root, source, 'package.json'), 'utf8')) as AdapterManifest
@@ -45,7 +48,7 @@ export async function stageAdapter({ root, folder }: StageOptions): Promise<void
   }
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(published, undefined, 2)}\n`)
   cpSync(join(root, 'LICENSE'), join(folder, 'LICENSE'))
-  // The rest of the README is for those who have the sources.
+  // The rest of the README is for readers of the sources.
   const [readme = ''] = readFileSync(join(root, source, 'README.md'), 'utf8').split('\n## Files in reading order')
   writeFileSync(join(folder, 'README.md'), readme)
   writeLicences(folder, contained)

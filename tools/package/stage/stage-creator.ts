@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { readPublication } from './publication.ts'
 import type { StageOptions } from './stage-gateway.ts'
 
-/** Writes the contents of the package `create-postern`, which runs the release of `postern` with its own version. */
+/** Writes the contents of `create-postern`, which runs the release of `postern` with the same version. */
 export function stageCreator({ root, folder }: StageOptions): void {
   const source = join(root, 'packages/create-postern')
   rmSync(folder, { recursive: true, force: true })

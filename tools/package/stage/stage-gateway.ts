@@ -10,7 +10,7 @@ import { readPublication } from './publication.ts'
 
 export interface StageOptions {
   readonly root: string
-  /** The folder of the package, which is emptied before anything is written. */
+  /** The folder of the package, which is emptied first. */
   readonly folder: string
 }
 
@@ -51,7 +51,7 @@ function copyProgram(root: string, folder: string): void {
 
 const types = './types/apps/gateway/src'
 
-/** Describes the manifest of `postern`. `imported` has the libraries that the package imports, in code or in types, with their exact versions. */
+/** Returns the manifest of `postern`. `imported` holds the libraries that the package's code or types import, with their exact versions. */
 function describeGatewayPackage(root: string, imported: ReturnType<typeof findVersions>): object {
   const isOptional = ([name]: readonly [string, string]) => Object.hasOwn(optionalLibraries, name)
   const peers = imported.filter(isOptional)
@@ -69,13 +69,13 @@ function describeGatewayPackage(root: string, imported: ReturnType<typeof findVe
     },
     sideEffects: false,
     dependencies: Object.fromEntries(imported.filter(library => !isOptional(library))),
-    // The range lets npm install the newest one next to the package.
+    // A range lets npm install the newest version next to the package.
     peerDependencies: Object.fromEntries(peers.map(([name, version]) => [name, `^${version}`])),
     peerDependenciesMeta: Object.fromEntries(peers.map(([name]) => [name, { optional: true }])),
   }
 }
 
-/** Sources that load a part of a start's modules, and must load no more than that. The bundle's threads do so, too. */
+/** Sources that load only some of the modules of a start, and must not load more. The same holds for the bundle's threads. */
 const sources = {
   program: 'apps/gateway/src/main.ts',
   library: 'apps/gateway/src/index.ts',
@@ -84,8 +84,9 @@ const sources = {
 }
 
 /**
- * Joins the modules that a start loads into few files, because finding and linking a file costs more than running it. Without groups there are a
- * hundred files, one for each set of commands that share modules. `chunks` come from a build without groups, and show which modules are used.
+ * Joins the modules of a start into few files, because finding and linking a file costs more than running it. Without groups there would be
+ * a hundred files, one for each set of commands that share modules. `chunks` come from a build without groups, and tell which modules are
+ * used.
  */
 function groupByStart(chunks: readonly OutputChunk[], root: string): CodeSplittingGroup[] {
   const loaders = new Map<string, string>()
@@ -112,7 +113,7 @@ function groupByStart(chunks: readonly OutputChunk[], root: string): CodeSplitti
   }
 }
 
-/** Lists the modules of a chunk and of everything that it imports, by default before it runs. */
+/** Lists the modules of a chunk and of all its imports, by default only those that load before it runs. */
 function listModules(
   first: OutputChunk,
   chunks: readonly OutputChunk[],

@@ -1,4 +1,4 @@
-// Writes the TypeScript declarations of the published packages, and only those that are reachable.
+// Writes the TypeScript declarations of the published packages, limited to those that are reachable.
 import { spawnSync } from 'node:child_process'
 import { globSync, mkdirSync, mkdtempDisposableSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,9 +9,9 @@ import { createFindDeclaration, splitNames, toDeclaration, toSpecifier } from '.
 
 interface DeclarationOptions {
   readonly root: string
-  /** The folder that the declarations are written to, under the paths of their sources. */
+  /** The folder for the declarations, which keep the paths of their sources. */
   readonly folder: string
-  /** The sources whose types are public, from the root. */
+  /** The sources with public types, from the root. */
   readonly entries: readonly string[]
 }
 
@@ -20,13 +20,13 @@ const statement = /^(import|export)(\s+type)?\s*\{([^}]*)\}\s*from\s*(["'])([^"'
 /** Matches `import("./x.ts").Name`. */
 const inlineImport = /\bimport\(\s*(["'])([^"']+)\1\s*\)\.(\w+)/g
 
-/** Writes the declarations of the public entries, and those that they need. @returns the names of the libraries that they import from */
+/** Writes the declarations of the public entries and all that they need. @returns the names of the libraries that they import from */
 export function writeDeclarations({ root, folder, entries }: DeclarationOptions): readonly string[] {
   using made = mkdtempDisposableSync(join(tmpdir(), 'postern-types-'))
   const packages = readOwnEntries(root)
   const faults = compileDeclarations({ root, folder: made.path, entries }, packages)
   const reach = createReach({ made: made.path, packages, find: createFindDeclaration(made.path) })
-  // Iterating a set includes the items that are added meanwhile.
+  // Iterating a set includes items that are added meanwhile.
   const paths = new Set(entries.map(toDeclaration))
   for (const path of paths) {
     const file = join(folder, path)
@@ -34,7 +34,7 @@ export function writeDeclarations({ root, folder, entries }: DeclarationOptions)
     writeFileSync(file, reach.rewrite(path))
     for (const further of reach.files) paths.add(further)
   }
-  // Sources whose declarations are not published may infer types that cannot be written down.
+  // Sources without published declarations may infer types that cannot be written down.
   const publicFaults = faults.filter(({ file }) => paths.has(toDeclaration(file)))
   if (publicFaults.length > 0)
     throw new Error(`Cannot write declarations:\n${publicFaults.map(({ line }) => line).join('\n')}`)
@@ -44,16 +44,16 @@ export function writeDeclarations({ root, folder, entries }: DeclarationOptions)
 interface ReachDeps {
   /** The folder of all declarations. */
   readonly made: string
-  /** The sources of the entries of our packages, by specifier. */
+  /** The entry sources of our packages, by specifier. */
   readonly packages: ReadonlyMap<string, string>
   readonly find: FindDeclaration
 }
 
 interface Reach {
-  /** The declarations that were named so far. */
+  /** The declarations that were requested so far. */
   readonly files: ReadonlySet<string>
   readonly libraries: ReadonlySet<string>
-  /** Rewrites one declaration, so that it imports our names from the files that declare them. */
+  /** Rewrites a declaration so that it imports our names from the files that declare them. */
   rewrite(path: string): string
 }
 
@@ -61,7 +61,7 @@ function createReach({ made, packages, find }: ReachDeps): Reach {
   const files = new Set<string>()
   const libraries = new Set<string>()
 
-  /** Resolves a specifier to a file; undefined for that of a library. */
+  /** Resolves a specifier to a file, or returns undefined for a library. */
   function resolve(specifier: string, from: string): string | undefined {
     if (specifier.startsWith('.')) return toDeclaration(join(dirname(from), specifier))
     if (isOwn(specifier)) return toDeclaration(packages.get(specifier) ?? fail(specifier, from))
@@ -103,20 +103,20 @@ function fail(specifier: string, from: string): never {
 }
 
 /**
- * Makes TypeScript write the declarations of everything that the entries import, each at its source's path.
+ * Compiles the declarations of everything that the entries import, each at its source's path.
  * @returns TypeScript's messages, by source
  */
 function compileDeclarations(
   { root, folder, entries }: DeclarationOptions,
   packages: ReachDeps['packages'],
 ): readonly { readonly file: string; readonly line: string }[] {
-  // TypeScript looks for libraries from the folder of the project file, so the file is in the tree.
+  // TypeScript looks for libraries from the folder of the project file, so this file must be in the tree.
   const project = join(root, `tsconfig.declarations-${process.pid}.json`)
   const config = {
     extends: './tsconfig.base.json',
     compilerOptions: {
       ...{ noEmit: false, declaration: true, emitDeclarationOnly: true, rootDir: '.', outDir: folder },
-      // The paths lead to the sources, because TypeScript writes no declarations for packages in node_modules.
+      // The paths lead to sources, because TypeScript writes no declarations for packages in node_modules.
       paths: Object.fromEntries([...packages].map(([name, source]) => [name, [`./${source}`]])),
     },
     files: [...entries, ...globSync('packages/*/src/**/*.d.ts', { cwd: root })],

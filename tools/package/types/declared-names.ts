@@ -9,14 +9,14 @@ interface DeclaredName {
   readonly name: string
 }
 
-/** Finds the file that declares a name which an index file exports. */
+/** Finds the file that declares a name of an index file's exports. */
 export type FindDeclaration = (index: string, name: string) => DeclaredName
 
 const reExport = /export\s+(?:type\s+)?\{([^}]*)\}\s+from\s+['"](\.[^'"]+)['"]/g
 
 /**
- * Follows the re-exports of index files, so that a declaration needs only the files whose names it uses, and not a whole package. `folder` contains
- * the declarations.
+ * Follows the re-exports of index files, so that a declaration imports only the files whose names it uses. `folder` contains the
+ * declarations.
  */
 export function createFindDeclaration(folder: string): FindDeclaration {
   const indexes = new Map<string, ReadonlyMap<string, DeclaredName>>()
@@ -59,7 +59,7 @@ export function toDeclaration(source: string): string {
   return source.replace(/(?<!\.d)\.ts$/, '.d.ts')
 }
 
-/** Returns the specifier of an importer: the JavaScript that it would describe. */
+/** Returns the specifier of an import in a declaration: the JavaScript file that the target describes. */
 export function toSpecifier(from: string, target: string): string {
   const path = relative(dirname(from), target).replace(/\.d\.ts$/, '.js')
   return path.startsWith('.') ? path : `./${path}`

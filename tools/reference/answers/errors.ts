@@ -41,7 +41,7 @@ const exceptions = `
 - Operations of A2A have more precise errors, such as \`TASK_NOT_FOUND\`: [A2A](../explanation/a2a/calling.md).
 `
 
-/** The meaning of each code; a code without a sentence does not compile. */
+/** The meaning of each code. A code without a meaning does not compile. */
 const meanings: Readonly<Record<RejectionCode, string>> = {
   malformed: 'The request is not well formed, or says what it may not.',
   too_large: 'The request, or a part of it, is larger than the gateway takes.',
@@ -100,7 +100,7 @@ export function describeErrors(): string {
   ])
 }
 
-/** Lists the forms of an error on each protocol. */
+/** Lists the forms of an error in each protocol. */
 function listWires(code: string, error: Error): readonly string[] {
   const { row } = toFault(error)
   const { code: reply, enhanced } = toSmtpReply(error)
@@ -112,7 +112,10 @@ function listWires(code: string, error: Error): readonly string[] {
   ]
 }
 
-/** Describes a code with its causes, in the sentences of `postern why`. @throws Error for a code without documented causes */
+/**
+ * Describes a code with its causes, in the words of `postern why`. @throws Error for a code without documented causes
+ * @throws Error for a code without documented causes
+ */
 function describeCode(code: string, meaning: string): readonly string[] {
   const causes = refusalCases.filter(({ codes }) => codes.includes(code))
   if (causes.length === 0)

@@ -1,8 +1,8 @@
-// Writes a page for each group of operations in the operator's OpenAPI document.
+// Writes a page for each group of operations in the operator API's OpenAPI document.
 import { formatInlineCode, formatMarkdownTable, formatPage } from '../markdown.ts'
 import type { JsonSchemaNode } from '../schema/json-schemas.ts'
 
-/** The members of an OpenAPI document that its pages need. */
+/** The members of an OpenAPI document that the pages need. */
 interface OpenApi {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
   readonly components: { readonly schemas: Readonly<Record<string, JsonSchemaNode>> }
@@ -31,7 +31,7 @@ interface OperationGroup {
   readonly tags: readonly string[]
 }
 
-/** A page for each group of operations, by their tags. */
+/** The page for each group of operations, by tag. */
 const groups: Readonly<Record<string, OperationGroup>> = {
   messages: {
     title: 'API: messages and deliveries',
@@ -60,7 +60,7 @@ const groups: Readonly<Record<string, OperationGroup>> = {
   },
 }
 
-/** Returns the text of each page by its path, from the text of the OpenAPI document. */
+/** Returns the text of each page by its path. `text` is the OpenAPI document. */
 export function describeApi(text: string): ReadonlyMap<string, string> {
   const document = JSON.parse(text) as OpenApi
   return new Map([
@@ -156,7 +156,7 @@ interface ListedMember {
   readonly node: JsonSchemaNode
 }
 
-/** Members of members have the names of both. */
+/** Lists the members of a schema. A nested member has the names of all its parents. */
 function listMembers(
   properties: Readonly<Record<string, JsonSchemaNode>>,
   required: readonly string[],

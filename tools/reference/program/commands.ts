@@ -1,4 +1,4 @@
-// Writes docs/reference/commands.md from the command line program.
+// Writes docs/reference/commands.md from the command-line program.
 import type { Argument, Command, Option } from 'commander'
 import { createProgram } from '../../../apps/gateway/src/main.ts'
 import { formatInlineCode, formatMarkdownTable, formatPage } from '../markdown.ts'
@@ -25,7 +25,7 @@ export function describeCommands(): string {
   ])
 }
 
-/** Returns the commands that run; the others only contain them. */
+/** Returns the commands that do something themselves, without those that only contain others. */
 function listLeaves(command: Command): readonly Command[] {
   return command.commands.flatMap(inner => (inner.commands.length > 0 ? listLeaves(inner) : [inner]))
 }
@@ -46,7 +46,7 @@ function nameOf(command: Command): string {
   return command.parent ? `${nameOf(command.parent)} ${command.name()}` : command.name()
 }
 
-/** Returns true for a default command, which Commander keeps private. */
+/** Returns true for a default command, which Commander stores in a private member. */
 function isDefault(command: Command): boolean {
   return (command.parent as { readonly _defaultCommandName?: string } | null)?._defaultCommandName === command.name()
 }
@@ -56,7 +56,7 @@ function formatArgument(argument: Argument): string {
   return argument.required ? `<${name}>` : `[${name}]`
 }
 
-/** Describes an argument, unless its name says enough. */
+/** Describes an argument, unless its name is enough. */
 function describeArgument(argument: Argument): readonly string[] {
   const description = describeChoice(argument.description, argument.argChoices)
   return description === '' ? [] : [`${formatInlineCode(formatArgument(argument))}: ${description}.`]
@@ -80,7 +80,7 @@ function describeChoice(description: string, choices: readonly string[] | undefi
   return [showPlaceholders(description), listed].filter(Boolean).join('; ')
 }
 
-/** Shows placeholders as code, because Markdown interprets `<name>` as a tag, and drops it. */
+/** Formats placeholders as code, because Markdown treats `<name>` as a tag and drops it. */
 function showPlaceholders(description: string): string {
   return description.replace(/(?<=^|\s)[^\s`]*<\w+>[^\s`]*/g, formatInlineCode)
 }

@@ -37,7 +37,7 @@ export async function describeMetrics(): Promise<string> {
   ])
 }
 
-/** The labels of the metrics, which an empty store does not show. */
+/** The labels of the metrics, which an empty store does not reveal. */
 const labels: Readonly<Record<string, readonly string[]>> = {
   postern_messages: ['state'],
   postern_deliveries: ['state'],
@@ -48,7 +48,7 @@ const labels: Readonly<Record<string, readonly string[]>> = {
   postern_stage_seconds: ['stage', 'channel', 'le'],
 }
 
-/** Renders the metrics as the gateway itself does. */
+/** Renders the metrics with the gateway's own code. */
 async function renderMetrics(): Promise<string> {
   const counts = { messages: {}, deliveries: {}, refusals: 0, refused: [], stopped: { loop_guard: 0, hop_limit: 0 } }
   const store = { count: async () => counts, nextDue: async () => undefined } as unknown as OperatorStore & WorkStore

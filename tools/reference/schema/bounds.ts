@@ -11,7 +11,7 @@ type Check = z.core.$ZodChecks['_zod']['def'] & {
   readonly path?: readonly PropertyKey[]
 }
 
-/** Lists the bounds of a value beside its type, a phrase each. */
+/** Lists the bounds of a value in addition to its type, with a phrase for each. */
 export function listBounds(schema: Schema): readonly string[] {
   const layers = listLayers(schema)
   const bare = layers.at(-1)
@@ -20,7 +20,7 @@ export function listBounds(schema: Schema): readonly string[] {
   return [...new Set([...checks, ...inner])]
 }
 
-/** Lists a schema and all that it wraps, the outermost first. */
+/** Lists a schema and all schemas that it wraps, the outermost first. */
 function listLayers(schema: Schema): readonly SchemaDefinition[] {
   const definition = definitionOf(schema)
   switch (definition.type) {
@@ -78,7 +78,7 @@ const formatNames: Readonly<Record<string, string>> = {
   email: 'a mailbox',
 }
 
-/** Reads the schema's own message, without the words that begin most of them. */
+/** Reads the schema's own message, without the words with which most messages begin. */
 function readMessage({ error, path = [] }: Check): string | undefined {
   const message = error?.({} as never)
   if (typeof message !== 'string') return undefined
@@ -88,7 +88,7 @@ function readMessage({ error, path = [] }: Check): string | undefined {
 
 const units = ['bytes', 'KiB', 'MiB', 'GiB']
 
-/** Formats a number; large powers of two are bytes. */
+/** Formats a number. Large powers of two count as bytes. */
 export function formatNumber(value: number): string {
   let [amount, unit] = [value, 0]
   for (; amount >= 1024 && amount % 1024 === 0; amount /= 1024) unit += 1

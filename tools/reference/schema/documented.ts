@@ -14,7 +14,7 @@ import type { KeyComments, SchemaName } from './key-comments.ts'
 import type { NamedSchemas } from './rows.ts'
 import { formatSchemaTable } from './rows.ts'
 
-/** A policy with the members that one kind of question has, and those that the gateway adds. */
+/** A policy with the members of each kind of question, and the members that the gateway adds. */
 const wholePolicySchema = policySchema.extend({
   ...consentSchema.pick({ expires_in: true, approver: true, sender_message: true, notify: true }).shape,
   ...priceSchema.partial().shape,
@@ -30,7 +30,7 @@ const [post, further, edit, deletion, reaction] = agentActionSchema.options
 
 const at = (schema: Schema, path: string, name: string) => ({ schema, source: { file: `${folder}/${path}`, name } })
 
-/** Schemas of messages and answers, by the names of the types, each with its source. */
+/** Schemas of messages and answers by the names of their types, each with its source. */
 export const documentedSchemas = {
   Policy: {
     schema: wholePolicySchema,
@@ -67,7 +67,7 @@ export const documentedSchemas = {
 
 export type DocumentedName = keyof typeof documentedSchemas
 
-/** Formats the table of one of them. */
+/** Formats the table of a documented schema. */
 export function formatDocumented(
   name: DocumentedName,
   comments: Pick<KeyComments, 'find'>,

@@ -7,7 +7,7 @@ import type { Schema } from './bounds.ts'
 import { documentedSchemas } from './documented.ts'
 import type { KeyComments } from './key-comments.ts'
 
-/** The part of JSON Schema that zod writes. */
+/** The members of JSON Schema that zod writes. */
 export interface JsonSchemaNode {
   type?: string | string[]
   format?: string
@@ -36,7 +36,7 @@ type FindComment = (path: readonly string[]) => string
 /** Writes apps/gateway/schemas/config.json: the configuration file, before defaults and references are filled in. */
 export function describeConfigSchema(comments: Pick<KeyComments, 'find'>): string {
   const schema = toJsonSchema(configSchema, 'input')
-  // An agent's keys depend on its kind, which follows below.
+  // The keys of an agent depend on its kind, so `describeAgent` adds them below.
   addDescriptions(schema, path => findConfigComment(comments, path))
   const agents = schema.properties?.agents
   if (!agents) throw new Error('Cannot describe the configuration: it has no agents')
@@ -47,12 +47,12 @@ export function describeConfigSchema(comments: Pick<KeyComments, 'find'>): strin
   return toText({ title: 'Configuration of Postern', ...schema, $defs: { ...definitions, reference } })
 }
 
-/** Writes apps/gateway/schemas/message.json: the message for an agent. */
+/** Writes apps/gateway/schemas/message.json: the message that an agent gets. */
 export function describeMessageSchema(comments: Pick<KeyComments, 'find'>): string {
   return describeOne('NormalizedMessage', comments)
 }
 
-/** Writes apps/gateway/schemas/response.json: the response that the gateway makes of an agent's answer. */
+/** Writes apps/gateway/schemas/response.json: the response that the gateway builds from an agent's answer. */
 export function describeResponseSchema(comments: Pick<KeyComments, 'find'>): string {
   return describeOne('NormalizedResponse', comments)
 }
@@ -64,7 +64,7 @@ function describeOne(title: 'NormalizedMessage' | 'NormalizedResponse', comments
   return toText({ title, ...node })
 }
 
-/** Chooses by `use` which keys there are, so that an editor shows the faults of that one kind. */
+/** Selects an agent's keys by `use`, so that an editor reports the faults of that kind only. */
 function describeAgent(kinds: readonly JsonSchemaNode[]): JsonSchemaNode {
   const patterns = kinds.map(({ properties }) => properties?.use?.pattern ?? '')
   const names = patterns.flatMap(pattern => /^\^([\w:-]+)\$$/.exec(pattern)?.[1] ?? [])
@@ -116,7 +116,7 @@ interface DefinedNode {
   readonly definitions: Readonly<Record<string, JsonSchemaNode>>
 }
 
-/** Takes the definitions out of a schema that becomes a part of another, under names that the other has not. */
+/** Takes the definitions out of a schema that becomes part of another, and prefixes their names so that none repeats. */
 function withOwnDefinitions(node: JsonSchemaNode, prefix: string): DefinedNode {
   const renamed = JSON.stringify(node).replaceAll('"#/$defs/', `"#/$defs/${prefix}`)
   const { $defs = {}, ...rest } = JSON.parse(renamed) as JsonSchemaNode
@@ -140,7 +140,7 @@ function addDescriptions(node: JsonSchemaNode, find: FindComment, path: readonly
 
 const listAlternatives = ({ anyOf = [], oneOf = [], allOf = [] }: JsonSchemaNode) => [...anyOf, ...oneOf, ...allOf]
 
-/** A value that stands elsewhere. */
+/** A value that the configuration takes from elsewhere. */
 const reference: JsonSchemaNode = {
   description: 'The value stands in an environment variable, or in a file beside the configuration.',
   oneOf: ['env', 'file'].map(name => ({
@@ -151,10 +151,10 @@ const reference: JsonSchemaNode = {
   })),
 }
 
-/** Keys that decide what else there is: a reference would hide that. */
+/** Keys that determine which other keys exist, so they cannot be references. */
 const fixedKeys: ReadonlySet<string> = new Set(['$schema', 'use'])
 
-/** Lets every free text of the configuration be a reference. */
+/** Allows a reference in place of any free text of the configuration. */
 function admitReferences(node: JsonSchemaNode): void {
   for (const [name, inner] of Object.entries(node.properties ?? {})) {
     if (node.properties && !fixedKeys.has(name)) node.properties[name] = orReference(inner)

@@ -1,4 +1,4 @@
-// Finds the doc comment of each key of a zod schema in the source.
+// Finds the doc comment of each key of a zod schema in its source.
 import { join } from 'node:path'
 import type { Node } from 'typescript/unstable/ast'
 import type { Checker, Type } from 'typescript/unstable/sync'
@@ -6,19 +6,21 @@ import { API } from 'typescript/unstable/sync'
 
 /** A constant of a source file that holds a zod schema. */
 export interface SchemaName {
-  /** Path from the root of the repository. */
+  /** The path from the root of the repository. */
   readonly file: string
-  /** Name of the constant, in any case: the name of a channel is in lower case. */
+  /** The name of the constant, in any case, because the name of a channel is in lower case. */
   readonly name: string
 }
 
-/** The doc comments of the source at the keys of a schema. */
+/** The doc comments at the keys of schemas, read from the sources. */
 export interface KeyComments extends Disposable {
-  /** Finds the first sentence of the comment at a key; `*` stands for any name, `[]` for an entry. Empty when there is none. */
+  /** Finds the first sentence of a key's comment; `*` stands for any name, and `[]` for an entry. Empty if there is none. */
   find(schema: SchemaName, path: readonly string[]): string
 }
 
-/** Reads all sources once. TypeScript follows schemas over files, spreads and `extend`, so that a comment is found where its key is written. */
+/**
+ * Reads all sources once. TypeScript follows schemas across files, spreads and `extend`, so a comment is found at the key's declaration.
+ */
 export function openKeyComments(root: string): KeyComments {
   const api = new API({ cwd: root })
   const project = api.updateSnapshot({ openProject: join(root, 'tsconfig.json') }).getProjects()[0]
@@ -92,7 +94,7 @@ function takeStep(checker: Checker, type: Type, step: string): readonly Type[] {
   })
 }
 
-/** Takes the first sentence, which ends at a full stop with a capital, a backtick or nothing behind it. */
+/** Returns the first sentence of a comment. It ends at a full stop before a capital, a backtick or the end. */
 export function takeSentence(comment: string): string {
   const line = comment.replace(/\s+/g, ' ').trim()
   const end = /\.(?= [A-Z`"]|$)/.exec(line)?.index

@@ -7,34 +7,37 @@ import { isWhole, unwrapSchema } from './rows.ts'
 type ShapeDefinition = Extract<SchemaDefinition, { type: 'object' }>
 type UnionDefinition = Extract<SchemaDefinition, { type: 'union' }>
 
-/** A schema that becomes a type of its own. */
+/** A schema with its own Python type. */
 interface PythonRoot {
   readonly name: string
   /** The docstring of the type, or the comment above it. */
   readonly sentence: string
   readonly schema: Schema
-  /** Source with the doc comments of its keys. */
+  /** The source with the doc comments of the keys. */
   readonly source: SchemaName
 }
 
 interface TypePosition {
-  /** Name of an object or union here, unless it has one. */
+  /** The name of an object or union at this position, unless the schema has a name. */
   readonly name: string
   readonly source: SchemaName
   readonly path: readonly string[]
 }
 
-/** Words that cannot be the name of a member in a class. */
+/** Words that cannot name a member of a class. */
 const keywords = new Set(['as', 'async', 'class', 'def', 'from', 'global', 'import', 'in', 'is', 'not', 'pass', 'with'])
 
-/** Formats a class name: `content_addressed` → `ContentAddressed` */
+/** Formats a class name: `content_addressed` becomes `ContentAddressed`. */
 const formatClassName = (words: string) =>
   words
     .split(/[^A-Za-z0-9]+/)
     .map(word => word.charAt(0).toUpperCase() + word.slice(1))
     .join('')
 
-/** Python's `TypedDict` for each root and for what it holds; what a type needs stands above it. `names` are of schemas that more than one root has. */
+/**
+ * Formats a `TypedDict` for each root and for the types that it needs, which come first. `names` holds the schemas that several roots
+ * share.
+ */
 export function formatPythonTypes(
   roots: readonly PythonRoot[],
   names: ReadonlyMap<Schema, string>,
@@ -53,7 +56,7 @@ export function formatPythonTypes(
 
 interface Writer {
   readonly typeNames: Map<Schema, string>
-  /** Definitions by name. */
+  /** The definitions by name. */
   readonly written: Map<string, string>
   readonly comments: Pick<KeyComments, 'find'>
 }
@@ -65,7 +68,7 @@ function addSentence(definition: string, name: string, sentence: string): string
     : `# ${sentence}\n${definition}`
 }
 
-/** Returns the annotation of a schema; types that it needs are written first. */
+/** Returns the annotation of a schema, and first writes the types that the schema needs. */
 function typeOf(writer: Writer, schema: Schema, position: TypePosition): string {
   const { schema: bare } = unwrapSchema(schema)
   const definition = definitionOf(bare)
@@ -73,7 +76,7 @@ function typeOf(writer: Writer, schema: Schema, position: TypePosition): string 
   if (name !== undefined && writer.written.has(name)) return name
   switch (definition.type) {
     case 'object':
-      // A `TypedDict` cannot have members that it does not name, and nearly all of these are such.
+      // A `TypedDict` cannot have unnamed members, and nearly all members of these objects are unnamed.
       if (isOpen(definition) && name === undefined) return 'dict[str, Any]'
       return writeNamed(writer, bare, { ...position, name: name ?? position.name })
     case 'union':
@@ -97,7 +100,7 @@ function typeOf(writer: Writer, schema: Schema, position: TypePosition): string 
   }
 }
 
-/** Tells if a schema names one member, and takes any others. */
+/** Returns true if a schema names exactly one member and accepts any others. */
 function isOpen({ catchall, shape }: ShapeDefinition): boolean {
   return catchall !== undefined && definitionOf(catchall).type === 'unknown' && Object.keys(shape).length === 1
 }
@@ -124,7 +127,7 @@ function writeNamed(writer: Writer, schema: Schema, position: TypePosition): str
 
 const isObject = (schema: Schema) => definitionOf(unwrapSchema(schema).schema).type === 'object'
 
-/** Formats a union whose alternatives differ by one key; the value of that key begins their names. */
+/** Formats a union whose alternatives differ by one key. The value of that key begins their names. */
 function formatUnion(writer: Writer, definition: UnionDefinition, position: TypePosition): string {
   const key = 'discriminator' in definition ? String(definition.discriminator) : ''
   const options = definition.options.map(option => {
@@ -147,7 +150,7 @@ function formatClass(writer: Writer, { shape }: ShapeDefinition, position: TypeP
       path: [...position.path, key],
     })
     const { isRequired } = unwrapSchema(schema)
-    // A key that has one value only tells alternatives apart.
+    // A key with a single value only tells alternatives apart.
     const sentence = /^Literal\["[^"]*"\]$/.test(type)
       ? ''
       : writer.comments.find(position.source, [...position.path, key])

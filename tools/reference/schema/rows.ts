@@ -4,23 +4,23 @@ import type { Schema, SchemaDefinition } from './bounds.ts'
 import { definitionOf, formatNumber, listBounds } from './bounds.ts'
 import type { KeyComments, SchemaName } from './key-comments.ts'
 
-/** One key of a schema, as a table shows it. */
+/** One key of a schema, in the form of a table row. */
 export interface SchemaRow {
-  /** `*` stands for any name, `[]` for an entry of a list. */
+  /** The path of the key; `*` stands for any name, and `[]` for an entry of a list. */
   readonly path: readonly string[]
   readonly type: string
-  /** Default as JSON; absent when the key has none. */
+  /** The default as JSON. Absent if the key has none. */
   readonly default?: string
   readonly isRequired: boolean
-  /** An object whose keys have rows of their own. */
+  /** True for an object whose keys have their own rows. */
   readonly hasKeys: boolean
   readonly bounds: readonly string[]
 }
 
-/** Schemas that have a section of their own, and what a table calls them. Their keys are not repeated. */
+/** Schemas with their own section, and the names that tables use for them. Tables do not repeat their keys. */
 export type NamedSchemas = ReadonlyMap<Schema, string>
 
-/** Lists every key of an object, and below it every key of its values. */
+/** Lists the keys of an object, each followed by the keys of its value. */
 export function listSchemaRows(
   schema: Schema,
   namedSchemas: NamedSchemas = new Map(),
@@ -53,8 +53,8 @@ export function listSchemaRows(
 }
 
 /**
- * Joins the rows of alternatives. A key of several alternatives stands once; one that only some have says which, by the value of the key
- * that tells them apart.
+ * Joins the rows of alternatives. A key that several alternatives share gets one row. A key of only some of them names these by the value
+ * of the key that tells alternatives apart.
  */
 function joinRows(
   options: readonly (readonly SchemaRow[])[],
@@ -105,7 +105,7 @@ interface BareSchema extends Pick<SchemaRow, 'isRequired' | 'default'> {
   readonly schema: Schema
 }
 
-/** Unwraps a schema that may be absent or is transformed. */
+/** Unwraps a schema that is optional or transformed. */
 export function unwrapSchema(schema: Schema): BareSchema {
   const definition = definitionOf(schema)
   switch (definition.type) {
@@ -129,14 +129,14 @@ export function unwrapSchema(schema: Schema): BareSchema {
   }
 }
 
-/** Formats a default; `{}` only says that its keys have their own. */
+/** Formats a default. A default of `{}` is left out, because it only says that the keys have their own defaults. */
 function formatDefault(value: unknown): string | undefined {
   return JSON.stringify(value) === '{}' ? undefined : formatJson(value)
 }
 
 const formatJson = (value: unknown) => JSON.stringify(value, undefined, 1).replace(/\s*\n\s*/g, ' ')
 
-/** Describes the type of a value in a word or two. */
+/** Describes the type of a value in a few words. */
 function describeType(schema: Schema, namedSchemas: NamedSchemas): string {
   const { schema: bare } = unwrapSchema(schema)
   const definition = definitionOf(bare)
@@ -174,16 +174,16 @@ export function isWhole(definition: SchemaDefinition): boolean {
 
 interface SchemaTableOptions {
   readonly comments: Pick<KeyComments, 'find'>
-  /** Source that declares the schema. */
+  /** The source that declares the schema. */
   readonly source: SchemaName
   readonly namedSchemas?: NamedSchemas
-  /** Selects keys; default: all. */
+  /** Selects keys. Default: all. */
   readonly filter?: (row: SchemaRow) => boolean
-  /** Defaults that another part of the program gives, by key. */
+  /** Defaults that another part of the program sets, by key. */
   readonly defaults?: Readonly<Record<string, string>>
 }
 
-/** Formats the keys of a schema, a row each. @throws Error when a key has no sentence */
+/** Formats the keys of a schema as a table with a row for each. @throws Error for a key without a sentence @throws Error when a key has no sentence */
 export function formatSchemaTable(schema: Schema, options: SchemaTableOptions): string {
   const { comments, source, namedSchemas, filter = () => true, defaults = {} } = options
   const rows = listSchemaRows(schema, namedSchemas).filter(filter)
@@ -215,7 +215,7 @@ function describeDefault({ default: value, isRequired }: SchemaRow, given: strin
   return `default ${/^\d+$/.test(value) ? formatNumber(Number(value)) : formatInlineCode(value)}`
 }
 
-/** Formats a path; `*` is any name, and `[]` follows a list. */
+/** Formats a path, in which `*` is any name and `[]` follows a list. */
 function formatPath(path: readonly string[]): string {
   return path.join('.').replaceAll('.[]', '[]')
 }
