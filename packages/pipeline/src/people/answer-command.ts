@@ -1,4 +1,4 @@
-// Answers the messages by which people link their addresses, end a link, or let the gateway forget them.
+// Answers the messages by which people link addresses, end a link, or ask the gateway to forget them.
 import type { PartialResponse } from '@postern/message'
 import { isoTime, makeId, parseAddress, Rejection, Unavailable, Undeliverable } from '@postern/message'
 import type { AddressDirectMessage } from '../actions/direct-message.ts'
@@ -19,7 +19,7 @@ import { readPersonCommand } from './person-commands.ts'
 import { findRules, readPersonAddress, readPersonIdentity, showPersonAddress } from './person-identity.ts'
 import { isAlone } from './person-turn.ts'
 
-/** An answer of the gateway itself to a message that is a command. */
+/** The gateway's own answer to a command. */
 interface CommandAnswer {
   readonly partial: PartialResponse
   readonly acts: readonly PlannedAction[]
@@ -32,7 +32,7 @@ interface Asking {
   readonly receives: RunningAgent['receives']
 }
 
-/** The way by which the agent hears of a link or its end; undefined where it does not want to. */
+/** Plans the messages that inform the agent of a link or its end; undefined if its configuration does not ask for them. */
 async function planLinkedEvents(
   kind: LinkedChange['kind'],
   { turn, identity, turnContext, receives }: Asking,
@@ -61,8 +61,8 @@ const handlers: Handlers = {
 }
 
 /**
- * Answers a message that is a command, where the agent's configuration allows it and its sender is proven; undefined: it is
- * for the agent. What it changes is durable before it is answered, and done once however often the turn is run.
+ * Answers a message that is a command, if the agent's configuration allows links and the sender is proven; undefined if the message is for the
+ * agent. The command's effect is durable before the answer, and repeated runs of the turn do not repeat it.
  */
 export async function answerCommand(
   turn: Turn,
@@ -74,7 +74,7 @@ export async function answerCommand(
   if (!command || !identity) return undefined
   const asking = { turn, identity, turnContext, receives }
   if (await isAlone(turn, identity, turnContext)) return handlers[command.name](command as never, asking)
-  // If only others could hear the answer too, the gateway does not answer at all.
+  // Others read this conversation, so the gateway answers only on channels that can reach the author alone.
   const rules = findRules(turnContext.channels, turn.content.received_via)
   return rules?.answersInPrivate && command.name !== 'confirm' ? says(personTexts.inPrivate()) : undefined
 }
@@ -107,7 +107,7 @@ async function askForLink(text: string, { turn, identity, turnContext }: Asking)
   return act ? says(texts.sent(target), [act]) : says(personTexts.noWay())
 }
 
-/** Finds the principal who has the address now, so that nobody else is taken for them later; undefined when that cannot be told. */
+/** Finds the principal who has the address now, so that a later owner is not mistaken for them; undefined if there is none or it cannot be found. */
 async function proveTarget(target: PersonAddress, { channels }: TurnContext): Promise<PersonAddress | undefined> {
   if (target.subject !== undefined) return target
   try {
@@ -140,7 +140,7 @@ function ownDomain({ content }: Turn): string {
   return parseAddress(content.recipient).domain
 }
 
-/** The same for the same request, so that a turn that is run again sends what was sent before. */
+/** Derives a code from the request, so that a retried turn sends the same code again. */
 function deriveCode(
   { agent, message, asker, target }: Omit<LinkRequest, 'digest' | 'notice'>,
   { people }: TurnContext,
@@ -149,7 +149,7 @@ function deriveCode(
   return formatCode(people?.deriveBytes(claim)[0] ?? new Uint8Array())
 }
 
-/** Digests a code by each key that counts, the newest first. */
+/** Digests a code with each valid key, newest key first. */
 function digestCode(code: string, agent: string, { people }: TurnContext): readonly [string, ...string[]] {
   const [first = '', ...former] = (people?.deriveBytes(['digest', agent, code].join('\n')) ?? []).map(formatHex)
   return [first, ...former]
@@ -173,7 +173,7 @@ function findWay(channel: Channel | undefined): AddressDirectMessage | undefined
   return channel?.actions?.addressNotice ?? channel?.actions?.address
 }
 
-/** A message of the gateway's to an address that may never have written here. */
+/** Plans a message of the gateway to an address that may never have written here. */
 function planNotice(
   { target, text, id }: Notice,
   turn: Turn,
@@ -204,7 +204,7 @@ async function confirmCode(code: string, isBare: boolean, asking: Asking): Promi
   if (confirmed.outcome === 'full') return says(refusalTexts.full)
   if (confirmed.outcome === 'wrong') return says(personTexts.wrong(confirmed.triesLeft))
   const { target } = confirmed
-  // The person at the other address learns of it, even if they did not send the code back.
+  // The person at the other address gets a notice, because somebody else may have read their code.
   const texts = createPersonTexts(turnContext.channels)
   const told = { target, text: texts.linkedNotice(identity, turn.content.recipient), id: confirmed.notice }
   const act = planNotice(told, turn, turnContext)
@@ -240,7 +240,7 @@ async function forgetAsker({ turn, identity, turnContext }: Asking): Promise<Com
 
 const minutes = linkLimits.codeMs / 60_000
 
-/** The texts that the gateway says in an agent's name. None of them holds free text of anybody. */
+/** The texts that the gateway sends in an agent's name. None of them contains text that somebody wrote freely. */
 const personTexts = {
   inPrivate: () => 'Ask me this in a direct message, where nobody else reads along.',
   nobody: () => 'I find nobody at that address, or its server does not answer now.',
@@ -260,7 +260,7 @@ const personTexts = {
     `${files} of your files could not be deleted. The operator of this gateway knows of it and has to delete them.`,
 } as const
 
-/** Texts that show addresses, each as people write it on its channel. */
+/** Creates the texts that contain addresses, each as people write it on its channel. */
 function createPersonTexts(channels: readonly Pick<Channel, 'descriptor'>[]) {
   const show = (address: PersonAddress) => showPersonAddress(address, channels)
   return {

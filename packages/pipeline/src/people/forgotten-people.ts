@@ -1,4 +1,4 @@
-// Lists what agents with memories of their own have to forget of somebody, by the keys that they know the person by.
+// Lists the persons whom agents with their own memory must forget, under the keys by which the agents know them.
 import type { ForgottenPerson } from '../ports/agent/forgotten-person.ts'
 import type { ChannelDescriptor } from '../ports/channel/channel-descriptor.ts'
 import type { Spoken, SpokenRequest } from '../ports/records/people/forgetting.ts'
@@ -10,14 +10,14 @@ import { describeSender, showPerson } from './person-key.ts'
 interface ForgettingDeps {
   readonly store: Pick<PeopleStore, 'findSpoken'>
   readonly channels: readonly { readonly descriptor: Pick<ChannelDescriptor, 'name' | 'speaker'> }[]
-  /** The agents that forget by themselves. */
+  /** The agents that have their own memory, and delete from it themselves. */
   readonly agents: readonly string[]
 }
 
-/** One person of one agent. Several accounts and mailboxes of one name are several persons, as long as nobody has linked them. */
+/** One person of one agent. Accounts and mailboxes with the same name are separate persons until somebody links them. */
 type AgentForgetting = ForgottenPerson & { readonly agent: string }
 
-/** Returns what each of the agents has to forget. An agent to whom the person has said nothing forgets nothing. */
+/** Returns the persons that each agent must forget. An agent to which the person never wrote has none. */
 export async function listForgotten(
   request: SpokenRequest,
   { store, channels, agents }: ForgettingDeps,
@@ -59,7 +59,7 @@ function gather(
   peopleByKey.set(key, gathered)
 }
 
-/** Senders without a proof have no key: their addresses stand together. */
+/** Describes the speaker of a message. Senders without proof have no key, so all their addresses are listed together. */
 function describeSpeaker(
   { agent, via, sender, flags }: Spoken,
   persons: readonly (Person & { readonly agent: string })[],

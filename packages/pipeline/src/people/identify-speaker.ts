@@ -5,9 +5,9 @@ import { speakingKinds } from '../ports/records/intake.ts'
 import { readPersonCommand } from './person-commands.ts'
 
 /**
- * Returns the speaker with their authority and audience as one text: messages that differ in it are never merged, and do not end each other's
- * turns. Undefined for messages that stand alone: events, decisions (`policy_resolution`), commands for the gateway, and words without proof. An
- * edit has the speaker of the words that it changes.
+ * Returns the speaker with their rights and their audience as one key. Messages with different keys are never merged, and do not interrupt each
+ * other's turns. Returns undefined for events, decisions (`policy_resolution`), commands to the gateway, and messages without proof: each of these
+ * stands alone.
  */
 export function identifySpeaker({ message, authorship, audience }: Intake): string | undefined {
   const { sender, kind = 'message', policy_resolution, recipient, recipient_capabilities } = message

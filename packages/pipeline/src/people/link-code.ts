@@ -1,19 +1,19 @@
 // Formats and reads the code that links two addresses.
 
-/** No letters or digits that are taken for each other; five bits each. */
+/** The 32 characters of codes, five bits each. Characters that people confuse are left out. */
 const alphabet = '23456789ABCDEFGHJKLMNPQRSTUVWXYZ'
-/** 50 bits. */
+/** The number of characters of a code, which makes 50 bits. */
 export const codeLength = 10
 const half = codeLength / 2
 
-/** A code as people read it, `XXXXX-XXXXX`, of ten random bytes. */
+/** Formats the first ten of some random bytes as a code for people, `XXXXX-XXXXX`. */
 export function formatCode(bytes: Uint8Array): string {
   if (bytes.length < codeLength) throw new Error(`a code takes ${codeLength} bytes`)
   const letters = Array.from(bytes.subarray(0, codeLength), byte => alphabet[byte & 31]).join('')
   return `${letters.slice(0, half)}-${letters.slice(half)}`
 }
 
-/** A code in its one form, however it was typed; undefined for what is none. */
+/** Returns a typed code in its canonical form; undefined if the text is not a code. */
 export function readCode(text: string): string | undefined {
   const letters = text.toUpperCase().replace(/[\s-]/g, '')
   const isCode = letters.length === codeLength && [...letters].every(letter => alphabet.includes(letter))

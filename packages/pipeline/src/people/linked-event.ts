@@ -1,4 +1,4 @@
-// Tells an agent that addresses were linked or unlinked, by a message of the kind `link` or `unlink`.
+// Creates the message of kind `link` or `unlink` that informs an agent about linked addresses.
 import type { Channel } from '../ports/channel/channel.ts'
 import type { Intake } from '../ports/records/intake.ts'
 import type { Person, PersonIdentity } from '../ports/records/people/person.ts'
@@ -19,8 +19,8 @@ interface LinkedCommand {
 }
 
 /**
- * Makes what describes a change as a message of whoever gave the command, in their conversation: what the agent answers reaches them. Persons whom
- * the command concerns without their knowing it, since somebody else has their address now, are no business of that conversation.
+ * Creates the function that describes a change as a message of the person who gave the command, in their conversation, so that an answer reaches
+ * them. It describes no change of other persons, which happens if somebody else had the address before: their data does not belong there.
  */
 export function createLinkedEvent(command: LinkedCommand): DescribeLinkedChange {
   return change => (isOf(change, command.identity) ? describeChange(change, command) : undefined)
@@ -54,7 +54,7 @@ function describeChange(change: LinkedChange, { turn, conversation, channels, at
     },
     duplicateKey: id,
     thread: { scope, references: [], joined: { id: thread, via, key } },
-    // It goes when its person is forgotten.
+    // The message is deleted when its author is forgotten.
     ...(author !== undefined && { authorship: { author, object: id } }),
     aliases: [],
     proofs: [],

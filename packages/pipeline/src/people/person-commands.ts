@@ -3,7 +3,7 @@
 import type { NormalizedMessage } from '@postern/message'
 import { readCode } from './link-code.ts'
 
-/** A request of a person to the gateway itself, about themselves. */
+/** A request that a person makes to the gateway itself, about their own addresses or data. */
 export type PersonCommand =
   | { readonly name: 'link' | 'unlink'; readonly address: string }
   | { readonly name: 'confirm'; readonly code: string; readonly isBare: boolean }
@@ -19,7 +19,7 @@ const toCode = (text: string, isBare: boolean): PersonCommand | undefined => {
   return code === undefined ? undefined : { name: 'confirm', code, isBare }
 }
 
-/** The whole text of a message, white space and capitals aside. A code alone counts only while one is awaited. */
+/** The commands. Each must be the whole text of a message; white space and case do not matter. A bare code counts only while one is open. */
 const commands: readonly CommandRow[] = [
   { pattern: /^(?:confirm|link|code) ([a-z0-9]{5}[ -]?[a-z0-9]{5})$/i, read: text => toCode(text, false) },
   { pattern: /^([a-z0-9]{5}-[a-z0-9]{5})$/i, read: text => toCode(text, true) },
@@ -31,7 +31,7 @@ const commands: readonly CommandRow[] = [
 
 const longest = 700
 
-/** Undefined for everything that is not, as a whole, one of the commands: it is for the agent. */
+/** Parses a message that is one of the commands and nothing else. Returns undefined for every other message, which is for the agent. */
 export function readPersonCommand({
   parts,
   kind = 'message',

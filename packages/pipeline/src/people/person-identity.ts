@@ -1,4 +1,4 @@
-// Reads the proven address of a speaker, and the addresses that people name in words.
+// Reads the proven address of a speaker, and addresses that people write in text.
 import type { NormalizedMessage } from '@postern/message'
 import { formatAddress, isPersonal, parseIfAddress } from '@postern/message'
 import type { ChannelDescriptor } from '../ports/channel/channel-descriptor.ts'
@@ -8,8 +8,8 @@ import type { PersonAddress, PersonIdentity } from '../ports/records/people/pers
 type Channels = readonly { readonly descriptor: Pick<ChannelDescriptor, 'name' | 'speaker'> }[]
 
 /**
- * Returns the identity of the speaker if the channel has proven that the address itself is theirs: by a transport proof of the assurance that its
- * rules ask for. A domain that vouches for its users as a whole is not enough.
+ * Returns the identity of the speaker if the channel has proven that the address itself is theirs, by a transport proof with the assurance that
+ * its rules demand. Proof of a whole domain is not enough.
  */
 export function readPersonIdentity(
   { sender, received_via: via }: Pick<NormalizedMessage, 'sender' | 'received_via'>,
@@ -27,7 +27,7 @@ export function readPersonIdentity(
   return subject === undefined ? undefined : { via, address: formatAddress(address), subject }
 }
 
-/** An address as somebody names it: of a chat of ours, or else of the first channel that takes it for one of its own. `domain` is the gateway's own. */
+/** Reads an address from text. Our own chats come first; after them, the first channel that accepts the address. `domain` is the gateway's own. */
 export function readPersonAddress(text: string, channels: Channels, domain?: string): PersonAddress | undefined {
   const bare = text.replace(/^<(.*)>$/, '$1')
   for (const { descriptor } of channels.toSorted(byOwnHosts)) {
@@ -37,7 +37,7 @@ export function readPersonAddress(text: string, channels: Channels, domain?: str
   return undefined
 }
 
-/** The same, of the channel `via`: there it is an address whether or not people may link it, with the sign at its front or without. */
+/** Reads an address of the channel `via`, with or without its leading `@`. It need not be an address that people may link. */
 export function readChannelAddress(
   text: string,
   via: string,
@@ -51,13 +51,13 @@ export function readChannelAddress(
   return { via, ...rules.readAddress?.(rules.showAddress?.(address) ?? address, domain), address }
 }
 
-/** Reads an address as every channel has it: `name@host` is a mailbox and an account alike. */
+/** Reads an address as each channel would: `name@host` can be a mailbox and an account. */
 export function listChannelAddresses(text: string, channels: Channels, domain?: string): readonly PersonAddress[] {
   const bare = text.replace(/^<(.*)>$/, '$1')
   return channels.flatMap(({ descriptor }) => readChannelAddress(bare, descriptor.name, channels, domain) ?? [])
 }
 
-/** Hosts of those who chat are below our own domain: other channels would take their addresses for some of theirs. */
+/** Sorts chats first. Chat addresses have hosts below our own domain, so other channels would accept them, too. */
 function byOwnHosts(left: Channels[number], right: Channels[number]): number {
   return Number(right.descriptor.speaker.isChat ?? false) - Number(left.descriptor.speaker.isChat ?? false)
 }
@@ -70,7 +70,7 @@ export function showPersonAddress(
   return findRules(channels, via)?.showAddress?.(address) ?? address
 }
 
-/** The rules of a channel; undefined where it is not in the list (any more). */
+/** Finds the rules of a channel; undefined if the channel is not open (any more). */
 export function findRules(channels: Channels, via: string) {
   return channels.find(({ descriptor }) => descriptor.name === via)?.descriptor.speaker
 }

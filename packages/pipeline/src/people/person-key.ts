@@ -1,4 +1,4 @@
-// Makes the key by which an agent knows a person, whatever address the person writes from.
+// Computes the key by which an agent knows a person, whatever address the person writes from.
 import { hash } from 'node:crypto'
 import type { NormalizedMessage } from '@postern/message'
 import type { ChannelDescriptor } from '../ports/channel/channel-descriptor.ts'
@@ -10,24 +10,24 @@ type SentMessage = Pick<NormalizedMessage, 'sender' | 'received_via'>
 
 type Channels = readonly { readonly descriptor: Pick<ChannelDescriptor, 'name' | 'speaker'> }[]
 
-/** A digest, so that no agent takes a key for an address: a key stays the same when the address is written in another way. */
+/** Returns a digest as the key, so that no agent mistakes a key for an address. */
 function formatKey(words: readonly string[]): string {
   return hash('sha256', JSON.stringify(words), 'hex').slice(0, 32)
 }
 
-/** Returns the key of whoever the principal of an address is. An address is known by itself where its principal is not known yet. */
+/** Returns the key of the person who has an address: of its principal, or of the address itself while its principal is unknown. */
 export function keyOfPerson(agent: string, { via, address, subject }: PersonAddress): string {
   return formatKey([agent, 'person', via, subject ?? address])
 }
 
-/** Shows a person as events and forgetting name them. */
+/** Returns the key and addresses of a person, in the form for agents. */
 export function showPerson(agent: string, { founder, addresses }: Pick<Person, 'founder' | 'addresses'>) {
   return { id: keyOfPerson(agent, founder), addresses: addresses.map(({ via, address }) => ({ via, address })) }
 }
 
 /**
- * Describes the sender of a message by the address that they speak from, without other addresses of theirs; undefined when nothing is proven. A
- * message whose proof is not the sender's own word, such as one by a mailing list or a program, has another key than the person.
+ * Describes the sender of a message by the address they write from, without their other addresses; undefined if nothing is proven. A message that
+ * is not the sender's own word, such as one from a mailing list or a program, gets a different key than the person.
  */
 export function describeSender(
   { agent, content, flags }: Pick<Turn, 'agent' | 'flags'> & { readonly content: SentMessage },
@@ -40,7 +40,7 @@ export function describeSender(
   return words && { id: formatKey([agent, ...words]), addresses: [{ via, address: sender.address }] }
 }
 
-/** A domain that vouches for its users as a whole proves the address; anybody else is who their issuer says. */
+/** Returns the parts of the key for other proofs. With proof of a whole domain the address counts, and otherwise the subject at its issuer. */
 function readOtherProof({ sender, received_via: via }: SentMessage): readonly string[] | undefined {
   const proven = sender.verified ? sender.identities?.find(({ proof }) => proof.type === 'transport') : undefined
   if (!proven) return undefined

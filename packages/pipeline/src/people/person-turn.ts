@@ -1,4 +1,4 @@
-// Finds the linked person behind a message, and the past of that person that an agent may see.
+// Finds the linked person who wrote a message, and the part of their past that an agent may see.
 import type { Json } from '@postern/message'
 import { toWellFormed } from '@postern/message'
 import type { PersonState } from '../ports/agent/agent-state.ts'
@@ -16,7 +16,7 @@ import type { TurnContext } from '../ports/turn/turn-context.ts'
 import { findRules, readPersonIdentity } from './person-identity.ts'
 import { describeSender, keyOfPerson, showPerson } from './person-key.ts'
 
-/** Tells whether the conversation is between the agent and this person alone, so that an answer reaches nobody else. */
+/** Returns true if only the agent and this person take part in the conversation, so that nobody else can read an answer. */
 export async function isAlone(turn: Turn, identity: PersonIdentity, turnContext: TurnContext): Promise<boolean> {
   const { via } = turn
   const subjects = via === identity.via ? [identity.subject] : await listSubjects(turn, identity, turnContext)
@@ -29,23 +29,23 @@ export async function isAlone(turn: Turn, identity: PersonIdentity, turnContext:
   })
 }
 
-/** Lists the principals of a person. Their words in a chat may be part of a conversation from another address of theirs. */
+/** Lists the person's principals on the channel of the turn. From a chat, a person can continue a conversation of another address of theirs. */
 async function listSubjects({ agent, via }: Turn, identity: PersonIdentity, { store }: TurnContext) {
   const person = await store.findPerson(agent, identity)
   return (person?.addresses ?? []).flatMap(address => (address.via === via ? (address.subject ?? []) : []))
 }
 
-/** The speaker of a turn, where the agent may know their words elsewhere. */
+/** The speaker of a turn, if the agent may know their other conversations. */
 export interface TurnPerson {
   readonly person: Person
   readonly scopes: readonly PrivateScope[]
-  /** Shown to the agent. */
+  /** The person as the agent sees them. */
   readonly shown: AgentPerson
-  /** Computes what the agent has set from the state as it is now, to be committed with its answer. */
+  /** Computes the new state from the current one and the agent's changes, for the commit of the answer; undefined if nothing changes. */
   changed(): Promise<ChangedPersonState | undefined>
 }
 
-/** Finds the person, if the configuration shares, the sender is proven and linked, and nobody else reads the conversation. */
+/** Finds the person if the configuration shares conversations, the sender is proven and linked, and nobody else reads this conversation. */
 export async function findTurnPerson(
   turn: Turn,
   turnContext: TurnContext,
@@ -65,7 +65,7 @@ export async function findTurnPerson(
   }
 }
 
-/** Describes whoever speaks to the agent, where nothing of their other addresses may be known. */
+/** Describes the speaker without their other addresses. The key is still the linked person's, if the configuration allows links. */
 export async function findAgentPerson(
   turn: Turn,
   turnContext: TurnContext,
@@ -87,7 +87,7 @@ function listScopes(addresses: readonly PersonAddress[], { channels }: TurnConte
 
 type StateChange = (before: Json | undefined) => Json | undefined | Promise<Json | undefined>
 
-/** The changes of a turn in their order, computed whenever the state is asked for. */
+/** Creates the person's state for a turn. It keeps the agent's changes in order, and applies them whenever the state is read. */
 function createPersonState(
   { agent }: Turn,
   { id: person }: Person,
@@ -99,7 +99,7 @@ function createPersonState(
 
   async function change(before: Json | undefined): Promise<Json | undefined> {
     let state = before
-    // A change may write into what it is given.
+    // A change function may modify its argument.
     for (const each of changes) {
       const next = await each(structuredClone(state))
       if (next !== undefined) state = toWellFormed(next)
@@ -130,9 +130,9 @@ function createPersonState(
 /** The speaker whose past a turn may see. */
 export interface TurnSpeaker {
   readonly turnPerson: TurnPerson | undefined
-  /** The person's principals: before others only the one they speak as. */
+  /** The principals whose messages the agent may see; if others read along, only the one they speak as. */
   readonly speakers: readonly string[]
-  /** They speak from their chat in a conversation that is no longer theirs: it was unlinked meanwhile. */
+  /** True if they speak from a chat in a conversation of an address that has since been unlinked. */
   readonly isStranger: boolean
 }
 
@@ -157,7 +157,7 @@ export async function findSpeaker(
   return { turnPerson, speakers: [identity.subject], isStranger: isJoined && !own }
 }
 
-/** Reads the past: of this conversation, and of all the person's conversations where the person is known. */
+/** Reads the history of this conversation, or of all the person's conversations if the agent may know them. */
 export async function readPast(
   turn: Turn,
   { reach }: HistoryPolicy,

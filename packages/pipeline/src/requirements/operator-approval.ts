@@ -2,53 +2,53 @@
 import type { Json, RememberScope } from '@postern/message'
 import type { RequirementRecord, Resolved } from '../ports/records/requirement-record.ts'
 
-/** A call in full, for the person who has to allow it. */
+/** A complete tool call, as the operator who decides on it sees it. */
 export interface ApprovalCall {
   readonly id: string
   readonly tool: string
-  /** The agent that wants the call, where several agents stand behind one address. */
+  /** The agent that wants to make the call, if several agents share an address. */
   readonly agent?: string | undefined
   readonly summary: string
   readonly args: Json
-  /** JSON Schema of `args`; absent where none is known: then they cannot be changed. */
+  /** JSON Schema of `args`; absent if none is known. The decision page lets operators change arguments only if there is one. */
   readonly schema?: { readonly [keyword: string]: Json } | undefined
-  /** Returns the fault of other arguments; undefined when they have none. */
+  /** Returns the fault of changed arguments; undefined if they are valid. */
   findFault(args: unknown): string | undefined
 }
 
-/** A requirement that an operator decides. Without `call`, the agent asks for something else, in the words of `requirement.policy`. */
+/** A requirement that an operator decides. `call` is absent if it is about something else, which `requirement.policy` describes. */
 export interface OperatorApproval {
   readonly requirement: RequirementRecord
   readonly call?: ApprovalCall | undefined
 }
 
-/** The decision of an operator, and the way by which it came. */
+/** An operator's decision, and the way it was made: with an operator's credentials, or by the link to the decision page. */
 export interface OperatorWord {
   readonly method: 'operator' | 'link'
   readonly isGranted: boolean
-  /** The arguments with which the call runs instead. */
+  /** The changed arguments with which the call runs; absent if they are unchanged. */
   readonly args?: Json | undefined
-  /** The later calls of the same tool for which the decision counts; absent: none. */
+  /** The later calls of the same tool for which the decision counts; absent if it counts only once. */
   readonly remember?: RememberScope | undefined
-  /** The operator's name, where it is known. */
+  /** The operator's name, if it is known. */
   readonly subject?: string | undefined
 }
 
-/** Requirements that wait for an operator, the same on every surface: a decision on one of them ends it on all. */
+/** The requirements that wait for an operator. Every surface shows the same ones, and a decision on one surface closes the requirement on all. */
 export interface OperatorApprovals {
-  /** Open ones, oldest first. */
+  /** Lists the open requirements, oldest first. */
   list(filter: { readonly limit: number; readonly agent?: string | undefined }): Promise<readonly OperatorApproval[]>
-  /** By the public id; whatever became of it. Undefined for a requirement that is somebody else's to decide. */
+  /** Finds a requirement by its public id, whatever its status. Returns undefined if an operator does not decide it. */
   find(id: string): Promise<OperatorApproval | undefined>
-  /** @throws Rejection `malformed` when the arguments are not the tool's, `too_large` */
+  /** Carries out a decision. @throws Rejection `malformed` if the arguments do not fit the tool, `too_large` if they are too long */
   decide(approval: OperatorApproval, word: OperatorWord): Promise<Resolved>
 }
 
-/** A question of an agent to an operator, while its sender waits for the answer. */
+/** A question that an agent asks an operator while a sender waits. */
 export interface WaitingQuestion {
   readonly id: string
   readonly agent: string
-  /** The agent that asks, where several agents stand behind one address. */
+  /** The member of the agent that asks, if several agents share an address. */
   readonly member: string
   /** The sender who waits. */
   readonly from: string
@@ -58,9 +58,10 @@ export interface WaitingQuestion {
   readonly answer?: string | undefined
 }
 
+/** The questions of agents to operators that are waiting for an answer. */
 export interface OperatorQuestions {
-  /** Newest first. */
+  /** Lists the questions, newest first. */
   list(): Promise<readonly WaitingQuestion[]>
-  /** False when nobody waits for it (any more). */
+  /** Answers a question. Returns false if nobody waits for the answer, or if it was answered before. */
   answer(id: string, text: string): Promise<boolean>
 }

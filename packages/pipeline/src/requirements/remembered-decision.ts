@@ -1,4 +1,4 @@
-// Keeps a person's decision on a tool call, so that it counts for later calls.
+// Plans the record of a decision on a tool call that also counts for later calls.
 import { hash } from 'node:crypto'
 import type { ApprovalAction, Approver, NormalizedMessage, RememberScope, Sender } from '@postern/message'
 import {
@@ -21,12 +21,12 @@ export const mostRemembered = 50
 interface RememberedAbout {
   readonly agent: string
   readonly tool: string
-  /** Those calls of the tool that have arguments of one kind; absent: all. */
+  /** Names the calls of the tool that have arguments of one kind; absent for all calls. */
   readonly calls?: string | undefined
   readonly member?: string | undefined
   readonly approver: Approver
   readonly subject: string
-  /** The conversation in which the decision counts; absent: in all. */
+  /** The conversation in which the decision counts; absent for all conversations. */
   readonly thread?: number | undefined
 }
 
@@ -53,7 +53,7 @@ export function rememberedRecordKey({
 
 const dayMs = 86_400_000
 
-/** Plans the record of a decision that counts for later calls; undefined when it counts once. `sender` wrote the message that caused it. */
+/** Plans the record of a decision; undefined if the decision counts only once. `sender` wrote the message that caused the requirement. */
 export function planRemembered(
   requirement: RequirementRecord,
   { remember: scope, outcome, resolver }: RequirementDecision,
@@ -102,14 +102,14 @@ export function listRememberedIds(requirement: RequirementRecord, sender: Sender
   return [{ ...about, thread: requirement.thread }, about].map(each => rememberedRecordKey(each).key)
 }
 
-/** The channel and address by which a person is forgotten. */
+/** Returns the channel and address of a person as one key, by which their decisions are found and deleted. */
 export function personKeyOf(via: string, address: string): string {
   return `${via} ${address.toLowerCase()}`
 }
 
 /**
- * Tells if a decision of a sender can count for later calls. The next message of the same name must surely be theirs. A
- * domain that vouches for its users as a whole is not enough, nor is a message by a list.
+ * Returns true if a sender's decision can count for later calls: the next message under the same name must certainly be theirs. Proof of a whole
+ * domain is not enough, and neither is a message from a mailing list.
  */
 export function mayBeRemembered({ sender }: Pick<NormalizedMessage, 'sender'>, flags: readonly string[] = []): boolean {
   return sender.verified && isPersonal(flags) && hasOwnProof(sender)
@@ -123,8 +123,8 @@ function hasOwnProof({ identities = [] }: Sender): boolean {
 }
 
 /**
- * Reads the later calls for which a decision counts; undefined: none.
- * @throws Rejection malformed, forbidden
+ * Reads the later calls for which a decision counts; undefined if it counts only once.
+ * @throws Rejection `malformed` for an unknown scope, `forbidden` for one that the requirement does not offer
  */
 export function readRemember(
   wanted: unknown,

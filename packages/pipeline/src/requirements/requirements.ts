@@ -1,4 +1,4 @@
-// Issues the requirements of an agent, and checks those that its answer names.
+// Issues the requirements of an agent, and checks the requirements in its answer.
 import type {
   NormalizedMessage,
   Part,
@@ -33,13 +33,13 @@ import type { Turn } from '../ports/records/work/turn.ts'
 import type { RequirementDeps } from '../ports/requirement-claims.ts'
 import type { TurnContext } from '../ports/turn/turn-context.ts'
 
-/** More in one answer is a mistake. */
+/** The most requirements in one answer. An agent that makes more of them has a bug. */
 const maxRequirements = 5
 const longestMs = 30 * 86_400_000
 
 interface Settling {
   readonly turnContext: Pick<TurnContext, 'requirements' | 'system'>
-  /** Absent where none was issued. */
+  /** The requirements that were issued in this turn; absent if none was. */
   readonly issued: RequirementList['issued'] | undefined
 }
 
@@ -49,9 +49,9 @@ export interface SettledAnswer {
 }
 
 /**
- * Settles the requirements of an answer. A state that an agent names counts only when it was issued in this turn; every other requirement gets
- * one now. No part keeps its state: it is shown only to whom it is for.
- * @throws Error when an address leads away from the agent's own origin (MN-7.1)
+ * Settles the requirements of an answer. A state that the agent gives counts only if it was issued in this turn; every other requirement gets a
+ * new one. Stored parts contain no state, because only the person who decides may see it.
+ * @throws Error for a `url` outside the gateway's own origin (MN-7.1), an incomplete price, or too many requirements
  */
 export function settleRequirements(
   turn: Turn,
@@ -100,13 +100,13 @@ function settlePolicy(policy: Policy, turn: Turn, { turnContext, issued }: Settl
 
 const waitsForOperator = 'A person has to allow this first. The answer follows as soon as that is decided.'
 
-/** The sender of a message learns that they wait for an operator. The question is for the operator, and they find it in the requirement. */
+/** Returns the policy for the sender. If an operator decides, it says only that the sender has to wait; the requirement contains the question. */
 function forSender(policy: Policy): Policy {
   if (!isForOperator(policy)) return policy
   const { kind, approver, requirement, expires_at, sender_message, code, data } = policy
   const message = typeof sender_message === 'string' && sender_message !== '' ? sender_message : waitsForOperator
   const waiting = { kind, approver, requirement, expires_at, message }
-  // The transcript tells by it that a call waits. The call itself is taken out when the answer is shown.
+  // The transcript recognizes a waiting call by `code` and `data`. `withoutCall` removes `data` before the answer is shown.
   return readApproval(policy) ? { ...waiting, code, data } : waiting
 }
 
@@ -120,12 +120,12 @@ function planRequirement(
   return { id, digest: digestOf(stateOf(id)), kind, policy, subject, expiresAt }
 }
 
-/** By mail, besides the surface where it is shown anyway. */
+/** Returns the mailbox that gets a notice of a requirement for an operator, in addition to the surfaces that show it. */
 function whomToTell(policy: Policy): Pick<PlannedRequirement, 'notify'> {
   return isForOperator(policy) && typeof policy.notify === 'string' ? { notify: policy.notify } : {}
 }
 
-/** Agents without a `context` say `expires_in`, seconds. */
+/** Returns the end of a requirement in ms; undefined for the default. Agents that do not use a `context` give `expires_in`, in seconds. */
 function expiryOf({ expires_at, expires_in }: Policy, isIssued: boolean, now: number): number | undefined {
   if (isIssued) return Date.parse(String(expires_at))
   if (typeof expires_in !== 'number' || !(expires_in >= 60)) return undefined
@@ -137,7 +137,7 @@ function withoutState(policy: Policy): Policy {
   return rest as Policy
 }
 
-/** The page where it is decided is made known when it is shown. */
+/** Returns the agent's own `url`. It leaves out the decision page, whose address is added when the requirement is shown. */
 function ownUrl({ url, state }: Policy, gateway: RequirementDeps): { readonly url?: string } {
   if (url === undefined || url === actionUrl(gateway, state ?? '')) return {}
   if (new URL(url).origin === gateway.origin && !new URL(url).pathname.startsWith('/actions/')) return { url }
@@ -151,7 +151,7 @@ function checkPrice(policy: Policy): void {
   if (error) throw new Error(`Cannot require payment: ${describeFaults(error, policy)}`)
 }
 
-/** Parts that are not an answer's require nothing: what decides a requirement, or looks like it, is taken out of them. */
+/** Removes everything from policies by which a requirement could be decided, or that looks like it. Only answers can require something. */
 export function withoutRequirements(parts: readonly Part[]): Part[] {
   return parts.map(part => {
     if (part.kind !== 'policy') return part
@@ -161,13 +161,13 @@ export function withoutRequirements(parts: readonly Part[]): Part[] {
   })
 }
 
-/** A piece as it may be told before it is durable: what is required waits until it is. */
+/** Returns a piece without its policies, for readers who get it before it is durable. A requirement is shown only after it is stored. */
 export function withoutPolicies(chunk: PartialResponse): PartialResponse {
   if (!chunk.parts?.some(part => part.kind === 'policy')) return chunk
   return { ...chunk, parts: chunk.parts.filter(part => part.kind !== 'policy') }
 }
 
-/** A decision as the agent is given it: with the state that it named, which is nowhere stored. */
+/** Returns the decision for the agent, with the state that the agent was given. The state is computed, because only its digest is stored. */
 export function withState(
   { policy_resolution: resolution }: NormalizedMessage,
   gateway: RequirementDeps | undefined,
@@ -177,12 +177,13 @@ export function withState(
   return { policy_resolution: { ...resolution, in_reply_to_state: state } }
 }
 
-/** Requirements of one turn that have a state, by it; nothing is stored of them yet. */
+/** The requirements that an agent makes in one turn, before any of them is stored. */
 export interface RequirementList extends AgentRequirements {
+  /** The ids of the requirements by their states. */
   readonly issued: ReadonlyMap<string, string>
 }
 
-/** `gateway`: absent where no decision is possible. */
+/** Creates the list of a turn. `gateway` is absent if nobody can decide anything; every requirement throws then. */
 export function createRequirementList(
   gateway: RequirementDeps | undefined,
   system: Pick<System, 'randomBytes' | 'now'>,
@@ -211,7 +212,7 @@ export function actionUrl({ origin }: Pick<RequirementDeps, 'origin'>, state: st
   return `${origin}/actions/${state}`
 }
 
-/** A sender who waits for an operator sees only that; the operator's view is not for them. */
+/** Removes the call that waits for an operator, because the sender may learn only that they have to wait. */
 function withoutCall({ data: _, ...policy }: Policy): Policy {
   return policy
 }

@@ -1,4 +1,4 @@
-// Makes the message that tells an agent of a decision.
+// Creates the message that informs an agent of a decision.
 import type {
   NormalizedMessage,
   PolicyResolution,
@@ -15,15 +15,15 @@ import type {
 } from '../ports/records/requirement-record.ts'
 import type { Turn } from '../ports/records/work/turn.ts'
 
-/** The message that caused a requirement, as far as its decision goes the same way. */
+/** The properties of the message that caused a requirement which the message of its decision takes over. */
 interface RequirementOrigin extends Pick<Turn, 'content' | 'target' | 'flags' | 'task'> {
   /** The scope of its thread. */
   readonly scope: string
-  /** Principal whose words it was. */
+  /** The principal who wrote it. */
   readonly author?: string | undefined
 }
 
-/** The kind of writer counts for a decision, too: an agent’s words are no person’s. */
+/** The flags about the kind of writer, which a decision inherits: an agent's words are not a person's. */
 const keptFlags: readonly string[] = [agentFlag, replayFlag, 'by_list', 'by_form']
 
 /** Describes a decision for the agent. Pure. `at`: ISO 8601 UTC. */
@@ -49,12 +49,12 @@ export function describeResolution(
   }
 }
 
-/** The id of the message that a decision on a requirement is. */
+/** Returns the id of the message in which the decision on a requirement reaches the agent. */
 export function resolutionIdOf(requirement: string): string {
   return `urn:postern:resolution:${requirement}`
 }
 
-/** A decision as the message it stands for: of the one who was asked, in the same thread, by the same channel. Pure. */
+/** Returns a decision as a message of the sender who was asked, in the same thread and over the same channel. Pure. */
 export function createResolutionIntake(
   requirement: RequirementRecord,
   decision: RequirementDecision,
@@ -107,13 +107,13 @@ const reaches: Readonly<Record<RememberScope, string>> = {
   conversation: ', for this conversation',
   always: ', from now on',
 }
-/** Writes a decision as words, which the history keeps and models read. */
+/** Returns the text of a decision, which stays in the history for models to read. */
 function sayDecision({ kind, policy }: RequirementRecord, { outcome, remember }: RequirementDecision): string {
   const price = kind === 'payment_required' ? ` (${String(policy.amount)} ${String(policy.currency)})` : ''
   const verb = isForOperator(policy) ? operatorVerbs[outcome] : verbs[kind][outcome]
   const reach = remember ? reaches[remember] : ''
   const said = `${verb}${price}${reach}`
-  // The sender reads it, too, but an agent's question to an operator is not for them; the gateway's own question names a tool alone.
+  // The sender can read this text as well. An agent's question to an operator is not for them. The gateway's own question names only a tool.
   return isForOperator(policy) && !readApproval(policy) ? `${said}.` : `${said}: ${describeSubject(policy)}`
 }
 
@@ -134,10 +134,10 @@ const descriptions: Readonly<Record<RequirementObjection, string>> = {
   taken: 'was to be decided by a task that there was already',
 }
 
-/** The path of a decision in a message of A2A. */
+/** The path of a decision in an A2A message. */
 const path = 'message.metadata.mentionable.policy_resolution'
 
-/** A message that decides nothing is not taken: its sender believes that it does. */
+/** Returns the refusal of a message whose decision does not count. Its sender would otherwise believe that it does. */
 export function refuseResolution(reason: RequirementObjection): Rejection {
   return refuseClaim('in_reply_to_state', descriptions[reason])
 }
@@ -151,12 +151,12 @@ export function refuseClaim(
   })
 }
 
-/** The same as a sentence for people. */
+/** Returns the objection to a decision as a sentence for people. */
 export function describeObjection(reason: RequirementObjection): string {
   return `This ${descriptions[reason]}.`
 }
 
-/** The method of a decision that nobody made in time. */
+/** The `method` of a decision that the gateway makes because nobody decided in time. */
 export const timeoutMethod = 'timeout'
 
 /** Declines a requirement that nobody has decided in time. */
@@ -164,7 +164,7 @@ export function decideByTimeout({ digest, kind }: RequirementRecord): Requiremen
   return { digest, kind, outcome: 'declined', resolver: { method: timeoutMethod }, isCancelled: true }
 }
 
-/** The same as words: history and models read them. */
+/** Returns the text of such a decision, which stays in the history for models to read. */
 export function sayOverdue({ policy }: Pick<RequirementRecord, 'policy'>): NormalizedMessage['parts'] {
   return [{ kind: 'text', mime: 'text/plain', content: `Nobody decided in time: ${describeSubject(policy)}` }]
 }
