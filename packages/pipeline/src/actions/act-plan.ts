@@ -1,4 +1,4 @@
-// Holds the steps that the plans of several acts have in common.
+// Contains the steps that the plans of several actions share.
 
 import type { ActRefusal, Part } from '@postern/message'
 import { refuseAct, withSafeFileNames } from '@postern/message'
@@ -8,14 +8,14 @@ import type { Channel } from '../ports/channel/channel.ts'
 import type { Planned } from '../ports/records/work/answer.ts'
 import type { ActionDeps, StoredFiles } from '../ports/turn/action-deps.ts'
 
-/** Nobody is sent a post without a word. */
+/** Returns the refusal of an action without visible content. */
 export function refuseBlank(act: string): ActRefusal {
   return refuseAct('malformed', `Cannot ${act}: it has no words. Say something, or attach a file`)
 }
 
 /**
- * Parts in their stored form: each tool call once, files under safe names. Bytes leave them only on channels that address files; other channels
- * send the bytes along.
+ * Returns the parts in stored form: each tool call once, and files under safe names. Bytes move into blobs only for channels that address files;
+ * other channels send the bytes in the message.
  */
 export function storeFilesFor(
   channel: Pick<Channel, 'descriptor'> | undefined,

@@ -10,7 +10,7 @@ import type { TurnContext } from '../ports/turn/turn-context.ts'
 import { toPlanned } from './act-plan.ts'
 import { createSyntheticMessage } from './synthetic-message.ts'
 
-/** A message beside the answer of a turn, to one address, that the gateway sends of itself. */
+/** A message to one address that the gateway itself sends beside the answer of a turn. */
 interface PlannedDirectMessage {
   /** The id of its response. */
   readonly id: string
@@ -20,17 +20,17 @@ interface PlannedDirectMessage {
   readonly parts: readonly Part[]
   readonly blobs?: readonly Blob[] | undefined
   readonly subject?: string | undefined
-  /** Its kind, for the operator. */
+  /** The kind of the message, for the operator. */
   readonly flag: string
-  /** The principal that owns the message. It is deleted when that principal withdraws their words or is forgotten. */
+  /** The principal who owns the message. It is deleted if they withdraw their own message or are forgotten. */
   readonly author?: string | undefined
-  /** The scope of those who may continue it; default: nobody. */
+  /** The scope of the people who may reply to it; default: nobody. */
   readonly scope?: string | undefined
 }
 
 export type AddressDirectMessage = NonNullable<ChannelActions['addressDirectMessage']>
 
-/** Plans the message, to be committed with the answer of its turn; undefined where the channel cannot send it. */
+/** Plans the message for the commit of the turn's answer; undefined if the channel cannot send it. */
 export function planDirectMessage(
   { id, channel, to, parts, blobs, subject, flag, author, scope }: PlannedDirectMessage,
   { agent, content }: Pick<Turn, 'agent' | 'content'>,

@@ -8,7 +8,7 @@ import type { Broadcast } from '../ports/records/work/delivery.ts'
 import type { RelationStore } from '../ports/store/relation-store.ts'
 import type { ResultStore } from '../ports/store/work-store.ts'
 
-/** Peers whose deliveries are queued in one transaction, so that others get their turn. */
+/** The number of peers whose deliveries are queued in one transaction. It is small, so that other work is not blocked for long. */
 const pageSize = 200
 
 export interface BroadcastExpansion {
@@ -37,7 +37,7 @@ export async function expandBroadcast(
   }
 }
 
-/** Undefined: this broadcast cannot be spread, now or ever; trying again would fail again. */
+/** Plans the deliveries for one page of peers. Returns undefined if the broadcast cannot be expanded, which a retry would not change. */
 function planPage(
   broadcast: Broadcast,
   page: readonly Relation[],

@@ -1,4 +1,4 @@
-// Prepares an agent's own acts and files, so that the store can commit them with its answer.
+// Plans an agent's actions and files, so that the store can commit them with its answer.
 import { hash } from 'node:crypto'
 import type {
   ActRefusal,
@@ -46,7 +46,7 @@ import { refuseBlank, storeFilesFor, toPlanned } from './act-plan.ts'
 import { planReply } from './plan-reply.ts'
 import { createSyntheticMessage } from './synthetic-message.ts'
 
-/** Prepares actions for the commit, with all text well formed. What cannot be done is left out and told: it must not hold back an answer. */
+/** Plans actions for the commit, with well-formed text. Impossible actions are left out and reported, because they must not hold back an answer. */
 export async function planActions(
   acts: readonly AgentAction[],
   acting: ActingAgents,
@@ -60,7 +60,7 @@ export async function planActions(
   return planned
 }
 
-/** A channel that cannot address an act is no reason to keep the others back. @throws Unavailable */
+/** Plans one action. An error while it is addressed becomes a refusal, so that the other actions still happen. @throws Unavailable */
 async function tryPlan(
   act: AgentAction,
   acting: ActingAgents,
@@ -88,7 +88,7 @@ function tellRefused(refused: RefusedAct, { agent }: ActingAgents, { system, onR
   onRefused?.(refused)
 }
 
-/** Describes an act that was refused, for the record. */
+/** Describes a refused action for the record of the turn. */
 function describeRefused(act: AgentAction, { refused: _, ...refusal }: ActRefusal): RefusedAct {
   const via = act.act === 'post' ? act.via : undefined
   return { act: act.act, ...(via !== undefined && { via }), ...refusal }
@@ -98,12 +98,12 @@ async function withFiles(act: AgentAction, { store }: ActionDeps): Promise<Agent
   return 'parts' in act ? { ...act, parts: [...(await settleFiles(act.parts, store))] } : act
 }
 
-/** Finds the reason why an act cannot be done, as far as it is known while the agent still runs. */
+/** Finds the reason why an action is impossible, as far as it can be known while the agent still runs. */
 interface ActJudge {
   judgePost(act: AgentPost): ActRefusal | undefined
   /** @throws Unavailable */
   judge(act: AgentAction): Promise<ActRefusal | undefined>
-  /** Posts that can be done, by their ids. They are not planned again. */
+  /** The plans of possible posts, by their ids, so that they are not planned again. */
   readonly plans: ReadonlyMap<string, PlannedAction>
 }
 
@@ -115,7 +115,7 @@ export function createActJudge(acting: ActingAgents, gateway: ActionDeps): ActJu
     judgePost(act) {
       const plan = planPost(toWellFormed(act), acting, gateway)
       if (isActRefusal(plan)) return plan
-      // Stored files and recipients are looked up later.
+      // The store knows stored files and correspondents, so such a post is planned at the end of the turn.
       const mayWait = act.parts.some(isReference) || needsLookup(act, gateway)
       if (act.id !== undefined && !mayWait) plans.set(act.id, plan)
       return undefined
@@ -143,7 +143,7 @@ function planAction(
     : planReaction(act, acting, gateway)
 }
 
-/** A channel that gives no reason has no way for such an act. */
+/** Returns the refusal for a channel that cannot do such an action and gives no reason of its own. */
 function refuseUnable(act: string, { descriptor }: Channel): ActRefusal {
   const channel = descriptor.name
   return act === 'post'
@@ -162,10 +162,10 @@ function planPost(
   const channel = act.via ? findChannel(gateway.channels, act.via) : findPoster(gateway, via)
   if (!channel) return refuseAct('unsupported', describeNoPoster(act, gateway))
   const { id = makeId(system), visibility, subject } = act
-  // The last agent of a chain calls no other agent, by any action (MN-8.3).
+  // The last agent of a chain must not call another agent, whatever the action (MN-8.3).
   const mentions = isFinalHop(chain) ? undefined : act.mentions
   const { parts, blobs } = storeFilesFor(channel, withoutRequirements(act.parts), gateway)
-  // A post begins a conversation, so nobody is in it yet.
+  // A post begins a conversation, so nobody takes part in it yet.
   const textMentions = boundTextMentions(parts, gateway.findAgent?.(agent)?.mentions)
   const response: NormalizedResponse = {
     id,
@@ -271,16 +271,16 @@ function findPoster({ channels }: ActionDeps, via: ChannelName | undefined): Cha
   return posting.find(({ descriptor }) => descriptor.name === via) ?? posting[0]
 }
 
-/** The actions of an agent in a turn, gathered until its answer is committed. */
+/** The actions of an agent in a turn, collected until its answer is committed. */
 export interface ActionList extends AgentActions {
   readonly done: readonly AgentAction[]
   readonly plans?: ActJudge['plans'] | undefined
 }
 
-/** More in one turn is a mistake. */
+/** The most actions in one turn. An agent that does more has a bug. */
 const maxActions = 50
 
-/** `judge` tells the agent at once what cannot be done. A post that cannot be done is not gathered. */
+/** Creates the list of a turn's actions. With `judge`, the agent learns at once of an impossible action; an impossible post is not collected. */
 export function createActionList(
   system: Pick<System, 'now' | 'randomBytes'>,
   judge?: ActJudge & Pick<ActionDeps, 'onRefused'>,
@@ -291,7 +291,7 @@ export function createActionList(
     const act = parseGiven(agentActionSchema, given, 'the act')
     done.push(act)
     const judged = judge && act.act !== 'post' ? judge.judge(act) : Promise.resolve(undefined)
-    // An agent that does not wait for it must not end the process.
+    // An agent need not await this promise, and an unhandled rejection would end the process.
     judged.catch(() => undefined)
     return judged
   }
@@ -319,15 +319,15 @@ export function createActionList(
   }
 }
 
-/** Reads what an agent says; a text is markdown. @throws ZodError for a part that is not well formed */
+/** Reads the content that an agent gives: a string is Markdown. @throws Error for an invalid part */
 export function toParts(content: string | readonly GivenPart[]): Part[] {
   if (typeof content === 'string') return [{ kind: 'text', mime: 'text/markdown', content }]
   return content.map(part => parseGiven(givenPartSchema, part, 'a part'))
 }
 
 /**
- * Files of an answer in a form that every channel can send. Bytes that are not stored here come from their `url`; a
- * line of text replaces a file without one. Stored files get their size. The words stay, whatever happens to a file.
+ * Returns the parts of an answer with files that every channel can send. A stored file gets its size. A file that is not stored here becomes its
+ * `url`, or a line of text if it has none. Text stays, whatever happens to a file.
  */
 export async function settleFiles(
   parts: readonly Part[],
@@ -356,8 +356,8 @@ async function settleReference(part: Reference, store: Pick<LookupStore, 'findBl
 const mostFiles = 4
 
 /**
- * Keeps what a message points to with the message: where it lies, it may be gone tomorrow. A help, not a condition: what cannot be had stays an
- * address. Gives the parts as they are now.
+ * Stores the files to which a message links, because the links may soon be dead. A file that cannot be fetched stays a link. Returns the parts with
+ * the stored files.
  */
 export async function keepFiles(turn: Turn, turnContext: TurnContext, signal: AbortSignal): Promise<readonly Part[]> {
   const { parts, sender } = turn.content
@@ -365,7 +365,7 @@ export async function keepFiles(turn: Turn, turnContext: TurnContext, signal: Ab
     part.kind === 'file' && part.bytes_ref.kind === 'url' ? [part.bytes_ref.url] : [],
   )
   const { fetchFile, store, channels } = turnContext
-  // A chat has uploads for what is to be kept: an address that a person writes there is the agent's to read.
+  // Chat users upload files that should be stored, so the agent itself follows the links that they write.
   const isFromChat = findChannel(channels, turn.content.received_via)?.descriptor.speaker.isChat
   if (!fetchFile || !sender.verified || urls.length === 0 || isFromChat) return parts
   const fetched = await Promise.all(
@@ -392,7 +392,7 @@ async function fetchOne(
   }
 }
 
-/** By digest in the place of an address. */
+/** Returns the parts with links to stored files replaced by their digests. */
 export function pointToKept(parts: readonly Part[], files: readonly KeptFile[]): readonly Part[] {
   const byUrl = new Map(files.map(file => [file.url, file]))
   return parts.map((part): Part => {

@@ -1,4 +1,4 @@
-// Plans further words of an agent in a conversation, without a message that they answer.
+// Plans a further message of an agent in a conversation, which answers no new message.
 
 import type { ActRefusal, AgentReply, NormalizedResponse } from '@postern/message'
 import { boundTextMentions, isActRefusal, isoTime, makeId, refuseAct, showNothing } from '@postern/message'
@@ -11,7 +11,7 @@ import type { ActingAgents, ActionDeps } from '../ports/turn/action-deps.ts'
 import { withoutRequirements } from '../requirements/requirements.ts'
 import { refuseBlank, storeFilesFor, toPlanned } from './act-plan.ts'
 
-/** Addresses the words as an answer to the last message of the conversation, by the channel of that. @throws Unavailable */
+/** Plans a reply in a conversation. It is addressed like an answer to the last message there, over that message's channel. @throws Unavailable */
 export async function planReply(
   act: AgentReply,
   { agent, address }: ActingAgents,
@@ -47,8 +47,8 @@ export async function planReply(
 }
 
 /**
- * Stands in for the message that the words answer, since that has its answer. It is whoever spoke last that it is for: it goes when they are
- * forgotten. The conversation is named by its number: ids of messages come from peers, and may stand in several.
+ * Creates the message that the reply formally answers, because the last message already has its answer. It belongs to the last speaker, so it is
+ * deleted when they are forgotten. It names the thread by number, because peers choose message ids and one id may occur in several threads.
  */
 function createReplyMessage(
   { agent, content, target, thread: id, via }: Turn,

@@ -1,4 +1,4 @@
-// Performs the acts of an agent outside of its answers, all or none.
+// Performs the actions of an agent outside its answers: all of them, or none.
 import type { ActRefusal, AgentAction, Log, RefusedAct } from '@postern/message'
 import { agentActionSchema, isoTime, makeId, parseGiven, Rejection, randomHex, refuseAct } from '@postern/message'
 import type { AgentPublisher } from '../ports/agent/agent-publisher.ts'
@@ -12,7 +12,7 @@ export interface PublisherDeps extends ActionDeps {
   readonly store: ActionDeps['store'] & Pick<WorkStore, 'act'> & Pick<IntakeStore, 'refuse'>
 }
 
-/** Performs acts that all can be done. Returns the first one that cannot, and then does none. */
+/** Performs the actions if all of them are possible. Otherwise performs none, and returns the first impossible one. */
 async function tryActions(
   acts: readonly AgentAction[],
   acting: ActingAgents,
@@ -30,8 +30,8 @@ async function tryActions(
 }
 
 /**
- * Performs an agent's own actions; durable when it resolves. All of them happen or none.
- * @throws Rejection when one cannot be done: unknown ids, or nobody whom it may reach
+ * Performs an agent's own actions: all of them, or none. They are durable when the promise resolves.
+ * @throws Rejection if one of them is impossible, for example because its id is unknown or it may reach nobody
  */
 export async function performActions(
   acts: readonly AgentAction[],
@@ -49,7 +49,7 @@ interface PublisherOptions {
   readonly log: Log
 }
 
-/** An agent's access to unasked actions. What cannot be done stands in the operator's list of refusals. */
+/** Creates the publisher with which an agent acts unasked. Impossible actions appear in the operator's list of refusals. */
 export function createPublisher({ acting, gateway, signal, log }: PublisherOptions): AgentPublisher {
   async function perform(given: AgentAction, id?: string): Promise<ActRefusal | undefined> {
     const act = parseGiven(agentActionSchema, given, 'the act')
@@ -75,11 +75,11 @@ export function createPublisher({ acting, gateway, signal, log }: PublisherOptio
 }
 
 interface Listing extends Pick<PublisherOptions, 'acting' | 'gateway'> {
-  /** The subject of it. */
+  /** The id of the post, answer or message that the action concerns. */
   readonly id: string | undefined
 }
 
-/** No turn has it in its record. */
+/** Adds a refused action to the operator's list of refusals, because no turn has a record for it. */
 function listRefused({ act, via, code, message }: RefusedAct, { acting, gateway, id }: Listing): void {
   const { store, system, channels } = gateway
   const channel = (via !== undefined && findChannel(channels, via)) || channels[0]

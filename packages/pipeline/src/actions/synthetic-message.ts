@@ -1,4 +1,4 @@
-// Makes the message that stands for the occasion when an agent speaks unasked.
+// Creates the message that an unasked action of an agent formally answers.
 import type { ChannelDescriptor } from '../ports/channel/channel-descriptor.ts'
 import type { Intake } from '../ports/records/intake.ts'
 
@@ -9,17 +9,17 @@ interface SyntheticMessageOrigin {
   /** `@agent@domain` */
   readonly address: string
   readonly channel: Pick<ChannelDescriptor, 'name' | 'mentionRelay'>
-  /** The name under which its thread begins, unless it has a thread already. */
+  /** The name of its thread, if it begins one. */
   readonly threadSource: string
-  /** The scope of those who may join the thread; `public`: everyone. */
+  /** The scope of the people who may join the thread; `public` for everyone. */
   readonly scope: string
   /** ISO 8601 UTC. */
   readonly at: string
-  /** Its kind, for the operator. */
+  /** The kind of the message, for the operator. */
   readonly flag: string
 }
 
-/** Stands in for the message when an agent speaks unasked: it holds the occasion. No agent gets it. */
+/** Creates the stored message for an unasked action, because every answer needs a message. No agent gets it. */
 export function createSyntheticMessage({
   id,
   agent,

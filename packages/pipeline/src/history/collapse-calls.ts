@@ -3,8 +3,8 @@
 import type { Part, ToolCallPart } from '@postern/message'
 
 /**
- * The parts of an answer with each tool call once. Its end replaces its beginning, and keeps what only the beginning
- * had. A further call under the id of an ended one gets an id of its own, because calls are found by id.
+ * Returns the parts of an answer with each tool call once. The end of a call replaces its beginning, and keeps members that only the beginning had.
+ * A further call with the id of an ended one gets a new id, because calls are found by their ids.
  */
 export function collapseCalls<Some extends Part>(parts: readonly Some[]): readonly Some[] {
   const collapsed: Some[] = []

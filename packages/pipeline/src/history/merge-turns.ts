@@ -18,8 +18,8 @@ export function mergeNeighbours(turns: Turns): Turns {
 }
 
 /**
- * `speaker` wrote last. The same name with another proof is another writer: a forged name must not be among proven
- * words.
+ * Appends a turn to the one before it. `speaker` wrote last. The same address with different proof is a different writer, so that a forged name
+ * never mixes with proven words.
  */
 function joinTurns(
   turn: HistoricalMessage,
@@ -41,7 +41,7 @@ function isSameWriter(sender: HistoricalSender, speaker: HistoricalSender | unde
   return address === sender.address && verified === sender.verified && auth_method === sender.auth_method
 }
 
-/** The first writer, and of the proof only what holds for all words of the turn. */
+/** Returns the first writer as the sender of the turn; as unverified if only some of the writers are verified. */
 function weakenProof(first: HistoricalSender, writers: readonly HistoricalSender[]): HistoricalSender {
   if (writers.every(({ verified }) => verified === first.verified)) return first
   const { address, display_name } = first

@@ -14,7 +14,7 @@ export function readResultParts(result: unknown): readonly Part[] | undefined {
   return parts.every(part => part !== undefined) && parts.some(isFilePart) ? parts.filter(isPresentable) : undefined
 }
 
-/** Tells whether a part is content, such as text or a file. The channel decides how it shows calls and requirements. */
+/** Returns true if a part is content, such as text or a file, and neither a tool call nor a requirement. */
 export function isPresentable({ kind }: Part): boolean {
   return kind !== 'tool_call' && kind !== 'policy'
 }

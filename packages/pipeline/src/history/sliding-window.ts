@@ -1,4 +1,4 @@
-// Chooses a stable head of the thread and its newest turns, within a budget, as the past of an agent.
+// Selects a stable head of the thread and its newest turns, within a budget, as the history for an agent.
 
 import type { HistoricalMessage, Part } from '@postern/message'
 import { plainTextOf } from '@postern/message'
@@ -9,23 +9,23 @@ import { mergeNeighbours } from './merge-turns.ts'
 import { quoteNames } from './speaker-names.ts'
 
 export interface SlidingWindowOptions {
-  /** Turns at the start of the thread that stay, byte for byte, while the thread grows; half of `maxTurns` at most. Default 2. */
+  /** The number of turns at the start of the thread that stay byte for byte the same while it grows, at most half of `maxTurns`; default 2. */
   readonly keepHead?: number
-  /** Turns in all. Default 40. */
+  /** The most turns; default 40. */
   readonly maxTurns?: number
-  /** UTF-16 code units of text and tool calls in all. Default 48 000. */
+  /** The most UTF-16 code units of text and tool calls; default 48 000. */
   readonly maxChars?: number
 }
 
 /**
- * The default policy: a byte-stable head, then the newest turns that fit, same-role neighbours merged
- *. Pure; the turns it returns, given to it again, come back as they are, but for the names of speakers.
+ * Creates the default policy: a byte-stable head, then the newest turns that fit. Neighbours of one role are merged. The view is pure, and applied
+ * to its own turns it returns them unchanged, except for the names of speakers.
  */
 export function createSlidingWindowPolicy(options: SlidingWindowOptions = {}): HistoryPolicy {
   const { maxTurns = 40, maxChars = 48_000 } = options
-  // The head has half of the turns at most, so that the newest always fit.
+  // The head gets at most half of the turns, so that there is always room for the newest ones.
   const keepHead = Math.min(options.keepHead ?? 2, Math.floor(maxTurns / 2))
-  // A merged turn may consist of several entries, so a few more are read than kept.
+  // Several entries may merge into one turn, so more entries are read than turns are kept.
   const reach = { head: keepHead * 4 + 1, tail: maxTurns * 2 }
   return {
     reach,
@@ -36,8 +36,8 @@ export function createSlidingWindowPolicy(options: SlidingWindowOptions = {}): H
 type Window = Required<SlidingWindowOptions>
 
 /**
- * entries → window. The head depends only on the first entries within reach, so it is the same for every length of the
- * thread. Entries on both sides of a gap are never merged.
+ * Turns entries into the window. The head depends only on the first entries within reach, so it does not change while the thread grows. Entries on
+ * both sides of a gap are never merged.
  */
 function slideWindow(entries: readonly Entry[], reach: HistoryPolicy['reach'], window: Window): HistoryView {
   const head = takeHead(closedTurns(entries.slice(0, reach.head)), window)
@@ -49,7 +49,7 @@ function slideWindow(entries: readonly Entry[], reach: HistoryPolicy['reach'], w
   return { turns, ...(hasHead && { cacheBreakpointAfter: head.length - 1 }) }
 }
 
-/** entries → pair repair → alternation. */
+/** Turns entries into turns: unfinished tool calls are dropped, and neighbours of one role are merged, so that roles alternate. */
 function toTurns(entries: readonly Entry[]): Turns {
   const turns = entries.map(toTurn).filter(({ parts }) => parts.length > 0)
   return mergeNeighbours(turns).map(turn => ({ ...turn, parts: dropRepeatedCalls(turn.parts) }))
@@ -61,28 +61,28 @@ function toTurn({ entryId, nativeId, role, author, parts, at, via }: Entry): His
   return { id: nativeId ?? entryId, role, sender: author, parts: said, timestamp: at, ...(via && { via }) }
 }
 
-/** A model must not rely on a tool call without an end: only ended calls are history. */
+/** Returns false for a tool call without an end. It stays out of the history, because models expect a result for every call. */
 function isSettled(part: Part): boolean {
   return part.kind !== 'tool_call' || part.result !== undefined || part.error !== undefined
 }
 
-/** Within one turn the last state of a tool call counts. */
+/** Keeps only the last state of each tool call within a turn. */
 function dropRepeatedCalls(parts: readonly Part[]): Part[] {
   const last = new Map(parts.filter(part => part.kind === 'tool_call').map(call => [call.id, call]))
   return parts.filter(part => part.kind !== 'tool_call' || last.get(part.id) === part)
 }
 
-/** A turn is closed, and may join the head, once the other side has spoken after it: nothing is merged into it then. */
+/** Returns the closed turns. A turn is closed when the other side has spoken after it, because nothing can be merged into it any more. */
 function closedTurns(entries: readonly Entry[]): Turns {
   return toTurns(entries).slice(0, -1)
 }
 
-/** Drops a question at the end: when its answer did not fit, the question alone would look unanswered. */
+/** Drops a question at the end. Its answer did not fit, and without it the question would look unanswered. */
 function endWithAgent(turns: Turns): Turns {
   return turns.at(-1)?.role === 'user' ? turns.slice(0, -1) : turns
 }
 
-/** Depends on the first turns alone, so it never changes while the thread grows; at most half of the budget. */
+/** Takes the head within half of the budget. It depends only on the first turns, so it does not change while the thread grows. */
 function takeHead(turns: Turns, { keepHead, maxChars }: Window): Turns {
   let remainingChars = Math.floor(maxChars / 2)
   const end = turns.findIndex(turn => {
@@ -105,7 +105,7 @@ function takeTail(laterTurns: Turns, head: Turns, { maxTurns, maxChars }: Window
   return tail[0]?.role === head.at(-1)?.role ? tail.slice(1) : tail
 }
 
-/** Text and tool calls count; files are only named in a prompt. */
+/** Returns the length of a turn's text and tool calls. Files do not count, because a prompt only names them. */
 function lengthOf({ parts }: HistoricalMessage): number {
   const calls = parts.filter(part => part.kind === 'tool_call')
   return calls.reduce((sum, call) => sum + JSON.stringify(call).length, plainTextOf(parts).length)

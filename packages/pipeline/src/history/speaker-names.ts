@@ -2,15 +2,15 @@
 
 import type { Part } from '@postern/message'
 
-/** The writers of a turn must stay known when there are several. */
+/** Returns the line that names the next writer in a turn of several writers. */
 export function announceSpeaker(address: string): Part {
   return { kind: 'text', mime: 'text/plain', content: `${address}:` }
 }
 
-/** A line of a writer that looks as if another one began to speak there. */
+/** Matches the beginning of a line that looks like the name line of a writer. */
 const likeSpeaker = /^(?=[^\S\n\r\u2028\u2029]*@[^\s@]+@[^\s@]+:[^\S\n]*$)/gmu
 
-/** No writer puts words into another's mouth by writing a name in the format used here. */
+/** Quotes lines that look like the name line of a writer, so that nobody can attribute words to somebody else. */
 export function quoteNames(part: Part): Part {
   if (part.kind !== 'text') return part
   const content = part.content.replace(likeSpeaker, '> ')

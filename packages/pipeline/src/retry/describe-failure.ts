@@ -2,7 +2,7 @@
 
 import { Unavailable, Undeliverable } from '@postern/message'
 
-/** Our own classes carry a sentence for the operator; anything else is a bug whose text stays in the log. */
+/** Returns a sentence for the operator. Only our own error classes have one; any other error is a bug, and its text appears only in the log. */
 export function describeFailure(error: unknown): string {
   const isOurs = error instanceof Unavailable || error instanceof Undeliverable
   if (!isOurs) return 'internal error, see the log'
@@ -14,7 +14,7 @@ export function describeFailure(error: unknown): string {
 const systemCode =
   /^(?:ECONN|EHOST|ENET|ENOTFOUND|EAI_|EPIPE|ETIMEDOUT|CERT_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_|ERR_TLS_)[A-Z_]{0,40}$/
 
-/** Finds the system's code, such as `ECONNREFUSED`. Peers are not told it, so that nobody looks for open ports through us. */
+/** Finds the system's error code, such as `ECONNREFUSED`. Peers never see it, so that nobody can scan ports through us. */
 function findSystemCode(cause: unknown): string | undefined {
   const code = cause instanceof Error ? (cause as NodeJS.ErrnoException).code : undefined
   return typeof code === 'string' && systemCode.test(code) ? code : undefined

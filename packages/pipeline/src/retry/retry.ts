@@ -12,14 +12,14 @@ export interface FailedTry {
   readonly error: unknown
   /** 1 for the first. */
   readonly attempt: number
-  /** Time at which it was first tried or put off, ms; absent: now. Time before that, such as a stop or a pause of the gateway, counts for nothing. */
+  /** The time at which it was first tried or postponed, in ms; default: now. Earlier time, such as a pause of the gateway, does not count. */
   readonly triedAt?: number | undefined
   readonly now: number
   /** In [0, 1). */
   readonly chance: number
 }
 
-/** Returns what follows from a failed try: later with a time, the last time at the very end, or dead with a reason. Pure. */
+/** Returns the settlement of a failed attempt: a later one at a given time, the last of them at the very end; or dead, with a reason. Pure. */
 export function settlementFor({ error, attempt, triedAt, now, chance }: FailedTry, policy: RetryPolicy): Settlement {
   const sentence = describeFailure(error)
   if (error instanceof Undeliverable)
@@ -42,10 +42,10 @@ interface Postponed extends Omit<FailedTry, 'error'> {
   readonly sentence: string
 }
 
-/** Those who wait for one moment come back spread over a tenth of the wait, a minute at most. */
+/** The longest jitter. Deliveries that wait for the same time are spread over a tenth of their wait, at most a minute. */
 const maxJitterMs = 60_000
 
-/** Settles a delivery whose host is left alone: later, without counting as a try; dead when its time is over. Pure. */
+/** Settles a delivery to a host that gets no requests for now: later, without counting an attempt; dead if its time is over. Pure. */
 export function postponementOf(
   { waitUntil, reason, sentence, attempt, triedAt, now, chance }: Postponed,
   { giveUpAfterMs }: RetryPolicy,
@@ -54,16 +54,16 @@ export function postponementOf(
   if (now >= end)
     return { state: 'dead', reason: 'given_up', error: `given up after ${attempt - 1} tries: ${sentence}` }
   const expand = Math.min(maxJitterMs, (waitUntil - now) / 10)
-  // Once more at the very end: until then the host may have come back.
+  // The last attempt is at the very end, because the host may be back by then.
   const dueAt = Math.ceil(Math.min(end, waitUntil + expand * chance))
   return { state: 'later', dueAt, reason, error: sentence, uncounted: true }
 }
 
-/** A named wait is the next one, however short, but for this many tries: who always names a second would be asked all day. */
+/** The number of attempts that follow `Retry-After` even if it is shorter than the backoff. A server that always says a second would get requests all day. */
 const namedTries = 10
 const leastNamedMs = 1_000
 
-/** Returns the `Retry-After` that was named; without one an exponential wait, with jitter over the upper half. */
+/** Returns the wait that the server's `Retry-After` demands; without one, exponential backoff with jitter over its upper half. */
 function waitFor(error: unknown, attempt: number, chance: number, { baseMs, capMs }: RetryPolicy): number {
   const full = Math.min(capMs, baseMs * 2 ** (attempt - 1))
   const backoff = full * (0.5 + chance / 2)

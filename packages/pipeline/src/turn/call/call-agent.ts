@@ -62,7 +62,7 @@ export async function callAgent(turn: Turn, deps: CallDeps): Promise<PartialResp
     const empty = readEmptyAnswer(heard)
     if (empty) deps.trace.saidNothing()
     const said = empty ? empty.left : heard
-    // Siblings have a time of their own.
+    // The other local agents that the answer mentions have their own time limits.
     clock.stop()
     return await addLocalAgents(turn, said, {
       ...{ turnContext, notes: deps.notes, trace: deps.trace },
@@ -73,7 +73,7 @@ export async function callAgent(turn: Turn, deps: CallDeps): Promise<PartialResp
   }
 }
 
-/** Returns the sender for whom another agent of this gateway calls; nobody once their message is forgotten. */
+/** Returns the sender on whose behalf another agent of this gateway calls; undefined if their message has been forgotten. */
 async function findCaller({ content }: Turn, { store }: TurnContext): Promise<Sender | undefined> {
   const number = content.called_by?.message ?? 0
   const [change] = await store.listChanges([number])
@@ -84,14 +84,14 @@ interface MentionFanoutCall extends MentionFanoutDeps {
   readonly onChunk: ChunkReader
 }
 
-/** Behind the agent's own parts; those who watch the answer as it comes hear of them, too. */
+/** Appends the answers of mentioned local agents to the agent's own parts. Readers of a streamed answer get them as well. */
 async function addLocalAgents(
   turn: Turn,
   said: PartialResponse | undefined,
   { onChunk, ...fanoutCall }: MentionFanoutCall,
 ): Promise<PartialResponse | undefined> {
   if (!said?.mentions?.length) return said
-  // Nobody else hears of a decision that only the sender may make.
+  // No other agent may learn of a decision that only the sender may make.
   const isOpen = policiesOf(said.parts ?? []).length === 0
   const joined = isOpen ? await joinLocalAgents(turn, said, fanoutCall) : []
   if (joined.length === 0) return said

@@ -1,4 +1,4 @@
-// Declares the dependencies of a call of an agent.
+// Declares the dependencies of a call to an agent.
 
 import type { ActionList } from '../../actions/plan-actions.ts'
 import type { TurnPerson } from '../../people/person-turn.ts'
@@ -15,14 +15,14 @@ export interface CallDeps {
   readonly turnContext: TurnContext
   readonly running: RunningAgent
   readonly state: AgentState
-  /** The actions of the turn; made when the agent acts. */
+  /** Returns the actions of the turn. The list is created when the agent acts for the first time. */
   openActs(): ActionList
-  /** The requirements of the turn; made when the agent requires something. */
+  /** Returns the requirements of the turn. The list is created when the agent requires something for the first time. */
   openRequiring(): RequirementList
   readonly notes: TurnNotes
-  /** The person who speaks, where their other conversations may be known. */
+  /** The speaker, if the agent may know their other conversations. */
   readonly turnPerson: TurnPerson | undefined
-  /** The sender as the agent is told of them; undefined when nothing is proven. */
+  /** The sender as the agent sees them; undefined if nothing is proven. */
   readonly person: AgentPerson | undefined
   readonly draft: AnswerDraft
   readonly trace: TurnTrace

@@ -50,7 +50,7 @@ export function createContext(turn: Turn, deps: CallDeps, { signal, view, sender
 
 type StepScope = Pick<AgentContext, 'call' | 'traceparent'>
 
-/** Makes the members of a context that depend on the step inside which they are used; without a number, of the turn itself. */
+/** Creates the members of a context that depend on the step in which they are used. Without a step they belong to the turn itself. */
 function describeScopes(
   turn: Turn,
   { turnContext, notes, trace }: Pick<CallDeps, 'turnContext' | 'notes' | 'trace'>,
@@ -58,7 +58,7 @@ function describeScopes(
 ): (step?: number) => StepScope {
   let calls = 0
   const scopeOf = (parent?: number): StepScope => ({
-    // Told apart by their order, which is the same when the turn is tried again.
+    // Calls are identified by their order, which is the same when the turn is retried.
     call: (...asked) =>
       callOtherAgent(turn, turnContext, { signal, notes, trace, parent, callKey: String(++calls) }, ...asked),
     ...(turnContext.traceparentOf && { traceparent: turnContext.traceparentOf(turn, parent) }),

@@ -1,4 +1,4 @@
-// Fetches the files and the earlier words that a message refers to, before the call of its agent.
+// Fetches the files and the earlier entries to which a message refers, before its agent is called.
 
 import { isFilePart, readVisibleParts, readVisibleValue, toQuotedText, toWellFormed } from '@postern/message'
 import { keepFiles } from '../../actions/plan-actions.ts'
@@ -7,7 +7,7 @@ import type { BackgroundEntry } from '../../ports/records/transcript.ts'
 import type { Turn } from '../../ports/records/work/turn.ts'
 import type { TurnContext } from '../../ports/turn/turn-context.ts'
 
-/** Tells whether something is fetched before the agent is called. */
+/** Returns true if something has to be fetched before the agent is called. */
 export function bringsMore({ attempt, via, content }: Turn, { channels, fetchFile }: TurnContext): boolean {
   const hasFiles = fetchFile !== undefined && content.parts.some(({ kind }) => kind === 'file')
   return hasFiles || (attempt === 1 && findChannel(channels, via)?.conversations?.fetchBackground !== undefined)
@@ -21,7 +21,10 @@ export async function fetchMore(turn: Turn, turnContext: TurnContext, signal: Ab
   return { hasBackground, kept }
 }
 
-/** The background is optional: without it the agent answers what it sees. @returns whether there may be any */
+/**
+ * Stores the entries that precede a message elsewhere. They are optional, so an error does not stop the turn. Returns true if the thread may have
+ * such entries now.
+ */
 async function addBackground(
   turn: Turn,
   { store, channels, system }: TurnContext,
@@ -40,7 +43,7 @@ async function addBackground(
   }
 }
 
-/** Posts that are fetched pass no admission: they lose their invisible characters here. */
+/** Removes invisible characters from a fetched entry, because fetched posts do not pass the admission rules that do this for messages. */
 function readVisibleEntry<Background extends Pick<BackgroundEntry, 'author' | 'parts'>>(
   fetched: Background,
 ): Background {
@@ -49,7 +52,7 @@ function readVisibleEntry<Background extends Pick<BackgroundEntry, 'author' | 'p
   return { ...entry, author: author.value, parts: readVisibleParts(entry.parts).value }
 }
 
-/** Marks somebody else's post by a member that no schema of messages has: no peer, agent or import can set it. */
+/** Marks the text of a quoted post with a member that no message schema has, so that no peer, agent or import can set it. */
 function markQuoted(entry: BackgroundEntry): BackgroundEntry {
   const parts = entry.parts.map(part => (part.kind === 'text' ? toQuotedText(part) : part))
   return entry.isQuoted ? { ...entry, parts } : entry

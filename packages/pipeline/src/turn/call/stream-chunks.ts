@@ -1,4 +1,4 @@
-// Passes the pieces of a streamed answer on to readers and to the peer.
+// Forwards the pieces of a streamed answer to readers and to the peer.
 
 import type { PartialResponse } from '@postern/message'
 import { findChannel } from '../../ports/channel/channel.ts'
@@ -9,16 +9,16 @@ import { BlankBeginning } from '../answer/empty-answer.ts'
 import { keepPiece, sayMeanwhile } from '../notes/streamed-answer.ts'
 import type { CallDeps } from './call-deps.ts'
 
-/** The least time between two revisions, ms: a streaming agent must not flood the peers. */
+/** The shortest time between two revisions, ms, so that a streaming agent does not flood the peers. */
 const shortestInterim = 3_000
 
 export interface ChunkReader {
   (chunk: PartialResponse): Promise<void> | undefined
-  /** Tells whether the answer came in pieces. */
+  /** Returns true if at least one piece of the answer has arrived. */
   hasRead(): boolean
 }
 
-/** Every piece goes to those who watch; what the agent says meanwhile also to the peer, where the wire can take it back. */
+/** Creates the reader of pieces. Every piece goes to readers; interim text also goes to the peer if the channel can revise it later. */
 export function createChunkReader(
   turn: Turn,
   { turnContext, draft, notes, trace }: CallDeps,
@@ -31,13 +31,13 @@ export function createChunkReader(
   const beginning = new BlankBeginning()
   const read = (given: PartialResponse): Promise<void> | undefined => {
     const { stage, withheld, ...chunk } = beginning.pass(withoutPolicies(given))
-    // A throw here ends the agent's iterator: after its time nobody reads the pieces.
+    // An error here ends the agent's iterator, because nobody reads pieces after the deadline.
     signal.throwIfAborted()
     if (stage !== undefined) enterStage(stage, { notes, draft, trace })
     trace.withheld(withheld)
     keepPiece(draft, chunk)
     trace.heard(chunk)
-    // By the count a watcher knows whether it has seen a run from its beginning.
+    // `index` lets a reader know whether it has seen the run from the beginning.
     const notice = { kind: 'part', chunk, run: turn.token, index, response: draft.id }
     for (const message of [...(turn.merged ?? []), turn.message]) store.notify(`message:${message}`, notice)
     index += 1

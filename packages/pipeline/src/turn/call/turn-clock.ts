@@ -1,9 +1,8 @@
 // Limits the time that an agent has for a turn.
 
 /**
- * The time an agent has, as one signal that is let go of when the turn is over. Runs out after `deadlineMs` or when one of `stops` aborts.
- * `AbortSignal.any` with `AbortSignal.timeout` would do the same, but it holds the turn and its answer until the deadline, however early the
- * agent is done.
+ * Starts the clock of a turn. Its signal aborts after `deadlineMs`, or when one of `stops` aborts. `AbortSignal.any` with `AbortSignal.timeout`
+ * would do the same, but they keep the turn and its answer in memory until the deadline, even if the agent finishes early.
  */
 export function startTurnClock(deadlineMs: number, stops: readonly AbortSignal[]) {
   const controller = new AbortController()
@@ -20,14 +19,14 @@ export function startTurnClock(deadlineMs: number, stops: readonly AbortSignal[]
   }
   return {
     signal: controller.signal,
-    /** Waits for `work` as long as there is time. @throws the signal's reason once the time is over */
+    /** Waits for `work` while there is time. @throws the signal's reason when the time is over */
     limit: <T>(work: Promise<T>) =>
       new Promise<T>((resolve, reject) => {
         work.then(resolve, reject)
         waits.push(reject)
         if (controller.signal.aborted) reject(controller.signal.reason)
       }),
-    /** Stops the clock: nothing of the turn is held any longer. */
+    /** Stops the clock, so that it keeps nothing of the turn in memory. */
     stop() {
       clearTimeout(timer)
       for (const stop of stops) stop.removeEventListener('abort', onStop)

@@ -1,4 +1,4 @@
-// Reads the past of a conversation as its agent sees it.
+// Reads the history that an agent gets with its message.
 
 import type { Turn } from '../../ports/records/work/turn.ts'
 import type { RunningAgent } from '../../ports/turn/running-agent.ts'
@@ -6,7 +6,7 @@ import type { TurnContext } from '../../ports/turn/turn-context.ts'
 import type { Past, PastScope } from '../trace/past-view.ts'
 import { viewEarlier } from '../trace/past-view.ts'
 
-/** Reads the past as the agent is given it. `only` limits it to these entries. */
+/** Reads the history for the agent; without a query if there can be none. `only` limits it to some entries. */
 export function viewPast(
   turn: Turn,
   turnContext: TurnContext,

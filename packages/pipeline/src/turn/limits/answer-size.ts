@@ -1,11 +1,11 @@
-// Bounds what one agent may say and keep in a turn, whatever its kind.
+// Limits the size of an agent's answer and state in a turn.
 import type { Json, Part, PartialResponse } from '@postern/message'
 import { isFilePart, maxAnswerBytes } from '@postern/message'
 
-/** Parts of one answer at most: each piece of a stream is joined with all before it. */
+/** The most parts of one answer. Each piece of a stream is joined with all earlier ones, so the cost grows with their number. */
 const maxParts = 5_000
 
-/** Bytes of the state of one conversation, or of one person, as JSON. */
+/** The most bytes of the state of one conversation or person, as JSON. */
 const maxStateBytes = 4 * 1024 * 1024
 
 /** The size of an answer so far. */
@@ -13,7 +13,7 @@ export class AnswerSize {
   #bytes = 0
   #parts = 0
 
-  /** Counts one piece, and returns it. @throws Error when the answer is too large */
+  /** Counts one piece and returns it. @throws Error if the answer is now too large */
   count(piece: PartialResponse): PartialResponse {
     const { parts = [], ...others } = piece
     for (const part of parts) this.#bytes += sizeOf(part)
@@ -26,14 +26,14 @@ export class AnswerSize {
   }
 }
 
-/** Bytes of a file have bounds of their own. */
+/** Returns the size of a part without the inline bytes of a file, which have their own limit. */
 function sizeOf(part: Part): number {
   if (part.kind === 'text') return Buffer.byteLength(part.content)
   if (!isFilePart(part) || part.bytes_ref.kind !== 'inline') return Buffer.byteLength(JSON.stringify(part))
   return Buffer.byteLength(JSON.stringify({ ...part, bytes_ref: undefined }))
 }
 
-/** Returns a state that is small enough to keep. @throws Error for a larger one */
+/** Returns a state that is small enough to store. @throws Error if it is too large */
 export function checkState(state: Json | undefined, whose: string): Json | undefined {
   if (state === undefined || (typeof state !== 'object' && typeof state !== 'string')) return state
   const bytes = Buffer.byteLength(JSON.stringify(state))
@@ -42,14 +42,14 @@ export function checkState(state: Json | undefined, whose: string): Json | undef
   return state
 }
 
-/** A stream that never waits keeps the process from everything else: it pauses after this long, ms. */
+/** The time after which a stream pauses, ms. A stream that never waits would block the whole process. */
 const breathMs = 20
 
-/** Lets the process go on between the pieces of a stream, so that deadlines, cancels and other turns are seen. */
+/** The pauses between the pieces of a stream, in which the process handles deadlines, cancellations and other turns. */
 export class Breath {
   #since = performance.now()
 
-  /** Returns what to wait for; undefined as long as there is time. */
+  /** Returns the pause to await; undefined if it is too early for one. */
   take(): Promise<void> | undefined {
     if (performance.now() - this.#since < breathMs) return undefined
     return new Promise(resolve =>

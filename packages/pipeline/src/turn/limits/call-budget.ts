@@ -1,22 +1,22 @@
-// Bounds the calls to other agents that one message causes, over all agents that it reaches inside this gateway.
+// Limits the calls to other agents that one message causes, across all agents that it reaches inside this gateway.
 import { Rejection } from '@postern/message'
 import type { CallBudget, CallingTurn } from '../../ports/turn/call-budget.ts'
 
-/** Calls that one message may cause. */
+/** The most calls that one message may cause, by default. */
 export const defaultCallsPerMessage = 100
 
-/** Messages whose calls are counted; of more the oldest begin anew. */
+/** The most messages whose calls are counted. Beyond it, the count of the oldest message is dropped and begins again at zero. */
 const maxMessages = 10_000
 
 interface CountedCalls {
   readonly most: number
-  /** By the number of the message whose turn calls. */
+  /** The calls of each turn, by the number of its message. */
   readonly turns: Map<number, { readonly token: number; calls: number }>
 }
 
 /**
- * Counts calls in memory: a call lives no longer than the process that waits for it. A turn that is tried again makes its calls again, so only those
- * of its last attempt count. A message of another agent has half as many calls with each hop that it has behind it.
+ * Counts calls in memory, because a call never outlives the process that waits for it. A retried turn repeats its calls, so only the calls of its
+ * last attempt count. Each hop that a message has already made between agents halves its limit.
  */
 export function createCallBudget(callsPerMessage = defaultCallsPerMessage): CallBudget {
   const messages = new Map<number, CountedCalls>()

@@ -1,4 +1,4 @@
-// Tells the operator of a call to another agent that a limit has stopped.
+// Reports a call to another agent that a limit has stopped to the operator.
 import type { Rejection } from '@postern/message'
 import { isoTime } from '@postern/message'
 import type { Turn } from '../../ports/records/work/turn.ts'
@@ -9,8 +9,8 @@ import type { TurnNotes } from '../notes/turn-notes.ts'
 const told = new WeakSet<Turn>()
 
 /**
- * Notes a stopped call in the turn, and lists it among the refusals. Of one attempt only the first call is told: an agent that calls without end must
- * not fill its record.
+ * Notes a stopped call in the turn, and adds it to the list of refusals. Only the first one of an attempt is reported, because an agent that calls
+ * in an endless loop must not fill its record.
  */
 export async function tellRefusedCall(
   turn: Turn,

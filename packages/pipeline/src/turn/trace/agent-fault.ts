@@ -1,10 +1,10 @@
-// Describes why an agent failed, and where in the operator's own code.
+// Describes the failure of an agent, with its location in the operator's own code.
 import { resolve, sep } from 'node:path'
 import type { AgentFault } from '@postern/message'
 
 const [maxMessage, maxStack] = [1_000, 4_000] as const
 
-/** Describes the failure of an agent for the operator: bounded, and without texts that look like secrets. */
+/** Describes the failure of an agent for the operator, with limited length and without text that looks like a secret. */
 export function describeAgentFault(error: unknown): AgentFault {
   if (!(error instanceof Error)) return { name: typeof error, message: hideSecrets(String(error), maxMessage) }
   const stack = typeof error.stack === 'string' ? hideSecrets(error.stack, maxStack) : undefined
@@ -17,16 +17,16 @@ export function describeAgentFault(error: unknown): AgentFault {
   }
 }
 
-/** A module that was loaded anew has a query behind its path. */
+/** Matches a frame of a stack. The path of a reloaded module ends in a query. */
 const frame = /^\s+at (?:.*\()?(?:file:\/\/)?(?<file>[^\s()?]+)(?:\?[^\s()?]*)?:(?<line>\d+):\d+\)?$/
 const foreign = /^node:|[/\\]node_modules[/\\]/
 
-/** Folders of this program: of the workspace, or the one of the bundle. Nobody who runs an agent can correct a file there. */
+/** The folders of this program: in the workspace, or the one of the bundle. The author of an agent cannot fix a file there. */
 const ownFolders = import.meta.dirname.endsWith(['packages', 'pipeline', 'src', 'turn', 'trace'].join(sep))
   ? ['packages', 'apps/gateway/src'].map(folder => `${resolve(import.meta.dirname, '../../../../..', folder)}${sep}`)
   : [`${import.meta.dirname}${sep}`]
 
-/** The first line of the stack that is neither Node's nor a library's nor ours. */
+/** Finds the first frame that belongs neither to Node.js, nor to a library, nor to us. */
 function findLocation(stack: string): Pick<AgentFault, 'file' | 'line'> | undefined {
   for (const line of stack.split('\n').slice(1)) {
     const { file, line: number } = frame.exec(line)?.groups ?? {}
@@ -39,7 +39,7 @@ function isOwn(file: string): boolean {
   return ownFolders.some(folder => file.startsWith(folder))
 }
 
-/** Match keys and tokens in the messages of libraries and providers. Each takes linear time. */
+/** Match keys and tokens in error messages of libraries and providers. Each pattern runs in linear time. */
 const secrets: readonly RegExp[] = [
   /\b(?:bearer|basic|dpop)\s+[\w.~+/=-]{8,}/gi,
   /\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*/g,

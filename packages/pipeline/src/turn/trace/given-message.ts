@@ -1,12 +1,12 @@
-// Describes the message that an agent got, with a digest for comparison.
+// Describes the message that an agent gets, with a digest for later comparison.
 
 import { hash } from 'node:crypto'
 import type { GivenMessage, NormalizedMessage, Part } from '@postern/message'
 import type { Past } from './past-view.ts'
 
 /**
- * Describes the message that an agent is given, so that it can be built again. Its digest leaves out raw bytes, which are kept as they came, and
- * the additions of the moment of the call: signed addresses of files, and the state of a requirement.
+ * Describes the message that an agent gets, so that it can be rebuilt. The digest leaves out raw bytes, which are stored unchanged, and data that
+ * is added only at the call: signed URLs of files, and the state of a requirement.
  */
 export function describeGiven(content: NormalizedMessage, parts: readonly Part[], past: Past): GivenMessage {
   return { history: past.entries, digest: digestGiven(toGiven(content, parts, past)) }
@@ -17,7 +17,7 @@ export type Given = Omit<NormalizedMessage, 'raw'>
 export function toGiven(content: NormalizedMessage, parts: readonly Part[], { view }: Past): Given {
   const given: Record<string, unknown> = {}
   for (const name of Object.keys(content)) {
-    // `raw` is read where it is needed, for it is rebuilt from bytes.
+    // `raw` is lazy, and reading it would parse bytes.
     if (name !== 'raw' && name !== 'policy_resolution') given[name] = content[name as keyof NormalizedMessage]
   }
   given.parts = parts
@@ -26,8 +26,8 @@ export function toGiven(content: NormalizedMessage, parts: readonly Part[], { vi
 }
 
 /**
- * Its members in one order; within them the order is that of the store, which keeps JSON as it was written. Canonical JSON would cost ten times
- * as much for every message, and does not take whatever a message may hold.
+ * Returns the digest of a message with its members sorted. Within members the stored order counts, because the store keeps JSON as written.
+ * Canonical JSON would cost ten times as much for each message, and rejects some values that a message may contain.
  */
 export function digestGiven(given: Given): string {
   const sorted: Record<string, unknown> = {}

@@ -1,4 +1,4 @@
-// Reads the past of a conversation as its agent gets it.
+// Reads the history of a conversation for its agent.
 import type { TurnPerson, TurnSpeaker } from '../../people/person-turn.ts'
 import { findSpeaker, readPast } from '../../people/person-turn.ts'
 import type { HistoryMoment, HistoryPolicy, HistoryView } from '../../ports/agent/history-policy.ts'
@@ -8,7 +8,7 @@ import type { Store } from '../../ports/store/store.ts'
 import type { RunningAgent } from '../../ports/turn/running-agent.ts'
 import type { TurnContext } from '../../ports/turn/turn-context.ts'
 
-/** The view of a conversation that has a past. */
+/** Reads the history of a conversation that has earlier entries. */
 export async function viewEarlier(
   turn: Turn,
   turnContext: TurnContext,
@@ -23,7 +23,7 @@ export async function viewEarlier(
   return { view: history.view(entries, moment), entries: entries.map(({ seq }) => seq) }
 }
 
-/** Reads the facts beside the words on which a view of the past depends. */
+/** Reads the data other than entries on which the history view depends. */
 async function readMoment(
   turn: Turn,
   { noteReach: limit = 0 }: HistoryPolicy,
@@ -36,9 +36,10 @@ async function readMoment(
   return { agent, phase_id: content.phase_id, previous_phase_id: content.previous_phase_id, notes }
 }
 
+/** The history that an agent gets. */
 export interface Past {
   readonly view: HistoryView
-  /** Seqs of what the view was made of. */
+  /** The `seq` of each entry from which the view was made. */
   readonly entries: readonly number[]
 }
 

@@ -1,10 +1,10 @@
-// Makes of whatever an agent has thrown an error that the log and the record can read.
+// Replaces an unreadable value that an agent has thrown with an error that the log and the record can read.
 
 const [maxCauses, maxInner] = [8, 100] as const
 
 /**
- * Returns what was thrown when it can be read, else an error that says so: a getter of it may throw, and a proxy may on every touch. Without
- * this, the log that tells of one failure would fail itself, and its turn would have no end.
+ * Returns a thrown value if it can be read, and otherwise an error that says that it cannot: getters may throw, and proxies may throw on any
+ * access. Without this check, logging the failure would fail as well, and the turn would never end.
  */
 export function toReadableError(thrown: unknown): unknown {
   try {
@@ -15,7 +15,7 @@ export function toReadableError(thrown: unknown): unknown {
   }
 }
 
-/** Reads everything that the log and the record read of an error. */
+/** Reads every member of an error that the log and the record read. */
 function touch(thrown: unknown, depth: number): void {
   if (!(thrown instanceof Error)) {
     String(thrown)
@@ -23,7 +23,7 @@ function touch(thrown: unknown, depth: number): void {
     return
   }
   const { name, message, stack } = thrown
-  // The log writes each member that an error has of its own.
+  // The log writes every enumerable member of an error.
   for (const member in thrown) void thrown[member as keyof Error]
   if (typeof message !== 'string' || typeof name !== 'string' || !['string', 'undefined'].includes(typeof stack))
     throw new TypeError('an error has text')

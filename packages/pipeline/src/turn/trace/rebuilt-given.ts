@@ -1,4 +1,4 @@
-// Builds the input of an earlier turn again, and lists the changes since then.
+// Rebuilds the input of an earlier turn, and lists the changes since then.
 import type { EntryChange, GivenMessage } from '@postern/message'
 import { findTurnPerson } from '../../people/person-turn.ts'
 import type { Turn } from '../../ports/records/work/turn.ts'
@@ -8,18 +8,18 @@ import { viewPast } from '../call/view-past.ts'
 import type { Given } from './given-message.ts'
 import { digestGiven, toGiven } from './given-message.ts'
 
-/** A message as an agent was given it, built again. */
+/** A message as an agent once got it, rebuilt from the store. */
 interface RebuiltGiven {
   readonly message: Given
-  /** It is what the agent was given, to the last letter. */
+  /** True if it is exactly the message that the agent got. */
   readonly isExact: boolean
-  /** The changes and withdrawals since then. */
+  /** The edits and withdrawals since then. */
   readonly changes: readonly EntryChange[]
 }
 
 /**
- * Builds again what an agent was given for a turn, by what is stored now. Where that is no longer the same, `changes` tells why; without
- * changes the agent's configuration is another one, or the person has linked or unlinked an address.
+ * Rebuilds the message that an agent got for a turn from the data that is stored now. `changes` explains a difference. If there are none, the
+ * agent's configuration has changed, or the person has linked or unlinked an address.
  */
 export async function rebuildGiven(
   turn: Turn,

@@ -1,15 +1,15 @@
-// Keeps the steps of one attempt at a turn: model requests, tool runs, calls to other agents, and stages.
+// Records the steps of one attempt at a turn: model requests, tool runs, calls to other agents, and stages.
 import type { ModelRun, Part, ToolRun } from '@postern/message'
 import type { EndedStep, StepEnd, StepStart } from '../../ports/agent/step-recorder.ts'
 
-/** Tools, and models, in the record of one attempt. */
+/** The most tool runs, and the most model requests, in the record of one attempt. */
 const maxRuns = 50
-/** Steps of one attempt in a trace. */
+/** The most steps of one attempt in a trace. */
 const maxSteps = 500
 const maxName = 100
 
 interface NumberedStep {
-  /** Its number; of a turn with too many steps that of the step around it. */
+  /** The number of the step; if the turn has too many steps, the number of its parent. */
   readonly number: number | undefined
   end(end?: StepEnd): void
 }
@@ -19,13 +19,13 @@ interface WrittenTool {
   at: number
   ms?: number
   ok: boolean
-  /** The agent itself recorded the run, so that what it tells of the call later changes nothing. */
+  /** True if the agent itself recorded the run, so that the call's parts in the answer change nothing. */
   isRecorded: boolean
-  /** The agent has told of the end. It tells of it again with the whole answer. */
+  /** True if the end of the call was in a piece of the answer. The complete answer contains it again. */
   isOver: boolean
 }
 
-/** The steps of one attempt. `told` hears of each step when it ends. */
+/** The steps of one attempt. `told` gets each step when it ends. */
 export class StepLog {
   readonly #now: () => number
   readonly #told: (step: EndedStep) => void
@@ -42,7 +42,7 @@ export class StepLog {
     this.#told = told
   }
 
-  /** Begins a step, by default in the stage that the turn is in. */
+  /** Begins a step, by default inside the current stage. */
   begin(given: StepStart, parent = this.#stage?.number): NumberedStep {
     const { at, ...begun } = given
     const start = { ...begun, name: clipName(given.name) }
@@ -71,14 +71,14 @@ export class StepLog {
     return { number: number ?? parent, end }
   }
 
-  /** Begins a stage, and ends the one before it. */
+  /** Begins a stage and ends the previous one. */
   enter(name: string): void {
     this.#stage?.end()
     this.#stage = undefined
     this.#stage = this.begin({ kind: 'stage', name })
   }
 
-  /** Reads the calls of tools in a piece of the answer. A call comes twice, when it begins and when it ends, or only once. */
+  /** Records the tool calls in a piece of the answer. A call appears when it begins and again when it ends, or only once. */
   hear(parts: readonly Part[]): void {
     for (const part of parts) {
       if (part.kind !== 'tool_call') continue
@@ -93,7 +93,7 @@ export class StepLog {
     }
   }
 
-  /** Ends all that is open, at the end of the turn. `fault`: the reason why a step could not end by itself. */
+  /** Ends all open steps at the end of the turn. `fault` is the reason why they did not end themselves. */
   close(fault: string): void {
     const stage = this.#stage
     this.#stage = undefined
@@ -143,7 +143,7 @@ export class StepLog {
     })
   }
 
-  /** `isLate`: the agent told of the call only once it was over. */
+  /** Records the end of a call in the answer. `isLate` is true if its beginning was never reported, so that its duration is unknown. */
   #endHeard(id: string, tool: WrittenTool, { now, isLate }: { readonly now: number; readonly isLate: boolean }): void {
     tool.isOver = true
     if (this.#isClosed) return

@@ -1,4 +1,4 @@
-// Notes how one attempt at a turn goes, for the record of its message.
+// Records the course of one attempt at a turn.
 
 import type {
   AgentFault,
@@ -17,13 +17,13 @@ import type { Turn } from '../../ports/records/work/turn.ts'
 import { describeAgentFault } from './agent-fault.ts'
 import { StepLog } from './step-log.ts'
 
-/** Characters of withheld text in one attempt. */
+/** The most characters of withheld text in the record of one attempt. */
 const maxWithheld = 32 * 1024
 
-/** Acts of one attempt that could not be done. */
+/** The most refused actions in the record of one attempt. */
 const maxRefused = 50
 
-/** Notes how one attempt at a turn goes. */
+/** The record of one attempt at a turn. */
 export class TurnTrace {
   readonly #now: () => number
   readonly #attempt: number
@@ -41,7 +41,7 @@ export class TurnTrace {
   #withheldChars = 0
   readonly #refused: RefusedAct[] = []
 
-  /** `told` hears of each step of the turn when it ends. */
+  /** Begins the record. `told` gets each step of the turn when the step ends. */
   constructor(
     { attempt }: Pick<Turn, 'attempt'>,
     { now }: Pick<System, 'now'>,
@@ -53,21 +53,21 @@ export class TurnTrace {
     this.#leasedAt = now()
   }
 
-  /** The agent is called with this, and has so much time. */
+  /** Records that the agent is called with this message and has this much time. */
   called(given: GivenMessage, deadlineMs: number): void {
     this.#given = given
     this.#deadlineMs = deadlineMs
     this.#calledAt = this.#now()
   }
 
-  /** A piece of its answer has come, or all of it. */
+  /** Records a piece of the answer, or the whole answer. */
   heard({ parts = [], trace = [] }: PartialResponse): void {
     this.#firstOutputAt ??= this.#now()
     this.steps.hear(parts)
     this.steps.hear(trace)
   }
 
-  /** Keeps what people do not get, as far as there is room. */
+  /** Records text that people do not get, as far as there is room. */
   withheld(texts: PartialResponse['withheld']): void {
     for (const { kind, text } of texts ?? []) {
       const kept = text.slice(0, maxWithheld - this.#withheldChars).toWellFormed()
@@ -78,40 +78,40 @@ export class TurnTrace {
     }
   }
 
-  /** Notes an act that cannot be done, as far as there is room. */
+  /** Records an impossible action, as far as there is room. */
   refused(act: RefusedAct): void {
     if (this.#refused.length < maxRefused) this.#refused.push(act)
   }
 
-  /** The agent's answer has no words. */
+  /** Records that the answer has no visible content. */
   saidNothing(): void {
     this.#isEmpty = true
   }
 
-  /** The end of an attempt in which the agent gave no response. */
+  /** Returns the outcome of an attempt in which the agent gave no response. */
   get silence(): TurnOutcome {
     return this.#isEmpty ? 'empty_answer' : 'silent'
   }
 
-  /** The store has ended it, or another worker has it. */
+  /** Ends the record of an attempt that the store has aborted, or whose lease is lost. */
   endLost(usage: readonly TokenUsage[] | undefined): TurnAttempt {
     const { error: _, ...attempt } = this.end(this.#aborted ?? 'lost', usage)
     return attempt
   }
 
-  /** The agent does not get messages of this kind. */
+  /** Records that the agent does not receive messages of this kind. */
   notReceived(): void {
     this.#reason = 'not_received'
   }
 
-  /** The attempt failed. `reason`: default, that of the error. */
+  /** Records a failure. `reason` defaults to the reason of the error. */
   failed(error: unknown, reason: TurnReason | undefined = reasonOf(error)): void {
     this.#reason = reason
     if (error instanceof TurnAborted) this.#aborted = error.kind === 'shutting_down' ? 'shut_down' : error.kind
     this.#fault = describeAgentFault(error)
   }
 
-  /** The attempt as it is kept. `nextAt`: when it is tried again. */
+  /** Ends the record and returns it for the store. `nextAt` is the time of the next attempt, in ms. */
   end(outcome: TurnOutcome, usage: readonly TokenUsage[] | undefined, nextAt?: number): TurnAttempt {
     const { tools, models } = this.steps
     const reason = this.#reason ?? (outcome === 'silent' ? 'said_nothing' : undefined)
