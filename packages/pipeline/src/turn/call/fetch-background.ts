@@ -1,4 +1,4 @@
-// Fetches the files and the earlier entries to which a message refers, before its agent is called.
+// Fetches the files and the earlier entries to which a message refers, before the call of its agent.
 
 import { isFilePart, readVisibleParts, readVisibleValue, toQuotedText, toWellFormed } from '@postern/message'
 import { keepFiles } from '../../actions/plan-actions.ts'
