@@ -75,10 +75,7 @@ export async function describeRoutes(): Promise<string> {
   ])
 }
 
-/**
- * Checks the phrases. @throws Error with each path that lacks a phrase, and each phrase that lacks a path
- * @throws Error naming each path without a phrase, and each phrase without a path
- */
+/** Checks the phrases. @throws Error with each path that lacks a phrase, and each phrase that lacks a path */
 export function checkPurposes(paths: readonly string[], purposes: Readonly<Record<string, string>>): void {
   const missing = paths.filter(path => !Object.hasOwn(purposes, path)).map(path => `add one for ${path}`)
   const left = Object.keys(purposes)

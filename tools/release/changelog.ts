@@ -60,7 +60,7 @@ const opening = `# Changelog
 
 The format is that of [Keep a Changelog](https://keepachangelog.com/en/1.1.0/). Versions follow [Semantic Versioning](https://semver.org).`
 
-/** Inserts a release before the others. @throws Error if the file has that release already @throws Error when it has that release already */
+/** Inserts a release before the others. @throws Error if the file has that release already */
 export function insertRelease(file: string, release: string): string {
   const [head = ''] = release.split('\n')
   const version = head.split(' ')[1] ?? ''
@@ -75,7 +75,7 @@ export function insertRelease(file: string, release: string): string {
 /** Matches a semantic version without build metadata (semver.org 2.0.0). */
 export const versionPattern = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/
 
-/** Replaces the version in the text of a `package.json` or `pyproject.toml`, and nothing else. @throws Error without a version @throws Error without a version */
+/** Replaces the version in the text of a `package.json` or `pyproject.toml`, and nothing else. @throws Error without a version */
 export function replaceVersion(path: string, text: string, version: string): string {
   const pattern = path.endsWith('.toml') ? /^(version = ")[^"]*(")/m : /^( {2}"version": ")[^"]*(")/m
   if (!pattern.test(text)) throw new Error(`Cannot find a version in ${path}`)

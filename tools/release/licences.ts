@@ -58,10 +58,7 @@ export function readLock(root: string): Lock {
   return packages
 }
 
-/**
- * Lists the foreign packages that a workspace needs at run time, by name. @throws Error for a package that the lockfile lacks
- * @throws Error for one that the lock does not have
- */
+/** Lists the foreign packages that a workspace needs at run time, by name. @throws Error for a package that the lockfile lacks */
 export function listDependencies(lock: Lock, workspace: string): readonly Dependency[] {
   const paths = new Set([workspace])
   // Iterating a set includes items that are added meanwhile.

@@ -34,12 +34,9 @@ export interface Simulation {
   readonly a2a: SimA2a
   /** The simulation's HTTP client, for tests that send their own requests. */
   readonly loopback: LoopbackFetch
-  /**
-   * Lists everything that reached an account of the fediverse or a mailbox, in order. @throws Error for a persona without an inbox
-   * @throws Error for somebody who has no inbox
-   */
+  /** Lists everything that reached an account of the fediverse or a mailbox, in order. @throws Error for a persona without an inbox */
   listInbox(persona: string): Promise<readonly InboxItem[]>
-  /** Makes an account of the fediverse follow an agent, and waits until the agent accepts. @throws Error if it does not @throws Error when it does not */
+  /** Makes an account of the fediverse follow an agent, and waits until the agent accepts. @throws Error if it does not */
   follow(persona: string, agent: string): Promise<void>
   /** Sends a message to an agent as a peer, and waits for the reply. */
   send(request: SendRequest): Promise<SendResult>

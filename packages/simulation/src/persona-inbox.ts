@@ -35,7 +35,6 @@ interface InboxDeps {
 /**
  * Lists the items that reached a persona, in order, with the files of posts. @throws Error for a persona without an inbox, such as an A2A
  * caller
- * @throws Error for somebody without an inbox, such as a caller by A2A
  */
 export async function listInbox(
   persona: string,

@@ -33,10 +33,7 @@ export function listSentParts({ text, parts = [] }: SentContent): readonly SentP
   return text === '' && parts.length > 0 ? parts : [{ kind: 'text', content: text }, ...parts]
 }
 
-/**
- * Joins the texts of a message, for a protocol with one text and files. @throws Error for a value, which it cannot carry
- * @throws Error for a value, which it cannot carry
- */
+/** Joins the texts of a message, for a protocol with one text and files. @throws Error for a value, which it cannot carry */
 export function splitSentParts(content: SentContent): {
   readonly text: string
   readonly files: readonly SentFilePart[]

@@ -112,10 +112,7 @@ function listWires(code: string, error: Error): readonly string[] {
   ]
 }
 
-/**
- * Describes a code with its causes, in the words of `postern why`. @throws Error for a code without documented causes
- * @throws Error for a code without documented causes
- */
+/** Describes a code with its causes, in the words of `postern why`. @throws Error for a code without documented causes */
 function describeCode(code: string, meaning: string): readonly string[] {
   const causes = refusalCases.filter(({ codes }) => codes.includes(code))
   if (causes.length === 0)

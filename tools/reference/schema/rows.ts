@@ -183,7 +183,7 @@ interface SchemaTableOptions {
   readonly defaults?: Readonly<Record<string, string>>
 }
 
-/** Formats the keys of a schema as a table with a row for each. @throws Error for a key without a sentence @throws Error when a key has no sentence */
+/** Formats the keys of a schema as a table with a row for each. @throws Error for a key without a sentence */
 export function formatSchemaTable(schema: Schema, options: SchemaTableOptions): string {
   const { comments, source, namedSchemas, filter = () => true, defaults = {} } = options
   const rows = listSchemaRows(schema, namedSchemas).filter(filter)

@@ -5,8 +5,8 @@ import { softwareVersion } from '../system/version.ts'
 import type { Running } from './run.ts'
 
 /**
- * Formats the address, the token, and one line to paste for each channel. `configPath`: the value of `--config`, which the lines to paste need,
- * too.
+ * Formats the address, the token, and one line to paste for each channel. `configPath` is the value of `--config`, which these lines
+ * repeat.
  */
 export function formatBanner(
   { gateway, config, listening, madeUp = [] }: Running,

@@ -15,8 +15,9 @@ import type { IncompleteConfig } from './incomplete-config.ts'
 import { readIncomplete } from './incomplete-config.ts'
 
 /**
- * Prints the configuration with every default filled in and every secret masked. The reason stands in place of a missing value, and the faults
- * follow the configuration. @throws AggregateError of ConfigErrors
+ * Prints the configuration with all defaults filled in and all secrets masked. A missing value shows its reason, and the faults follow at
+ * the end.
+ * @throws AggregateError of ConfigErrors
  */
 export async function printConfig(file: ConfigFile, output: Output): Promise<void> {
   const { config, reasons, faults } = readIncomplete(file)
@@ -25,7 +26,7 @@ export async function printConfig(file: ConfigFile, output: Output): Promise<voi
 }
 
 /**
- * Prints the configuration that `dev` makes of the file, with the simulated network, whose ports differ at each start.
+ * Prints the configuration that `dev` derives from the file. Its simulated network gets other ports at each start.
  * @throws AggregateError of ConfigErrors
  */
 export async function printDevConfig(file: ConfigFile, output: Output): Promise<void> {
@@ -53,12 +54,12 @@ interface SettingSources {
   readonly config: object
   /** The values of the file and the variables, before defaults. */
   readonly given: object
-  /** Paths of values that came from variables and files. */
+  /** The paths of values that came from variables and files. */
   readonly references?: readonly (readonly string[])[] | undefined
   readonly environment: Readonly<Record<string, string | undefined>>
 }
 
-/** Lists every value of the configuration with its source. A value that is neither given nor a default comes from dev mode. */
+/** Lists every value of the configuration with its source. Dev mode is the source of values that are neither given nor defaults. */
 export function listSettings({ config, given, references, environment }: SettingSources): readonly ListedSetting[] {
   const variables = new Set(
     [...listVariables()].filter(([name]) => environment[name] !== undefined).map(([, { path }]) => path.join('.')),
@@ -73,13 +74,13 @@ export function listSettings({ config, given, references, environment }: Setting
   })
 }
 
-/** Returns the defaults of the file without dev mode’s values. */
+/** Returns the defaults that the file would have without dev mode. */
 function findDefaults(given: object): object {
   const parsed = configSchema.safeParse({ origin: 'https://agents.example', agents: {}, ...given, dev: false })
   return parsed.success ? parsed.data : {}
 }
 
-/** Returns the values of a tree by their paths. Keeps lists as values. */
+/** Lists the values of a tree with their paths. Lists count as values. */
 function flatten(tree: object, path = ''): readonly (readonly [string, Json])[] {
   return Object.entries(tree).flatMap(([name, value]) => {
     const key = path === '' ? name : `${path}.${name}`

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { readConfigFile } from '../config/read-config.ts'
 import { printConfig, printDevConfig } from './config-print.ts'
 
-/** Returns the print of a file by `config print`, and the faults with which the command ends. */
+/** Returns the output of `config print` for a file, and the faults with which the command ends. */
 async function print(settings: object, environment: Record<string, string> = {}, printing = printConfig) {
   const workingDir = mkdtempSync(join(tmpdir(), 'postern-print-'))
   writeFileSync(join(workingDir, 'postern.config.json'), JSON.stringify(settings))

@@ -1,4 +1,4 @@
-// Reads a configuration that lacks some of its values, for people who want to inspect it.
+// Reads a configuration that lacks some of its values, so that people can inspect it.
 
 import type { ConfigError } from '@postern/message'
 import { listConfigFaults } from '@postern/message'
@@ -11,15 +11,15 @@ import { makeUpSecrets } from '../dev/made-up-secrets.ts'
 export interface IncompleteConfig {
   /** The configuration with its defaults, or the file as it is if it has other faults. */
   readonly config: unknown
-  /** Paths without a value, and the reason for each. */
+  /** The paths without a value, each with the reason. */
   readonly reasons: readonly { readonly path: readonly string[]; readonly reason: string }[]
-  /** Faults that keep the gateway from starting. */
+  /** The faults that keep the gateway from starting. */
   readonly faults: readonly ConfigError[]
 }
 
 type Tree = Readonly<Record<string, unknown>>
 
-/** Each kind of text in the schema accepts one of these values. */
+/** Every kind of text in the schema accepts one of these values. */
 const placeholders = ['0'.repeat(64), 'https://unset.invalid', 'postgres://unset.invalid/unset', 'unset', '1h', '1']
 
 /** Reads the configuration with placeholders for its missing values. */
@@ -42,7 +42,7 @@ export function readIncomplete({
   }
 }
 
-/** Puts the placeholder with the fewest faults in place of a missing value. Leaves the value absent if no placeholder fits. */
+/** Fills a missing value with the placeholder that causes the fewest faults. Leaves the value absent if no placeholder fits. */
 function fillBest(tree: Tree, missingPath: readonly string[], path: string | undefined): Tree {
   const trees = placeholders.map(placeholder => setAt(tree, missingPath, placeholder) as Tree)
   const counted = [...trees, tree].map(filled => ({ filled, count: parse(filled, path).faults.length }))

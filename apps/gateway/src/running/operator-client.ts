@@ -1,4 +1,4 @@
-// Opens the operator's API for a command: of the running gateway, or on the stored data.
+// Opens the operator API for a command, either of the running gateway or on the stored data.
 import { resolve } from 'node:path'
 import { openRemoteClient } from '@postern/operator/client'
 import type { DataLocation, OperatorClient } from '@postern/operator/commands'
@@ -11,8 +11,9 @@ import { findOperatorToken } from './run.ts'
 import { openStoredClient } from './stored-client.ts'
 
 /**
- * Opens the API of the running gateway, or the same routes on the stored data. Beside a running gateway the command needs only the operator
- * token: secrets of agents and channels may be missing here. @throws ConfigError, AggregateError of them
+ * Opens the API of the running gateway, or else the same routes on the stored data. Next to a running gateway, the command needs only the
+ * operator token, so secrets of agents and channels may be missing.
+ * @throws ConfigError, AggregateError of them
  */
 export async function openOperatorClient(file: ConfigFile): Promise<OperatorClient> {
   const run = await findAnsweringGateway(file)
@@ -22,15 +23,15 @@ export async function openOperatorClient(file: ConfigFile): Promise<OperatorClie
   return openRemoteClient({ url: run.url, token: findOperatorToken(devConfig(file), file.baseDir) }, run.isSimulating)
 }
 
-/** Returns the store and the data folder of a file. Missing settings do not matter for that. */
+/** Returns the store and the data folder of a file, even if other settings are missing. */
 export function findDataLocation(file: ConfigFile): DataLocation {
   const { data, store } = devConfig(file)
   return { store, directory: resolve(file.baseDir, data) }
 }
 
 /**
- * Finds the gateway that runs on this file's data. It must prove itself, because a stale run file may lead to the port of another program, which
- * must not get the token.
+ * Finds the gateway that runs on this file's data. The gateway must prove itself, because a stale run file may point to another program's
+ * port, and that program must not get the token.
  */
 async function findAnsweringGateway(file: ConfigFile): Promise<RunFile | undefined> {
   const run = findRunFile(resolve(file.baseDir, devConfig(file).data))

@@ -32,18 +32,18 @@ export interface Running {
   stop(): Promise<void>
 }
 
-/** A gateway in a simulated network. */
+/** A gateway connected to a simulated network. */
 export interface SimulatedGateway extends Running {
   readonly simulation: Simulation
-  /** The configuration of the file with dev mode’s values. */
+  /** The configuration of the file, with dev mode's values. */
   readonly given: Config
-  /** Parses another file for this network. @throws AggregateError of ConfigErrors */
+  /** Parses another file for the same network. @throws AggregateError of ConfigErrors */
   parse(file: ConfigFile): Config
-  /** Applies another configuration to the gateway and to the network. @throws ConfigError, AggregateError of them */
+  /** Applies another configuration to the gateway and the network. @throws ConfigError, AggregateError of them */
   reload(config: Config): Promise<void>
 }
 
-/** Runs `postern dev`: a gateway in a simulated network that applies changes of its files. `readFile` reads them again. */
+/** Runs `postern dev`: a gateway in a simulated network that applies changes to its files. `readFile` reads them again. */
 export async function runDev(
   file: ConfigFile,
   { readFile = async () => file, adopts }: RunOptions & { readFile?(): Promise<ConfigFile> } = {},
@@ -65,15 +65,15 @@ export async function runDev(
 type RunOptions = Pick<OpenOptions, 'adopts'>
 
 interface OpenOptions {
-  /** Default: lines on standard output, at the level of the configuration. */
+  /** The log. Default: lines on standard output, at the configured level. */
   readonly log?: Log | undefined
   /** True if the configuration may change while the gateway runs. */
   readonly isReloadable?: boolean
-  /** True if the gateway adopts data of another mode or origin. */
+  /** True if the gateway may adopt data of another mode or origin. */
   readonly adopts?: boolean | undefined
-  /** A network that stays open when the gateway stops; default: a new one that closes with the gateway. */
+  /** A network that stays open when the gateway stops. Default: a new one that closes with the gateway. */
   readonly simulation?: Simulation | undefined
-  /** Default: the clock of the machine. */
+  /** The clock. Default: the machine's. */
   readonly clock?: GatewayClock | undefined
 }
 
@@ -104,7 +104,7 @@ export async function openDev(file: ConfigFile, options: OpenOptions = {}): Prom
       await publishing
     },
     async stop() {
-      // Publishing reads the store, which closes next.
+      // Publishing reads the store, so it ends before the store closes.
       await publishing.catch(() => undefined)
       await running.stop()
       await closeOwn()
@@ -179,7 +179,7 @@ async function openRunning(
     },
   })
   const listening = await openEndpoints(gateway, directory, isSimulating).catch(async error => {
-    // Open resources would keep the process alive without an endpoint.
+    // Open resources would keep a process without endpoints alive.
     await gateway.stop()
     throw error
   })
@@ -205,7 +205,7 @@ interface DevCallerOptions {
   readonly simulation: Simulation | undefined
 }
 
-/** Lets the operator’s token and the simulation’s tokens call the channels in dev mode. */
+/** Allows the operator's and the simulation's tokens to call the channels in dev mode. */
 function admitDevCallers(config: Config, { operatorToken, simulation }: DevCallerOptions): Config {
   const callers = {
     origin: config.origin,
@@ -219,15 +219,15 @@ function admitDevCallers(config: Config, { operatorToken, simulation }: DevCalle
   return { ...config, ...Object.fromEntries(members) }
 }
 
-/** Returns the configured token, or in dev mode one that is created once and kept beside the data. */
+/** Returns the configured token. In dev mode it otherwise returns a token that is created once and stored with the data. */
 export function findOperatorToken(config: Pick<Config, 'operator_token' | 'data'>, baseDir: string): string {
   return config.operator_token ?? keepOperatorToken(resolve(baseDir, config.data))
 }
 
-/** Lets the process end with this gateway, which is the only one in it. */
+/** Ends the process with this gateway, which is the only one in it. */
 function ownProcess({ gateway, stop }: Running): void {
   const { log } = gateway.system
   handleSignals(stop, log)
-  // A forgotten promise in an agent’s module must not end every other conversation.
+  // An unhandled rejection in an agent's module must not end all other conversations.
   process.on('unhandledRejection', error => log.error({ err: error }, 'a promise was rejected without a handler'))
 }

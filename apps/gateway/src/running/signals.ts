@@ -2,7 +2,10 @@
 import { closeSync, openSync } from 'node:fs'
 import type { Log } from '@postern/message'
 
-/** Stops at SIGINT and SIGTERM, within ten seconds. SIGHUP, which makes other programs read their configuration again, only logs a warning. */
+/**
+ * Stops on SIGINT and SIGTERM, within ten seconds. SIGHUP only logs a warning, because the gateway does not reload its configuration on it
+ * like other programs.
+ */
 export function handleSignals(stop: () => Promise<void>, log: Log): void {
   let isStopping = false
   const stopOnce = async (signal: string) => {
@@ -17,14 +20,14 @@ export function handleSignals(stop: () => Promise<void>, log: Log): void {
   const hadTerminal = hasTerminal()
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => void stopOnce(signal))
   process.on('SIGHUP', () => {
-    // The kernel also sends SIGHUP when the terminal closes. A gateway that went on would keep its port.
+    // The kernel also sends SIGHUP when the terminal closes. A gateway that kept running would keep its port.
     if (hadTerminal && !hasTerminal()) return void stopOnce('SIGHUP')
     const fix = 'Restart the gateway to apply a changed configuration. "postern dev" applies changes without a restart.'
     log.warn({ signal: 'SIGHUP', fix }, 'the gateway does not read its configuration again while it runs')
   })
 }
 
-/** Returns true if a terminal controls the process. */
+/** Returns true if the process has a controlling terminal. */
 function hasTerminal(): boolean {
   try {
     closeSync(openSync('/dev/tty', 'r'))

@@ -1,4 +1,4 @@
-// Serves the operator's API from stored data while no gateway runs.
+// Serves the operator API from stored data while no gateway runs.
 import { randomBytes } from 'node:crypto'
 import type { ApiOperation } from '@postern/operator'
 import { createClient } from '@postern/operator/client'
@@ -12,7 +12,8 @@ import { listSecretTexts } from '../masking/secret-settings.ts'
 import { createLog } from '../observe/log.ts'
 
 /**
- * Opens the routes of a gateway on the data of a file. Only a command that changes something opens the data for writing. @throws ConfigError, AggregateError of them
+ * Opens a gateway's routes on the data of a file. The data opens for writing only when a command changes something.
+ * @throws ConfigError, AggregateError of them
  */
 export async function openStoredClient(file: ConfigFile): Promise<OperatorClient> {
   const config = effectiveConfig(file)
@@ -21,11 +22,11 @@ export async function openStoredClient(file: ConfigFile): Promise<OperatorClient
   const log = createLog({ level: 'error', readable: true })
   const mask = createSecretMask(listSecretTexts(file))
   const open = (readsOnly: boolean) =>
-    // Only a start may change the tables. Another release may be using them, or they may have no backup.
+    // Only a start may change the tables, because another release may be using them, or nobody has a backup of them.
     openGateway(config, { baseDir, configPath, log, mask, operatorToken: token, changesTables: false, readsOnly })
   let opened: Promise<OpenedStore | undefined> = Promise.resolve(undefined)
 
-  /** Opens the data once, in the mode of the first operation, because agents run their own code as they open and close. */
+  /** Opens the data once, in the mode of the first operation, because opening and closing runs the agents' own code. */
   function openFor(operation: ApiOperation, input: unknown): Promise<Gateway> {
     return openAs({ readsOnly: isReading(operation, (input as { readonly body?: unknown }).body) })
   }
@@ -36,7 +37,7 @@ export async function openStoredClient(file: ConfigFile): Promise<OperatorClient
       await current?.gateway.stop()
       return { gateway: await open(readsOnly), readsOnly }
     })
-    // The next operation tries again.
+    // The next operation retries.
     opened = opening.catch(() => undefined)
     return opening.then(({ gateway }) => gateway)
   }

@@ -1,4 +1,4 @@
-// Checks the installation when the gateway cannot open.
+// Checks the installation if the gateway cannot open.
 
 import { resolve } from 'node:path'
 import { listConfigFaults, noLog } from '@postern/message'
@@ -20,7 +20,7 @@ interface UnopenedOptions {
   readFile(): Promise<ConfigFile>
 }
 
-/** Runs the checks without a gateway. It skips those that need one, and runs the others in this process. */
+/** Runs the checks in this process, without those that need a gateway. */
 export async function examineUnopenedGateway({ fault, groups, readFile }: UnopenedOptions): Promise<DoctorReport> {
   const { file, config } = await readUsable(readFile)
   const settings = config ?? unreadConfig
@@ -62,7 +62,7 @@ async function readUsable(readFile: () => Promise<ConfigFile>): Promise<UsableFi
   }
 }
 
-/** Settings for checks of the machine and the time if the configuration cannot be read. */
+/** The settings for checks of the machine and the clock if the configuration cannot be read. */
 const unreadConfig = {
   origin: 'https://unread.invalid',
   data: '.postern',

@@ -8,7 +8,7 @@ import { createAgentForgetting } from './agent-forgetting.ts'
 
 type Deps = Parameters<typeof createAgentForgetting>[0]
 
-/** Watches calls of agents whose `forget()` is given, until the test ends. */
+/** Watches the calls of agents with these `forget()` functions until the test ends. */
 async function openWatch(forgets: Readonly<Record<string, () => Promise<void>>>) {
   const store = await openSqliteStore({ path: ':memory:', now: Date.now, log: silentLog, channels: [] })
   const system = createSystem(

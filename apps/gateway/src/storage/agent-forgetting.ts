@@ -1,4 +1,4 @@
-// Calls agents that have memories of their own, until each of them has forgotten a person.
+// Calls agents with memories of their own until each of them has forgotten a person.
 import type { AgentDeps } from '@postern/agents'
 import type { Json, Log, System } from '@postern/message'
 import { bindLog, makeId, Unavailable } from '@postern/message'
@@ -11,21 +11,21 @@ import { CallSlots } from './call-slots.ts'
 /** The kind and the owner of the records of pending calls. */
 const callRecords = { kind: 'agent-forgetting', owner: 'gateway' }
 
-/** Pauses between two calls double from the first to the longest, ms. */
+/** The pauses between retries double from the first to the longest, ms. */
 const [firstPauseMs, longestPauseMs] = [15_000, 6 * 3_600_000]
-/** An unfinished call is made again this long after the agent’s deadline, ms, because its process has died. */
+/** The time after an agent's deadline at which a call is repeated, ms, because its process must have died. */
 const graceMs = 60_000
-/** Time between two polls for calls that are due, ms. */
+/** The bounds of the time between two polls for due calls, ms. */
 const [leastPauseMs, longestSleepMs] = [500, 15_000]
-/** An operator waits this long for the first calls, ms. */
+/** The time that an operator waits for the first calls, ms. */
 const patienceMs = 10_000
-/** The longest time of one call, ms, and no longer than a turn of the agent. */
+/** The longest time of one call, ms, unless the agent's turns have a shorter limit. */
 const longestCallMs = 60_000
 
 interface PlannedCall {
   readonly agent: string
   readonly forgotten: ForgottenPerson
-  /** ms */
+  /** The due time, ms since the epoch. */
   readonly due_at: number
   readonly failures: number
   readonly error?: string
@@ -40,24 +40,24 @@ interface AgentForgettingDeps {
 }
 
 export interface AgentForgetting {
-  /** Stores the calls of agents that must forget a person, before the gateway itself forgets. Returns ids of the calls. */
+  /** Stores the calls of agents that must forget a person, before the gateway itself forgets them. Returns the ids of the calls. */
   plan(request: SpokenRequest): Promise<readonly string[]>
-  /** Makes these calls now. Resolves with their outcomes, or their states after a while. */
+  /** Makes these calls now. Resolves with their outcomes, or after a while with their states. */
   call(ids: readonly string[]): Promise<readonly AgentOutcome[]>
-  /** Makes calls that are due, until `signal` aborts. */
+  /** Makes due calls until `signal` aborts. */
   watch(signal: AbortSignal): Promise<void>
-  /** Returns the calls that wait: none of an agent that has forgotten everybody. */
+  /** Lists the pending calls. An agent that has forgotten everybody has none. */
   listWaiting(): Promise<readonly WaitingForget[]>
 }
 
 export function createAgentForgetting(deps: AgentForgettingDeps): AgentForgetting {
   const { store, system } = deps
-  /** The newest watch; without one this gateway runs no agents. */
+  /** The signal of the newest watch. Undefined while this gateway runs no agents. */
   let watching: AbortSignal | undefined
   const isDue = ({ due_at }: PlannedCall) => due_at <= system.now()
   let sleeping = new AbortController()
   const slots = new CallSlots()
-  /** A call stays planned if the store does not answer. */
+  /** Makes a call, which stays planned if the store does not answer. */
   async function makeCall(id: string, stop: AbortSignal): Promise<AgentOutcome | undefined> {
     try {
       return await callAgent(id, deps, stop)
@@ -69,7 +69,7 @@ export function createAgentForgetting(deps: AgentForgettingDeps): AgentForgettin
   const begin = (id: string, agent: string, stop: AbortSignal) =>
     slots.run(id, agent, () => makeCall(id, stop))?.finally(() => sleeping.abort())
 
-  /** Begins the calls that are due, and returns the time until the next ones are, ms. Those without a slot begin when another ends. */
+  /** Begins the due calls, and returns the time until the next ones, ms. Calls without a slot begin when another call ends. */
   async function beginDue(signal: AbortSignal): Promise<number> {
     const planned = (await listPlanned(deps)).filter(({ id }) => !slots.isRunning(id))
     for (const { id, agent } of planned.filter(isDue)) void begin(id, agent, signal)
@@ -116,7 +116,7 @@ async function planCalls(
   const ids: string[] = []
   for (const { agent, ...forgotten } of await listForgotten(request, { store, channels, agents: names })) {
     const id = makeId(system)
-    // The call waits, because the agent could read the person’s messages again until the gateway has forgotten them.
+    // The call is due later, because the agent could read the person's messages again until the gateway has forgotten them.
     const planned: PlannedCall = { agent, forgotten, due_at: system.now() + graceMs, failures: 0 }
     await store.records.insert({ ...callRecords, key: id }, planned as unknown as Json)
     ids.push(id)
@@ -129,7 +129,7 @@ interface FirstCalls {
   call(id: string): Promise<AgentOutcome | undefined>
 }
 
-/** Waits for calls, but not longer than an operator would. */
+/** Waits for the calls, but no longer than an operator would. */
 async function waitFor(
   ids: readonly string[],
   { deps: { store, system }, call }: FirstCalls,
@@ -154,7 +154,7 @@ function toOutcome({ agent, error = 'it has not answered yet' }: PlannedCall): A
   return { agent, has_forgotten: false, error }
 }
 
-/** Lets another gateway make the call soon. */
+/** Makes another gateway perform the call soon. */
 async function hurry(id: string, { store: { records }, system }: AgentForgettingDeps): Promise<undefined> {
   const key = { ...callRecords, key: id }
   const record = await records.get(key)

@@ -1,6 +1,6 @@
 // Limits the concurrent calls, in all and for each agent, so that an agent that hangs delays no other one.
 
-/** Calls at once, in all and of one agent. */
+/** The largest numbers of concurrent calls, in total and for one agent. */
 const [most, mostOfAgent] = [16, 4]
 
 export class CallSlots {
@@ -11,7 +11,7 @@ export class CallSlots {
     return this.#agents.has(id)
   }
 
-  /** Runs a call if there is a slot for it; else returns undefined. */
+  /** Runs a call if there is a slot for it, and otherwise returns undefined. */
   run<Result>(id: string, agent: string, call: () => Promise<Result>): Promise<Result> | undefined {
     const ofAgent = [...this.#agents.values()].filter(name => name === agent).length
     if (this.isRunning(id) || this.#agents.size >= most || ofAgent >= mostOfAgent) return undefined
@@ -24,7 +24,7 @@ export class CallSlots {
     return running
   }
 
-  /** Resolves when no call runs any more. */
+  /** Resolves when no calls are running. */
   async settle(): Promise<void> {
     while (this.#running.size > 0) await Promise.allSettled(this.#running)
   }

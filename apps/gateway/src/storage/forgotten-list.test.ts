@@ -17,7 +17,7 @@ afterEach(() => {
 
 const pathOf = (name = 'list') => join(directory, name)
 
-/** Adds a line, as a process that opens the list for it. */
+/** Adds a line like a separate process that opens the list for it. */
 function add(name: string, path = pathOf()) {
   const list = openForgottenList(path)
   const line = list.draft([name], {})
@@ -25,7 +25,7 @@ function add(name: string, path = pathOf()) {
   return line.id
 }
 
-/** The ids of the lines in the file that hold a name. */
+/** Returns the ids of the lines in the file that contain a name. */
 function find(name: string, path = pathOf()) {
   const { lines, createFinder } = openForgottenList(path)
   return createFinder(lines)([name]).map(({ id }) => id)

@@ -1,4 +1,4 @@
-// Keeps the list of forgotten people in a file, as keyed digests, so that nobody can look up their names.
+// Keeps the list of forgotten people in a file, as keyed digests that reveal no names.
 import { createHmac, randomBytes } from 'node:crypto'
 import { appendFileSync, readFileSync } from 'node:fs'
 import type { Json } from '@postern/message'
@@ -9,28 +9,31 @@ import type { Forgetting } from '@postern/pipeline'
 export type ForgottenBy = Pick<Forgetting, 'agent' | 'isOwn'>
 
 export interface ForgottenLine extends ForgottenBy {
-  /** A random id, because a person may be forgotten twice, and two processes may write at once. */
+  /** A random id, because a person may be forgotten twice, and two processes may write at the same time. */
   readonly id: string
   readonly digests: ReadonlySet<string>
 }
 
 interface ForgottenList {
   readonly lines: readonly ForgottenLine[]
-  /** The number of unreadable lines, after a crash cut them or their key off. */
+  /** The number of unreadable lines. A crash has truncated them or lost their key. */
   readonly unreadable: number
-  /** Lists the lines that a new forgetting fulfils, because it covers them completely. */
+  /** Lists the lines that a new forgetting fulfils, because it covers all of them. */
   listWithin(names: readonly string[], whose: ForgottenBy): readonly ForgottenLine[]
-  /** Creates a function that finds the lines with one of the names. */
+  /** Creates a function that finds the lines for any of some names. */
   createFinder(lines: readonly ForgottenLine[]): (names: readonly string[]) => readonly ForgottenLine[]
   /** Creates a line that is not in the file yet. */
   draft(names: readonly string[], whose: ForgottenBy): ForgottenLine
-  /** Writes a line to the disk before it returns. */
+  /** Writes a line, and returns once it is on disk. */
   append(line: ForgottenLine): void
 }
 
 const listFormat = 'postern-forgotten/1'
 
-/** Opens the list. Each line names its key. The file has several keys if a crash cut one off, or two processes began the list at once. */
+/**
+ * Opens the list, in which each line names its key. The file has several keys if a crash cut one off, or if two processes created the list
+ * at the same time.
+ */
 export function openForgottenList(path: string): ForgottenList {
   const written = readLines(path)
   const keys = new Map(written.flatMap(readKey).map(key => [nameKey(key), key]))
@@ -73,13 +76,13 @@ const digestWith = (key: string, name: string) => createHmac('sha256', key).upda
 
 const nameKey = (key: string) => digestWith(key, 'list').slice(0, 22)
 
-/** Returns true if a forgetting covers a line. One by the operator also deletes data that one by the person keeps. */
+/** Returns true if a forgetting covers a line. The operator's forgetting also deletes data that a person's own request leaves. */
 function isWithin(line: ForgottenLine, { agent, isOwn = false }: ForgottenBy, digests: ReadonlySet<string>): boolean {
   const isOfAgent = agent === undefined || line.agent === agent
   return isOfAgent && (!isOwn || line.isOwn === true) && [...line.digests].every(digest => digests.has(digest))
 }
 
-/** Formats a line. Begins a new one even if a crash cut the last one off. */
+/** Formats a line, which starts with a line end in case a crash has cut the last one off. */
 const formatLine = (value: Json) => `\n${JSON.stringify(value)}`
 
 function readLines(path: string): readonly Json[] {

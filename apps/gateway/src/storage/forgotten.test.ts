@@ -29,7 +29,7 @@ async function say(store: GatewayStore, id: string, { via, address, subject }: P
   await store.admit(sketchIntake(id, { agent, message: { sender, received_via: via }, ...authorship }), 'c')
 }
 
-/** A store from before anybody asked to be forgotten, and the forgetting that works on it. */
+/** Opens a store from before anybody asked to be forgotten, and the forgetting for it. */
 async function openEarlier() {
   const store = await openSqliteStore({ path: ':memory:', channels: sketchedChannels, now: Date.now, log: silentLog })
   open.push(store)
@@ -88,7 +88,7 @@ test('a start completes what a crash cut off, and reads a list whose last line i
 
 const failing = () => Promise.reject(new Error('the store is busy'))
 
-/** Forgets with a part of the store that fails. */
+/** Returns the forgetting for a store in which some parts fail. */
 const forgetWith = (store: GatewayStore, part: object) =>
   createPeopleForgetting({ store: { ...store, ...part }, directory, log: silentLog })
 

@@ -9,16 +9,16 @@ import type { ForgottenBy, ForgottenLine } from './forgotten-list.ts'
 import { openForgottenList } from './forgotten-list.ts'
 
 const fileName = 'forgotten'
-/** The records of lines of the list that this store has already applied. */
+/** The records of the list's lines that this store has applied. */
 const [kind, listOwner] = ['forgotten-line', 'list']
 
-/** The time until the gateway retries to record applied lines, ms. */
+/** The time after which the gateway retries to record applied lines, ms. */
 const retryMs = 10_000
 
 type RecordsOf = Pick<GatewayStore, 'records'>
 
 export interface PeopleForgetting extends PersonForgetting {
-  /** Forgets again the people of the list whom this store has not forgotten. Returns their number. */
+  /** Forgets again those people of the list whom this store still knows. Returns their number. */
   obeyList(): Promise<number>
 }
 
@@ -27,7 +27,7 @@ interface ForgettingDeps {
   /** The data folder. */
   readonly directory: string
   readonly log: Log
-  /** Absent if no agent has memories of its own. */
+  /** The calls of agents. Absent if no agent has memories of its own. */
   readonly agents?: Pick<AgentForgetting, 'plan'> | undefined
 }
 
@@ -35,13 +35,13 @@ export function createPeopleForgetting(deps: ForgettingDeps): PeopleForgetting {
   const { store, directory, log } = deps
   const open = () => openForgottenList(join(directory, fileName))
 
-  /** Adds a line to the list. A failure does not stop the forgetting, which a full disk needs most. */
+  /** Adds a line to the list. A failure does not stop the forgetting, because a full disk needs it most. */
   function note(names: readonly string[], whose: ForgottenBy): readonly ForgottenLine[] {
     const noted: ForgottenLine[] = []
     try {
       const list = open()
       const line = list.draft(names, whose)
-      // The line counts before it is written, because a line whose flush failed may be on disk.
+      // The line counts even before it is written, because a line whose flush failed may be on disk.
       noted.push(...list.listWithin(names, whose), line)
       list.append(line)
     } catch (error) {
@@ -53,7 +53,7 @@ export function createPeopleForgetting(deps: ForgettingDeps): PeopleForgetting {
     return noted
   }
 
-  /** Records lines as applied. At the next start, a pending line would delete messages that its people send from now on. */
+  /** Records lines as applied. At the next start, a pending line would also delete messages that its people have sent since. */
   async function settle(lines: readonly ForgottenLine[]): Promise<void> {
     try {
       for (const { id } of await findPending(store, lines)) {
@@ -99,7 +99,7 @@ async function findPending({ records }: RecordsOf, lines: readonly ForgottenLine
 
 type FindLines = (names: readonly string[]) => readonly ForgottenLine[]
 
-/** Stores the calls of agents before the gateway forgets, because afterwards it no longer knows the person. */
+/** Stores the calls of agents before the gateway forgets, because it does not know the person afterwards. */
 async function withCalls<Result>(
   request: SpokenRequest,
   agents: ForgettingDeps['agents'],
@@ -137,7 +137,7 @@ async function forgetAgain(deps: ForgettingDeps, find: FindLines): Promise<numbe
   }
 }
 
-/** Lists the forgettings of a person in the list, by address and by principal. The address alone may belong to somebody else now. */
+/** Lists the forgettings of a person by address and by principal, because the address alone may belong to somebody else by now. */
 function findForgettings(
   { via, address, subject, agent }: PersonAddress & { readonly agent?: string | undefined },
   find: FindLines,

@@ -13,7 +13,7 @@ function openSpace(floor: number | undefined) {
       free = bytes
       time += 1_000
     },
-    /** Lists those who may write. */
+    /** Lists the senders that may write. */
     list() {
       return [true, false].map(isProven => {
         try {

@@ -3,16 +3,19 @@ import { statfsSync } from 'node:fs'
 import type { Log } from '@postern/message'
 import { Unavailable } from '@postern/message'
 
-/** Returns true if the disk has space for one more message. */
+/** The check that the disk has space for one more message. */
 export interface FreeSpace {
   /** @throws Unavailable if the disk is too full for a sender of this kind */
   check(sender: { readonly isProven: boolean }): void
 }
 
 interface FreeSpaceOptions {
-  /** Below these free bytes the gateway refuses unproven senders, below half of them everybody. Undefined: no limit. */
+  /**
+   * The number of free bytes below which the gateway refuses unproven senders, and below half of which it refuses everybody. Undefined for
+   * no limit.
+   */
   readonly floor: number | undefined
-  /** Returns the free bytes. */
+  /** Returns the number of free bytes. */
   readonly readFree: () => number
   readonly now: () => number
   readonly log: Log
@@ -22,7 +25,7 @@ type Level = 'enough' | 'low' | 'full'
 
 const refusal = 'Cannot store message: the disk is almost full'
 const retryAfter = 300
-/** A measurement of the disk is valid for this long, ms. Mail of one second cannot fill the reserve. */
+/** The time for which a measurement of the disk is valid, ms. The mail of one second cannot fill the reserve. */
 const freshMs = 1_000
 
 const fix = 'Free space on the disk, or lower limits.free_bytes.'
@@ -32,7 +35,7 @@ const logTexts: Readonly<Record<Level, string>> = {
   full: 'the disk is almost full: the gateway refuses all senders for now',
 }
 
-/** Returns the bytes that a program without special rights may still write below `directory`. */
+/** Returns the number of bytes below `directory` that a program without special rights may still write. */
 export function readFreeBytes(directory: string): number {
   const { bavail, bsize } = statfsSync(directory)
   return bavail * bsize

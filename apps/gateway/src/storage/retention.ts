@@ -31,7 +31,7 @@ interface RetentionDeps {
   }
 }
 
-/** Deletes every hour, first an hour after the start, so that a gateway with many restarts is not busy with it. Resolves when `signal` aborts. */
+/** Deletes expired data every hour until `signal` aborts. It starts an hour after the gateway, so that frequent restarts cause no work. */
 export async function watchRetention({ config, store, system }: RetentionDeps, signal: AbortSignal): Promise<void> {
   const { now, log, sleep } = system
   while (!signal.aborted) {

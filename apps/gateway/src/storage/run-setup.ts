@@ -22,7 +22,7 @@ export function describeSetup(
 
 const commands = { production: 'postern start', simulation: 'postern dev' } as const
 
-/** Describes a difference with both values and the fix. */
+/** Describes a difference with both values and its fix. */
 export function toSetupError({ fact, stored, given, isRunning }: SetupDifference): ConfigError {
   if (isRunning) {
     const problem = `a gateway that runs on the same store has ${nameFact(fact, stored)}, and this one has ${nameFact(fact, given)}`

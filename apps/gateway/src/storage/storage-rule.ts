@@ -6,7 +6,7 @@ import { productionStorage } from '../config/own-schema.ts'
 import type { Config } from '../config/schema.ts'
 import type { FreeSpace } from './free-space.ts'
 
-/** Returns the limits. They have defaults in production; dev mode has only those that the configuration sets. */
+/** Returns the limits, with defaults in production. Dev mode has only the limits that the configuration sets. */
 export function readStorageLimits({ limits, dev }: Pick<Config, 'limits' | 'dev'>) {
   const { stored, free_bytes } = limits
   return dev
@@ -14,7 +14,7 @@ export function readStorageLimits({ limits, dev }: Pick<Config, 'limits' | 'dev'
     : { stored: { ...productionStorage.stored, ...stored }, free_bytes: free_bytes ?? productionStorage.free_bytes }
 }
 
-/** Creates the rule. It puts the quotas into the message, because only the store knows how much a sender has stored. */
+/** Creates the rule. It attaches quotas to the message, because only the store knows how much a sender has stored. */
 export function createStorageRule(config: Pick<Config, 'limits' | 'dev'>, freeSpace: FreeSpace): AdmissionRule {
   const { stored } = readStorageLimits(config)
   return {
@@ -31,7 +31,7 @@ function planQuota({ message }: Intake, stored: Config['limits']['stored']): Sto
   const isProven = sender.verified
   const [name = sender.address] = listPeopleBehind(sender)
   return {
-    // A digest, because the store must not keep an address longer than the messages of its sender.
+    // The key is a digest, because the store must not keep an address longer than its sender's messages.
     sender: hash('sha256', JSON.stringify([via, name]), 'base64url'),
     isProven,
     most: isProven ? stored.per_identity : stored.per_unverified,

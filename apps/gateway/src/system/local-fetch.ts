@@ -7,7 +7,7 @@ import type { GatewaySystem } from './system.ts'
 
 type WaysOut = Pick<System, 'fetch' | 'openStream'>
 
-/** Replaces every fetch of a system with one that answers the gateway’s own addresses locally. */
+/** Replaces every fetch of a system with one that serves the gateway's own addresses locally. */
 export function localizeFetches(system: GatewaySystem, deps: LocalFetchDeps): GatewaySystem {
   const { configured = system, push } = system
   return {
@@ -26,14 +26,14 @@ interface LocalFetchDeps {
   readonly channels: readonly { readonly descriptor: Pick<ChannelDescriptor, 'openPaths'> }[]
 }
 
-/** Paths of discovery; each channel names the paths of its calls. Paths of the operator are never fetched locally. */
+/** The paths of discovery. Each channel declares the paths of its calls, and the operator's paths are never fetched locally. */
 const discoveryPaths = ['.well-known', 'agents', 'nodeinfo']
 
 const defaultMaxBytes = 1024 * 1024
 
 const defaultTimeoutMs = 10_000
 
-/** Marks a request as the gateway’s own for the server. An address of the network would not do, because others may share it. */
+/** Marks a request to the server as the gateway's own. An IP address would not do, because others may share it. */
 const ownVisit = { isOwnVisit: true } as const
 
 /** Returns true if a request comes from the gateway itself. No peer can set this mark. */
@@ -42,8 +42,8 @@ export function isOwnVisit(env: unknown): boolean {
 }
 
 /**
- * Lets agents of one gateway call each other like strangers, but without leaving it: through its routes with all their checks, not
- * through the network, where a gateway behind a router often cannot find itself.
+ * Lets the agents of one gateway call each other like strangers without leaving the process. A call passes the gateway's routes with all
+ * checks, because a gateway behind a router often cannot reach itself through the network.
  */
 export function openLocalFetch({ fetch, openStream }: WaysOut, { app, origins, channels }: LocalFetchDeps): WaysOut {
   const ours = new Set(origins)
@@ -58,7 +58,7 @@ export function openLocalFetch({ fetch, openStream }: WaysOut, { app, origins, c
     const sent = new Request(url, { method, headers, ...(body !== undefined && { body: body as BodyInit }) })
     const answer = Promise.resolve(app.fetch(sent, ownVisit))
     return endWith(request.signal, answer).catch(error => {
-      // An answer that comes after the caller has left may be a stream, which would go on without a reader.
+      // The answer of a caller that has left may be a stream, which would continue without a reader.
       void answer.then(late => late.body?.cancel()).catch(() => undefined)
       throw error
     })
@@ -81,7 +81,7 @@ export function openLocalFetch({ fetch, openStream }: WaysOut, { app, origins, c
   }
 }
 
-/** Bounds the time until the last byte, because the gateway’s own routes may answer without end, too. */
+/** Bounds the time until the last byte, because answers of the gateway's own routes may also never end. */
 async function withinTime<Value>(
   { timeoutMs = defaultTimeoutMs, signal }: FetchRequest,
   work: (signal: AbortSignal) => Promise<Value>,
@@ -111,7 +111,7 @@ async function readAll(pieces: AsyncIterable<Uint8Array>, maxBytes = defaultMaxB
   return new Uint8Array(Buffer.concat(read))
 }
 
-/** Rejects when the signal aborts. The work itself goes on, and nobody waits for it any more. */
+/** Rejects when the signal aborts. The work itself continues, but nothing waits for it. */
 function endWith<Value>(signal: AbortSignal | undefined, work: Promise<Value>): Promise<Value> {
   if (!signal) return work
   return new Promise((resolve, reject) => {

@@ -5,12 +5,12 @@ const flushAt = 8_192
 
 const flushAfterMs = 250
 
-/** The text that waits for a slow reader, in characters. Beyond it the gateway drops lines rather than stop. */
+/** The largest text that waits for a slow reader, in characters. Beyond it the gateway drops lines instead of blocking. */
 const maxWaiting = 1_048_576
 
 /**
- * Opens an output that writes lines a quarter of a second late at most, and the last ones when the process ends. A reader that
- * has gone away never blocks the process.
+ * Opens an output that delays lines by a quarter of a second at most, and writes the rest when the process ends. A reader that has gone
+ * away never blocks the process.
  */
 export function createLogOutput(descriptor: number, write: typeof writeSync = writeSync) {
   let waiting = ''

@@ -1,11 +1,11 @@
 // Waits by the clock of the machine.
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Resolves after this time, or as soon as the signal aborts. */
+/** Resolves after a time, or as soon as the signal aborts. */
 export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
   try {
     await delay(ms, undefined, signal && { signal })
   } catch {
-    // The signal aborted, and ended the wait as the caller asked.
+    // The caller has ended the wait by the signal.
   }
 }

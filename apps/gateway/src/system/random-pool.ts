@@ -3,11 +3,11 @@ import { randomBytes } from 'node:crypto'
 
 const poolBytes = 4_096
 
-/** Larger requests bypass the pool. */
+/** The largest request that the pool serves; larger ones bypass it. */
 const maxPooledBytes = 64
 
 /**
- * Returns a source of random bytes. An id needs only a few bytes, and a system call costs more than they do. The pool wipes bytes that it has
+ * Returns a source of random bytes. A system call costs more than the few bytes that an id needs. The pool wipes the bytes that it has
  * handed out.
  */
 export function createRandomPool(fill: (count: number) => Uint8Array = randomBytes): (count: number) => Uint8Array {
@@ -19,7 +19,7 @@ export function createRandomPool(fill: (count: number) => Uint8Array = randomByt
       pool = fill(poolBytes)
       at = 0
     }
-    // `Uint8Array` copies the bytes; `slice` of a Buffer would share them.
+    // The `Uint8Array` copies the bytes, while `slice` of a Buffer would share them.
     const taken = new Uint8Array(pool.subarray(at, at + count))
     pool.fill(0, at, at + count)
     at += count

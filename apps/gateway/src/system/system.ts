@@ -10,7 +10,9 @@ import { createRandomPool } from './random-pool.ts'
 import { softwareVersion } from './version.ts'
 
 export interface GatewaySystem extends System {
-  /** A guarded fetch that may also reach this one origin: for what the operator configured (a webhook agent, a model). */
+  /**
+   * Returns a guarded fetch that may also reach this one origin, for a destination in the configuration such as a webhook agent or a model.
+   */
   fetchFor(origin: string): GuardedFetch & { readonly openStream: OpenStream }
   close(): void
 }
@@ -18,7 +20,7 @@ export interface GatewaySystem extends System {
 interface SystemOptions {
   readonly log: Log
   readonly slices: readonly ChannelSlice[]
-  /** Default: the clock of the machine. */
+  /** The clock. Default: the machine's. */
   readonly clock?: Pick<System, 'now' | 'sleep'> | undefined
 }
 

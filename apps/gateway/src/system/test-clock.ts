@@ -1,16 +1,16 @@
-// A clock that tests move forward; a sleep whose end has then passed resolves at once.
+// Provides a clock that tests move forward. A sleep whose time has passed then resolves at once.
 import { pause } from './pause.ts'
 
 /** The clock of a gateway and of its simulated network. */
 export interface GatewayClock {
-  /** ms since 1970. */
+  /** Returns the time in ms since the epoch. */
   now(): number
   /** Resolves after `ms`, or as soon as the signal aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
 
 export interface TestClock extends GatewayClock {
-  /** Moves the clock forward by `ms`, and wakes every sleep that is over by then. */
+  /** Moves the clock forward by `ms`, and wakes every sleep whose time has passed. */
   advance(ms: number): void
 }
 

@@ -1,4 +1,4 @@
-// Starts runs of the chat as a browser does, and reads their answers.
+// Starts runs of the chat like a browser, and reads their answers.
 import { parseJsonText } from '@postern/message'
 import { writeRunContent } from '@postern/simulation'
 import type { ChatEvent, ChatRequest } from './started-gateway.ts'
@@ -17,7 +17,7 @@ interface ChatRun {
   readonly events: readonly ChatEvent[]
 }
 
-/** Starts a run and reads it to its end. @throws Error when the gateway refuses it */
+/** Starts a run and reads it to its end. @throws Error if the gateway refuses it */
 export async function readChatRun(
   { text = '', parts, thread = crypto.randomUUID() }: Omit<ChatRequest, 'to' | 'from'>,
   { url, token }: ChatDeps,

@@ -7,10 +7,10 @@ import type { ConfigFile } from '../config/read-config.ts'
 
 type AgentEntries = Readonly<Record<string, { readonly use?: unknown } | undefined>>
 
-/** A path as the configuration names modules. */
+/** Matches a path by which the configuration names a module. */
 const pathPattern = /^\.{0,2}\//
 
-/** Maps the URLs of files to their modules. `modules`: by names of agents, or by paths from the configuration file. @throws ConfigError */
+/** Maps the URLs of files to their modules. The keys of `modules` are names of agents, or paths from the configuration file. @throws ConfigError */
 export function locateModules(
   modules: Readonly<Record<string, object>>,
   { tree, baseDir }: Pick<ConfigFile, 'tree' | 'baseDir'>,

@@ -10,10 +10,10 @@ type RecordStore = Pick<Gateway['store'], 'findBlob'> & {
   readonly forOperators: Pick<Gateway['store']['forOperators'], 'findMessage'>
 }
 
-/** The time for a turn and its deliveries to end, and the time between two polls, ms. */
+/** The longest wait for a turn with its deliveries, and the time between two polls, ms. */
 const [patienceMs, pollMs] = [5_000, 25]
 
-/** Reads a message when its turn and deliveries have ended, or after five seconds. @throws Error if there is no such message */
+/** Reads a message once its turn and deliveries have ended, or after five seconds. @throws Error if there is no such message */
 export async function readRecord(message: NamedMessage, store: RecordStore): Promise<MessageRecord> {
   const key = describeKey(message)
   for (let waitedMs = 0; ; waitedMs += pollMs) {
@@ -25,7 +25,7 @@ export async function readRecord(message: NamedMessage, store: RecordStore): Pro
   }
 }
 
-/** Reads the present answer to a message. A refused message has none. */
+/** Reads the current answer to a message. A refused message has none. */
 export async function readAnswerOf(id: string, store: RecordStore): Promise<AnswerRecord> {
   const record = await store.forOperators.findMessage(id)
   if (!record) return { parts: [] }
@@ -33,7 +33,7 @@ export async function readAnswerOf(id: string, store: RecordStore): Promise<Answ
   return { number: record.number, parts: response?.parts ?? [] }
 }
 
-/** Messages that are answered together share the answer of the last one. */
+/** Completes an answer with its files. Messages that are answered together share the answer of the last one. */
 async function fillResponse(record: MessageRecord, store: RecordStore): Promise<MessageRecord['response']> {
   const { response, merged_into } = record
   if (response) return { ...response, parts: await Promise.all(response.parts.map(part => fillBytes(part, store))) }

@@ -24,22 +24,22 @@ import type { StartedGateway } from './started-gateway.ts'
 
 export interface StartGatewayOptions {
   /**
-   * Folder of the configuration file, and of the paths in it. Default: the working directory.
+   * The folder of the configuration file, from which its paths start. Default: the working directory.
    *
    * @example
    * await startGateway({ folder: import.meta.dirname })
    */
   readonly folder?: string
   /**
-   * The configuration itself, instead of the file. Paths in it start at `folder`.
+   * The configuration itself, in place of the file. Its paths start from `folder`.
    *
    * @example
    * await startGateway({ settings: { agents: { desk: { use: './agents/desk.ts' } } } })
    */
   readonly settings?: Settings
   /**
-   * Modules that the test has imported already, in place of those that the gateway would load: so mocks of the test reach them. By the name of an
-   * agent, or by the path of a module as the configuration has it, such as one of tools.
+   * Modules that the test has imported already, in place of those that the gateway would load, so that the test's mocks reach them. The
+   * keys are names of agents, or paths of modules (such as tools) as the configuration has them.
    *
    * @example
    * import { defineAgent } from 'postern'
@@ -50,7 +50,7 @@ export interface StartGatewayOptions {
    */
   readonly modules?: Readonly<Record<string, object>>
   /**
-   * Level of the log. Default: `error`.
+   * The level of the log. Default: `error`.
    *
    * @example
    * await startGateway({ log: 'debug' })
@@ -59,10 +59,9 @@ export interface StartGatewayOptions {
 }
 
 /**
- * Starts a gateway with the agents of a project and a simulated network, on free ports, with a data folder of its own. It loads the agents and
- * what they import anew, so no gateway sees what another one in the process has left in a module.
- * It waits a second for `start()` of the agents.
- * @throws ConfigError, AggregateError of them, when the configuration or an agent has a fault. @throws Error when `start()` of an agent fails
+ * Starts a gateway with the agents of a project in a simulated network, on free ports and with its own data folder. It loads the agents and
+ * their imports anew, so that no gateway sees module state of another one in the process. It waits a second for `start()` of the agents.
+ * @throws ConfigError, AggregateError of them, if the configuration or an agent has a fault. @throws Error if `start()` of an agent fails
  *
  * @example
  * import { startGateway } from 'postern/testing'
@@ -98,15 +97,15 @@ export async function startGateway(options: StartGatewayOptions = {}): Promise<S
   }
 }
 
-/** Takes free ports, because tests run side by side, and beside a developer’s own gateway. */
+/** Free ports, because tests run in parallel, and next to a developer's own gateway. */
 const freePorts = { POSTERN_LISTEN_PORT: '0', POSTERN_EMAIL_LISTEN_PORT: '0' }
 
-/** Successive runs of one gateway, on the same data and in the same network. */
+/** The successive runs of one gateway, with the same data and network. */
 interface Runs {
   readonly clock: TestClock
-  /** Returns the present run, or the last one. */
+  /** Returns the current run, or the last one. */
   current(): SimulatedGateway
-  /** Starts a run. A later run gets the HTTP port of the first one. @throws ConfigError, AggregateError of them */
+  /** Starts a run. Later runs get the HTTP port of the first one. @throws ConfigError, AggregateError of them */
   start(): Promise<void>
   stop(): Promise<void>
 }
@@ -147,7 +146,7 @@ function createRuns(options: RunsOptions): Runs {
   }
 }
 
-/** The time that `start()` of the agents gets, ms. In some agents it goes on as long as the gateway runs. */
+/** The time that `start()` of the agents gets, ms. Some agents keep running in it as long as the gateway runs. */
 const startMs = 1_000
 
 /** @throws Error, AggregateError of them, if an agent has failed to start */
@@ -163,7 +162,7 @@ async function checkStarts({ firstEnded, listFailed }: AgentStarts): Promise<voi
 
 function describeGateway(run: Runs, end: () => Promise<void>): StartedGateway {
   const { listening, gateway } = run.current()
-  // A later run has the same address.
+  // All runs have the same address.
   const url = listening[0]?.description ?? ''
   const token = gateway.operatorToken
   const runs = gateway.channels.flatMap(({ endpoint }) => endpoint.entrance?.path ?? [])[0] ?? ''

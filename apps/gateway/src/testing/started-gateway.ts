@@ -1,16 +1,16 @@
-// Types of a gateway for tests. They are published, so they name none of the gateway's own modules.
+// Defines the types of a gateway for tests. They are published, so they mention none of the gateway's own modules.
 import type { Json, Part, ResolutionOutcome } from '@postern/message'
 import type { MessageRecord } from '@postern/pipeline'
 import type { InboxItem, SendRequest, SendResult, SentPart } from '@postern/simulation'
 
-/** A message: its number, its id on the wire, or a result that has the number. */
+/** A message: its number, its id in the protocol, or a result that contains the number. */
 export type NamedMessage = number | string | { readonly number?: number | undefined }
 
 /** The answer of an agent to a message. */
 export interface AnswerRecord {
-  /** Number of the message in the store; absent where the gateway did not take it. */
+  /** The number of the message in the store. Absent if the gateway refused the message. */
   readonly number?: number | undefined
-  /** The parts of the answer as the agent gave them. Files that the gateway keeps have their bytes (`bytes_ref.data_base64`). */
+  /** The parts of the answer as the agent returned them. Files that the gateway stores include their bytes (`bytes_ref.data_base64`). */
   readonly parts: readonly Part[]
 }
 
@@ -19,15 +19,15 @@ export type NamedRequirement = string | Exclude<NamedMessage, string | number>
 
 /** One run of the chat, as a browser starts it. */
 export interface ChatRequest {
-  /** The words of the message; default: those in `parts`. */
+  /** The text of the message. Default: the texts in `parts`. */
   readonly text?: string | undefined
-  /** Texts and files beside `text`. */
+  /** Texts and files in addition to `text`. */
   readonly parts?: readonly SentPart[] | undefined
-  /** Name of the agent; default: the default agent. */
+  /** The name of the agent. Default: the default agent. */
   readonly to?: string | undefined
-  /** Subject of the token of who writes, such as `alice`; default: the operator writes. */
+  /** The subject of the writer's token, such as `alice`. Default: the operator. */
   readonly from?: string | undefined
-  /** Conversation; default: a new one. */
+  /** The conversation. Default: a new one. */
   readonly thread?: string | undefined
 }
 
@@ -38,11 +38,11 @@ export interface ChatEvent {
 }
 
 /**
- * A message from a peer of the simulated network: a person of a fediverse server, another agent, a mailbox. With a `fault` it is forged, expired or
- * the like; `npx postern send --list` names them all.
+ * A message from a peer of the simulated network: an account of a fediverse server, another agent or a mailbox. A `fault` makes it forged,
+ * expired or otherwise wrong; `npx postern send --list` names all faults.
  */
 export type PeerMessage = Omit<SendRequest, 'signal' | 'onStored' | 'text'> & {
-  /** The words of the message; default: those in `parts`. */
+  /** The text of the message. Default: the texts in `parts`. */
   readonly text?: string | undefined
 }
 
@@ -59,10 +59,10 @@ export interface ChatResult extends AnswerRecord {
 export interface StartedGateway {
   /** The address of the gateway, such as `http://127.0.0.1:40001`. */
   readonly url: string
-  /** Bearer token of the operator's API, which also opens the chat. */
+  /** The bearer token of the operator API, which also opens the chat. */
   readonly token: string
   /**
-   * Sends a message that is really signed, and waits for the answer.
+   * Sends a message with a real signature, and waits for the answer.
    *
    * @example
    * const { reply } = await gateway.send({ via: 'email', to: 'desk', text: 'hello' })
@@ -74,7 +74,7 @@ export interface StartedGateway {
    */
   send(request: PeerMessage): Promise<PeerReply>
   /**
-   * Says something in the chat, and waits for the end of the run.
+   * Sends a message in the chat, and waits for the end of the run.
    *
    * @example
    * const { text, thread } = await gateway.chat({ to: 'desk', text: 'hello' })
@@ -82,8 +82,9 @@ export interface StartedGateway {
    */
   chat(request: ChatRequest): Promise<ChatResult>
   /**
-   * Everything that the gateway knows about a message, as `postern show` prints it. Waits five seconds at most for the end of its turn and its
-   * deliveries. @throws Error when there is no such message
+   * Returns everything that the gateway knows about a message, like `postern show`. It first waits for the end of the turn and its
+   * deliveries, five seconds at most.
+   * @throws Error if there is no such message
    *
    * @example
    * const sent = await gateway.send({ via: 'email', to: 'desk', text: 'hello' })
@@ -91,8 +92,8 @@ export interface StartedGateway {
    */
   record(message: NamedMessage): Promise<MessageRecord>
   /**
-   * Everything that reached a person of the fediverse or a mailbox, in order: answers, and what agents write unasked.
-   * @throws Error for somebody who has no inbox
+   * Lists everything that reached an account of the fediverse or a mailbox, in order: answers, and messages that agents send unasked.
+   * @throws Error for a persona without an inbox
    *
    * @example
    * await gateway.follow('alice@mastodon.test', 'desk')
@@ -102,13 +103,13 @@ export interface StartedGateway {
    * })
    */
   inbox(persona: string): Promise<readonly InboxItem[]>
-  /** Lets a person of the fediverse follow an agent. Resolves when the agent has accepted. @throws Error when it does not */
+  /** Makes an account of the fediverse follow an agent, and waits until the agent accepts. @throws Error if it does not */
   follow(persona: string, agent: string): Promise<void>
   /**
-   * Decides what an agent has asked for: an approval, a payment or a proof as the operator, a consent as the person who is asked.
-   * `requirement`: its id, or the result whose answer asks. `args`: what a call of a tool runs with instead.
-   * Waits for the turn in which the agent hears of it, and gives its answer.
-   * @throws Error when there is no such requirement, or it cannot be decided
+   * Decides an agent's requirement: an approval, a payment or a proof as the operator, a consent as the person in question. `requirement`
+   * is its id, or the result whose answer asks for it. `args` replace the arguments of a tool call. Waits for the turn that reports the
+   * decision to the agent, and returns its answer.
+   * @throws Error if there is no such requirement, or it cannot be decided
    *
    * @example
    * const asked = await gateway.send({ via: 'email', to: 'desk', text: 'Refund order 7' })
@@ -116,12 +117,13 @@ export interface StartedGateway {
    * expect(parts).toMatchObject([{ kind: 'text', content: 'Refunded.' }])
    */
   decide(requirement: NamedRequirement, outcome: ResolutionOutcome, args?: Json): Promise<AnswerRecord>
-  /** The time of the gateway and of everybody in the simulated network. */
+  /** The clock of the gateway and of all peers in the simulated network. */
   readonly clock: {
-    /** ms since 1970. */
+    /** Returns the time in ms since the epoch. */
     now(): number
     /**
-     * Moves the time on: what falls due by then happens at once. The time of your agents' own code stays. Advance while no turn runs.
+     * Moves the clock forward, and everything that becomes due happens at once. The clock of your agents' own code does not move. Do not
+     * call it while a turn runs.
      *
      * @example
      * gateway.clock.advance(48 * 3_600_000)
@@ -129,9 +131,9 @@ export interface StartedGateway {
     advance(ms: number): void
   }
   /**
-   * Stops the gateway and starts it again: at the same address, with its data, in the same simulated network. It reads the configuration anew,
-   * and loads the agents and what they import anew.
-   * @throws ConfigError, AggregateError of them, when the configuration or an agent has a fault
+   * Stops the gateway and starts it again at the same address, with its data and in the same simulated network. It reads the configuration
+   * again, and loads the agents and their imports anew.
+   * @throws ConfigError, AggregateError of them, if the configuration or an agent has a fault
    *
    * @example
    * const { thread } = await gateway.chat({ to: 'desk', text: 'hello' })
@@ -140,7 +142,7 @@ export interface StartedGateway {
    */
   restart(): Promise<void>
   /**
-   * Ends the gateway and deletes what it has stored.
+   * Stops the gateway and deletes its data.
    *
    * @example
    * afterAll(() => gateway.stop())

@@ -1,4 +1,4 @@
-// Makes a message and a context for tests that call an agent or a tool without a gateway.
+// Creates messages and contexts for tests that call an agent or a tool without a gateway.
 import { hash, randomBytes } from 'node:crypto'
 import type {
   AgentAction,
@@ -23,31 +23,31 @@ import { createRequirementList } from '@postern/pipeline'
 import type { AgentState, NormalizedMessage, ToolContext } from '@postern/sdk'
 import { channelModules } from '../channels.ts'
 
-/** The members of a message that a test sets. The others are made up. */
+/** The members of a message that a test sets. The others get made-up values. */
 export interface TestMessage extends Partial<Omit<StoredMessage, 'parts' | 'sender'>> {
-  /** The words of the message; default: those in `parts`. */
+  /** The text of the message. Default: the texts in `parts`. */
   readonly text?: string | undefined
   readonly parts?: readonly GivenPart[] | undefined
-  /** The address of the sender; default: `@alice@peer.test`. */
+  /** The address of the sender. Default: `@alice@peer.test`. */
   readonly from?: string | undefined
-  /** False: the sender has proven nothing. Default: true. */
+  /** False for an unproven sender. Default: true. */
   readonly verified?: boolean | undefined
 }
 
 export interface TestContextOptions<State = Json> {
-  /** The message that the agent answers; default: `createTestMessage()`. */
+  /** The message that the agent answers. Default: `createTestMessage()`. */
   readonly message?: NormalizedMessage | undefined
-  /** The state of the conversation; default: none. */
+  /** The state of the conversation. Default: none. */
   readonly state?: State | undefined
-  /** Default: a person with the sender’s address, or none if the sender has proven nothing. */
+  /** The person. Default: one with the sender's address, or none for an unproven sender. */
   readonly person?: AgentPerson | undefined
   readonly flags?: readonly string[] | undefined
   readonly signal?: AbortSignal | undefined
   /** True if everybody may read the conversation. Default: false. */
   readonly isPublic?: boolean | undefined
-  /** Answers the agent's calls of other agents; default: each call fails with `Undeliverable`. */
+  /** Answers the agent's calls to other agents. Default: each call fails with `Undeliverable`. */
   call?(address: string, parts: readonly Part[], options: AgentAskOptions): Promise<Partial<AgentCallAnswer>>
-  /** Reads a file whose bytes are not in the part itself; default: `Undeliverable`. */
+  /** Reads a file whose bytes the part itself lacks. Default: it fails with `Undeliverable`. */
   readFile?(part: FilePart | ArtifactPart): AttachmentBytes | Promise<AttachmentBytes>
 }
 
@@ -58,7 +58,7 @@ export interface RecordedContext<State = Json> extends Omit<ToolContext, 'state'
   readonly acts: readonly AgentAction[]
   readonly notes: readonly AgentNote[]
   readonly stages: readonly string[]
-  /** Files that a tool attached. */
+  /** The files that a tool attached. */
   readonly attached: readonly (AttachmentBytes & { readonly bytes: Uint8Array })[]
 }
 
@@ -68,7 +68,7 @@ const { name: via, authMethods } = firstChannel.descriptor
 const origin = 'https://agents.test'
 
 /**
- * Makes a message as agents get it. The sender is proven unless the test says otherwise.
+ * Creates a message in the form that agents receive. The sender is proven by default.
  *
  * @example
  * import { defineAgent, readMessageText } from 'postern'
@@ -117,8 +117,8 @@ function describeSender(address: string, { verified, ...claim }: Proof): Normali
 }
 
 /**
- * Makes a context for one turn of an agent, or for one call of a tool. Nothing leaves it: what the agent does stands in `acts`, `notes` and
- * `stages`. `State`: what the agent keeps of a conversation.
+ * Creates a context for one turn of an agent, or for one tool call. Nothing leaves it: the agent's actions are recorded in `acts`, `notes`
+ * and `stages`. `State` is the type of the conversation's state.
  *
  * @example
  * import { defineAgent } from 'postern'

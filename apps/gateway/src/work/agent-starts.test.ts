@@ -3,7 +3,7 @@ import type { AgentPublisher } from '@postern/pipeline'
 import { expect, test, vi } from 'vitest'
 import { startAgents } from './agent-starts.ts'
 
-/** Opens a clock that stops at each pause until the test ends the pause. */
+/** Opens a clock on which each pause lasts until the test ends it. */
 function openClock() {
   const pauses: { readonly ms: number; end(): void }[] = []
   const clock = { at: 0 }

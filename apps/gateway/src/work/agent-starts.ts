@@ -5,11 +5,11 @@ import { bindLog } from '@postern/message'
 import type { FailedStart } from '@postern/operator'
 import type { AgentPublisher } from '@postern/pipeline'
 
-/** The agents that speak unasked, from their first `start()` on. */
+/** The starts of all agents. */
 export interface AgentStarts {
-  /** Lists the agents whose last `start()` has failed. */
+  /** Lists the agents whose last `start()` failed. */
   listFailed(): readonly FailedStart[]
-  /** Resolves when the first `start()` of every agent has ended, which never happens for an agent that keeps running in it. */
+  /** Resolves once the first `start()` of every agent has ended. It never resolves for an agent that keeps running in `start()`. */
   readonly firstEnded: Promise<unknown>
 }
 
@@ -19,10 +19,13 @@ interface StartDeps {
   openPublisher(agent: string, log: Log): AgentPublisher
 }
 
-/** Pauses between two calls double from the first to the longest, ms. */
+/** The pauses between retries double from the first to the longest, ms. */
 const [firstPauseMs, longestPauseMs] = [1_000, 5 * 60_000]
 
-/** Starts every agent, and retries a failed `start()` after growing pauses until `signal` aborts. An agent that failed to start still answers. */
+/**
+ * Starts every agent. Retries a failed `start()` after growing pauses until `signal` aborts. Messages still reach an agent that failed to
+ * start.
+ */
 export function startAgents({ agents, system, openPublisher }: StartDeps, signal: AbortSignal): AgentStarts {
   const failed = new Map<string, FailedStart>()
 
@@ -39,7 +42,7 @@ export function startAgents({ agents, system, openPublisher }: StartDeps, signal
   }
 
   function noteFailure(agent: string, { error, ranMs }: { readonly error: unknown; readonly ranMs: number }): number {
-    // A long run before the failure shows that the agent had started.
+    // A long run before the failure means that the agent had started.
     const earlierFailures = ranMs > longestPauseMs ? 0 : (failed.get(agent)?.failures ?? 0)
     const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** earlierFailures)
     failed.set(agent, { agent, error, failures: earlierFailures + 1, againAt: system.now() + pauseMs })
@@ -51,7 +54,7 @@ export function startAgents({ agents, system, openPublisher }: StartDeps, signal
     while (!signal.aborted) {
       const beganAt = system.now()
       const failure = await tryStart(name)
-      // An agent may end by an error when it learns that the gateway stops.
+      // An agent may fail because it learns that the gateway stops.
       if (!failure || signal.aborted) return onFirst()
       const pauseMs = noteFailure(name, { ...failure, ranMs: system.now() - beganAt })
       onFirst()

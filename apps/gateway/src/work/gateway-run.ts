@@ -15,9 +15,9 @@ interface RunDeps {
 }
 
 interface RunOptions {
-  /** True if the gateway reaches simulated peers alone. */
+  /** True if the gateway reaches only simulated peers. */
   readonly isSimulating?: boolean | undefined
-  /** True if the store adopts the mode and the origin of this gateway. */
+  /** True if the store may adopt the mode and the origin of this gateway. */
   readonly adopts?: boolean | undefined
 }
 
@@ -25,8 +25,9 @@ interface RunOptions {
 const everyMs = 60_000
 
 /**
- * Begins a run before anything is delivered. The store records when gateways ran, and so can explain that a message waited because none did. If
- * the store takes no writes, the gateway goes on without deliveries. @returns a function that ends the run.
+ * Begins a run before anything is delivered. The store records when gateways ran, so that it can explain a message that waited without one.
+ * If the store accepts no writes, the gateway continues without deliveries.
+ * @returns a function that ends the run.
  * @throws ConfigError if the data has another mode or origin, or if a gateway of another setup runs on it
  */
 export async function beginRun(
@@ -37,7 +38,7 @@ export async function beginRun(
   const warn = (error: unknown) => system.log.warn({ err: error }, 'cannot record that the gateway runs')
   const difference = await store.beginGatewayRun(holder, setup, { adopts }).catch(warn)
   if (difference) throw toSetupError(difference)
-  // This comes before any message, so that it deletes only earlier data.
+  // The list applies before any new message, so that it deletes only earlier data.
   const warnOfList = (error: unknown) =>
     system.log.error({ err: error }, 'the store still knows forgotten people; restart the gateway')
   await forgetting.obeyList().catch(warnOfList)

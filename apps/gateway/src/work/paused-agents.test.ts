@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { eventually } from '../../test/setup/gateway.ts'
 import { openPausedAgents } from './paused-agents.ts'
 
-/** Two gateways on one database, of which neither hears the hints of the other. */
+/** Opens two gateways on one database that do not receive each other's hints. */
 async function openTwo() {
   const path = join(mkdtempSync(join(tmpdir(), 'postern-paused-')), 'postern.db')
   const open = async () => {

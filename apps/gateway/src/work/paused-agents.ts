@@ -1,21 +1,21 @@
-// Remembers which agents an operator has paused, for every gateway of the store.
+// Remembers the agents that an operator has paused, for all gateways of the store.
 import type { Store } from '@postern/pipeline'
 import type { RecordStore } from '@postern/transcript'
 
 export interface PausedAgents {
   isPaused(agent: string): boolean
-  /** Pauses or resumes an agent, in every gateway of the store, and beyond a restart. */
+  /** Pauses or resumes an agent in all gateways of the store, until the opposite call. */
   setPaused(agent: string, isPaused: boolean): Promise<void>
-  /** The number of turns of each agent that may run at once; 0 while it is paused. Changes with every pause. */
+  /** The number of turns of each agent that may run at once, which is 0 during a pause. It changes with every pause. */
   readonly turnsOf: ReadonlyMap<string, number>
   close(): void
 }
 
 interface PausedAgentsOptions {
   readonly store: Pick<Store, 'listen' | 'notify'> & { readonly records: RecordStore }
-  /** The number of turns without a pause. */
+  /** The number of concurrent turns outside of pauses, by agent. */
   readonly concurrency: ReadonlyMap<string, number>
-  /** Time between two readings of the pauses, ms; default: 5 s. A hint of a change may be lost. */
+  /** The time between two reads of the pauses, ms, because a hint of a change may be lost. Default: 5 s. */
   readonly everyMs?: number
 }
 
@@ -24,7 +24,7 @@ const owner = 'operator'
 const topic = 'paused-agents'
 const maxListed = 1_000
 
-/** Opens the pauses. Messages to a paused agent are admitted, but none of its turns begins. */
+/** Opens the pauses. The gateway admits messages to a paused agent, but begins none of its turns. */
 export async function openPausedAgents({
   store,
   concurrency,
@@ -39,7 +39,7 @@ export async function openPausedAgents({
     for (const { key } of listed) turnsOf.set(key, 0)
   }
   await read()
-  // While the store does not answer, the last known pauses count.
+  // While the store does not answer, the last known pauses apply.
   const readAgain = () => void read().catch(() => undefined)
   const unlisten = store.listen(topic, readAgain)
   const timer = setInterval(readAgain, everyMs).unref()

@@ -10,13 +10,13 @@ interface RemovedAgentsDeps {
   readonly system: Pick<System, 'log'>
 }
 
-/** The agents that were configured when a gateway of this store last began to work. */
+/** The agents of the configuration when a gateway of this store last started to work. */
 const recordKey = { kind: 'gateway', owner: 'agents', key: 'configured' } as const
 const pageSize = 1_000
 
 /**
- * Has channels notify the peers of agents that have left the configuration. A failed notification is tried again at the next start. An agent that
- * returns and leaves again is announced again.
+ * Notifies the peers of agents that have left the configuration, through the channels. The next start retries failed notifications. An
+ * agent that returns and leaves again is announced again.
  */
 export async function announceRemovedAgents(deps: RemovedAgentsDeps): Promise<void> {
   try {
@@ -47,7 +47,7 @@ function readNames(value: unknown): readonly string[] | undefined {
   return Array.isArray(value) ? value.filter(name => typeof name === 'string') : undefined
 }
 
-/** Lists agents with followers or other relations. A store of an earlier release knows agents only by these. */
+/** Lists agents with followers or other relations, because a store of an earlier release records agents only there. */
 async function listRelatedAgents(store: Pick<RelationStore, 'listRelations'>): Promise<readonly string[]> {
   const names = new Set<string>()
   for (let after: number | undefined = 0; after !== undefined; ) {

@@ -40,18 +40,18 @@ interface WorkDeps {
   readonly countUsage: NonNullable<TurnContext['countUsage']>
   readonly traceparentOf: TurnContext['traceparentOf']
   readonly noteStep: TurnContext['noteStep']
-  /** The concurrent turns of agents for which it is not `slots.turnsPerAgent`. */
+  /** The number of concurrent turns of the agents for which it differs from `slots.turnsPerAgent`. */
   readonly turnsOf: ReadonlyMap<string, number>
-  /** Counts turns of an agent that still run under a former configuration. */
+  /** Counts the turns of an agent that still run under an earlier configuration. */
   turnsElsewhere(agent: string): number
 }
 
 export interface Work extends Pick<Worker, 'untilTurnsEnd' | 'countTurns'> {
-  /** Starts agents that were reopened, and asks the former ones to end. */
+  /** Starts the agents that were reopened, and asks their predecessors to end. */
   restartAgents(): void
-  /** Returns the newest `start()` of each agent. */
+  /** Returns the newest starts of the agents. */
   starts(): AgentStarts
-  /** Returns hosts that get no deliveries at the moment. */
+  /** Lists the hosts that get no deliveries at present. */
   listLeftAlone(): readonly LeftAloneHost[]
   /** Takes no new work, and finishes or returns the running work. A second call may shorten the time. */
   stop(graceMs: number): Promise<void>
@@ -68,8 +68,8 @@ export const noWork: Work = {
 }
 
 /**
- * The number of turns and deliveries at once. A host that hangs blocks its eight deliveries for the whole attempt, and strangers can make up
- * hosts: sixty of them leave slots for everybody else. All mail has a quarter of the slots.
+ * The numbers of concurrent turns and deliveries. A host that hangs blocks its eight deliveries for the whole attempt, and strangers can
+ * make up hosts. Sixty such hosts still leave slots for everybody else. All mail together has a quarter of the slots.
  */
 export const slots = {
   turnSlots: 128,
@@ -80,21 +80,22 @@ export const slots = {
   leaseMs: 60_000,
 } as const
 
-/** Counts the turns that may run at once. Each agent has its own slots, so that none waits for another one that hangs. */
+/** Counts the turns that may run at once. Each agent has its own slots, so that no agent waits for another one that hangs. */
 function countTurnSlots({ agents }: Pick<Config, 'agents'>): number {
   const agentSlots = Object.values(agents).reduce((sum, { concurrency = slots.turnsPerAgent }) => sum + concurrency, 0)
   return Math.max(slots.turnSlots, agentSlots)
 }
 
 /**
- * A turn fails after this many crashes of the process, from the second one on while it ran alone. A smaller number would blame turns that ran when
- * somebody killed the gateway, because they run first at each start. In the tests that kill it thirty times, two was too small.
+ * The number of crashes during a turn after which the turn fails. After the first one, only crashes count in which the turn ran alone. A
+ * smaller number would fail turns that ran when somebody killed the gateway, because they run first at each start. In tests that kill it
+ * thirty times, two was too small.
  */
 const maxCrashes = 5
 
 export function startWork(gateway: WorkDeps): Work {
   const { channels, requirements, people, countUsage, traceparentOf, noteStep } = gateway
-  // Work becomes due by the clock of the store.
+  // Work becomes due by the store's clock.
   const system = { ...gateway.system, now: gateway.store.now }
   const retry = retryPolicyOf(gateway.config)
   const turnContext = {
@@ -166,7 +167,7 @@ export function openPublisherDeps(
   }
 }
 
-/** Starts the agents of a gateway, each with a publisher of its own. */
+/** Starts the agents of a gateway, each with its own publisher. */
 function startOwnAgents(deps: WorkDeps, signal: AbortSignal): AgentStarts {
   const { system, agents } = deps
   const gateway = openPublisherDeps(deps)

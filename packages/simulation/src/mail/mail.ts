@@ -32,7 +32,7 @@ export interface SimMail {
   readonly received: readonly ReceivedMail[]
   /** Counts the arrivals of mail with this Message-ID. */
   countArrivals(messageId: string): number
-  /** Waits for the mail that answers `messageId`. `until` is a time in ms, or a signal. @throws Error when the wait ends @throws Error when the wait ends */
+  /** Waits for the mail that answers `messageId`. `until` is a time in ms, or a signal. @throws Error when the wait ends */
   awaitReply(messageId: string, until: number | AbortSignal): Promise<ReceivedMail>
   /** Makes the sink refuse mail. Returns the function that ends this. */
   refuse(refusal: MailRefusal): () => void
@@ -92,7 +92,7 @@ interface SmtpAnswer {
   readonly response: string
 }
 
-/** Submits finished octets by SMTP or LMTP. @throws Error if there was no reply at all @throws Error when there was no reply at all */
+/** Submits finished octets by SMTP or LMTP. @throws Error if there was no reply at all */
 async function submitBySmtp(
   mail: ComposedMail,
   { port, lmtp }: { readonly port: number; readonly lmtp: boolean },

@@ -33,7 +33,7 @@ export function recordFetches<Outer extends RecordedSystem & Pick<System, 'now'>
       throw error
     }
   }
-  // A request that is not recorded adds no promise of its own, because deliveries pass here, too.
+  // A request that is not recorded costs no additional promise, because deliveries pass here, too.
   const recordEach =
     (fetch: GuardedFetch): GuardedFetch =>
     (url, request) => {

@@ -3,13 +3,13 @@ import type { FetchAnswer, Json } from '@postern/message'
 import { isJsonObject, parseIfJson, Unavailable, Undeliverable } from '@postern/message'
 import type { Lookup } from '@postern/pipeline'
 
-/** Longer documents are not recorded. Documents that a proof needs are shorter. */
+/** The size beyond which documents are not recorded. The documents that a proof needs are smaller. */
 const maxBytes = 48 * 1024
 
 /** The header fields that channels read. */
 const keptFields = ['content-type', 'location', 'cache-control', 'link']
 
-/** Returns the record of another host’s answer; undefined if its body is too long. */
+/** Returns the record of another host's answer, or undefined if its body is too long. */
 export function describeAnswer({ status, headers, url, body }: FetchAnswer): Json | undefined {
   if (body.byteLength > maxBytes) return undefined
   const fields = keptFields.flatMap(name => {
@@ -19,7 +19,7 @@ export function describeAnswer({ status, headers, url, body }: FetchAnswer): Jso
   return { status, headers: Object.fromEntries(fields), url, body: Buffer.from(body).toString('base64') }
 }
 
-/** Returns the record of a failed request; undefined if its caller cancelled it. */
+/** Returns the record of a failed request, or undefined if its caller canceled it. */
 export function describeFetchFailure(error: unknown): Json | undefined {
   if (error instanceof Unavailable) return { error: 'Unavailable', message: error.message }
   return error instanceof Undeliverable ? { error: 'Undeliverable', message: error.message } : undefined
@@ -27,7 +27,7 @@ export function describeFetchFailure(error: unknown): Json | undefined {
 
 export type ShownDocument = Pick<Lookup, 'owner' | 'object'>
 
-/** Finds the owner of a document, and its post: in an actor, a post or its activity, or an account that WebFinger names. */
+/** Finds the owner and the post of a document. It may be an actor, a post or its activity, or an account that WebFinger names. */
 export function findShown({ headers, body }: FetchAnswer): ShownDocument {
   if (!/json/i.test(headers.get('content-type') ?? '') || body.byteLength > maxBytes) return {}
   const document = parseIfJson(Buffer.from(body).toString())

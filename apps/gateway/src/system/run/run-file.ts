@@ -5,12 +5,12 @@ import { join } from 'node:path'
 import { ConfigError, parseJsonText } from '@postern/message'
 import { ownRunSecret } from './run-proof.ts'
 
-/** The content of the file that lets commands on the same machine find a running gateway. */
+/** The content of the file by which commands on the same machine find a running gateway. */
 export interface RunFile {
   readonly url: string
   readonly pid: number
   readonly isSimulating: boolean
-  /** The gateway proves by it that it wrote this file. */
+  /** The secret by which the gateway proves that it wrote this file. */
   readonly secret: string
 }
 
@@ -26,13 +26,13 @@ export function removeRunFile(directory: string): void {
   rmSync(join(directory, runFileName), { force: true })
 }
 
-/** Returns the last gateway that wrote the file. It may have died since. */
+/** Returns the last gateway that wrote the file, which may have died since. */
 export function findRunFile(directory: string): RunFile | undefined {
   const text = readIfThere(join(directory, runFileName))
   try {
     return text === undefined ? undefined : (parseJsonText(text) as RunFile)
   } catch {
-    // The gateway was killed while it wrote the file.
+    // The gateway was killed while writing the file.
     return undefined
   }
 }
@@ -47,7 +47,7 @@ export function makeDataDirectory(directory: string): void {
   }
 }
 
-/** Returns dev mode’s own operator token, and creates it if there is none. @throws ConfigError `data` */
+/** Returns dev mode's own operator token, and creates it if it is missing. @throws ConfigError `data` */
 export function keepOperatorToken(directory: string): string {
   makeDataDirectory(directory)
   const path = join(directory, tokenFileName)

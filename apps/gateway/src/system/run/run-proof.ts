@@ -2,25 +2,25 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { parseIfJson } from '@postern/message'
 
-/** Only this process and readers of its data folder know it. */
+/** The secret of this process. Only the process and the readers of its data folder know it. */
 export const ownRunSecret: string = randomBytes(32).toString('base64url')
 
 interface RunChallenge {
-  /** Made up by the command, 32 bytes in base64url. */
+  /** A random value of the command, 32 bytes in base64url. */
   readonly nonce: string
-  /** The address in the run file: another gateway cannot answer for it. */
+  /** The address in the run file, so that another gateway cannot answer the challenge. */
   readonly url: string
 }
 
-/** Returns the only right answer to a challenge. */
+/** Returns the one correct answer to a challenge. */
 export function proveRun(secret: string, { nonce, url }: RunChallenge): string {
   return createHmac('sha256', secret).update(`${nonce} ${url}`).digest('base64url')
 }
 
-/** The longest wait for the proof, ms. A gateway under load is slow, and a command would otherwise treat it as not running. */
+/** The longest wait for the proof, ms. A gateway under load is slow, and a command must not treat it as stopped. */
 const patienceMs = 10_000
 
-/** Asks the program at an address for its proof. False: it has none, or does not answer in time. */
+/** Requests the proof of the program at an address. Returns false if it has none, or does not answer in time. */
 export async function isProvenRun({
   url,
   secret,

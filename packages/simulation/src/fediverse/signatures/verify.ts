@@ -40,7 +40,6 @@ function keepFirst(find: SignatureChecks['findKey']): SignatureChecks['findKey']
 /**
  * Verifies the signer of a request against the actor's own document. Mastodon makes the same check; independent libraries do the
  * cryptography. A request with `Signature-Input` counts as RFC 9421. @throws Error with the reason
- * @throws Error with the reason
  */
 export async function verifySigner(request: SimRequest, checks: SignatureChecks): Promise<string> {
   const headers = flattenHeaders(request)
@@ -114,7 +113,7 @@ export interface SignatureChecks {
   now(): number
   /** @throws Error with the reason */
   findKey(keyId: string): Promise<FoundKey>
-  /** Checks that WebFinger knows this actor, if the server requires that. @throws Error with the reason @throws Error with the reason */
+  /** Checks that WebFinger knows this actor, if the server requires that. @throws Error with the reason */
   checkReader(actor: string): Promise<void>
 }
 
@@ -126,7 +125,7 @@ type VerifySignature = (request: SimRequest, headers: FlatHeaders, checks: Signa
 
 const dateWindowMs = 12 * 3_600_000
 
-/** Checks that a signature is at most twelve hours old, which is Mastodon's limit. @throws Error @throws Error */
+/** Checks that a signature is at most twelve hours old, which is Mastodon's limit. @throws Error */
 function checkAge(at: number, now: number): void {
   const age = Math.abs(now - at)
   if (!(age <= dateWindowMs)) throw new Error(`the date is ${age} ms away`)
