@@ -1,10 +1,11 @@
+// Calls tools in every way, as the first word of a message says, and reports the results that it received.
 import type { NormalizedMessage, Part, ToolCallPart } from '@postern/message'
 import { describeApproval, plainTextOf } from '@postern/message'
 import type { AgentChunk, AgentContext } from '@postern/pipeline'
 
 const call = (name: string): ToolCallPart => ({ kind: 'tool_call', id: `${name}-1`, name, args: {} })
 
-/** Shows a refund and waits for permission, as tools with a policy do. */
+/** Asks for permission for a refund, like a tool with a policy. */
 function askToRefund({ requireConsent }: AgentContext, approver: object): AgentChunk {
   const action = {
     action_id: 'refund-action',
@@ -17,7 +18,6 @@ function askToRefund({ requireConsent }: AgentContext, approver: object): AgentC
   return requireConsent({ message: 'Refund?', ...describeApproval(action), ...approver })
 }
 
-/** Calls tools in every possible way, chosen by the first word, and reports which results of calls it received. */
 export async function* handle(message: NormalizedMessage, context: AgentContext): AsyncGenerator<AgentChunk> {
   const words = plainTextOf(message.parts)
   if (words.startsWith('pick')) yield call('pick')

@@ -1,8 +1,8 @@
+// Asks a question, and reports the outcome.
 import type { NormalizedMessage, PartialResponse } from '@postern/message'
 import { plainTextOf } from '@postern/message'
 import type { AgentContext } from '@postern/pipeline'
 
-/** Asks a question, and reports the outcome. */
 export function handle(message: NormalizedMessage, { requireConsent }: AgentContext): PartialResponse | string {
   const { kind, in_reply_to, policy_resolution: decided, parts } = message
   if (kind === 'cancel') return `closed: ${in_reply_to}`

@@ -1,8 +1,8 @@
+// Asks before it acts, and then acts as requested: at once, or until it is stopped.
 import type { NormalizedMessage, PartialResponse } from '@postern/message'
 import { plainTextOf } from '@postern/message'
 import type { AgentContext } from '@postern/pipeline'
 
-/** Asks before it does anything, and then does the permitted action in the requested way: at once, or until it is stopped. */
 export async function handle(message: NormalizedMessage, context: AgentContext): Promise<PartialResponse | string> {
   const { policy_resolution: decided, parts } = message
   if (!decided) {

@@ -1,3 +1,4 @@
+// Asks an operator, and fails in the first turn after the decision.
 import type { NormalizedMessage } from '@postern/message'
 import type { AgentContext } from '@postern/pipeline'
 
@@ -8,7 +9,6 @@ export function start(): void {
   failed.clear()
 }
 
-/** Asks an operator, and fails in the first turn after the decision. */
 export function handle({ policy_resolution: resolution }: NormalizedMessage, context: AgentContext) {
   if (!resolution) return context.requireConsent({ message: 'Pay it back?', approver: 'operator' })
   const isFirst = !failed.has(context.thread)

@@ -1,9 +1,10 @@
+// Provides the tools of a desk that makes refunds: the till's refund, and a consultation before it.
 import type { ToolDefinition } from '@postern/agents'
 import { plainTextOf } from '@postern/message'
 
 export { refund } from './till.ts'
 
-/** The manager's work before a refund: a plan, two agents that look into it, and a conclusion. */
+/** Consults other agents before a refund: a plan, two agents that look into the order, and a conclusion. */
 export const consult: ToolDefinition = {
   description: 'Has an order looked at from all sides',
   parameters: { type: 'object', properties: { order: { type: 'string' } }, required: ['order'] },

@@ -1,3 +1,4 @@
+// Asks before it acts, in the way that the first word of the message names, and reports the decision.
 import type { NormalizedMessage, PartialResponse } from '@postern/message'
 import { plainTextOf } from '@postern/message'
 import type { AgentChunk, AgentContext } from '@postern/pipeline'
@@ -25,7 +26,6 @@ const requirements: Readonly<Record<string, (context: AgentContext) => PartialRe
   unknown: () => ({ parts: [{ kind: 'policy', policy: { kind: 'dance_first', message: 'Dance.' } }] }),
 }
 
-/** Asks before it acts, in the way that the first word of the message names, and reports the decision. */
 export function handle(
   message: NormalizedMessage,
   context: AgentContext,
@@ -39,7 +39,7 @@ export function handle(
   return answer ?? `shop heard: ${word}`
 }
 
-/** Streams a text before it asks; the text stays in its place. */
+/** Streams a text before it asks, which stays before the question. */
 async function* askMeanwhile(context: AgentContext): AsyncIterable<AgentChunk> {
   yield { status: 'working', parts: [{ kind: 'text', mime: 'text/plain', content: 'Let me see.' }] }
   yield context.requireConsent({ message: 'May I look it up?' })

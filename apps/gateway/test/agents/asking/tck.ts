@@ -1,8 +1,7 @@
+// Answers as the A2A compatibility kit expects. The start of the message's id names the behaviour.
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Part } from '@postern/message'
 import type { Agent, AgentAnswer, AgentChunk, AgentContext } from '@postern/pipeline'
-
-/** The agent that the A2A compatibility kit expects. The beginning of the message's id names its behaviour. */
 
 const says = (content: string): Part => ({ kind: 'text', mime: 'text/plain', content })
 const inline = (text: string) => ({ kind: 'inline', data_base64: Buffer.from(text).toString('base64') }) as const
@@ -32,13 +31,13 @@ async function* works(): AsyncIterable<AgentChunk> {
   yield { status: 'completed', parts: [says('done')] }
 }
 
-/** Asks for credentials within the task, through a mechanism of its own (A2A §7.6): the page of the requirement. */
+/** Asks for credentials within the task by its own mechanism (A2A §7.6): the page of the requirement. */
 function asksWho(context: AgentContext): AgentAnswer {
   const auth_challenges = [{ scheme: 'Bearer', realm: 'tck' }]
   return context.requireAuth({ message: 'Say who you are, then go on with this task.', auth_challenges })
 }
 
-/** Scripts by the beginning of the message's id. The first match counts. */
+/** The scripts by the start of the message's id; the first match counts. */
 const scripts: readonly (readonly [prefix: string, script: Script])[] = [
   ['tck-complete-task', completes(says('Hello from TCK'))],
   ['tck-artifact-text', completes(says('Generated text content'))],

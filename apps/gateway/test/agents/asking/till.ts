@@ -1,7 +1,6 @@
+// Provides the tools of a shop's till. Each records its action in the file that `TILL` names, if it is set.
 import { appendFileSync } from 'node:fs'
 import type { ToolDefinition } from '@postern/agents'
-
-/** Tools of a shop's till. Each writes its action to the file that TILL names, if it names one. */
 
 const order = { type: 'object', properties: { order: { type: 'string' } }, required: ['order'] } as const
 

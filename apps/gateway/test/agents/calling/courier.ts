@@ -1,8 +1,9 @@
+// Runs errands that its text lists, by calls to other agents or by mail.
 import type { NormalizedMessage } from '@postern/message'
 import { plainTextOf } from '@postern/message'
 import type { AgentContext } from '@postern/pipeline'
 
-/** In public, a name with its leading `@` would call the agent of that name. */
+/** Drops the leading `@`, because in public the name would otherwise call that agent. */
 const nameOf = (address: string) => address.replace(/^@/, '')
 
 const where = ({
@@ -14,8 +15,8 @@ const where = ({
   `${nameOf(recipient)} heard ${nameOf(sender.address)} by ${via} at hop ${chain?.hop ?? 0} of ${chain?.max_hops ?? 'none'}`
 
 /**
- * Runs the errands that its text lists: `call:@x@y` asks that agent to do the rest, `mail:@x@y` writes the rest to it. On the final hop it tries to
- * call an agent, and reports the outcome.
+ * Runs an errand: `call:@x@y` asks that agent to do the rest, and `mail:@x@y` writes the rest to it. On the final hop it tries to call an
+ * agent, and reports the outcome.
  */
 export async function handle(message: NormalizedMessage, context: AgentContext): Promise<string> {
   const here = where(message)

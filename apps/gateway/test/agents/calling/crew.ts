@@ -1,3 +1,4 @@
+// Provides the tools of models that lead other agents or work alone.
 import type { ToolDefinition } from '@postern/agents'
 import { plainTextOf } from '@postern/message'
 

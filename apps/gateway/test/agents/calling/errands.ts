@@ -1,3 +1,4 @@
+// Provides a tool that asks another agent, and one that fails.
 import type { ToolContext } from '../../../src/index.ts'
 
 export const ask_hook = {

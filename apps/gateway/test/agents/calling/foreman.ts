@@ -1,14 +1,15 @@
+// Runs the steps that its text lists, such as calls to other agents and notes.
 import type { NormalizedMessage, Part } from '@postern/message'
 import type { AgentContext, AgentNote } from '@postern/pipeline'
 
-/** One thing to do: call an agent, record a note, report the history that it sees, or fail. */
+/** A step: call an agent, record a note, report the history that the agent sees, or fail. */
 interface Step {
   readonly ask?: string
   readonly say?: string
   readonly broadcast?: boolean
   readonly phase?: number
   readonly previous?: number
-  /** True if the call belongs to the conversation of its last call to this agent. */
+  /** True if the call continues the conversation of the last call to the same agent. */
   readonly again?: boolean
   readonly note?: AgentNote
   readonly tell?: 'history'
@@ -17,7 +18,10 @@ interface Step {
 
 type Contexts = Map<string, string | undefined>
 
-/** Runs the steps in its text, a JSON list whose inner lists run concurrently, and answers with what it received. Treats any other text as done. */
+/**
+ * Runs the steps of its text and answers with what it received. The text is a JSON list whose inner lists run concurrently; any other text
+ * counts as done.
+ */
 export async function handle(message: NormalizedMessage, context: AgentContext): Promise<string> {
   const text = wordsOf(message.parts)
   if (!text.startsWith('[')) return `${message.recipient} has done: ${text}`

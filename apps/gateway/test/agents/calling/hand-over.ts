@@ -1,8 +1,8 @@
+// Hands its request over to `desk` on behalf of the sender, or, if asked to cheat, on behalf of a made-up message.
 import type { NormalizedMessage } from '@postern/message'
 import { plainTextOf } from '@postern/message'
 import type { AgentContext } from '@postern/pipeline'
 
-/** Hands the request over to `desk` on behalf of its sender; if asked to cheat, on behalf of somebody whom it makes up. */
 export async function handle(message: NormalizedMessage, context: AgentContext): Promise<string> {
   const isCheating = plainTextOf(message.parts).includes('cheat')
   context.stage('handing over')

@@ -1,6 +1,6 @@
+// Reports the caller, and the sender on whose behalf it calls.
 import type { NormalizedMessage } from '@postern/message'
 
-/** Reports who calls, and on whose behalf. */
 export function handle({ sender, called_by, on_behalf_of }: NormalizedMessage): string {
   const { address, verified, identities = [] } = on_behalf_of ?? {}
   const told = { by: called_by?.agent, message: called_by?.message, for: address, verified, proofs: identities.length }

@@ -1,7 +1,7 @@
+// Calls the first address in its text with the rest of the text, and reports the caller and the outcome.
 import type { NormalizedMessage } from '@postern/message'
 import type { AgentContext } from '@postern/pipeline'
 
-/** Calls the first address in its text with the rest of the text, and reports who called whom and how the call ended. */
 export async function handle(message: NormalizedMessage, context: AgentContext): Promise<string> {
   const { sender, recipient, parts, recipient_capabilities } = message
   const [next, ...rest] = parts

@@ -1,8 +1,8 @@
+// Answers like `convener`, but as a stream.
 import type { NormalizedMessage } from '@postern/message'
 import { plainTextOf } from '@postern/message'
 import type { AgentChunk } from '@postern/pipeline'
 
-/** Answers like `convener`, but as a stream. */
 export async function* handle({ parts }: NormalizedMessage): AsyncGenerator<AgentChunk> {
   yield 'Let me '
   yield 'ask around.'

@@ -1,3 +1,4 @@
+// Repeats the history and the message in two chunks, or fails, splits a character or returns a file.
 import type { NormalizedMessage, Part, PartialResponse } from '@postern/message'
 import { plainTextOf } from '@postern/message'
 
@@ -9,7 +10,6 @@ const note: Part = {
   bytes_ref: { kind: 'inline', data_base64: 'aGk=' },
 }
 
-/** Repeats the history and the message in two chunks; or fails, splits a character in two, or returns a file. */
 export async function* handle({ parts, history = [] }: NormalizedMessage): AsyncGenerator<string | PartialResponse> {
   const text = plainTextOf(parts)
   if (text === 'fail') throw new Error('secret detail')

@@ -1,7 +1,7 @@
+// Asks for a destination, and then streams an answer with characters that end lines in other formats than JSON.
 import type { NormalizedMessage, PartialResponse } from '@postern/message'
 import type { AgentContext } from '@postern/pipeline'
 
-/** Asks for a destination, then streams the answer in chunks, with characters that end lines in other formats but not in JSON. */
 export async function* handle({ parts }: NormalizedMessage, { state }: AgentContext): AsyncGenerator<PartialResponse> {
   const text = (content: string) => [{ kind: 'text', mime: 'text/plain', content } as const]
   if ((await state.get()) !== 'asked') {

@@ -1,8 +1,8 @@
+// Performs the act that a message asks for, and reports the outcome.
 import type { NormalizedMessage } from '@postern/message'
 import { plainTextOf } from '@postern/message'
 import type { AgentContext, AgentPublisher } from '@postern/pipeline'
 
-/** Performs the act that a message asks for, and reports the outcome. */
 export async function handle(
   { parts }: Pick<NormalizedMessage, 'parts'>,
   context: AgentContext | AgentPublisher,

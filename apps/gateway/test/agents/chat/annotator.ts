@@ -1,10 +1,10 @@
+// Returns data that a chat stores with a message, and the agent's state for the chat to show.
 import type { NormalizedMessage, PartialResponse } from '@postern/message'
 import { plainTextOf } from '@postern/message'
 import type { AgentChunk, AgentContext } from '@postern/pipeline'
 
 const chat_state = { mood: 'curious', open: ['17'] }
 
-/** Returns more than text: data that a chat stores with a message, and the state that it shows of the agent. */
 export function handle(
   { parts, policy_resolution: decided }: NormalizedMessage,
   { requireConsent }: AgentContext,

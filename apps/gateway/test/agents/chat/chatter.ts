@@ -1,3 +1,4 @@
+// Answers in the way that the first word of a message names.
 import type { NormalizedMessage, Part } from '@postern/message'
 import { plainTextOf, Undeliverable } from '@postern/message'
 import type { AgentContext } from '@postern/pipeline'
@@ -102,7 +103,6 @@ const replies: Readonly<Record<string, (message: NormalizedMessage, context: Age
     }),
   }
 
-/** Does what the first word of a message names, each word with a different way of answering. */
 export function handle(message: NormalizedMessage, context: AgentContext) {
   const { policy_resolution: decided, parts } = message
   if (decided) return `decided: ${String(decided.outcome)}`

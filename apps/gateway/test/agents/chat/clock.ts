@@ -1,3 +1,4 @@
+// Answers with tool calls before, between and after its text. All calls have the same id.
 import { once } from 'node:events'
 import type { NormalizedMessage, ToolCallPart } from '@postern/message'
 import { plainTextOf, Unavailable } from '@postern/message'
@@ -9,7 +10,6 @@ const say = (content: string) => ({ kind: 'text', mime: 'text/markdown', content
 
 const attempts = new Map<string, number>()
 
-/** Answers with tool calls before, between and after its text. All calls have one id. */
 export function handle({ id, parts }: NormalizedMessage, { requireConsent, signal }: AgentContext) {
   const word = plainTextOf(parts)
   const consent = () => requireConsent({ message: 'May I?', title: 'Set the clock' }).parts ?? []

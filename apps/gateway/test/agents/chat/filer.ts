@@ -1,3 +1,4 @@
+// Streams a text with a file before, in or after it, as the message says.
 import type { NormalizedMessage, Part } from '@postern/message'
 import { plainTextOf } from '@postern/message'
 import type { AgentChunk } from '@postern/pipeline'
@@ -24,7 +25,6 @@ const answers: Readonly<Record<string, readonly AgentChunk[]>> = {
   whole: ['Here ', { parts: [{ kind: 'text', mime: 'text/markdown', content: 'it is.' }, file] }],
 }
 
-/** Streams a text with a file before, in or after it, depending on the first word. */
 export async function* handle({ parts }: NormalizedMessage): AsyncGenerator<AgentChunk> {
   for (const chunk of answers[plainTextOf(parts)] ?? []) {
     yield chunk

@@ -1,3 +1,4 @@
+// Calls its own tool, which returns a picture, and repeats the result of the chat's own tool.
 import type { NormalizedMessage, Part } from '@postern/message'
 
 const picture: Part = {
@@ -8,7 +9,6 @@ const picture: Part = {
 }
 const words: Part = { kind: 'text', mime: 'text/plain', content: 'The roof, from above' }
 
-/** Calls its own tool, which returns a picture, and repeats the result of the chat's own tool. */
 export async function* handle({ parts }: NormalizedMessage) {
   const [returned] = parts.filter(part => part.kind === 'tool_call')
   if (returned) yield JSON.stringify(returned.result)

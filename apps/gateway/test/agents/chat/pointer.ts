@@ -1,6 +1,6 @@
+// Answers with files whose bytes the gateway lacks: one on another host, and one that does not exist.
 import type { NormalizedMessage, NormalizedResponse } from '@postern/message'
 
-/** Answers with files whose bytes the gateway does not have: one that another host has, and one that does not exist. */
 export function handle(_: NormalizedMessage): Pick<NormalizedResponse, 'parts'> {
   const at = (digit: string) => ({ kind: 'content_addressed', algo: 'sha256', digest: digit.repeat(64) }) as const
   return {

@@ -1,8 +1,8 @@
+// Goes through the stages that its message names, and reports them in different ways.
 import type { NormalizedMessage, PartialResponse } from '@postern/message'
 import { plainTextOf, Undeliverable } from '@postern/message'
 import type { AgentContext } from '@postern/pipeline'
 
-/** Goes through the stages that its message names, and reports each in a different way. */
 export async function* handle(
   { parts }: NormalizedMessage,
   { stage, signal }: AgentContext,

@@ -1,3 +1,4 @@
+// Performs the act that a message asks for, but outside of its turn.
 import type { NormalizedMessage } from '@postern/message'
 import type { AgentPublisher } from '@postern/pipeline'
 import { handle as act } from './actor.ts'
@@ -8,7 +9,6 @@ export function start(given: AgentPublisher): void {
   publisher = given
 }
 
-/** Performs the act that a message asks for, outside of its turn. */
 export async function handle(message: NormalizedMessage): Promise<string> {
   return publisher ? act(message, publisher) : 'not begun'
 }

@@ -1,7 +1,7 @@
+// Reports the size of each file, or the reason why it cannot be read. After the word `careless`, the error ends its turn.
 import type { FilePart, NormalizedMessage } from '@postern/message'
 import type { AgentContext } from '@postern/pipeline'
 
-/** Reports how many bytes each file has, or why it cannot be read. With the word `careless`, the error ends its turn. */
 export async function handle({ parts }: NormalizedMessage, { attachment }: AgentContext): Promise<string> {
   const isCareless = parts.some(part => part.kind === 'text' && part.content === 'careless')
   const files = parts.filter((part): part is FilePart => part.kind === 'file')

@@ -1,9 +1,9 @@
+// Answers once the file exists whose path the message contains.
 import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { NormalizedMessage } from '@postern/message'
 import { plainTextOf } from '@postern/message'
 
-/** Answers as soon as the file exists whose path is in the message. */
 export async function handle({ parts }: NormalizedMessage): Promise<string> {
   const path = plainTextOf(parts).trim()
   while (!existsSync(path)) await sleep(20)

@@ -1,10 +1,10 @@
+// Calls an existing and a missing agent in one stage, and waits for a file in the next one.
 import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { NormalizedMessage } from '@postern/message'
 import { plainTextOf } from '@postern/message'
 import type { AgentContext } from '@postern/pipeline'
 
-/** Calls two agents in one stage, of which only one exists, and in the next one waits for the file whose path is in the message. */
 export async function handle({ parts }: NormalizedMessage, context: AgentContext): Promise<string> {
   context.stage('search')
   context.note({ type: 'task', content: 'Ask both.' })

@@ -1,7 +1,7 @@
+// Gives the shortest possible answer.
 import type { Agent } from '@postern/pipeline'
 import { countTurn } from './turns.ts'
 
-/** Gives the shortest possible answer. */
 export const handle: Agent['handle'] = () => {
   countTurn()
   return 'ok'

@@ -1,6 +1,6 @@
+// Counts the turns of the agents in this folder, for the test that watches the process.
 let turns = 0
 
-/** Counts a turn of an agent of this folder, for the test that watches the process. */
 export function countTurn(): void {
   turns += 1
 }

@@ -1,7 +1,7 @@
+// Throws, like an agent with a programming error.
 import type { NormalizedMessage } from '@postern/message'
 import { plainTextOf } from '@postern/message'
 
-/** Throws, as an agent with an author's mistake does. */
 export function handle({ parts }: NormalizedMessage): string {
   const [word] = plainTextOf(parts).trim().split(/\s/)
   if (word === 'fine') return 'fine'

@@ -1,9 +1,10 @@
+// Reports its knowledge of a person: the earlier messages, its state of the person, and their linked addresses.
 import type { NormalizedMessage } from '@postern/message'
 import type { AgentContext } from '@postern/pipeline'
 
 const waiting: (() => void)[] = []
 
-/** Waits until `count` turns are waiting here, then releases them all. */
+/** Waits until `count` turns are waiting here, and then releases all of them. */
 async function untilAllAreHere(count: number): Promise<void> {
   await new Promise<void>(resolve => {
     waiting.push(resolve)
@@ -11,7 +12,6 @@ async function untilAllAreHere(count: number): Promise<void> {
   })
 }
 
-/** Answers with the earlier messages and their channels, the state that it stores about the person, and the person's linked addresses. */
 export async function handle(message: NormalizedMessage, { person, state }: AgentContext): Promise<string> {
   const said = message.parts.flatMap(part => (part.kind === 'text' ? [part.content] : [])).join(' ')
   const memory = person?.state

@@ -1,3 +1,4 @@
+// Records its visitors in a diary, and forgets them when it is told to.
 import type { NormalizedMessage } from '@postern/message'
 import type { AgentContext, ForgottenPerson } from '@postern/pipeline'
 
@@ -16,7 +17,7 @@ export function start(): void {
   forgotten.length = 0
 }
 
-/** Records who has written to it. The text `what?` returns everything that it knows. */
+/** Records the sender. The text `what?` returns everything that the diary contains. */
 export function handle({ parts, thread_id }: NormalizedMessage, { person }: AgentContext): string {
   const said = parts.map(part => (part.kind === 'text' ? part.content.trim() : '')).join('')
   if (said.startsWith('what?')) return JSON.stringify({ diary, forgotten })

@@ -1,3 +1,4 @@
+// Answers like `confidant`, but on request only after the word `go` has arrived in another thread.
 import type { NormalizedMessage } from '@postern/message'
 import { plainTextOf } from '@postern/message'
 import type { AgentContext } from '@postern/pipeline'
@@ -5,7 +6,6 @@ import { handle as confide } from './confidant.ts'
 
 let going: (() => void)[] = []
 
-/** Holds its answer, if the message asks for it, until the word `go` arrives in another thread. */
 export async function handle(message: NormalizedMessage, context: AgentContext): Promise<string> {
   const text = plainTextOf(message.parts)
   if (text === 'hold') await new Promise<void>(resolve => void going.push(resolve))

@@ -1,3 +1,4 @@
+// Names the conversation, continues others unasked, and writes mail.
 import type { NormalizedMessage } from '@postern/message'
 import { plainTextOf } from '@postern/message'
 import type { AgentPublisher } from '@postern/pipeline'
@@ -8,7 +9,7 @@ export function start(given: AgentPublisher): void {
   publisher = given
 }
 
-/** Names the conversation. `tell <thread> <text>` continues another one unasked, and `mail <address> <text>` writes a mail. */
+/** Performs `tell <thread> <text>` in another conversation, or `mail <address> <text>`. Reports the conversation on any other text. */
 export async function handle({ parts, thread_id, history = [] }: NormalizedMessage): Promise<string> {
   const [, act, where = '', words = ''] = /(tell|mail) (\S+) ([^\n]+)/.exec(plainTextOf(parts)) ?? []
   if (act === undefined || !publisher) return `thread=${thread_id} past=${history.length} ${lastWords(history)}`

@@ -1,8 +1,8 @@
+// Answers with, posts and stores halves of characters, whole or in chunks that split a character.
 import type { NormalizedMessage } from '@postern/message'
 import { plainTextOf } from '@postern/message'
 import type { AgentChunk, AgentContext } from '@postern/pipeline'
 
-/** Answers with, posts and stores halves of characters: as "whole", or in chunks that split a character. */
 export async function* handle(message: NormalizedMessage, context: AgentContext): AsyncGenerator<AgentChunk> {
   if (plainTextOf(message.parts).includes('in pieces')) {
     yield 'ok \ud83d'

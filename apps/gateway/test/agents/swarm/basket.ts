@@ -1,7 +1,6 @@
+// Provides tools that keep items in a swarm's states and storages.
 import type { ToolDefinition } from '@postern/agents'
 import { picture } from '../../swarm/picture.ts'
-
-/** The state of tools that store items in a swarm's states and storages. */
 
 export type Basket = { readonly items: readonly string[] }
 

@@ -1,7 +1,6 @@
+// Provides tools that store as much as the message asks for, and report the outcome.
 import type { ToolDefinition } from '@postern/agents'
 import { Rejection } from '@postern/message'
-
-/** The result of tools that store as much as the message asks for, and report the outcome. */
 
 interface Kept {
   readonly name: string

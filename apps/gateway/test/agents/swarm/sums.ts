@@ -1,3 +1,4 @@
+// Computes a value from the states of the tools in `basket.ts`.
 import type { ComputeDefinition } from '@postern/agents'
 import type { Basket } from './basket.ts'
 

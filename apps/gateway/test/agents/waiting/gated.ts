@@ -1,9 +1,9 @@
+// Records its call in the folder that the message names, and answers once a file `go` exists there.
 import { appendFileSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { NormalizedMessage } from '@postern/message'
 
-/** Records its call in the folder that the message names, waits until the folder has a file `go`, and answers. */
 export async function handle(message: NormalizedMessage): Promise<string> {
   const [part] = message.parts
   const folder = /(\/\S+)/.exec(part?.kind === 'text' ? part.content : '')?.[1] ?? ''

@@ -1,3 +1,4 @@
+// Repeats the message once a file no longer holds it, for tests that kill the process.
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -7,8 +8,8 @@ import type { AgentContext } from '@postern/pipeline'
 const directory = process.env.HELD_DIRECTORY ?? ''
 
 /**
- * Repeats the message, but waits while the file `held` contains one of its words. The file `begun` lists each run, and `ended` each run that was
- * aborted. The files serve tests that kill the process.
+ * Repeats the message, but waits while the file `held` contains one of its words. The file `begun` lists each run, and `ended` each aborted
+ * run.
  */
 export async function handle({ parts }: NormalizedMessage, { signal }: AgentContext): Promise<string> {
   const words = parts.map(part => (part.kind === 'text' ? part.content.trim() : part.kind)).join(' + ')

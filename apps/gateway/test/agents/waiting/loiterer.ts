@@ -1,8 +1,9 @@
+// Waits in each run until the word `go` arrives in another thread, and then repeats its message.
 import type { NormalizedMessage } from '@postern/message'
 import { plainTextOf } from '@postern/message'
 import type { AgentContext } from '@postern/pipeline'
 
-/** Callbacks of the runs that wait until the word `go` arrives in another thread; each run reports its message. */
+/** The callbacks that end the waiting runs. */
 let going: (() => void)[] = []
 
 export async function* handle({ parts, merged }: NormalizedMessage, { signal }: AgentContext) {

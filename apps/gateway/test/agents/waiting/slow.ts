@@ -1,12 +1,13 @@
+// Answers when the test allows it, and not before.
 import type { NormalizedMessage } from '@postern/message'
 import type { AgentContext } from '@postern/pipeline'
 
-/** A message that an agent is working on, as the test that waits for it sees it. */
+/** A message that an agent is working on, from the view of the test that waits for it. */
 export interface SlowRun {
   readonly message: NormalizedMessage
   readonly words: string
   readonly context: AgentContext
-  /** Lets the agent answer with the text that it received, unchanged. */
+  /** Makes the agent answer with the text that it received. */
   finish(): void
 }
 
@@ -25,7 +26,7 @@ export function wordsOf({ parts }: NormalizedMessage): string {
   return parts.map(part => (part.kind === 'text' ? part.content.trim() : part.kind)).join(' + ')
 }
 
-/** Answers when the test allows it, and not before, regardless of its signal. */
+/** Answers only when the test allows it, regardless of its signal. */
 export function handle(message: NormalizedMessage, context: AgentContext): Promise<string> {
   const store = (globalThis as Record<symbol, unknown>)[key] as SlowStore
   return new Promise(resolve => {

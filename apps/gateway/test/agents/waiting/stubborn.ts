@@ -1,8 +1,9 @@
+// Repeats messages, but hangs at the first one that asks for it.
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { NormalizedMessage } from '@postern/message'
 
-/** Repeats the message. The first one that says `hang` gets no answer, and leaves a mark in the folder that the text names. */
+/** Repeats the message. The first message that says `hang` gets no answer, and leaves a mark in the folder that its text names. */
 export async function handle(message: NormalizedMessage): Promise<string> {
   const [part] = message.parts
   const text = part?.kind === 'text' ? part.content : ''

@@ -1,11 +1,12 @@
+// Reports that it is searching, and then ends in the way that the message names.
 import { once } from 'node:events'
 import type { NormalizedMessage } from '@postern/message'
 import { plainTextOf, Unavailable } from '@postern/message'
 import type { AgentChunk, AgentContext } from '@postern/pipeline'
 
 /**
- * Reports that it is searching. It finds nothing until its turn is aborted, or says nothing more (`quiet`), or answers (`found`), or asks to be
- * called again in ten minutes (`later`).
+ * Reports a search. By default it finds nothing until its turn is aborted. It can also end without a word (`quiet`), answer (`found`), or
+ * ask to be called again in ten minutes (`later`).
  */
 export async function* handle({ parts }: NormalizedMessage, { signal }: AgentContext): AsyncIterable<AgentChunk> {
   const text = plainTextOf(parts).trim()

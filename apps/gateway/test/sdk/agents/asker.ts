@@ -1,6 +1,6 @@
+// Posts and answers with a file, or asks for consent first, depending on the message.
 import { defineAgent, readMessageText } from 'postern'
 
-/** Posts, or asks before it continues, depending on the message. */
 export default defineAgent({
   handle(message, context) {
     const { policy_resolution } = message

@@ -1,8 +1,8 @@
+// Asks to be called again twice, and then reports the pauses between the calls.
 import { defineAgent, Unavailable } from '../../../src/index.ts'
 
 const tries: number[] = []
 
-/** Asks to be called again the first two times, and then reports how long it was left alone. */
 export default defineAgent({
   handle() {
     tries.push(Date.now())

@@ -1,3 +1,4 @@
+// Repeats the text of a message, with its channel.
 import { defineAgent } from 'postern'
 
 export default defineAgent({

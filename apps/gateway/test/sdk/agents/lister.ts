@@ -1,6 +1,6 @@
+// Lists the parts of a message, in text and as a file.
 import { defineAgent } from 'postern'
 
-/** Lists the parts of a message, and also returns the list as a file. */
 export default defineAgent({
   async handle({ parts, sender }, { attachment }) {
     const lines = await Promise.all(

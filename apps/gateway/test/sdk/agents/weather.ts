@@ -1,3 +1,4 @@
+// Provides a tool that makes up the weather of a city.
 import { defineTool } from 'postern'
 
 export const weather = defineTool({
