@@ -17,7 +17,7 @@ class Policy(TypedDict):
     """What is required before the agent goes on, or why it refuses."""
 
     kind: str
-    """The requirement, or why the agent refuses; an unknown kind stays and never means success."""
+    """The kind of requirement or refusal; an unknown kind stays and never means success."""
     message: str
     """The text for the sender."""
     code: NotRequired[str]
@@ -35,7 +35,7 @@ class Policy(TypedDict):
     auth_challenges: NotRequired[list[dict[str, Any]]]
     """The challenges by which the sender can prove more, for `unauthorized`."""
     retry_after_seconds: NotRequired[float]
-    """Seconds after which asking again makes sense, for refusals that pass."""
+    """Seconds after which a new request makes sense, for temporary refusals."""
     state: NotRequired[str]
     """Single-use state that a decision names: 256 bits that nobody can guess."""
     expires_in: NotRequired[float]
@@ -58,7 +58,7 @@ class Policy(TypedDict):
 
 class TextPartSection(TypedDict):
     id: str
-    """Tells the sections of one answer apart."""
+    """Identifies the section within its answer."""
     name: NotRequired[str]
     """Name of the result."""
 
@@ -72,7 +72,7 @@ class TextPart(TypedDict):
     content: str
     """The text."""
     section: NotRequired[TextPartSection]
-    """The result that it belongs to, where an answer has several; of A2A, an artifact."""
+    """The result to which it belongs, if an answer has several; in A2A, an artifact."""
 
 
 class InlineBytesRef(TypedDict):
@@ -105,7 +105,7 @@ BytesRef = InlineBytesRef | UrlBytesRef | ContentAddressedBytesRef
 
 class FilePartSection(TypedDict):
     id: str
-    """Tells the sections of one answer apart."""
+    """Identifies the section within its answer."""
     name: NotRequired[str]
     """Name of the result."""
 
@@ -125,12 +125,12 @@ class FilePart(TypedDict):
     bytes_ref: BytesRef
     """The location of its bytes."""
     section: NotRequired[FilePartSection]
-    """The result that it belongs to, where an answer has several."""
+    """The result to which it belongs, if an answer has several."""
 
 
 class LinkPartSection(TypedDict):
     id: str
-    """Tells the sections of one answer apart."""
+    """Identifies the section within its answer."""
     name: NotRequired[str]
     """Name of the result."""
 
@@ -146,12 +146,12 @@ class LinkPart(TypedDict):
     description: NotRequired[str]
     """A description of the page there."""
     section: NotRequired[LinkPartSection]
-    """The result that it belongs to, where an answer has several."""
+    """The result to which it belongs, if an answer has several."""
 
 
 class ArtifactPartSection(TypedDict):
     id: str
-    """Tells the sections of one answer apart."""
+    """Identifies the section within its answer."""
     name: NotRequired[str]
     """Name of the result."""
 
@@ -171,9 +171,9 @@ class ArtifactPart(TypedDict):
     bytes_ref: BytesRef
     """The location of its bytes."""
     section: NotRequired[ArtifactPartSection]
-    """The result that it belongs to, where an answer has several."""
+    """The result to which it belongs, if an answer has several."""
     artifact_type: NotRequired[str]
-    """The kind of thing that it is."""
+    """The type of the artifact."""
     data: NotRequired[Any]
     """The value itself, if it came as one (an A2A data part); the bytes are its JSON."""
 
@@ -196,11 +196,11 @@ class ToolCallPart(TypedDict):
     result: NotRequired[Any]
     """The value that it returned."""
     error: NotRequired[ToolCallPartError]
-    """The reason that it failed."""
+    """The reason for its failure."""
     agent: NotRequired[str]
     """The member of a swarm that called it."""
     continues: NotRequired[str]
-    """Public id of the requirement that an earlier answer put before the end of this call."""
+    """Public id of the requirement, in an earlier answer, whose decision this call awaited."""
     flags: NotRequired[list[str]]
     """Findings of the gateway in the result: `invisible_characters`, which it has removed."""
 
@@ -219,7 +219,7 @@ Part = TextPart | FilePart | LinkPart | ArtifactPart | ToolCallPart | PolicyPart
 
 class DataPartSection(TypedDict):
     id: str
-    """Tells the sections of one answer apart."""
+    """Identifies the section within its answer."""
     name: NotRequired[str]
     """Name of the result."""
 
@@ -235,11 +235,11 @@ class DataPart(TypedDict):
     mime: NotRequired[str]
     """Its media type."""
     section: NotRequired[DataPartSection]
-    """The result that it belongs to, where an answer has several."""
+    """The result to which it belongs, if an answer has several."""
     artifact_type: NotRequired[str]
-    """The kind of thing that it is."""
+    """The type of the artifact."""
     data: Any
-    """The value, any JSON; the gateway makes the bytes of it."""
+    """Any JSON value; the gateway creates the bytes from it."""
 
 
 # A part as an agent hands it over.
@@ -326,7 +326,7 @@ class PolicyResolution(TypedDict):
     """How a requirement was decided."""
 
     in_reply_to_state: str
-    """The state of the requirement; at rest it is its SHA-256."""
+    """The state of the requirement; the store contains its SHA-256 instead."""
     requirement: NotRequired[str]
     """Public id of the requirement."""
     kind: NotRequired[str]
@@ -334,7 +334,7 @@ class PolicyResolution(TypedDict):
     outcome: NotRequired[Literal["granted", "declined"]]
     """The decision."""
     cancelled: NotRequired[Literal[True]]
-    """True if nobody said no: the question was closed, or its time is over."""
+    """True if nobody declined: the question was closed, or its time ran out."""
     resolved_at: NotRequired[str]
     """Time of the decision, ISO 8601 UTC."""
     resolver: NotRequired[PolicyResolutionResolver]
@@ -342,7 +342,7 @@ class PolicyResolution(TypedDict):
     receipt: NotRequired[PolicyResolutionReceipt]
     """The confirmation of a payment, with its reference."""
     args: NotRequired[Any]
-    """The other arguments with which an operator has allowed a call."""
+    """The changed arguments with which an operator allowed a call."""
     remember: NotRequired[Literal["conversation", "always"]]
     """The later calls for which a decision on a call counts."""
     approver: NotRequired[Literal["operator"]]
@@ -377,7 +377,7 @@ class HistoricalMessage(TypedDict):
     writers: NotRequired[list[HistoricalSender]]
     """All writers of the turn in order, if there are several or their proofs differ."""
     parts: list[Part]
-    """The words; a text part `@name@domain:` stands where the next writer begins."""
+    """Its content; a text part `@name@domain:` precedes the parts of the next writer."""
     timestamp: str
     """Its time, ISO 8601."""
     via: NotRequired[str]
@@ -458,9 +458,9 @@ class AgentChain(TypedDict):
     hop: int
     """Number of agents that have passed the message on."""
     max_hops: int
-    """Most agents that may; never more than `limits.loop.max_hops`."""
+    """The most agents that may pass it on; never more than `limits.loop.max_hops`."""
     is_final: bool
-    """True if the agent has to conclude, and may bring no other agent in."""
+    """True if the agent must conclude, and must not call another agent."""
 
 
 class RecipientCapabilities(TypedDict):
@@ -500,22 +500,22 @@ class NormalizedMessagePersonChangeAfter(TypedDict):
 
 class NormalizedMessagePersonChange(TypedDict):
     before: list[NormalizedMessagePersonChangeBefore]
-    """The persons as they were: two of a `link`, one of an `unlink`."""
+    """The persons before it: two for a `link`, one for an `unlink`."""
     after: list[NormalizedMessagePersonChangeAfter]
-    """The persons as they are: one of a `link`, two or more of an `unlink`."""
+    """The persons after it: one for a `link`, two or more for an `unlink`."""
 
 
 class NormalizedMessageCalledBy(TypedDict):
     agent: str
-    """The agent that calls."""
+    """The calling agent."""
     message: int
-    """Number of the message whose turn calls."""
+    """Number of the message that the calling agent is answering."""
     first_message: NotRequired[int]
-    """Number of the message with which the calls began, where that is another one."""
+    """Number of the message with which the calls began, if that is another one."""
     correlation_id: str
-    """The word that its lines in the log share."""
+    """Correlation id of the calling turn in the log."""
     on_behalf: NotRequired[bool]
-    """True if it calls for the sender of that message."""
+    """True if it calls on behalf of the sender of that message."""
 
 
 class MergedMessage(TypedDict):
@@ -524,7 +524,7 @@ class MergedMessage(TypedDict):
     received_at: str
     """The time of its arrival."""
     part_count: int
-    """Number of the parts that are its own; the parts stand in the order of the messages, those of the message itself last."""
+    """Number of its own parts; all parts are in the order of the messages, those of the message itself last."""
 
 
 class NormalizedMessage(TypedDict):
@@ -533,7 +533,7 @@ class NormalizedMessage(TypedDict):
     id: str
     """Id of the message on its wire."""
     thread_id: str
-    """Id of the conversation: the gateway draws it, and only people who may read the conversation reach it."""
+    """Id of the conversation, chosen by the gateway; it works only for people who may read the conversation."""
     thread_source: NotRequired[str]
     """Id by which the wire named the conversation when it began."""
     in_reply_to: NotRequired[str]
@@ -547,7 +547,7 @@ class NormalizedMessage(TypedDict):
     history: NotRequired[list[HistoricalMessage]]
     """The conversation before it, oldest first, trimmed by the gateway."""
     recipient_capabilities: RecipientCapabilities
-    """The means that an answer has on this channel."""
+    """The possibilities of an answer on this channel."""
     received_via: str
     """The channel."""
     received_at: str
@@ -555,19 +555,19 @@ class NormalizedMessage(TypedDict):
     raw: Any
     """The document as it arrived, without credentials: JSON-LD, an A2A request, or the text of a mail."""
     policy_resolution: NotRequired[PolicyResolution]
-    """The decision of a requirement of the agent, if the message has one."""
+    """The decision on a requirement of the agent, if the message contains one."""
     kind: NotRequired[Literal["message", "edit", "delete", "reaction", "follow", "unfollow", "link", "unlink", "cancel"]]
     """The kind of event; agents get only the kinds that `receives` names."""
     person_change: NotRequired[NormalizedMessagePersonChange]
     """The persons that a `link` or an `unlink` concerns, before and after."""
     called_by: NotRequired[NormalizedMessageCalledBy]
-    """The turn that calls, if another agent of this gateway has sent it."""
+    """The calling turn, if another agent of this gateway sent the message."""
     on_behalf_of: NotRequired[Sender]
-    """The sender for whom that agent calls, with what was proven of them there; they have not sent this message."""
+    """The sender on whose behalf that agent calls, with their proof there; they did not send this message."""
     merged: NotRequired[list[MergedMessage]]
     """Earlier messages of the same sender that share the answer to this one."""
     phase_id: NotRequired[int]
-    """Phase of the caller's plan that the message is of."""
+    """Phase of the caller's plan to which the message belongs."""
     previous_phase_id: NotRequired[int]
     """The phase before it, whose results the agent may look for."""
 
@@ -577,7 +577,7 @@ class Post(TypedDict):
 
     act: Literal["post"]
     id: NotRequired[str]
-    """Id of the post, so that the agent can edit it later; default: made by the gateway."""
+    """Id of the post, so that the agent can edit it later; default: chosen by the gateway."""
     parts: list[GivenPart]
     """Its content."""
     visibility: NotRequired[Literal["public", "unlisted", "followers", "direct"]]
@@ -587,7 +587,7 @@ class Post(TypedDict):
     subject: NotRequired[str]
     """A content warning; of a mail, its subject."""
     via: NotRequired[str]
-    """Send it by this channel as a direct message to those it mentions, if the operator allows that."""
+    """The channel that sends it as a direct message to the people it mentions, if the operator allows that."""
 
 
 class FurtherReply(TypedDict):
@@ -595,11 +595,11 @@ class FurtherReply(TypedDict):
 
     act: Literal["reply"]
     id: NotRequired[str]
-    """Id of the reply, so that the agent can edit it later; default: made by the gateway."""
+    """Id of the reply, so that the agent can edit it later; default: chosen by the gateway."""
     thread: str
     """`thread_id` of the conversation."""
     parts: list[GivenPart]
-    """The words."""
+    """Its content."""
 
 
 class Edit(TypedDict):
@@ -609,7 +609,7 @@ class Edit(TypedDict):
     response: str
     """Id of the response or post."""
     parts: list[GivenPart]
-    """The new words."""
+    """The new content."""
 
 
 class Delete(TypedDict):
@@ -643,7 +643,7 @@ class TokenUsage(TypedDict):
     input_tokens: NotRequired[int]
     """Tokens of the model's input."""
     output_tokens: NotRequired[int]
-    """Tokens that it said."""
+    """Tokens of the model's output."""
     total_tokens: NotRequired[int]
     """Their sum."""
     reasoning_tokens: NotRequired[int]
@@ -686,15 +686,15 @@ class Reply(ReplyWords):
     withheld: NotRequired[list[ReplyWithheld]]
     """Text of a model behind the agent that people do not get; the record keeps its beginning for the operator."""
     stage: NotRequired[str]
-    """The stage that a stream has reached, as `context.stage` tells it."""
+    """The stage that a stream has reached, as with `context.stage`."""
     speaker: NotRequired[str]
-    """The member that speaks, if several agents stand behind one address."""
+    """The member that speaks, if several agents share an address."""
     chat_state: NotRequired[dict[str, Any]]
-    """The state that a chat shows beside the agent's words (AG-UI: `STATE_SNAPSHOT`, `STATE_DELTA`); the last one stands."""
+    """The state that a chat shows beside the agent's text (AG-UI: `STATE_SNAPSHOT`, `STATE_DELTA`); the last one counts."""
     chat_metadata: NotRequired[dict[str, Any]]
     """The data that a chat stores with the message and shows as it is (AG-UI: `metadata`)."""
     trace: NotRequired[list[ToolCallPart]]
-    """Calls that are no part of the answer, such as those by which agents hand over."""
+    """Tool calls that are not part of the answer, such as those by which agents hand over."""
     usage: NotRequired[list[TokenUsage]]
     """The tokens that the answer used, one entry for each provider and model; pieces of a stream add up."""
     text: NotRequired[str]

@@ -4,7 +4,7 @@ import { hash } from 'node:crypto'
 import canonicalize from 'canonicalize'
 
 /**
- * Returns JSON in its one canonical form (RFC 8785): members sorted by UTF-16 code units, numbers and strings as ECMAScript
+ * Returns JSON in its canonical form (RFC 8785): members sorted by UTF-16 code units, numbers and strings as ECMAScript
  * writes them. It leaves out `undefined` members, as JSON does.
  * @throws TypeError for values that I-JSON cannot express: lone surrogates, numbers that are not finite
  */

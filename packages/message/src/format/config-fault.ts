@@ -1,7 +1,7 @@
-// Tells faults of the configuration from other errors.
+// Distinguishes errors in the configuration from other errors.
 import { ConfigError } from './errors.ts'
 
-/** Tells whether the configuration caused an error, or a file that it names. */
+/** Returns true if the configuration, or a file that it names, caused an error. */
 export function isConfigFault(error: unknown): error is ConfigError | AggregateError {
   return listConfigFaults(error).length > 0
 }

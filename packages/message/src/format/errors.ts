@@ -138,7 +138,7 @@ export class LeaseLost extends Error {
   override readonly name = 'LeaseLost'
 }
 
-/** The state of a person is no longer the one from which a turn has computed theirs. */
+/** The error for a person's state that has changed since a turn computed the next state from it. */
 export class StateChanged extends Error {
   override readonly name = 'StateChanged'
 }
@@ -152,9 +152,9 @@ const abortTexts = {
 } as const
 
 /**
- * The reason why a turn's signal aborts, besides a `TimeoutError`. Final ones: its task was `canceled`, its message was
- * `deleted`, or `interrupted` by a newer one of its sender. Temporary ones, after which the turn runs again: its
- * message was `edited`, or the process is `shutting_down`.
+ * The reason why a turn's signal aborts, besides a `TimeoutError`. The turn ends if its task was `canceled`, its message was
+ * `deleted`, or a newer message `interrupted` it. It runs again if its message was `edited`, or if the process is
+ * `shutting_down`.
  */
 export class TurnAborted extends Error {
   override readonly name = 'TurnAborted'

@@ -2,7 +2,7 @@
 
 let lastTime = { ms: 0, text: new Date(0).toISOString() }
 
-/** Each message needs the present time several times within one millisecond, so the last one is kept. */
+/** Returns a time in ms as ISO 8601 UTC. The last result is cached, because each message needs the current time several times within a millisecond. */
 export function isoTime(ms: number): string {
   if (ms !== lastTime.ms) lastTime = { ms, text: new Date(ms).toISOString() }
   return lastTime.text

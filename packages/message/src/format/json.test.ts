@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { parseJsonText } from './json.ts'
 
-/** Writes every name with an escape, so that the text goes to the other parser. */
+/** Writes every member name with an escape, so that the other parser reads the text. */
 function escapeNames(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(escapeNames).join(',')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
@@ -97,7 +97,7 @@ const odd = [
   '{"\\u0061":null,"a":null}',
 ]
 
-/** The correct part of each: by the runtime's own parser, on a text that it reads without the fault. */
+/** Parses an equivalent text without the escape, which the runtime's own parser reads correctly. */
 function readNatively(text: string): unknown {
   return JSON.parse(text.replaceAll('\\u0061', 'a').replaceAll('\\u005f', '_'))
 }
@@ -126,6 +126,6 @@ test('an escaped name makes reading no more than linear', () => {
   }
   measure(20_000)
   const least = (count: number) => Math.min(...[1, 2, 3, 4].map(() => measure(count)))
-  // Quadratic would be 64 times. A smaller text fits into the caches of the processor, and costs less than its share.
+  // Quadratic time would be 64 times as long. A smaller text fits into the processor's caches, so it is faster than its size suggests.
   expect(least(320_000) / least(40_000)).toBeLessThan(30)
 })

@@ -1,4 +1,4 @@
-// Reads JSON text (RFC 8259) without the fault of V8 with escaped member names.
+// Parses JSON text (RFC 8259) without V8's bug in escaped member names.
 
 import { parse as parsePlainly } from 'lossless-json'
 
@@ -12,8 +12,8 @@ const colon = 0x3a
 /**
  * Returns the value of JSON text (RFC 8259). If a member is repeated, the last one counts, as for `JSON.parse`.
  *
- * `JSON.parse` of V8 13.6 and later misreads a member name that is written with an escape, depending on what an earlier
- * document had at that place. A document with such a name goes to a parser in JavaScript. The caller bounds its depth.
+ * `JSON.parse` of V8 13.6 and later misreads a member name that contains an escape, depending on what an earlier document
+ * had at that position. A parser in JavaScript reads documents with such a name, so the caller must limit their depth.
  * @throws SyntaxError, which may quote the text
  */
 export function parseJsonText(text: string): unknown {
@@ -29,14 +29,14 @@ export function parseIfJson(text: string): unknown {
   }
 }
 
-/** Tells whether a value is a JSON object, with members that are not known yet; an array and null are none. */
+/** Returns true if a value is a JSON object, and neither an array nor null. Its members are unknown. */
 export function isJsonObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 const plainOptions = { parseNumber: Number, onDuplicateKey: ({ newValue }: { readonly newValue: unknown }) => newValue }
 
-/** Tells whether a member name has an escape: a backslash stands in strings only, and a string is a name if a colon follows it. */
+/** Returns true if a member name contains an escape. Backslashes occur only in strings, and a string before a colon is a name. */
 function hasEscapedName(text: string): boolean {
   let at = text.indexOf('\\')
   while (at >= 0) {

@@ -1,4 +1,4 @@
-// Writes JSON and text for a person who decides by them, without invisible characters.
+// Writes JSON and text, without invisible characters, for people who base a decision on them.
 
 import type { Json } from './json.ts'
 
@@ -7,14 +7,14 @@ const unseen = /[\p{Cf}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0]/gu
 const turning = /[\u202a-\u202e\u2066-\u2069]/g
 
 /**
- * Writes JSON for a person who decides by it, with invisible characters as their numbers. The text parses to the same
- * value.
+ * Writes JSON for a person who bases a decision on it, with invisible characters as `\u` escapes. The text parses to the
+ * same value.
  */
 export function writeVisibleJson(json: Json, space?: number): string {
   return JSON.stringify(json, null, space).replace(unseen, writeNumbers)
 }
 
-/** Returns foreign text without the characters that would reverse the direction of our own text around it. */
+/** Returns foreign text without the characters that could reverse the direction of our own text around it. */
 export function withoutTurning(text: string): string {
   return text.replace(turning, '\ufffd')
 }

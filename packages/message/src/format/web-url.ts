@@ -1,13 +1,13 @@
-// Parses URLs that peers write, within bounds on their length.
+// Parses URLs that peers write, up to a limited length.
 
-/** Longest URL in UTF-16 code units. No honest address is longer, and each code unit costs time. */
+/** The longest URL, in UTF-16 code units. No honest address is longer, and each code unit costs time. */
 export const maxUrlLength = 2_048
 
-/** Longest DNS name in octets (RFC 1035 §2.3.4). At most 127 labels fit in. */
+/** The longest DNS name, in octets (RFC 1035 §2.3.4). It has at most 127 labels. */
 export const maxHostLength = 253
 
 /**
- * Parses a URL of any scheme that a peer wrote, absolute or against `base`. Returns undefined for text that is no URL, for more than
+ * Parses a URL of any scheme that a peer wrote, absolute or relative to `base`. Returns undefined for text that is not a URL, for more than
  * 2,048 characters as written or in normal form, and for a host of more than 253 octets.
  */
 export function parseUrl(text: string, base?: string): URL | undefined {
@@ -16,7 +16,7 @@ export function parseUrl(text: string, base?: string): URL | undefined {
   return url && isHostLength(url.hostname) && url.href.length <= maxUrlLength ? url : undefined
 }
 
-/** Tells whether a host name is short enough for DNS; a dot at its end does not count. */
+/** Returns true if a host name is short enough for DNS. A dot at its end does not count. */
 export function isHostLength(host: string): boolean {
   return host.length <= (host.endsWith('.') ? maxHostLength + 1 : maxHostLength)
 }

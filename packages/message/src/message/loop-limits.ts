@@ -1,11 +1,11 @@
-// Names the flags of messages between programs, and bounds their loops.
+// Names the flags of messages between programs, and the limits that stop their loops.
 
 /**
- * The flag of a message whose sender is a program: an agent, a bot. Its author declares it, or its transport shows it.
+ * The flag of a message whose sender is a program, such as an agent or a bot. The author declares this, or the transport shows it.
  */
 export const agentFlag = 'from_agent'
 
-/** The flag of a message that a loop guard holds back: stored, shown to the operator, given to no agent. */
+/** The flag of a message that a loop guard stops. It is stored and shown to the operator, but no agent gets it. */
 export const loopFlag = 'loop_guard'
 
 /** The flag of a message whose chain of agents has become too long. */
@@ -15,15 +15,15 @@ export const stopFlags = [loopFlag, hopFlag] as const
 
 export type StopFlag = (typeof stopFlags)[number]
 
-/** The limits that stop agents from talking to each other without end. All of them count per thread, except `pairTurns`. */
+/** The limits that stop agents from talking to each other forever. All of them count per thread, except `pairTurns`. */
 export interface LoopLimits {
-  /** Turns of agents in an hour. */
+  /** The most turns of agents in an hour. */
   readonly agentTurns: number
-  /** Turns of one agent with another in an hour, in whatever threads: each post may begin a new one. */
+  /** The most turns of one agent with another in an hour, in all threads, because each post may begin a new thread. */
   readonly pairTurns: number
-  /** Turns of agents in a row without a word of a person in between. */
+  /** The most turns of agents in a row without a message from a person. */
   readonly turnsWithoutPerson: number
-  /** Turns in a row with the same words from an agent; other senders get twice as many. */
+  /** The most turns in a row with nearly the same text from an agent; other senders may have twice as many. */
   readonly similarTurns: number
 }
 

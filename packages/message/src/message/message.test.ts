@@ -3,7 +3,7 @@ import { mintTransportEvidence } from './identity/transport-evidence.ts'
 import type { NormalizedMessage, Sender } from './message.ts'
 import { normalizedMessageSchema } from './message.ts'
 
-/** A message of Alice's to echo, as a channel makes it; unproven by default. */
+/** Returns a message from Alice to echo, as a channel creates it; unproven by default. */
 function message(members: Partial<NormalizedMessage> = {}): NormalizedMessage {
   return {
     id: 'https://peer.test/activities/1',

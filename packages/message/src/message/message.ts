@@ -1,10 +1,10 @@
-// Describes a message in the one form that all channels share.
+// Describes a message in the form that all channels share.
 import { z } from 'zod'
 import { identityEvidenceSchema } from './identity/identity.ts'
 import { partSchema } from './part.ts'
 import { policyResolutionSchema } from './policy/policy.ts'
 
-/** `none`, or a method of the channel's own (`ChannelDescriptor.authMethods`). */
+/** `none`, or one of the channel's own methods (`ChannelDescriptor.authMethods`). */
 const authMethodSchema = z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/)
 /** The name of a channel in the gateway's list. */
 export const channelNameSchema = z.string().regex(/^[a-z][a-z0-9-]{0,31}$/)
@@ -21,7 +21,7 @@ export const messageKinds = [
   'cancel',
 ] as const
 
-/** Presentation only, never authorization. */
+/** The profile of a sender, for display only and never for authorization. */
 const senderProfileSchema = z.looseObject({
   /** Name the sender shows. */
   display_name: z.string().optional(),
@@ -75,7 +75,7 @@ const senderSchema = z
 
 export const mentionRelaySchema = z.discriminatedUnion('kind', [
   z.object({
-    /** Position that a mention needs in an answer so that its subject gets the answer. */
+    /** Place where an answer must mention people so that they get it. */
     kind: z.literal('inline'),
   }),
   z.object({
@@ -96,9 +96,9 @@ export const mentionRelaySchema = z.discriminatedUnion('kind', [
 const agentChainSchema = z.object({
   /** Number of agents that have passed the message on. */
   hop: z.number().int().positive(),
-  /** Most agents that may; never more than `limits.loop.max_hops`. */
+  /** The most agents that may pass it on; never more than `limits.loop.max_hops`. */
   max_hops: z.number().int().positive(),
-  /** True if the agent has to conclude, and may bring no other agent in. */
+  /** True if the agent must conclude, and must not call another agent. */
   is_final: z.boolean(),
 })
 
@@ -109,7 +109,7 @@ const recipientCapabilitiesSchema = z.object({
   agent_chain: agentChainSchema.optional(),
 })
 
-/** An earlier writer in the thread with their proof of that time (ours); absent where nobody proved anything. */
+/** An earlier writer in the thread, with their proof at that time (ours). The members of the proof are absent if nothing was proven. */
 const historicalSenderSchema = z.object({
   /** The writer's address, `@name@domain`. */
   address: z.string(),
@@ -123,7 +123,7 @@ const historicalSenderSchema = z.object({
   identities: z.array(identityEvidenceSchema).optional(),
 })
 
-/** A turn spoken earlier in the thread, as the agent sees it. */
+/** An earlier turn in the thread, as the agent sees it. */
 const historicalMessageSchema = z.object({
   /** Id of the message or the response. */
   id: z.string().optional(),
@@ -133,7 +133,7 @@ const historicalMessageSchema = z.object({
   sender: historicalSenderSchema,
   /** All writers of the turn in order, if there are several or their proofs differ. */
   writers: z.array(historicalSenderSchema).optional(),
-  /** The words; a text part `@name@domain:` stands where the next writer begins. */
+  /** Its content; a text part `@name@domain:` precedes the parts of the next writer. */
   parts: z.array(partSchema),
   /** Its time, ISO 8601. */
   timestamp: z.string(),
@@ -147,29 +147,29 @@ const mergedMessageSchema = z.object({
   id: z.string(),
   /** The time of its arrival. */
   received_at: z.iso.datetime(),
-  /** Number of the parts that are its own; the parts stand in the order of the messages, those of the message itself last. */
+  /** Number of its own parts; all parts are in the order of the messages, those of the message itself last. */
   part_count: z.number().int().nonnegative(),
 })
 
-/** The phase of the caller's plan that a message belongs to (ours): earlier results of the agent are found by it. */
+/** The phase of the caller's plan to which a message belongs (ours). The agent finds its earlier results by it. */
 const phaseShape = {
-  /** Phase of the caller's plan that the message is of. */
+  /** Phase of the caller's plan to which the message belongs. */
   phase_id: z.number().int().nonnegative().optional(),
   /** The phase before it, whose results the agent may look for. */
   previous_phase_id: z.number().int().nonnegative().optional(),
 }
 
-/** The turn of another agent of this gateway that calls (ours). */
+/** The calling turn of another agent of this gateway (ours). */
 const calledBySchema = z.object({
-  /** The agent that calls. */
+  /** The calling agent. */
   agent: z.string(),
-  /** Number of the message whose turn calls. */
+  /** Number of the message that the calling agent is answering. */
   message: z.number().int(),
-  /** Number of the message with which the calls began, where that is another one. */
+  /** Number of the message with which the calls began, if that is another one. */
   first_message: z.number().int().optional(),
-  /** The word that its lines in the log share. */
+  /** Correlation id of the calling turn in the log. */
   correlation_id: z.string(),
-  /** True if it calls for the sender of that message. */
+  /** True if it calls on behalf of the sender of that message. */
   on_behalf: z.boolean().optional(),
 })
 
@@ -187,21 +187,21 @@ const linkedPersonSchema = z.object({
   ),
 })
 
-/** The persons that a link joined, or that its end parted (ours). */
+/** The persons that a link joined, or that its end separated (ours). */
 const personChangeSchema = z.object({
-  /** The persons as they were: two of a `link`, one of an `unlink`. */
+  /** The persons before it: two for a `link`, one for an `unlink`. */
   before: z.array(linkedPersonSchema),
-  /** The persons as they are: one of a `link`, two or more of an `unlink`. */
+  /** The persons after it: one for a `link`, two or more for an `unlink`. */
   after: z.array(linkedPersonSchema),
 })
 
-/** The one message that every channel makes and every agent reads (NormalizedMessage v0.1; `kind` and `web` are ours). */
+/** The form of message that every channel creates and every agent reads (NormalizedMessage v0.1; `kind` is ours). */
 export const normalizedMessageSchema = z.object({
   /** Id of the message on its wire. */
   id: z.string(),
-  /** Id of the conversation: the gateway draws it, and only people who may read the conversation reach it. */
+  /** Id of the conversation, chosen by the gateway; it works only for people who may read the conversation. */
   thread_id: z.string(),
-  /** Id by which the wire named the conversation when it began. Peers choose it, so it is no key for a memory. */
+  /** Id by which the wire named the conversation when it began. Peers choose it, so do not use it as a key of a memory. */
   thread_source: z.string().optional(),
   /** Id of the message that it answers. */
   in_reply_to: z.string().optional(),
@@ -213,7 +213,7 @@ export const normalizedMessageSchema = z.object({
   parts: z.array(partSchema),
   /** The conversation before it, oldest first, trimmed by the gateway. */
   history: z.array(historicalMessageSchema).optional(),
-  /** The means that an answer has on this channel. */
+  /** The possibilities of an answer on this channel. */
   recipient_capabilities: recipientCapabilitiesSchema,
   /** The channel. */
   received_via: channelNameSchema,
@@ -221,22 +221,22 @@ export const normalizedMessageSchema = z.object({
   received_at: z.iso.datetime(),
   /** The document as it arrived, without credentials: JSON-LD, an A2A request, or the text of a mail. */
   raw: z.unknown(),
-  /** The decision of a requirement of the agent, if the message has one. */
+  /** The decision on a requirement of the agent, if the message contains one. */
   policy_resolution: policyResolutionSchema.optional(),
   /** The kind of event; agents get only the kinds that `receives` names. */
   kind: z.enum(messageKinds).default('message').optional(),
   /** The persons that a `link` or an `unlink` concerns, before and after. */
   person_change: personChangeSchema.optional(),
-  /** The turn that calls, if another agent of this gateway has sent it. */
+  /** The calling turn, if another agent of this gateway sent the message. */
   called_by: calledBySchema.optional(),
-  /** The sender for whom that agent calls, with what was proven of them there; they have not sent this message. */
+  /** The sender on whose behalf that agent calls, with their proof there; they did not send this message. */
   on_behalf_of: senderSchema.optional(),
   /** Earlier messages of the same sender that share the answer to this one. */
   merged: z.array(mergedMessageSchema).optional(),
   ...phaseShape,
 })
 
-/** Returns the id by which the wire names the conversation of a message. One that was made by hand may have its `thread_id` alone. */
+/** Returns the id by which the wire names the conversation of a message. A message that was written by hand may have only a `thread_id`. */
 export function threadSourceOf({
   thread_id,
   thread_source = thread_id,

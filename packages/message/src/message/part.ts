@@ -26,14 +26,14 @@ const bytesRefSchema = z.discriminatedUnion('kind', [
     algo: z.literal('sha256'),
     /** Digest of the bytes, in lower case hexadecimal; the gateway checks it at each fetch. */
     digest: z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 lower-case hex digits'),
-    /** A signed address of the gateway, of inbound files. */
+    /** A signed address of the gateway, for inbound files. */
     url: z.url().optional(),
   }),
 ])
 
-/** A requirement on the other side before the agent goes on; unknown kinds are kept and never mean success. */
+/** A requirement that the other side must meet before the agent continues, or a refusal. Unknown kinds are kept and never mean success. */
 export const policySchema = z.looseObject({
-  /** The requirement, or why the agent refuses; an unknown kind stays and never means success. */
+  /** The kind of requirement or refusal; an unknown kind stays and never means success. */
   kind: z.string(),
   /** The text for the sender. */
   message: z.string(),
@@ -68,15 +68,15 @@ export const policySchema = z.looseObject({
       }),
     )
     .optional(),
-  /** Seconds after which asking again makes sense, for refusals that pass. */
+  /** Seconds after which a new request makes sense, for temporary refusals. */
   retry_after_seconds: z.number().optional(),
   /** Single-use state that a decision names: 256 bits that nobody can guess. */
   state: z.string().optional(),
 })
 
-/** The section of an answer that a part belongs to, where an answer has several results. */
+/** The section to which a part belongs, in an answer with several results. */
 const sectionSchema = z.object({
-  /** Tells the sections of one answer apart. */
+  /** Identifies the section within its answer. */
   id: z.string().min(1).max(256),
   /** Name of the result. */
   name: z.string().max(256).optional(),
@@ -89,7 +89,7 @@ const textPartSchema = z.object({
   mime: z.enum(['text/plain', 'text/markdown', 'text/html']).default('text/markdown'),
   /** The text. */
   content: z.string(),
-  /** The result that it belongs to, where an answer has several; of A2A, an artifact. */
+  /** The result to which it belongs, if an answer has several; in A2A, an artifact. */
   section: sectionSchema.optional(),
 })
 const filePartSchema = z.object({
@@ -105,7 +105,7 @@ const filePartSchema = z.object({
   size: z.number().optional(),
   /** The location of its bytes. */
   bytes_ref: bytesRefSchema,
-  /** The result that it belongs to, where an answer has several. */
+  /** The result to which it belongs, if an answer has several. */
   section: sectionSchema.optional(),
 })
 const linkPartSchema = z.object({
@@ -117,19 +117,19 @@ const linkPartSchema = z.object({
   title: z.string().optional(),
   /** A description of the page there. */
   description: z.string().optional(),
-  /** The result that it belongs to, where an answer has several. */
+  /** The result to which it belongs, if an answer has several. */
   section: sectionSchema.optional(),
 })
 const artifactPartSchema = filePartSchema.extend({
-  /** A result that is a thing of its own. */
+  /** A result that stands on its own. */
   kind: z.literal('artifact'),
-  /** The kind of thing that it is. */
+  /** The type of the artifact. */
   artifact_type: z.string().optional(),
   /** The value itself, if it came as one (an A2A data part); the bytes are its JSON. */
   data: (z.json() as z.ZodType<unknown> as z.ZodType<Json>).optional(),
 })
 const toolCallPartSchema = z.object({
-  /** A call of a tool; it comes twice under one id, when it begins and when it ends. */
+  /** A tool call; it appears twice under one id, when it begins and when it ends. */
   kind: z.literal('tool_call'),
   /** Id of the call. */
   id: z.string(),
@@ -139,7 +139,7 @@ const toolCallPartSchema = z.object({
   args: z.unknown().optional(),
   /** The value that it returned. */
   result: z.unknown().optional(),
-  /** The reason that it failed. */
+  /** The reason for its failure. */
   error: z
     .object({
       /** The reason. */
@@ -148,7 +148,7 @@ const toolCallPartSchema = z.object({
     .optional(),
   /** The member of a swarm that called it. */
   agent: z.string().optional(),
-  /** Public id of the requirement that an earlier answer put before the end of this call. */
+  /** Public id of the requirement, in an earlier answer, whose decision this call awaited. */
   continues: z.string().optional(),
   /** Findings of the gateway in the result: `invisible_characters`, which it has removed. */
   flags: z.array(z.string()).optional(),
@@ -160,19 +160,19 @@ const policyPartSchema = z.object({
   policy: policySchema,
 })
 
-/** The section that a part belongs to; undefined for a part of the one result that most answers have. */
+/** Returns the section of a part; undefined if the part belongs to none, as in most answers. */
 export function sectionOf(part: Part): AnswerSection | undefined {
   return 'section' in part ? part.section : undefined
 }
 
-/** The part outside of every section. */
+/** Returns a part without its section. */
 export function withoutSection(part: Part): Part {
   if (!('section' in part)) return part
   const { section: _, ...rest } = part
   return rest as Part
 }
 
-/** The tool calls behind an answer. */
+/** The tool calls that belong to the background of an answer. */
 export const traceSchema = z.array(toolCallPartSchema).max(500)
 
 export const knownPartSchema = z.discriminatedUnion('kind', [
@@ -197,16 +197,16 @@ export type Part = z.infer<typeof knownPartSchema>
 
 const knownKinds: ReadonlySet<string> = new Set(['text', 'file', 'link', 'artifact', 'tool_call', 'policy'])
 
-/** A part of a kind that no version knows yet stays as it is. */
+/** A part of an unknown kind, which stays as it is. */
 const unknownPartSchema = z.looseObject({
-  // It ends the reading, so that the faults of a known kind are told.
+  // `abort` stops this alternative, so that the error report is about the known kind.
   kind: z.string().refine(kind => !knownKinds.has(kind), { error: 'is not well formed', abort: true }),
 }) as unknown as typeof knownPartSchema
 
-/** A part of a kind we know must be well formed; a part of any other kind is kept as it is. */
+/** Any part. A part of a known kind must be valid; a part of another kind is kept as it is. */
 export const partSchema: z.ZodType<Part> = z.union([knownPartSchema, unknownPartSchema])
 
-/** Reads a value as `JSON.stringify` does: dates become text, and members without a value go. */
+/** Reads a value as `JSON.stringify` does: dates become text, and members without a value are dropped. */
 const jsonValueSchema = z.unknown().transform((value, context): Json => {
   const json = toJson(value)
   if (json !== undefined) return json
@@ -219,21 +219,21 @@ function toJson(value: unknown): Json | undefined {
     const text: string | undefined = JSON.stringify(toWellFormed(value))
     return text === undefined ? undefined : (parseJsonText(text) as Json)
   } catch {
-    // A circle, or a number that JSON cannot write.
+    // The value contains a cycle or a BigInt, which JSON cannot express.
     return undefined
   }
 }
 
-/** An artifact that an agent gives as JSON alone. */
+/** An artifact that an agent gives only as JSON. */
 export const dataPartSchema = artifactPartSchema.omit({ bytes_ref: true, size: true }).extend({
-  /** The value, any JSON; the gateway makes the bytes of it. */
+  /** Any JSON value; the gateway creates the bytes from it. */
   data: jsonValueSchema,
 })
 
-/** The type of an artifact that is one JSON value and nothing else. */
+/** The type of an artifact that consists of one JSON value. */
 export const dataArtifact = 'data'
 
-/** An artifact that is one JSON value, with bytes for channels that know files only. */
+/** Returns an artifact of one JSON value, with bytes for channels that know only files. */
 export function completeDataPart({
   artifact_type = dataArtifact,
   mime = 'application/json',
@@ -245,13 +245,13 @@ export function completeDataPart({
 
 declare const ofChannel: unique symbol
 
-/** A part of a kind that one channel alone has. Nobody writes such a part: an agent may hand one on that it got. */
+/** A part of a kind that only one channel has. Agents cannot create such a part, but they may pass on one that they got. */
 export interface ChannelPart {
   readonly kind: string
   readonly [ofChannel]: true
 }
 
-/** A part as an agent hands it over: an artifact with `data` needs no bytes. */
+/** A part as an agent returns it. An artifact with `data` needs no bytes. */
 export type GivenPart =
   | z.input<typeof knownPartSchema>
   | ChannelPart

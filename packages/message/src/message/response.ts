@@ -1,4 +1,4 @@
-// Describes an agent's answer, whole and in part.
+// Describes an agent's answer, complete and partial.
 
 import { z } from 'zod'
 import { agentActionSchema } from './actions/agent-action.ts'
@@ -13,7 +13,7 @@ export function isStageName(name: unknown): name is string {
 
 const stageName = /^[\p{L}\p{N}_.-](?:[\p{L}\p{N}_. -]{0,62}[\p{L}\p{N}_.-])?$/u
 
-/** Bytes of one answer at most, whatever agent gives it: its words, and its parts without the bytes of files. */
+/** The most bytes of one answer: its text and its other parts, without the bytes of files. */
 export const maxAnswerBytes = 4 * 1024 * 1024
 
 export const responseStatuses = [
@@ -37,15 +37,15 @@ const saidShape = {
   as: z.literal('message').optional(),
 }
 
-/** The background of an answer: it is stored with the answer and shown in web chats and in the history, on no other wire. */
+/** The background of an answer. It is stored with the answer, and only web chats and the history show it. */
 const behindShape = {
-  /** The member that speaks, if several agents stand behind one address. */
+  /** The member that speaks, if several agents share an address. */
   speaker: z.string().max(128).optional(),
-  /** The state that a chat shows beside the agent's words (AG-UI: `STATE_SNAPSHOT`, `STATE_DELTA`); the last one stands. */
+  /** The state that a chat shows beside the agent's text (AG-UI: `STATE_SNAPSHOT`, `STATE_DELTA`); the last one counts. */
   chat_state: z.record(z.string(), z.json()).optional(),
   /** The data that a chat stores with the message and shows as it is (AG-UI: `metadata`). */
   chat_metadata: z.record(z.string(), z.json()).optional(),
-  /** Calls that are no part of the answer, such as those by which agents hand over. */
+  /** Tool calls that are not part of the answer, such as those by which agents hand over. */
   trace: traceSchema.optional(),
   /** The tokens that the answer used, one entry for each provider and model; pieces of a stream add up. */
   usage: z.array(tokenUsageSchema).max(100).optional(),
@@ -54,7 +54,7 @@ const behindShape = {
 /** A complete answer of an agent. The shape is ours. */
 export const normalizedResponseSchema = z
   .object({
-    /** Id of the response, made by the gateway. */
+    /** Id of the response, chosen by the gateway. */
     id: z.string(),
     /** The conversation. */
     thread_id: z.string(),
@@ -113,7 +113,7 @@ export const partialResponseSchema = z.object({
     .optional(),
   /** Text of a model behind the agent that people do not get; the record keeps its beginning for the operator. */
   withheld: z.array(withheldTextSchema).max(1_000).optional(),
-  /** The stage that a stream has reached, as `context.stage` tells it. */
+  /** The stage that a stream has reached, as with `context.stage`. */
   stage: z.string().refine(isStageName).optional(),
   ...behindShape,
 })
@@ -121,7 +121,7 @@ export const partialResponseSchema = z.object({
 export type ResponseStatus = (typeof responseStatuses)[number]
 export type NormalizedResponse = z.infer<typeof normalizedResponseSchema>
 export type PartialResponse = z.infer<typeof partialResponseSchema>
-/** A response as an agent hands it over. */
+/** A response as an agent returns it. */
 export interface GivenResponse extends Omit<z.input<typeof partialResponseSchema>, 'parts'> {
   readonly parts?: readonly GivenPart[] | undefined
 }

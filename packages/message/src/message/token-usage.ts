@@ -5,8 +5,8 @@ const labelSchema = z.string().min(1).max(300)
 const countSchema = z.int().min(0)
 
 /**
- * The tokens that one model read and wrote (AG-UI 1.0, TokenUsage): `input_tokens` and `output_tokens` are whole, the cached, cache-written and
- * reasoning ones are parts of them, and the total is their sum. It holds no words and no names.
+ * The tokens that one model read and wrote (AG-UI 1.0, TokenUsage). `input_tokens` and `output_tokens` are complete counts; cached, cache-written
+ * and reasoning tokens are parts of them, and the total is their sum. The record contains no text of the conversation.
  */
 export const tokenUsageSchema = z
   .strictObject({
@@ -16,7 +16,7 @@ export const tokenUsageSchema = z
     model: labelSchema.optional(),
     /** Tokens of the model's input. */
     input_tokens: countSchema.optional(),
-    /** Tokens that it said. */
+    /** Tokens of the model's output. */
     output_tokens: countSchema.optional(),
     /** Their sum. */
     total_tokens: countSchema.optional(),
@@ -66,7 +66,7 @@ const countNames = [
 ] as const
 type CountName = (typeof countNames)[number] | 'total_tokens'
 
-/** One for each provider and model, in the order in which they appear first. What nobody has told is not there. */
+/** Returns one sum for each provider and model, in the order of their first appearance. Counts that nobody gave stay absent. */
 export function sumUsage(usages: readonly TokenUsage[]): TokenUsage[] {
   const sums = new Map<string, TokenUsage>()
   for (const usage of usages) {

@@ -1,13 +1,13 @@
-// Says in words why a value does not fit its schema: the member, what stands there and the rule.
+// Describes why a value does not fit its schema: the member, its value and the rule.
 import type { z } from 'zod'
 import { InvalidAnswer } from '../errors.ts'
 
 /** The most faults that one sentence names. */
 const maxNamed = 3
-/** Characters of a value that a sentence quotes. */
+/** The most characters of a value that a sentence quotes. */
 const maxQuoted = 40
 
-/** Reads what an agent gave. @throws Error that names the members at fault, with their values and rules */
+/** Parses a value that an agent gave. @throws `Fault`, which names the wrong members with their values and rules */
 export function parseGiven<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
@@ -19,7 +19,7 @@ export function parseGiven<Schema extends z.ZodType>(
   throw new Fault(`Cannot read ${what}: ${describeFaults(parsed.error, value)}`)
 }
 
-/** Reads the answer of an agent, or a piece of it. @throws InvalidAnswer as `parseGiven` */
+/** Parses the answer of an agent, or a piece of it. @throws InvalidAnswer */
 export function parseAgentAnswer<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
@@ -40,7 +40,7 @@ export function describeFaults(error: z.ZodError, value: unknown): string {
 
 type Issue = z.core.$ZodIssue
 
-/** A value that has none of several forms is read as the first one, which is the form that is meant. */
+/** Returns the faults of a value that fits none of several forms. They are the faults by the first form, which is the intended one. */
 function findInFirstForm(issue: Issue): readonly Issue[] {
   const [first] = issue.code === 'invalid_union' ? issue.errors : []
   if (!first) return [issue]
@@ -76,14 +76,14 @@ const typeNames: Readonly<Record<string, string>> = {
   record: 'an object',
 }
 
-/** Rules of formats that a schema does not put in words of its own. */
+/** The rules of formats for which our schemas have no words of their own. */
 const formatRules: Readonly<Record<string, string>> = {
   base64: 'must be base64',
   url: 'must be an address (URL)',
   datetime: 'must be an instant (ISO 8601)',
 }
 
-/** Returns the rule that a member breaks, as `must be …`, `is missing` or the words of a schema. `memberNames`: the members that there are. */
+/** Returns the rule that a member breaks: `must be …`, `is missing`, or the words of the schema. `memberNames` lists the existing members. */
 export function describeRule(issue: Issue, memberNames: readonly string[] = []): string {
   switch (issue.code) {
     case 'invalid_type':
@@ -101,7 +101,7 @@ export function describeRule(issue: Issue, memberNames: readonly string[] = []):
     case 'unrecognized_keys':
       return describeUnknown(issue, memberNames)
     default:
-      // A schema of ours says it itself.
+      // Custom rules of our schemas have their own message.
       return issue.message
   }
 }
@@ -116,7 +116,7 @@ function describeFormat({ message, format, pattern }: z.core.$ZodIssueInvalidStr
   return formatRules[format] ?? (pattern === undefined ? message : `must match ${pattern}`)
 }
 
-/** zod names the words that decide between the alternatives in its message alone. */
+/** Describes a union. Zod names the values that select an alternative only in its message. */
 function describeUnion({ discriminator, message }: z.core.$ZodIssueInvalidUnion): string {
   const [, words] = message.split('Expected ')
   if (discriminator === undefined || words === undefined) return 'has none of the forms that there are'

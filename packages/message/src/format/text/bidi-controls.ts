@@ -1,10 +1,10 @@
-// Tells which controls of the direction of writing belong to a text in a right-to-left script.
+// Finds the bidirectional controls that belong to a text in a right-to-left script.
 
 /** Letters of right-to-left scripts: the ranges whose unassigned characters default to R and AL (UAX #9 §3.2). */
 const rightToLeft = /[[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]&&\p{L}]/v
 
 const marks = /[\u200e\u200f\u061c]/
-/** An embedding or an isolate, and what ends it (UAX #9 §2.1, §2.4). */
+/** The characters that begin an embedding or an isolate, with the character that ends it (UAX #9 §2.1, §2.4). */
 const ends: ReadonlyMap<string, string> = new Map([
   ['\u202a', '\u202c'],
   ['\u202b', '\u202c'],
@@ -13,10 +13,10 @@ const ends: ReadonlyMap<string, string> = new Map([
   ['\u2068', '\u2069'],
 ])
 const closers: ReadonlySet<string> = new Set(ends.values())
-/** Deeper levels have no effect (UAX #9 BD2, `max_depth`). */
+/** The deepest level of nesting. Deeper levels have no effect (UAX #9 BD2, `max_depth`). */
 const maxDepth = 125
 
-/** Returns a function that tells of a bidi control, by its position in `text`, whether it belongs there. It takes positions in ascending order. */
+/** Returns a function that returns true if the bidi control at a position in `text` belongs there. Positions must be in ascending order. */
 export function createBidiReader(text: string): (at: number) => boolean {
   let lineEnd = -1
   let kept: ReadonlySet<number> = new Set()
@@ -32,8 +32,8 @@ export function createBidiReader(text: string): (at: number) => boolean {
 }
 
 /**
- * A line with a right-to-left letter may have marks, one at a position, and pairs of embeddings and isolates. Overrides make a
- * text read otherwise than it is written, and belong to none.
+ * Lists the positions of the controls that belong to a line. A line with a right-to-left letter may have single marks, and pairs
+ * of embeddings and isolates. Overrides never belong, because they make text read differently than it is written.
  */
 function listBelonging(line: string, start: number): ReadonlySet<number> {
   const kept = new Set<number>()

@@ -1,4 +1,4 @@
-// Writes names as a sentence lists them: `a`, `a and b`, `a, b and c`.
+// Formats names as a list in a sentence: `a`, `a and b`, `a, b and c`.
 const list = new Intl.ListFormat('en-GB', { type: 'conjunction' })
 
 export function formatList(names: readonly string[]): string {

@@ -1,25 +1,25 @@
-// Takes out of a text the characters that nobody sees, for everything that peers write.
+// Removes invisible characters from the text that peers write.
 import { createBidiReader } from './bidi-controls.ts'
 import { toWellFormed } from './well-formed.ts'
 
 /** A text as a person sees it. */
 interface VisibleText {
   readonly text: string
-  /** Characters that were taken out. */
+  /** The number of removed characters. */
   readonly removed: number
 }
 
-/** The flag of a message that had such characters. */
+/** The flag of a message from which such characters were removed. */
 export const invisibleFlag = 'invisible_characters'
 
-/** Scripts whose letters join or form conjuncts, and need joiners for it (UAX #31 §2.3, The Unicode Standard §23.2). */
+/** Scripts whose letters join or form conjuncts, for which they need joiners (UAX #31 §2.3, The Unicode Standard §23.2). */
 const joiningScripts = [
   ...['Arabic', 'Syriac', 'Mandaic', 'Nko', 'Adlam', 'Hanifi_Rohingya', 'Mongolian', 'Phags_Pa', 'Manichaean'],
   ...['Devanagari', 'Bengali', 'Gurmukhi', 'Gujarati', 'Oriya', 'Tamil', 'Telugu', 'Kannada', 'Malayalam', 'Sinhala'],
   ...['Myanmar', 'Khmer', 'Tibetan', 'Balinese', 'Javanese', 'Sundanese', 'Grantha', 'Newa', 'Tirhuta', 'Brahmi'],
   ...['Kaithi', 'Sharada', 'Chakma', 'Meetei_Mayek', 'Saurashtra', 'Siddham', 'Modi', 'Khojki', 'Tulu_Tigalari'],
 ]
-/** Scripts without spaces, where U+200B marks where a line may break (UAX #14, class SA). */
+/** Scripts without spaces, in which U+200B marks a possible line break (UAX #14, class SA). */
 const unspacedScripts = [
   ...['Khmer', 'Thai', 'Lao', 'Myanmar', 'Tibetan', 'Tai_Le', 'New_Tai_Lue', 'Tai_Tham', 'Tai_Viet'],
   ...['Balinese', 'Javanese', 'Ahom'],
@@ -28,16 +28,16 @@ const unspacedScripts = [
 const lettersOf = (scripts: readonly string[]) =>
   `[[\\p{L}\\p{M}]&&[${scripts.map(script => `\\p{scx=${script}}`).join('')}]]`
 
-/** Places where a character without a glyph of its own belongs to the text. Each looks at its neighbours alone. */
+/** Match characters without a glyph of their own where they belong to the text. Each pattern looks only at neighbouring characters. */
 const belonging = [
   // Flags of regions, and keycaps (UTS #51 §1.4.6).
   '\\p{RGI_Emoji_Tag_Sequence}|\\p{Emoji_Keycap_Sequence}',
-  // One selector after the character that it is for: text or emoji style, ideographs, mathematics, scripts of their own.
+  // One variation selector after its base character: text or emoji style, ideographs, mathematics, some scripts.
   '(?<=[\\p{Emoji}--[0-9#*]])[\\ufe0e\\ufe0f]',
   '(?<=[\\p{Sm}\\p{Ideographic}\\p{scx=Myanmar}\\p{scx=Phags_Pa}\\p{scx=Manichaean}\\p{scx=Egyptian_Hieroglyphs}])[\\ufe00-\\ufe06]',
   '(?<=\\p{Ideographic})[\\u{e0100}-\\u{e01ef}]',
   '(?<=\\p{scx=Mongolian})[\\u180b-\\u180f]',
-  // Emoji that are joined to one (UAX #29 GB11).
+  // Joiners between emoji that form one emoji (UAX #29 GB11).
   '(?<=\\p{Extended_Pictographic}\\ufe0f?|\\p{Emoji_Modifier})\\u200d(?=\\p{Extended_Pictographic})',
   `(?<=${lettersOf(joiningScripts)})[\\u200c\\u200d]|(?<![\\u200c\\u200d])\\u200d(?=${lettersOf(joiningScripts)})`,
   `(?<=${lettersOf(unspacedScripts)})\\u200b`,
@@ -56,13 +56,13 @@ const unseen =
 
 const mayBeUnseen = new RegExp(`${unseen}|[\\v\\f\\u0085]|\\r(?!\\n)|\\p{Cs}`, 'v')
 const pattern = new RegExp(`(${belonging.join('|')})|([${bidi}])|${unseen}`, 'gv')
-/** Characters that end a line beside line feeds; a carriage return before one is part of the line end. */
+/** Matches characters other than a line feed that end a line. A carriage return before a line feed belongs to that line end. */
 const lineEnds = /[\v\f\u0085]|\r(?!\n)/g
 
 /**
- * Returns `text` without the characters that show nothing and can carry words which only a machine reads. Everything stays
- * that changes what people see: joiners and selectors where a script or an emoji needs them, and controls of direction in lines
- * with right-to-left letters. Characters for private use stay, too: they show a sign or a box. Takes linear time.
+ * Returns `text` without characters that show nothing and could carry words that only a machine reads. Characters that change
+ * what people see stay: joiners and selectors where a script or an emoji needs them, and directional controls in lines with
+ * right-to-left letters. Private-use characters stay as well, because they show a sign or a box. Takes linear time.
  */
 export function readVisibleText(text: string): VisibleText {
   if (!mayBeUnseen.test(text)) return { text, removed: 0 }
@@ -78,9 +78,9 @@ export function readVisibleText(text: string): VisibleText {
 }
 
 /**
- * Returns `value` with each string in it as `readVisibleText` gives it, at any depth; `except` names members of the outermost
- * object that stay as they are, except that all text is well formed, names of members too. A value that has nothing to change
- * comes back as it is, without a copy.
+ * Returns `value` with `readVisibleText` applied to every string in it, at any depth. Members of the outermost object that
+ * `except` names are left alone, but all text and all member names become well formed. If nothing changes, the value itself is
+ * returned and not a copy.
  */
 export function readVisibleValue<Value>(
   value: Value,

@@ -2,8 +2,8 @@
 
 /**
  * Returns `value` with each lone surrogate in its strings replaced by U+FFFD, at any depth of lists and plain objects.
- * JSON with a lone surrogate cannot be read by strict peers (RFC 8259 §8.2) and cannot be stored by PostgreSQL. A
- * value that is well formed comes back as it is, without a copy.
+ * Strict peers cannot read JSON with a lone surrogate (RFC 8259 §8.2), and PostgreSQL cannot store it. A well-formed
+ * value itself is returned and not a copy.
  */
 export function toWellFormed<Value>(value: Value): Value
 export function toWellFormed(value: unknown): unknown {
@@ -27,7 +27,7 @@ function objectWellFormed(object: Readonly<Record<string, unknown>>): unknown {
   return isSame ? object : Object.fromEntries(members)
 }
 
-/** Objects of a class, such as bytes and dates, say themselves what they are as JSON. */
+/** Returns true for a plain object. Instances of classes, such as bytes and dates, define their own JSON form and are left alone. */
 function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null) return false
   const prototype: unknown = Object.getPrototypeOf(value)

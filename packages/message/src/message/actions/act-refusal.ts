@@ -1,31 +1,31 @@
-// Says to an agent that something it wanted to do cannot be done.
+// Describes the refusal that an agent gets for an impossible action.
 import type { RejectionCode } from '../../format/errors.ts'
 
-/** An act of an agent that cannot be done. The agent gets it in place of what the act would give, and nothing is sent. */
+/** The refusal of an impossible action. The agent gets it in place of the action's usual result, and nothing is sent. */
 export interface ActRefusal {
   readonly refused: true
   readonly code: Extract<RejectionCode, 'forbidden' | 'malformed' | 'no_recipient' | 'unsupported'>
-  /** Sentence with the act, the cause and the fix. */
+  /** A sentence with the action, the cause and the fix. */
   readonly message: string
   /** The key of the configuration that would allow it. */
   readonly key?: string | undefined
 }
 
-/** An act that was refused, for the record of its turn. */
+/** A refused action, for the record of its turn. */
 export interface RefusedAct extends Omit<ActRefusal, 'refused'> {
   /** `post`, `edit`, `delete` or the reaction. */
   readonly act: string
-  /** The channel, where the agent or the response names one. */
+  /** The channel, if a post names one. */
   readonly via?: string | undefined
 }
 
-/** Makes a refusal. As a text it is its sentence, so that an agent which shows what it got shows the reason. */
+/** Creates a refusal. Its string form is its sentence, so that an agent that prints the result shows the reason. */
 export function refuseAct(code: ActRefusal['code'], message: string, key?: string): ActRefusal {
   const refusal = { refused: true, code, message, ...(key !== undefined && { key }) } as const
   return Object.defineProperty(refusal, 'toString', { value: () => message })
 }
 
-/** Returns whether an act was refused. */
+/** Returns true if an action was refused. */
 export function isActRefusal(value: unknown): value is ActRefusal {
   return typeof value === 'object' && value !== null && 'refused' in value && value.refused === true
 }

@@ -1,14 +1,14 @@
-// Describes the acts of an agent that answer no message: posts, replies, edits, deletions and reactions.
+// Describes the actions of an agent besides its answers: posts, replies, edits, deletions and reactions.
 import { z } from 'zod'
 import { channelNameSchema } from '../message.ts'
 import { givenPartSchema } from '../part.ts'
 import { visibilities } from '../visibility.ts'
 
-/** A post of its own, to those who follow the agent. */
+/** A post to the followers of the agent, or a direct message to the people it mentions. */
 const agentPostSchema = z.object({
   /** `post`: a post to all who follow the agent. */
   act: z.literal('post'),
-  /** Id of the post, so that the agent can edit it later; default: made by the gateway. */
+  /** Id of the post, so that the agent can edit it later; default: chosen by the gateway. */
   id: z
     .string()
     .regex(/^[0-9a-f]{32}$/)
@@ -21,37 +21,37 @@ const agentPostSchema = z.object({
   mentions: z.array(z.string()).optional(),
   /** A content warning; of a mail, its subject. */
   subject: z.string().optional(),
-  /** Send it by this channel as a direct message to those it mentions, if the operator allows that. */
+  /** The channel that sends it as a direct message to the people it mentions, if the operator allows that. */
   via: channelNameSchema.optional(),
 })
 
-/** Further words in a conversation, without a message to answer. */
+/** A further message in a conversation, which answers no new message. */
 const agentReplySchema = z.object({
-  /** `reply`: goes on in a conversation, by its own channel. */
+  /** `reply`: continues a conversation over its own channel. */
   act: z.literal('reply'),
-  /** Id of the reply, so that the agent can edit it later; default: made by the gateway. */
+  /** Id of the reply, so that the agent can edit it later; default: chosen by the gateway. */
   id: z
     .string()
     .regex(/^[0-9a-f]{32}$/)
     .optional(),
   /** `thread_id` of the conversation. */
   thread: z.string(),
-  /** The words. */
+  /** Its content. */
   parts: z.array(givenPartSchema).min(1),
 })
 
-/** Other words for something the agent said earlier. */
+/** New content for an earlier response or post of the agent. */
 const agentEditSchema = z.object({
-  /** `edit`: other words for something the agent said. */
+  /** `edit`: replaces the content of something the agent said. */
   act: z.literal('edit'),
   /** Id of the response or post. */
   response: z.string(),
-  /** The new words. */
+  /** The new content. */
   parts: z.array(givenPartSchema).min(1),
 })
 
 const agentDeleteSchema = z.object({
-  /** `delete`: take back something the agent said. */
+  /** `delete`: withdraws something the agent said. */
   act: z.literal('delete'),
   /** Id of the response or post. */
   response: z.string(),

@@ -8,8 +8,8 @@ import { parseUrl } from '../../format/web-url.ts'
 export const mailGroup = 'mail server'
 
 /**
- * Returns what a delivery has in common with others that fail with it: the host of a URL, without its port (64 ports of one machine are one
- * host), or the mail server of a mailbox. Undefined for a name that is looked up first.
+ * Returns the group of deliveries that fail together: the host of a URL, without its port (64 ports of one machine are one host), or the mail
+ * server of a mailbox. Returns undefined for a name that has to be looked up first.
  */
 export function findDeliveryGroup(to: string): string | undefined {
   if (/^https?:/i.test(to)) return parseUrl(to)?.hostname

@@ -4,19 +4,19 @@ import { agentFlag } from '../loop-limits.ts'
 import type { Sender, SenderProfile } from '../message.ts'
 import type { IdentityEvidence } from './identity.ts'
 
-/** The facts about an identity that a query may name: facts that were proven. */
+/** The members of proven evidence that a query may name. */
 const identityCriteria = ['method', 'issuer', 'assurance', 'subject', 'subject_prefix'] as const
 
 type Criterion = (typeof identityCriteria)[number]
 
-/** One identity has to meet all given criteria. What senders claim of themselves (a profile) cannot be queried here. */
+/** A query that one identity must meet in all its criteria. Members of a profile, which senders merely claim, cannot be queried. */
 export type IdentityQuery = { readonly [Name in Criterion]?: string | undefined } & {
   readonly [Name in keyof KnownMembers<SenderProfile>]?: never
 }
 
 type KnownMembers<Loose> = { [Name in keyof Loose as string extends Name ? never : Name]: Loose[Name] }
 
-/** The rules about who may speak to an agent. A denial wins; without `allow` everyone may, also senders without proof. */
+/** The rules about who may speak to an agent. A denial wins. Without `allow` everyone may, including senders without proof. */
 export interface AgentAccess {
   readonly allow?: readonly IdentityQuery[] | undefined
   readonly deny?: readonly IdentityQuery[] | undefined
@@ -54,8 +54,8 @@ export const agentAccessShape = {
 } as const
 
 /**
- * Tells whether a subject is below a prefix, segment by segment: `slack:T123/` and `slack:T123` hold `slack:T123/U4` and never `slack:T1234/U4`.
- * Segments end at `/` and `:`.
+ * Returns true if a subject is below a prefix, by whole segments: `slack:T123/` and `slack:T123` contain `slack:T123/U4`, but not
+ * `slack:T1234/U4`. Segments end at `/` and `:`.
  */
 export function hasSubjectPrefix(subject: string, prefix: string): boolean {
   if (prefix === '' || !subject.startsWith(prefix)) return false
@@ -63,7 +63,7 @@ export function hasSubjectPrefix(subject: string, prefix: string): boolean {
   return next === undefined || /[/:]$/.test(prefix) || next === '/' || next === ':'
 }
 
-/** Tells whether the sender may speak to the agent: the sender, and everyone on whose behalf they claim to speak. */
+/** Returns true if the sender may speak to the agent. Everyone on whose behalf they claim to act must be allowed as well. */
 export function mayAccess({ identities = [] }: Pick<Sender, 'identities'>, { allow, deny = [] }: AgentAccess): boolean {
   const principals = identities.flatMap(listPrincipals)
   const everybody = [...identities, ...principals]
@@ -73,13 +73,13 @@ export function mayAccess({ identities = [] }: Pick<Sender, 'identities'>, { all
   return identities.some(isAllowed) && principals.every(isAllowed)
 }
 
-/** Tells whether one of the identities meets a query, together with everyone on whose behalf it is. */
+/** Returns true if one of the identities meets a query, and so does everyone on whose behalf any of them acts. */
 export function haveIdentity(identities: readonly IdentityEvidence[], query: IdentityQuery): boolean {
   const fits = (one: IdentityEvidence) => meets(one, query, 'grant')
   return identities.some(fits) && identities.flatMap(listPrincipals).every(fits)
 }
 
-/** Those for whom the subject acts, each as if it stood there itself: only the subject is another's. */
+/** Lists those on whose behalf the subject acts, each as the same evidence with their subject. */
 function listPrincipals({ on_behalf_of = [], ...evidence }: IdentityEvidence): readonly IdentityEvidence[] {
   return on_behalf_of.map(subject => ({ ...evidence, subject }))
 }
@@ -92,7 +92,7 @@ const tests: { readonly [Name in Criterion]: (evidence: IdentityEvidence, wanted
   subject_prefix: ({ subject }, wanted) => hasSubjectPrefix(subject, wanted),
 }
 
-/** Every named criterion has to be known and have a value: a slip in a query must not grant anything. */
+/** Returns true if evidence meets a query. An unknown or empty criterion is never met, so that a typo in a query grants nothing. */
 function meets(evidence: IdentityEvidence, query: IdentityQuery, purpose: 'grant' | 'denial'): boolean {
   const entries = Object.entries(query)
   if (entries.length === 0) return false
@@ -103,15 +103,15 @@ function meets(evidence: IdentityEvidence, query: IdentityQuery, purpose: 'grant
   })
 }
 
-/** The issuer chooses the subject of a token, so it may look like a subject of another kind. */
+/** Returns true if the issuer of a token chose the subject, which may therefore look like a subject of another kind. */
 function isNamedByIssuer({ proof, assurance }: IdentityEvidence): boolean {
   return proof.type === 'transport' && assurance === 'oauth'
 }
 
 /**
- * Returns the key of the principal that the transport proved, with those for whom they speak by other evidence. Behind one connector are many
- * people, and none of them decides for another. The key holds the kind of the credential (the API key "ann" is not the account "ann") and the
- * role of each name (a bot for its boss is not the boss for the bot). A sender without proof is only their address.
+ * Returns the key of the principal that the transport proved, together with the people for whom it speaks by other evidence: many people may use
+ * one connector, and none of them decides for another. The key contains the kind of credential (the API key "ann" is not the account "ann") and the
+ * role of each name (a bot for its boss is not the boss for the bot). A sender without proof is known only by their address.
  */
 export function subjectOf({ address, identities = [], verified }: Sender): string {
   const proven = verified ? identities.find(({ proof }) => proof.type === 'transport') : undefined
@@ -122,28 +122,28 @@ export function subjectOf({ address, identities = [], verified }: Sender): strin
   return JSON.stringify([...kind, issuer, subject, ...new Set(people.sort())])
 }
 
-/** Describes who speaks through the transport's principal; the list of those for whom they act in turn stands in a place of its own. */
+/** Describes a person who speaks through the transport's principal. The people for whom they act in turn are a nested list. */
 function describeBehind({ issuer, subject, on_behalf_of = [] }: IdentityEvidence): string {
   return JSON.stringify([issuer, subject, ...(on_behalf_of.length > 0 ? [[...new Set(on_behalf_of)].sort()] : [])])
 }
 
 /**
- * A message that its author proves, but that another party may have brought or repeated: the proof does not cover its
+ * The flag of a message whose author is proven, but which another party may have delivered or repeated, because the proof does not cover its
  * recipient and time.
  */
 export const replayFlag = 'may_be_replayed'
 
-/** By the flags of a message, whether it may be a person's word. */
+/** Returns true if a message with these flags may be a person's own word. */
 export function isPersonal(flags: readonly string[]): boolean {
   return !flags.some(flag => impersonalFlags.includes(flag))
 }
 
-/** A message by a list or a contact form, from a program or a local agent, or a possible copy, is not a person's own word. */
+/** The flags of messages that are not a person's own word: from a list, a contact form, a program or a local agent, or a possible copy. */
 export const impersonalFlags: readonly string[] = [
   ...[agentFlag, replayFlag, 'by_list', 'by_form', 'list', 'bulk', 'auto_reply', 'sibling'],
 ]
 
-/** A line of an agent's profile: plain text. A value that is one https address and nothing else is shown as a link. */
+/** A line of an agent's profile, as plain text. A value that is only an https address is shown as a link. */
 export interface ProfileField {
   readonly name: string
   readonly value: string

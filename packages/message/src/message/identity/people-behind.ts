@@ -1,9 +1,9 @@
-// Names the people for whom a sender speaks, so that limits tell them apart.
+// Lists the people for whom a sender speaks, so that limits count each of them separately.
 import type { Sender } from '../message.ts'
 
 /**
- * Lists the people for whom a proven sender speaks by evidence of others, as a connector does: one key for each issuer and subject. Empty for
- * a sender who speaks for nobody else. An issuer counts once, by its host and as `did:web` of it.
+ * Lists the people for whom a proven sender, such as a connector, speaks by evidence of other issuers: one key for each issuer and subject. The list
+ * is empty for a sender who speaks only for themselves. A host and its `did:web` are the same issuer.
  */
 export function listPeopleBehind({
   verified,

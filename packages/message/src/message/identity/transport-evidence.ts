@@ -1,8 +1,8 @@
-// Makes the identity evidence that a channel issues for its own proof.
+// Creates the identity evidence that a channel issues for its own proof.
 
 import type { CredentialKind, IdentityEvidence } from './identity.ts'
 
-/** The URN of a channel's own method, such as `email-dkim` (Mentionable, ns/identity/v0.1). */
+/** Returns the URN of a channel's own method, such as `email-dkim` (Mentionable, ns/identity/v0.1). */
 export function formatTransportMethod(method: string): string {
   return `urn:mentionable:auth:${method}:v0.1`
 }
@@ -17,11 +17,11 @@ interface TransportEvidence {
   /** ISO 8601 UTC. */
   readonly issuedAt: string
   readonly keyId?: string | undefined
-  /** Kind of the credential that `subject` names; absent: it names an account. */
+  /** The kind of credential that `subject` names; absent if it names an account. */
   readonly credential?: CredentialKind | undefined
 }
 
-/** The envelope that a channel issues for its own proof. */
+/** Returns the evidence that a channel issues for its own proof. */
 export function mintTransportEvidence(evidence: TransportEvidence): IdentityEvidence {
   const { method, subject, issuer, assurance, audience, issuedAt, keyId, credential } = evidence
   return {

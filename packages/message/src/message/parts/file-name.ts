@@ -1,10 +1,10 @@
-// Makes the names of files safe on every system, for files that come and files that go.
+// Makes file names safe on every system, for incoming and outgoing files.
 import type { Part } from '../part.ts'
 
-/** Characters of a name, and its bytes in UTF-8: file systems take 255 (ext4, APFS, NTFS in UTF-16 code units). */
+/** The most characters of a name, and the most bytes in UTF-8. File systems allow 255 (ext4, APFS, NTFS in UTF-16 code units). */
 const most = { characters: 120, bytes: 240 } as const
 
-/** Names of devices in Windows, whatever their ending and the blanks before it (as `os.path.isreserved` of Python has them). */
+/** Matches the names of Windows devices, with any extension and with blanks before it (as `os.path.isreserved` of Python does). */
 const deviceName = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³]) *(?:\.|$)/i
 
 /**
@@ -31,7 +31,7 @@ export function withSafeFileNames(parts: readonly Part[]): readonly Part[] {
   })
 }
 
-/** A loop, because `/[.\s]+$/` costs quadratic time where many dots come before another character. */
+/** Removes dots and white space from both ends. It is a loop, because `/[.\s]+$/` takes quadratic time if many dots precede another character. */
 function trimDots(name: string): string {
   let [start, end] = [0, name.length]
   while (start < end && isDotOrSpace(name[start])) start += 1
@@ -43,7 +43,7 @@ function isDotOrSpace(character = ''): boolean {
   return /[.\s]/.test(character)
 }
 
-/** Keeps the ending, which gives the type of the file. */
+/** Shortens a name, but keeps the extension, which shows the type of the file. */
 function shorten(name: string): string {
   const characters = [...name]
   if (characters.length <= most.characters && Buffer.byteLength(name) <= most.bytes) return name

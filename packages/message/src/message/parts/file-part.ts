@@ -2,7 +2,7 @@
 
 import type { ArtifactPart, FilePart, Part } from '../part.ts'
 
-/** Tells whether a part has bytes. */
+/** Returns true if a part has bytes. */
 export function isFilePart(part: Part): part is FilePart | ArtifactPart {
   return part.kind === 'file' || part.kind === 'artifact'
 }

@@ -1,13 +1,13 @@
-// Keeps the two halves of a character together that the pieces of a streamed answer part.
+// Joins characters that two pieces of a streamed answer have split.
 import { toWellFormed } from '../../format/text/well-formed.ts'
 import type { Part, TextPart } from '../part.ts'
 import type { PartialResponse } from '../response.ts'
 
-/** The pieces of one answer, in their order. */
+/** The pieces of one answer, which pass in order. */
 interface PieceJoints {
-  /** Returns the piece as it may leave: well formed, without the half character at its end, which waits for the next piece. */
+  /** Returns the piece well formed. A half character at its end waits for the next piece. */
   pass(piece: PartialResponse): PartialResponse
-  /** Returns a piece for the half character that nothing completes any more, if one is left. */
+  /** Returns a piece with the last half character, if one is left that nothing completes. */
   end(): readonly PartialResponse[]
 }
 
@@ -29,7 +29,7 @@ export function createPieceJoints(): PieceJoints {
     const half = halfAtEnd.exec(content)?.[0]
     held = half === undefined ? undefined : { ...part, content: half }
     const said = half === undefined ? content : content.slice(0, -1)
-    // A piece that is nothing but half a character says nothing yet.
+    // A piece of only half a character has no text yet.
     return said === '' && half !== undefined ? before : [...before, toWellFormed({ ...part, content: said })]
   }
 

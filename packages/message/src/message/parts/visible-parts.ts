@@ -1,12 +1,12 @@
-// Takes invisible characters and unsafe names of files out of the parts that peers write.
+// Removes invisible characters and unsafe file names from the parts that peers write.
 import { readVisibleText, readVisibleValue } from '../../format/text/visible-text.ts'
 import type { Part } from '../part.ts'
 import { withSafeFileNames } from './file-name.ts'
 
-/** Members of a part that nobody reads as text, and by which something is found. */
+/** The members of a part that identify something, and that nobody reads as text. */
 const partAddresses: ReadonlySet<string> = new Set(['kind', 'id', 'mime', 'url', 'bytes_ref'])
 
-/** Returns parts without the characters that nobody sees, and with safe names of files. `isSame`: nothing has changed, line ends included. */
+/** Returns parts without invisible characters and with safe file names. `isSame` is true if nothing has changed, not even a line end. */
 export function readVisibleParts(parts: readonly Part[]) {
   let removed = 0
   const seen = parts.map(part => {

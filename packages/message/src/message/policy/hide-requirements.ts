@@ -1,10 +1,10 @@
-// Removes from a document what decides a requirement, for readers who may not decide it.
+// Removes the states and addresses of requirements from documents for readers who may not decide them.
 
 import type { Json } from '../../format/json.ts'
 import type { Part } from '../part.ts'
 import { isForOperator } from './policy-kinds.ts'
 
-/** Tells whether one of the parts is a requirement that only its sender may decide. */
+/** Returns true if one of the parts is a requirement that only the sender of the message may decide. */
 export function hasRequirements(parts: readonly Part[]): boolean {
   return parts.some(
     part => part.kind === 'policy' && typeof part.policy.requirement === 'string' && !isForOperator(part.policy),
@@ -15,7 +15,7 @@ const actionAddress = /(\/actions\/)[\w-]{43}(?![\w-])/g
 
 const stateMembers: ReadonlySet<string> = new Set(['state', 'in_reply_to_state'])
 
-/** A document as others may keep it and see it: without what decides a requirement. */
+/** Returns a document that others may store and see: without the states and addresses by which a requirement is decided. */
 export function hideRequirements(json: Json): Json {
   if (typeof json === 'string') return json.includes('/actions/') ? json.replace(actionAddress, '$1…') : json
   if (Array.isArray(json)) return json.map(hideRequirements)

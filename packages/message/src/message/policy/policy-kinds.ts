@@ -2,7 +2,7 @@
 
 import type { Policy } from '../part.ts'
 
-/** The kinds of policies that somebody can decide, so that the agent goes on. */
+/** The kinds of policies that somebody can decide, after which the agent continues. */
 export const requirementKinds = ['consent_required', 'payment_required', 'unauthorized'] as const
 export type RequirementKind = (typeof requirementKinds)[number]
 
@@ -19,14 +19,14 @@ export function isRequirementKind(kind: string): kind is RequirementKind {
   return requirementKinds.some(requirementKind => requirementKind === kind)
 }
 
-/** The people who may approve: the sender, or a person behind the gateway. */
+/** The people who may approve: the sender, or an operator of the gateway. */
 export const approvers = ['sender', 'operator'] as const
 export type Approver = (typeof approvers)[number]
 
 /** The subject of requirements that operators decide. No principal has this name: principals are JSON lists. */
 export const operatorSubject = 'operator'
 
-/** Tells whether an operator decides the requirement; its sender is only told of it. */
+/** Returns true if an operator decides the requirement. The sender only learns that they have to wait. */
 export function isForOperator({ kind, approver }: Policy): boolean {
   return kind === 'consent_required' && approver === 'operator'
 }

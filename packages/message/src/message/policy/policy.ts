@@ -1,4 +1,4 @@
-// Describes the decisions of people on what an agent requires, and the calls that wait for approval.
+// Describes decisions on the requirements of agents, and the tool calls that wait for approval.
 import { z } from 'zod'
 import type { Policy } from '../part.ts'
 import { rememberScopes } from './remember-scope.ts'
@@ -6,11 +6,11 @@ import { rememberScopes } from './remember-scope.ts'
 export const resolutionOutcomes = ['granted', 'declined'] as const
 
 /**
- * The decision on a requirement of the agent; the gateway has checked it against its own store (MN-7.2). `in_reply_to_state` is the state that
- * `context.require…()` named; at rest it is the SHA-256 of that. All other members are ours.
+ * The decision on a requirement of the agent, which the gateway has checked against its own store (MN-7.2). `in_reply_to_state` is the state that
+ * `context.require…()` returned; the store contains only its SHA-256. All other members are ours.
  */
 export const policyResolutionSchema = z.looseObject({
-  /** The state of the requirement; at rest it is its SHA-256. */
+  /** The state of the requirement; the store contains its SHA-256 instead. */
   in_reply_to_state: z.string(),
   /** Public id of the requirement. */
   requirement: z.string().optional(),
@@ -18,7 +18,7 @@ export const policyResolutionSchema = z.looseObject({
   kind: z.string().optional(),
   /** The decision. */
   outcome: z.enum(resolutionOutcomes).optional(),
-  /** True if nobody said no: the question was closed, or its time is over. */
+  /** True if nobody declined: the question was closed, or its time ran out. */
   cancelled: z.literal(true).optional(),
   /** Time of the decision, ISO 8601 UTC. */
   resolved_at: z.string().optional(),
@@ -40,7 +40,7 @@ export const policyResolutionSchema = z.looseObject({
       reference: z.string(),
     })
     .optional(),
-  /** The other arguments with which an operator has allowed a call. */
+  /** The changed arguments with which an operator allowed a call. */
   args: z.unknown().optional(),
   /** The later calls for which a decision on a call counts. */
   remember: z.enum(rememberScopes).optional(),
@@ -55,20 +55,20 @@ export const policyResolutionSchema = z.looseObject({
 export type PolicyResolution = z.infer<typeof policyResolutionSchema>
 export type ResolutionOutcome = (typeof resolutionOutcomes)[number]
 
-/** The `code` of a requirement that waits for somebody to allow a call of a tool. */
+/** The `code` of a requirement that asks somebody to allow a tool call. */
 const approvalCode = 'approval:required'
 
-/** The end of a call that was not allowed. */
+/** The error of a call that was not allowed. */
 export const refusedCall = 'It was not allowed.'
 
-/** The end of a call that was refused before it was made. */
+/** The error of a call that an earlier decision forbids, so that nobody is asked. */
 export const refusedForGood =
   'It was not allowed: it was refused before, for all such calls, and nobody is asked again.'
 
 /** Names the member of a policy's `data` that describes its call. */
 const approvalMember = 'dev.postern.action'
 
-/** A call of a tool, as far as its approver sees it. Arguments are named; `preview` explains them. */
+/** A tool call as its approver sees it. It has only the names of the arguments; `preview` explains them. */
 const approvalActionSchema = z.object({
   action_id: z.string(),
   /** The tool. */
@@ -77,14 +77,14 @@ const approvalActionSchema = z.object({
   preview: z.unknown(),
   arguments: z.array(z.string()),
   tool_call_id: z.string(),
-  /** The one of several agents behind an address that wants it. */
+  /** The agent that wants to make the call, if several agents share an address. */
   agent: z.string().optional(),
-  /** The later calls for which a decision can count, and the time for which it does; absent: this once. */
+  /** The later calls for which a decision can count, and for how many days; absent if it counts only once. */
   remember: z
     .object({
       scopes: z.array(z.enum(rememberScopes)),
       days: z.number(),
-      /** Names the calls for which it can: those with arguments of this kind; absent: all of the tool. */
+      /** Names the calls for which it can count, those with arguments of one kind; absent for all calls of the tool. */
       calls: z.string().optional(),
     })
     .optional(),
@@ -92,7 +92,7 @@ const approvalActionSchema = z.object({
 
 export type ApprovalAction = z.infer<typeof approvalActionSchema>
 
-/** For `requireConsent`. */
+/** Returns the `code` and `data` of a call, for `requireConsent`. */
 export function describeApproval(action: ApprovalAction): {
   readonly code: string
   readonly data: Record<string, unknown>
@@ -100,7 +100,7 @@ export function describeApproval(action: ApprovalAction): {
   return { code: approvalCode, data: { [approvalMember]: action } }
 }
 
-/** The call that a requirement, or the decision on it, is about; undefined when it is about something else. */
+/** Reads the call that a requirement, or the decision on it, is about; undefined if it is about something else. */
 export function readApproval({ code, data }: Pick<Policy, 'code' | 'data'>): ApprovalAction | undefined {
   return code === approvalCode ? approvalActionSchema.safeParse(data?.[approvalMember]).data : undefined
 }

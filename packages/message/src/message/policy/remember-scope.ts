@@ -1,5 +1,5 @@
-// Lists how far an operator's decision on a call counts.
+// Lists the scopes in which a decision on a call can count.
 
-/** The later calls for which a decision on a call can count: those of this tool in the same conversation, or in all with this agent. */
+/** The later calls for which a decision can count: calls of the same tool in this conversation, or in all conversations with the agent. */
 export const rememberScopes = ['conversation', 'always'] as const
 export type RememberScope = (typeof rememberScopes)[number]

@@ -1,13 +1,13 @@
-// Writes the requirements of a response for the sender who decides them.
+// Presents the requirements of a response to the sender who decides them.
 
 import type { NormalizedMessage } from '../message.ts'
 import type { Part, Policy } from '../part.ts'
 import type { NormalizedResponse } from '../response.ts'
 
-/** A policy in the form for its addressee: with the state and the address for their decision. */
+/** A function that returns a policy in the form for the person who decides, with the state and the address for the decision. */
 export type ShowRequirement = (policy: Policy) => Policy
 
-/** Only for documents that go to the sender and nobody else. */
+/** Returns parts with their requirements in the form for the sender. Use it only for documents that nobody else gets. */
 export function showRequirements(parts: readonly Part[], show: ShowRequirement | undefined): readonly Part[] {
   return show ? mapPolicies(parts, show) : parts
 }
@@ -17,12 +17,12 @@ function mapPolicies(parts: readonly Part[], change: (policy: Policy) => Policy)
   return parts.map(part => (part.kind === 'policy' ? { kind: 'policy', policy: change(part.policy) } : part))
 }
 
-/** In the language of whom it is for, as far as it was said in it. */
+/** Returns parts with their policies in a language, as far as they are translated into it. */
 function translatePolicies(parts: readonly Part[], locale: string | undefined): readonly Part[] {
   return locale === undefined ? parts : mapPolicies(parts, policy => translatePolicy(policy, [locale]))
 }
 
-/** By the first of these languages there is: `de-AT`, then `de`. */
+/** Returns a policy in the first of these languages that it has. Each language is also tried without its region: `de-AT`, then `de`. */
 export function translatePolicy(policy: Policy, locales: readonly string[]): Policy {
   const { message_translations: translations = {} } = policy
   const names = new Map(Object.keys(translations).map(name => [name.toLowerCase(), name]))
@@ -34,7 +34,7 @@ export function translatePolicy(policy: Policy, locales: readonly string[]): Pol
   return policy
 }
 
-/** A response as its message's sender is to read it. */
+/** Returns a response in the form for the sender of its message. */
 export function presentResponse(
   response: NormalizedResponse,
   { sender }: Pick<NormalizedMessage, 'sender'>,

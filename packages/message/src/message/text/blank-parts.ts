@@ -1,15 +1,15 @@
-// Tells parts that show nothing to a reader.
+// Recognizes parts that show nothing to a reader.
 import type { Part, TextPart } from '../part.ts'
 
-/** Nothing of a text with only these characters is seen. */
+/** Matches a text of only invisible characters. */
 const unseen = /^[\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]*$/u
 
 const spaceEntity = /&(?:nbsp|ensp|emsp|thinsp|zwj|zwnj|shy|#160|#xa0);/gi
 
-/** Elements that show something without text stay. A tag ends before the next one begins, so that the time is linear. */
+/** Matches a tag, except of elements that show something without text. A tag ends before the next one begins, so matching takes linear time. */
 const plainTag = /<(?!(?:audio|canvas|embed|hr|iframe|img|input|math|object|picture|svg|video)\b)[^<>]*>/gi
 
-/** Checks whether a text part shows nothing to a reader. */
+/** Returns true if a text part shows nothing to a reader. */
 function isBlankText({ mime, content }: TextPart): boolean {
   if (unseen.test(content)) return true
   if (mime === 'text/plain') return false
@@ -21,7 +21,7 @@ function isBlank(part: Part): boolean {
   return part.kind === 'text' && isBlankText(part)
 }
 
-/** Checks whether parts say nothing: there are none, or all of them are blank texts. */
+/** Returns true if parts show nothing: there are none, or all of them are blank text. */
 export function showNothing(parts: readonly Part[]): boolean {
   return parts.every(isBlank)
 }

@@ -2,7 +2,7 @@
 
 import type { Part } from '../part.ts'
 
-/** Text and links of `parts` as one plain reading, for history budgets and for wires that carry only text. */
+/** Returns the text, links and policies of `parts` as plain text, for history budgets and for channels that carry only text. */
 export function plainTextOf(parts: readonly Part[]): string {
   const lines = parts.map(part => {
     if (part.kind === 'text') return part.content

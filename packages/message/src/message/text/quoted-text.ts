@@ -1,9 +1,9 @@
-// Marks texts of posts that a message quotes, as the gateway itself has fetched them.
+// Marks the text of quoted posts that the gateway itself has fetched.
 import type { TextPart } from '../part.ts'
 
 /**
- * A text part of a quoted post. The schema of parts does not have the member, and so drops it from what peers, agents and imports give; only what a
- * channel fetches as the background of a turn gets it.
+ * A text part of a quoted post. The schema of parts lacks the member, so it is removed from the parts of peers, agents and imports. Only the
+ * background that a channel fetches for a turn gets it.
  */
 interface QuotedText extends TextPart {
   readonly quoted: true
@@ -13,7 +13,7 @@ export function toQuotedText(part: TextPart): QuotedText {
   return { ...part, quoted: true }
 }
 
-/** Checks whether the gateway has fetched this text as a quotation. */
+/** Returns true if the gateway has fetched this text as a quotation. */
 export function isQuoted(part: TextPart): part is QuotedText {
   return (part as Partial<QuotedText>).quoted === true
 }
