@@ -1,3 +1,4 @@
+// Composes activities of peers.
 import { publicCollection } from '../src/format/vocabulary.ts'
 import { origin } from './gateway.ts'
 import type { PeerAccount } from './person.ts'

@@ -1,3 +1,4 @@
+// Serves conversations on a peer, and mentions the agent in them.
 import type { Entry } from '@postern/pipeline'
 import { expect, vi } from 'vitest'
 import { publicCollection } from '../src/format/vocabulary.ts'

@@ -1,3 +1,4 @@
+// Reads the fixtures of ActivityPub.
 import { readFileSync } from 'node:fs'
 
 /** Reads a JSON file of `fixtures/activitypub`. */

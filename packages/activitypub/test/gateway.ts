@@ -1,3 +1,4 @@
+// Opens the ActivityPub channel with a store and agents.
 import { hash } from 'node:crypto'
 import { createGuardedFetch } from '@postern/http'
 import type { GuardedFetch, NormalizedMessage, Part } from '@postern/message'

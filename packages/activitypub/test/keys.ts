@@ -1,3 +1,4 @@
+// Provides RSA keys by name.
 import { generateKeyPairSync } from 'node:crypto'
 
 export interface TestKey {

@@ -1,3 +1,4 @@
+// Serves an app on a real socket.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

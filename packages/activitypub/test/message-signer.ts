@@ -1,3 +1,4 @@
+// Signs requests by RFC 9421, with mistakes if a test wants them.
 import { createHash, createPrivateKey, sign } from 'node:crypto'
 import type { ActivityPubGateway } from './gateway.ts'
 import { origin } from './gateway.ts'

@@ -1,3 +1,4 @@
+// Plays recorded activities of many kinds of servers to a gateway.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -1,3 +1,4 @@
+// Runs foreign servers that a test scripts.
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,3 +1,4 @@
+// Creates accounts on a peer, and posts their signed activities.
 import { createHash, createSign } from 'node:crypto'
 import { publicCollection } from '../src/format/vocabulary.ts'
 import type { ActivityPubGateway } from './gateway.ts'

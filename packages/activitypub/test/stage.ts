@@ -1,3 +1,4 @@
+// Opens a gateway with accounts on two peer servers.
 import type { MessageRecord } from '@postern/pipeline'
 import type { ActivityPubGateway, TestGatewayOptions } from './gateway.ts'
 import { openActivityPubGateway } from './gateway.ts'
@@ -6,7 +7,7 @@ import { openPeer } from './peer.ts'
 import type { PeerAccount } from './person.ts'
 import { settlePerson } from './person.ts'
 
-/** A gateway, an honest peer and another one, in one small network. */
+/** A gateway in a small network, with an honest account and one on another host. */
 export interface Stage {
   readonly peer: Peer
   readonly gateway: ActivityPubGateway

@@ -1,3 +1,4 @@
+// Provides the system of a gateway under test.
 import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { GuardedFetch, Log, LogFields, System } from '@postern/message'

@@ -1,3 +1,4 @@
+// Signs and reads RFC 9421 signatures by hand.
 import { createHash, createSign, createVerify } from 'node:crypto'
 import type { SimRequest } from '../src/net/loopback-server.ts'
 

@@ -1,3 +1,4 @@
+// Runs a small gateway that shares no code with the simulation.
 import { createHash, createSign, createVerify, generateKeyPairSync } from 'node:crypto'
 import type { Simulation } from '../src/index.ts'
 import type { LoopbackServer, SimAnswer, SimRequest } from '../src/net/loopback-server.ts'

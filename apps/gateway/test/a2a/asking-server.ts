@@ -1,3 +1,4 @@
+// Runs an AG-UI server whose answers, such as questions, a test scripts.
 import { createServer } from 'node:http'
 import { json } from 'node:stream/consumers'
 
@@ -8,7 +9,7 @@ interface ServerRun {
   readonly resume?: readonly object[]
 }
 
-/** The events of a run between its beginning and its end, and its outcome. A number is an HTTP status to answer with instead. */
+/** A script that returns the text or interrupts of a run. A number is the HTTP status to answer with instead. */
 type Script = (run: ServerRun) => { readonly text?: string; readonly interrupts?: readonly object[] } | number
 
 /** Opens an AG-UI server on loopback that answers by script and records the runs that it received. */

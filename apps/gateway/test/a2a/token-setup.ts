@@ -1,3 +1,4 @@
+// Opens a gateway whose A2A endpoint and web chat trust the same token issuers, and mints their tokens.
 import { hash, randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import type { TestGateway } from '../setup/gateway.ts'

@@ -1,3 +1,4 @@
+// Opens a gateway for people who chat and also write by mail and from the fediverse.
 import { hash } from 'node:crypto'
 import type { BaseEvent, Message } from '@ag-ui/client'
 import { HttpAgent } from '@ag-ui/client'
@@ -41,7 +42,7 @@ const tokenOf = (who: Who) => `token-of-${who}-for-the-tests`
 
 export type PeopleChatGateway = Awaited<ReturnType<typeof openPeopleChatGateway>>
 
-/** Opens the gateway for people who write by mail and from the fediverse, and who chat as well. */
+/** Opens the gateway. */
 export async function openPeopleChatGateway(overrides: Record<string, unknown> = {}) {
   const tokens = (['ann', 'bob'] as const).map(who => ({ name: who, sha256: hash('sha256', tokenOf(who)) }))
   const issuer = 'https://issuer.test'

@@ -1,3 +1,4 @@
+// Opens several gateways in one simulation, which carries the mail between them.
 import { hash, randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

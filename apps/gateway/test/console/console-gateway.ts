@@ -1,3 +1,4 @@
+// Opens a gateway in dev mode and a browser with its console.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'

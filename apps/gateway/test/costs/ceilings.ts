@@ -1,3 +1,4 @@
+// Lists the highest accepted costs of a message, and finds figures that exceed them.
 import type { CostEndpoint } from './requests.ts'
 
 /** The path of a message through a running gateway. `delivery` is the cost of an answer by ActivityPub beyond a silent turn. */

@@ -1,3 +1,4 @@
+// Runs a gateway in its own process, which counts its statements, promises and writes.
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { globSync, statSync } from 'node:fs'

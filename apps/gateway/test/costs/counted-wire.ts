@@ -1,3 +1,4 @@
+// Counts how often a client waits for its database server.
 import { once } from 'node:events'
 import type { AddressInfo, Socket } from 'node:net'
 import { connect, createServer } from 'node:net'

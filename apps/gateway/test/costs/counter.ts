@@ -1,6 +1,6 @@
 /**
- * Counts what a gateway's main thread asks of SQLite and of V8; loaded before it (`node --import`). It counts at SQLite and V8 themselves, so that no
- * file of the store needs to know. The process that started the gateway asks for the counts.
+ * Counts the use of SQLite and V8 by a gateway's main thread, when loaded before it (`node --import`). It counts in SQLite and V8
+ * themselves, so that no file of the store needs to know. The process that started the gateway requests the counts.
  */
 import { DatabaseSync, StatementSync } from 'node:sqlite'
 import { promiseHooks } from 'node:v8'

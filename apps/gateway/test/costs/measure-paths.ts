@@ -1,3 +1,4 @@
+// Measures the costs of a message on each path through a gateway.
 import type { Company, CostKind, CostPath } from './ceilings.ts'
 import type { CountedProcess } from './counted-process.ts'
 import type { MessageCost } from './measure.ts'

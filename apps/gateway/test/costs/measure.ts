@@ -1,3 +1,4 @@
+// Measures the costs of one message by waves of messages.
 import type { IncomingMessage } from 'node:http'
 import { Agent, request } from 'node:http'
 import { text } from 'node:stream/consumers'

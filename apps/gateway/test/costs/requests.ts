@@ -1,3 +1,4 @@
+// Prepares new requests for each endpoint of a gateway.
 import { hash } from 'node:crypto'
 import type { Simulation } from '@postern/simulation'
 import { gatewayOrigin, testIntakeSecret } from '../setup/gateway.ts'

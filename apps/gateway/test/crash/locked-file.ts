@@ -1,3 +1,4 @@
+// Locks a database file from another process.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 

@@ -1,3 +1,4 @@
+// Reads a Containerfile, and performs its COPY instructions in a plain folder.
 import { cpSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 

@@ -1,3 +1,4 @@
+// Tests the parts of deploy/ that need no container (`npm run test:deploy`).
 import '@postern/testing/end-children'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,8 +16,8 @@ import type { Instruction } from './image.ts'
 import { copyContext, listStages, readInstructions } from './image.ts'
 import { packPackages } from './pack-packages.ts'
 
-// Implements `npm run test:deploy`, the parts of deploy/ that need no container: lint, systemd's own checks, and the steps of the image in a plain
-// folder. `npm run test:peers` drives Caddy, nginx and Postfix.
+// The steps are lint, systemd's own checks, and the build of the image in a plain folder. `npm run test:peers` tests Caddy, nginx and
+// Postfix.
 
 const root = fileURLToPath(new URL('../../../..', import.meta.url)).replace(/\/$/, '')
 const deploy = join(root, 'deploy')

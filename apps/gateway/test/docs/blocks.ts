@@ -1,3 +1,4 @@
+// Lists the code blocks of the README and the docs.
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 

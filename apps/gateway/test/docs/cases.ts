@@ -1,3 +1,4 @@
+// Lists the code blocks of the docs by the test that checks them.
 import type { CodeBlock } from './blocks.ts'
 import { isCheckedByLanguage, readCodeBlocks } from './blocks.ts'
 

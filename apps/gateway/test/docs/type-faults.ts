@@ -1,3 +1,4 @@
+// Compiles examples against the types of `postern`.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,3 +1,4 @@
+// Attacks a running gateway with odd requests (`npm run fuzz`).
 import '@postern/testing/end-children'
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,8 +10,7 @@ import { runFuzz } from './run.ts'
 import { openGatewayTarget } from './target/open-gateway.ts'
 import type { FuzzFinding } from './watch/findings.ts'
 
-// Implements `npm run fuzz`: sends odd requests to every endpoint of a running gateway. Fails on a 500, an exit, a bug in the log, a stall, and a
-// connection that is never answered.
+// The run fails if the gateway answers 500, exits, logs a bug, stalls, or leaves a connection unanswered.
 
 const say = (text: string) => void process.stdout.write(`${text}\n`)
 

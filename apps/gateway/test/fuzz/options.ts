@@ -1,3 +1,4 @@
+// Parses the options of `npm run fuzz`.
 import { parseArgs } from 'node:util'
 
 export interface FuzzOptions {

@@ -1,3 +1,4 @@
+// Sends cases to a server, and collects its faults.
 import type { FuzzCase } from './cases/case.ts'
 import type { Endpoint } from './cases/endpoints.ts'
 import { listEndpoints } from './cases/endpoints.ts'
@@ -35,7 +36,7 @@ const atOnce = 6
 /** The longest wait for an answer, in ms of the fair clock. */
 const patienceMs = 20_000
 
-/** Sends odd requests for a while, or only the given cases, and watches how the server copes. */
+/** Sends odd requests for a while, or only the given cases, and watches the server. */
 export async function runFuzz(
   { target, credentials }: FuzzGateway,
   { seed, seconds, only = '' }: Pick<FuzzOptions, 'seed' | 'seconds' | 'only'>,

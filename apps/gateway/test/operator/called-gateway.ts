@@ -1,3 +1,4 @@
+// Opens a gateway with records for every operation of the operator API.
 import type { DeliveryRecord, Relation } from '@postern/pipeline'
 import { eventually } from '../setup/gateway.ts'
 import type { OperatorGateway } from '../setup/operator-gateway.ts'

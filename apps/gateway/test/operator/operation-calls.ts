@@ -1,3 +1,4 @@
+// Lists a call of each operation of the operator API.
 import type { CalledRecords } from './called-gateway.ts'
 
 export interface OperationCall {
@@ -5,7 +6,7 @@ export interface OperationCall {
   readonly parameters?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, string>>
   readonly body?: unknown
-  /** The status when the operation finds nothing to act on. Absent for 200. */
+  /** The status if the operation finds nothing to act on. Absent for 200. */
   readonly status?: 403 | 404
 }
 

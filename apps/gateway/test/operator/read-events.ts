@@ -1,3 +1,4 @@
+// Reads the event stream of the operator API.
 export interface OperatorEvent {
   readonly kind: string
   readonly id: string

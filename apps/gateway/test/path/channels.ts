@@ -1,3 +1,4 @@
+// Lists the channels whose path is measured.
 import type { MeasuredChannel } from './measure.ts'
 
 interface PathChannel {

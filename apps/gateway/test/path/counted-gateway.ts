@@ -1,3 +1,4 @@
+// Runs a gateway whose function calls are counted.
 import { hash } from 'node:crypto'
 import { once } from 'node:events'
 import { relative } from 'node:path'
@@ -11,7 +12,7 @@ const coverage = new URL('./coverage.ts', import.meta.url).href
 const sources = /^(packages\/[^/]+|apps\/gateway)\/src\//
 const chatToken = 'chat-token-of-the-tests'
 
-/** `postern start` in a process of its own whose function calls are counted; its peers are in this process and are not counted. */
+/** A gateway (`postern start`) in its own process, whose function calls are counted. Its peers run in this process and are not counted. */
 export interface CountedGateway {
   readonly simulation: Simulation
   /** Posts one message of a person to the chat and reads the run to its end. */

@@ -1,6 +1,6 @@
 /**
- * Counts calls from the first line on; loaded before a gateway (`node --import`), in each of its threads. The process that started the gateway asks
- * V8's counts of it; each answer begins a new count.
+ * Counts function calls from the first line on, when loaded before a gateway (`node --import`), in each of its threads. The process that
+ * started the gateway requests V8's counts; each answer starts a new count.
  */
 import type { Profiler } from 'node:inspector'
 import { Session } from 'node:inspector/promises'

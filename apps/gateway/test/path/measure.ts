@@ -1,3 +1,4 @@
+// Finds the source files that run for one message of each channel.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CountedGateway } from './counted-gateway.ts'
 

@@ -1,3 +1,4 @@
+// Downloads and unpacks Debian packages for the exams.
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

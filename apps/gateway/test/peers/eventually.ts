@@ -1,3 +1,4 @@
+// Waits for events of foreign programs.
 import { connect } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 

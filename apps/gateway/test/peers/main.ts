@@ -1,3 +1,4 @@
+// Runs our gateway with real foreign servers and clients (`npm run test:peers`).
 import '@postern/testing/end-children'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,8 +16,8 @@ import { findFrameworks } from './frameworks/find-frameworks.ts'
 import { findMailPrograms } from './mail/find-mail-programs.ts'
 import { tryCommand } from './run-command.ts'
 
-// One exam of `npm run test:peers`, which runs our gateway and real foreign servers and clients, each in a network of their own. The name of an exam
-// runs it alone; `--large` runs the larger ones; `--capture` stores the requests that snac sent as fixtures.
+// Each exam runs in its own network. The name of an exam runs it alone, `--large` runs the larger exams, and `--capture` stores snac's
+// requests as fixtures.
 
 interface Exam {
   readonly name: string

@@ -1,3 +1,4 @@
+// Starts our gateway for an exam.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'

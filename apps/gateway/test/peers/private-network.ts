@@ -1,3 +1,4 @@
+// Creates the private network of an exam.
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'

@@ -1,8 +1,9 @@
+// Creates Python environments with uv.
 import { join } from 'node:path'
 import { CannotRun, hasCommand } from './debian.ts'
 import { tryCommand } from './run-command.ts'
 
-// Python environments are created with uv, which installs in seconds the packages that take pip a minute.
+// The version of uv, which installs in seconds the packages that take pip a minute.
 
 const uvVersion = '0.13.8'
 

@@ -1,6 +1,5 @@
+// Runs other programs to their end, and reports why one failed.
 import { spawn } from 'node:child_process'
-
-// Runs other programs to their end, and says why one failed.
 
 interface CommandOutcome {
   readonly status: number

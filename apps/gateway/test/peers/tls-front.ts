@@ -1,3 +1,4 @@
+// Ends TLS in front of all servers of the private network, and records the requests.
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'

@@ -1,3 +1,4 @@
+// Sends messages to several gateways, and checks their answers.
 import type { MessageSummary } from '@postern/pipeline'
 import { expect, onTestFinished } from 'vitest'
 import { eventually } from '../setup/gateway.ts'

@@ -1,3 +1,4 @@
+// Opens two processes of one gateway on one database.
 import { hash } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,3 +1,4 @@
+// Runs SQL with psql.
 import { join } from 'node:path'
 import { readOutput } from '../peers/run-command.ts'
 

@@ -1,3 +1,4 @@
+// Puts a proxy in front of a database server that can fall silent or lose notifications.
 import { once } from 'node:events'
 import type { AddressInfo, Socket } from 'node:net'
 import { connect, createServer } from 'node:net'

@@ -1,3 +1,4 @@
+// Runs a model server for the Python examples.
 import type { ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,3 +1,4 @@
+// Starts Python servers.
 import { spawn } from 'node:child_process'
 import { tmpdir } from 'node:os'
 

@@ -1,3 +1,4 @@
+// Reads the messages of all fixtures.
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'

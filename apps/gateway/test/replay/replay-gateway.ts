@@ -1,3 +1,4 @@
+// Replays messages through the operator API.
 import type { ReplayPage, ReplayReport } from '@postern/operator'
 import type { TestGateway } from '../setup/gateway.ts'
 import { eventually, operatorToken } from '../setup/gateway.ts'

@@ -1,3 +1,4 @@
+// Runs a gateway in a forked process, with a module loaded before it.
 import type { ChildProcess } from 'node:child_process'
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -13,7 +14,7 @@ import { untilListening } from './gateway-process.ts'
 
 const program = fileURLToPath(new URL('../../bin/postern.mjs', import.meta.url))
 
-/** `postern start` in a process of its own, with a module loaded before it; its peers are in this process. */
+/** A gateway (`postern start`) in its own process, with a module loaded before it. Its peers run in this process. */
 interface ForkedGateway {
   readonly simulation: Simulation
   /** The folder of its data and its configuration. */

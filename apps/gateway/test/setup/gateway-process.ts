@@ -1,3 +1,4 @@
+// Runs a gateway as a process that tests can kill.
 import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -5,14 +6,14 @@ import { fileURLToPath } from 'node:url'
 
 const program = fileURLToPath(new URL('../../bin/postern.mjs', import.meta.url))
 
-/** `postern start` as a process of its own, which can be killed. */
+/** A gateway (`postern start`) in its own process, which can be killed. */
 export interface GatewayProcess {
   /** Starts the process, and resolves once it listens. */
   start(): Promise<void>
-  /** Kills the process with SIGKILL: no warning, no cleaning up. */
+  /** Kills the process with SIGKILL, so that it cannot clean up. */
   kill(): Promise<void>
   stop(): Promise<number | null>
-  /** Pauses the process with SIGSTOP: it lives, and does nothing. */
+  /** Pauses the process with SIGSTOP: it lives, but does nothing. */
   pause(): void
   resume(): void
   /** Resolves once the process has ended by itself, with its exit code and all that it printed. */

@@ -1,3 +1,4 @@
+// Opens a whole gateway with a simulation around it.
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -55,7 +56,7 @@ export function describeTestConfig(
   return fillAll(fillAll(own, devDefaults), simulatedDefaults(access))
 }
 
-/** Opens a whole gateway in this process, and a simulated world around it, on loopback sockets. */
+/** Opens a whole gateway in this process, and a simulation around it, on loopback sockets. */
 export async function openTestGateway(
   override: (simulation: Simulation) => Record<string, unknown> = () => ({}),
   modules: readonly AnyChannelModule[] = channelModules,

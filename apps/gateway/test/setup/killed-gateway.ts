@@ -1,3 +1,4 @@
+// Runs a gateway that tests kill and restart, with a simulation around it.
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,7 +9,7 @@ import { describeTestConfig, gatewayOrigin, testIntakeSecret } from './gateway.t
 import type { GatewayProcess } from './gateway-process.ts'
 import { createGatewayProcess } from './gateway-process.ts'
 
-/** A gateway in a process of its own that tests kill and restart at the same ports, and the world around it. */
+/** A gateway in its own process that tests kill and restart at the same ports, and the simulation around it. */
 export interface KilledGateway {
   readonly simulation: Simulation
   readonly gateway: GatewayProcess

@@ -1,3 +1,4 @@
+// Runs a foreign host whose pages a test can break.
 import { generateKeyPairSync } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { createServer } from 'node:http'
@@ -12,7 +13,7 @@ export interface FakeAnswer {
 
 type Pages = Record<string, FakeAnswer>
 
-/** Opens a host each of whose pages may be broken. Its paths have no query; `https://host` leads to `port` of 127.0.0.1. */
+/** Opens a host, any of whose pages may be broken. Their paths have no query; `https://host` leads to `port` of 127.0.0.1. */
 export async function openFakeHost(pages: (host: string, request: IncomingMessage) => Pages) {
   const server = createServer((request, answer) => {
     const { pathname } = new URL(request.url ?? '/', 'https://x.invalid')
@@ -35,7 +36,7 @@ export const weakKeyPem = weak.export({ type: 'spki', format: 'pem' })
 
 const cardRel = 'https://mentionable.dev/ns/rel/agent-card'
 
-/** Describes an agent on other software than ours, right in everything except what a test changes. */
+/** Describes an agent on foreign software that is correct, except for the changes of a test. */
 export function describeFakeAgent(origin = 'https://peer.test') {
   const host = new URL(origin).hostname
   const actor = `${origin}/u/bot`

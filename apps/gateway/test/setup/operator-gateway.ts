@@ -1,3 +1,4 @@
+// Opens a gateway whose agents ask operators before refunds.
 import { hash } from 'node:crypto'
 import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

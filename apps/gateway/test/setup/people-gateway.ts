@@ -1,3 +1,4 @@
+// Opens a gateway for people with several linked addresses.
 import { join } from 'node:path'
 import type { TestGateway } from './gateway.ts'
 import { eventually, openTestGateway } from './gateway.ts'

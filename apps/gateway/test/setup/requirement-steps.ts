@@ -1,3 +1,4 @@
+// Performs the steps of an agent's requirement, from the question to the decision.
 import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import type { TestGateway } from './gateway.ts'

@@ -1,3 +1,4 @@
+// Signs tokens as compact JWS.
 import type { KeyObject } from 'node:crypto'
 import { generateKeyPairSync, sign } from 'node:crypto'
 

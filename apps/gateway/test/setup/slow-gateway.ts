@@ -1,3 +1,4 @@
+// Opens a gateway whose agents answer when the test allows it.
 import type { ReceivedActivity } from '@postern/simulation'
 import type { SlowRun } from '../agents/waiting/slow.ts'
 import { shareSlowStore } from '../agents/waiting/slow.ts'

@@ -1,3 +1,4 @@
+// Opens a gateway with a swarm whose models follow a script.
 import { hash } from 'node:crypto'
 import type { Complete, ModelReply, ModelServer } from '@postern/agents/test-model-server'
 import { call, openModelServer, replyWith } from '@postern/agents/test-model-server'

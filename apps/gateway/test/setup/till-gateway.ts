@@ -1,3 +1,4 @@
+// Opens a gateway with a shop whose tool needs permission.
 import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,7 +9,7 @@ import type { KilledGateway } from './killed-gateway.ts'
 import { openKilledGateway } from './killed-gateway.ts'
 import { call, lastOf, replyWith } from './swarm-gateway.ts'
 
-/** A shop whose model calls a tool that needs permission, and that records when it begins and when it is done. */
+/** A shop whose model calls a tool that needs permission, and that records its beginning and its end. */
 export interface TillGateway extends KilledGateway {
   post(text: string): Promise<{ readonly objectId: string }>
   /** Returns the answers to a post that repeat the till's result. */

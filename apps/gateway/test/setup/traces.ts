@@ -1,3 +1,4 @@
+// Searches a store's file for a word.
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 

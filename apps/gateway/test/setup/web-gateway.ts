@@ -1,3 +1,4 @@
+// Opens a gateway for two people in the web chat, and checks its streams.
 import { hash } from 'node:crypto'
 import type { BaseEvent } from '@ag-ui/client'
 import { HttpAgent } from '@ag-ui/client'

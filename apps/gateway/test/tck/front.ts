@@ -1,8 +1,9 @@
+// Passes requests of the A2A compatibility kit on to a gateway.
 import { createServer, request as forward } from 'node:http'
 
 /**
- * Stands in front of a gateway for clients that cannot resolve its https origin to this machine. Passes everything on, and in cards replaces the
- * origin with its own address. `node front.ts <listen port> <gateway port> <origin>`
+ * Stands in front of a gateway for clients that cannot resolve its https origin to this machine. It replaces the origin by its own address
+ * in cards. `node front.ts <listen port> <gateway port> <origin>`
  */
 const [listenPort = '9999', gatewayPort = '8787', origin = 'https://agents.example'] = process.argv.slice(2)
 const own = `http://127.0.0.1:${listenPort}`

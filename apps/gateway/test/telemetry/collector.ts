@@ -1,3 +1,4 @@
+// Receives traces over OTLP/HTTP.
 import { once } from 'node:events'
 import type { IncomingHttpHeaders, Server } from 'node:http'
 import { createServer } from 'node:http'

@@ -1,3 +1,4 @@
+// Asks a gateway why a message ended as it did.
 import type { Explanation, WhyAnswer } from '@postern/operator'
 import { expect } from 'vitest'
 import type { TestGateway } from '../setup/gateway.ts'

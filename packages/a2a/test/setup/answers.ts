@@ -1,3 +1,4 @@
+// Checks that answers to peers reveal no secrets.
 /** The patterns that no answer to a peer may match, regardless of the request. */
 const leaks: readonly (readonly [what: string, pattern: RegExp])[] = [
   ['HTML', /<\/?(html|body|pre|title|!doctype)\b/i],

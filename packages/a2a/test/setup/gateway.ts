@@ -1,3 +1,4 @@
+// Opens the A2A channel with a store and agents, and sends requests to it.
 import { createGuardedFetch } from '@postern/http'
 import type { BodyBudget, NormalizedMessage } from '@postern/message'
 import type {

@@ -1,3 +1,4 @@
+// Calls the gRPC service with a plain client.
 import { A2AService } from '@a2a-js/sdk/server/grpc'
 import type { Interceptor, MethodDefinition, StatusObject } from '@grpc/grpc-js'
 import { Client, credentials, InterceptingCall, Metadata } from '@grpc/grpc-js'

@@ -1,3 +1,4 @@
+// Runs an issuer of access tokens.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { JWK } from 'jose'

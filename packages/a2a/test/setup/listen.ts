@@ -1,3 +1,4 @@
+// Serves routes on loopback.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'

@@ -1,3 +1,4 @@
+// Runs a foreign A2A agent, and opens a client that calls it.
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,3 +1,4 @@
+// Receives push notifications.
 import type { IncomingHttpHeaders } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,3 +1,4 @@
+// Serves an agent with the official server of A2A.
 import { randomUUID } from 'node:crypto'
 import type { Message, Task } from '@a2a-js/sdk'
 import { AgentCard, Role, TaskState } from '@a2a-js/sdk'
@@ -12,8 +13,8 @@ import {
 import type { TestPeer } from './peer.ts'
 
 /**
- * An agent of the official server, written as its authors write them. It publishes the given task before anything else, asks for a city, and
- * answers with the weather of that city.
+ * An agent of the official server, in the style of its authors. It first publishes the given task, asks for a city, and answers with the
+ * weather there.
  */
 const weather: AgentExecutor = {
   async execute(context, bus) {

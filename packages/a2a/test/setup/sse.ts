@@ -1,3 +1,4 @@
+// Reads streams of server-sent events.
 import { inspectAnswer } from './answers.ts'
 import type { A2aPostOptions, A2aTestGateway } from './gateway.ts'
 

@@ -1,3 +1,4 @@
+// Lists the rules over which our DKIM verifier and mailauth disagree.
 import { mailLimitsSchema } from '../../src/config/limits.ts'
 import { scanHeaders } from '../../src/mail/header.ts'
 

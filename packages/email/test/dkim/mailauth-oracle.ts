@@ -1,3 +1,4 @@
+// Verifies signed mail with our verifier and with mailauth.
 import { domainToASCII } from 'node:url'
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import { mailLimitsSchema } from '../../src/config/limits.ts'
@@ -8,7 +9,7 @@ import { scanHeaders } from '../../src/mail/header.ts'
 import type { SignatureVerdict } from '../../src/signatures/judge-signature.ts'
 import { classifySignature } from '../../src/signatures/judge-signature.ts'
 
-/** The judgement of a verifier on one signature. All but the verdict is compared only where the signature is good. */
+/** The judgement of a verifier on one signature. Details are compared only for good signatures. */
 export interface Opinion {
   readonly verdict: SignatureVerdict
   readonly domain: string
@@ -27,13 +28,13 @@ export interface Opinion {
 export interface SignedCase {
   readonly octets: Buffer
   readonly keys: Readonly<Record<string, TxtAnswer>>
-  /** ms */
+  /** The time, ms since the epoch. */
   readonly now: number
 }
 
 const limits = mailLimitsSchema.parse({})
 
-/** Our verifier, and the verdict that the gateway gives. @throws Rejection for a header that the gateway refuses */
+/** Returns the judgements of our verifier. @throws Rejection for a header that the gateway refuses */
 export function askOurs({ octets, keys, now }: SignedCase): readonly Opinion[] {
   const message = { octets, header: scanHeaders(octets, limits) }
   return verifySignatures(message, { keys, now, readKey: parseKeyRecord }).map(report => {
@@ -46,7 +47,7 @@ function detailOf({ algorithm, bits, uncovered, isTesting, signedAt, covers, id 
   return { algorithm, bits, uncovered, isTesting, signedAt, covers, id }
 }
 
-/** mailauth in strict mode, with its results read as the gateway read them before it had a verifier of its own. */
+/** Returns the judgements of mailauth in strict mode. Its results are read as the gateway read them before it had its own verifier. */
 export async function askMailauth({ octets, keys, now }: SignedCase): Promise<readonly Opinion[]> {
   const resolver = async (name: string) => {
     const answer = keys[name.toLowerCase()]
@@ -109,7 +110,7 @@ function readVerdict(
   return covers.includes('from') ? 'pass' : 'not_from'
 }
 
-/** An opinion in a form that is equal where two verifiers agree: a malformed signature may not even have a domain. */
+/** Formats opinions so that verifiers that agree have equal results. A malformed signature may not even have a domain. */
 export function summarize(opinions: readonly Opinion[]) {
   return opinions.map(({ verdict, domain, selector, detail }) => ({
     verdict,

@@ -1,9 +1,8 @@
+// Draws random signed mail, damaged at random by the signer, on the way, in the DNS, or not at all.
 import { generateKeyPairSync } from 'node:crypto'
 import fc from 'fast-check'
 import { keyRecord, makeDkimKey, signText } from '../setup/sign.ts'
 import type { SignedCase } from './mailauth-oracle.ts'
-
-// Draws random mail that is signed at random and damaged at random: by the signer, on the way, in the DNS, or not at all.
 
 /** 2026-11-21T10:00:00Z, in ms since the epoch. */
 const now = 1_795_255_200_000

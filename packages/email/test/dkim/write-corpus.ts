@@ -1,3 +1,4 @@
+// Writes signed mail for other verifiers into a folder.
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Rejection } from '@postern/message'
@@ -9,8 +10,7 @@ import type { Opinion, SignedCase } from './mailauth-oracle.ts'
 import { askOurs } from './mailauth-oracle.ts'
 import { samplePlainMail } from './random-mail.ts'
 
-// Writes signed mail for other verifiers into a folder: the mails, and `corpus.json` with the keys and the gateway's verdicts. `npm run test:peers
-// dkim` runs it.
+// The folder gets the mails, and `corpus.json` with the keys and our verdicts. `npm run test:peers dkim` runs this program.
 
 const fixtures = new URL('../../../../fixtures/email/', import.meta.url)
 const [, , folder = '.', count = '400'] = process.argv

@@ -1,3 +1,4 @@
+// Reads the recorded requests of mail providers.
 import { readFileSync } from 'node:fs'
 import type { Recorded } from '../setup/provider-requests.ts'
 

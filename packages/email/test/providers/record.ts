@@ -1,3 +1,4 @@
+// Rewrites fixtures/email/providers: `node packages/email/test/providers/record.ts`. Private keys are discarded.
 import { execFileSync } from 'node:child_process'
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -14,8 +15,6 @@ import {
   writeSesNotification,
   writeSns,
 } from '../setup/provider-requests.ts'
-
-// Rewrites fixtures/email/providers: `node packages/email/test/providers/record.ts`. Private keys are discarded.
 
 const folder = new URL('../../../../fixtures/email/providers/', import.meta.url)
 const mail = Buffer.from(

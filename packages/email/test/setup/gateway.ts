@@ -1,3 +1,4 @@
+// Opens the mail channel with a store, agents and the simulation.
 import { randomBytes } from 'node:crypto'
 import { Resolver } from 'node:dns/promises'
 import { setTimeout as delay } from 'node:timers/promises'

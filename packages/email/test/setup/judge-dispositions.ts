@@ -1,3 +1,4 @@
+// Judges the disposition of each mail of a folder.
 import { readdirSync, readFileSync } from 'node:fs'
 import type { MailGateway } from './gateway.ts'
 import { mailDomain } from './gateway.ts'

@@ -1,3 +1,4 @@
+// Writes webhooks in the forms of mail providers.
 import type { KeyObject } from 'node:crypto'
 import { createHmac, sign } from 'node:crypto'
 

@@ -1,3 +1,4 @@
+// Signs mail with DKIM, with mistakes if a test wants them.
 import type { KeyObject } from 'node:crypto'
 import { createHash, createPublicKey, createSign, generateKeyPairSync, sign as signOnce } from 'node:crypto'
 

@@ -1,3 +1,4 @@
+// Signs a mail, and posts it to the gateway.
 import type { KeyObject } from 'node:crypto'
 import type { MailGateway } from './gateway.ts'
 import { keyRecord, makeDkimKey, signText } from './sign.ts'

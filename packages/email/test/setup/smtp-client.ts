@@ -1,3 +1,4 @@
+// Speaks SMTP line by line.
 import { once } from 'node:events'
 import { connect } from 'node:net'
 

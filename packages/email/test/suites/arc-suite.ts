@@ -1,3 +1,4 @@
+// Runs ValiMail's validation suite for ARC.
 import { verifyChain } from '../../src/arc/verify-chain.ts'
 import { toCrlf } from '../../src/mail/line-ends.ts'
 import { readDocuments } from './read-documents.ts'

@@ -1,3 +1,4 @@
+// Runs Stalwart's suites for DKIM and ARC.
 import { readdirSync, readFileSync } from 'node:fs'
 import { verifyChain } from '../../src/arc/verify-chain.ts'
 import { mailLimitsSchema } from '../../src/config/limits.ts'

@@ -1,3 +1,4 @@
+// Runs foreign suites by hand, on copies of them.
 import { existsSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { scoreArc } from './arc-suite.ts'
@@ -9,8 +10,8 @@ import type { Scored } from './score.ts'
 import { printScore, sayLine } from './score.ts'
 import { scoreSpf } from './spf-suite.ts'
 
-// Runs foreign suites by hand, on copies of them: `node packages/email/test/suites/main.ts <folder>` (docs/explanation/conformance.md lists them).
-// The repository contains those that may be copied, and `suites.test.ts` runs these.
+// `node packages/email/test/suites/main.ts <folder>` runs the suites that docs/explanation/conformance.md lists. The repository contains
+// those that may be copied, and `suites.test.ts` runs these.
 
 const suites: readonly (readonly [title: string, path: string, score: (file: URL) => Promise<readonly Scored[]>])[] = [
   ['SPF, RFC 7208', 'pyspf/test/rfc7208-tests.yml', scoreSpf],

@@ -1,3 +1,4 @@
+// Runs the MIME parser on messages of other parsers' tests.
 import { readdirSync, readFileSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
 import { domainToASCII } from 'node:url'
@@ -15,7 +16,7 @@ import type { Scored } from './score.ts'
 const limits = mailLimitsSchema.parse({})
 const slowMs = 1000
 
-/** Scores the whole messages in other parsers' tests. None may throw or take a second, and the author must be the one that nodemailer finds. */
+/** Scores whole messages. None may throw or take a second, and the author must be the one that nodemailer finds. */
 export async function scoreMime(folder: URL): Promise<readonly Scored[]> {
   const names = readdirSync(folder, { recursive: true }).map(String)
   const scored: Scored[] = []

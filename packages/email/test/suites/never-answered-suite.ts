@@ -1,3 +1,4 @@
+// Runs Sisimai's collection of automatic mail.
 import { openMailGateway } from '../setup/gateway.ts'
 import { judgeDispositions } from '../setup/judge-dispositions.ts'
 import type { Scored } from './score.ts'

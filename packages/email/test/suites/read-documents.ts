@@ -1,3 +1,4 @@
+// Reads the documents of foreign suites.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 

@@ -1,3 +1,4 @@
+// Runs Discourse's corpus of replies.
 import { readdirSync, readFileSync } from 'node:fs'
 import { trimReply } from '../../src/body/reply-trim.ts'
 import type { Scored } from './score.ts'

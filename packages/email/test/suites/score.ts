@@ -1,3 +1,4 @@
+// Formats the scores of foreign suites.
 /** The outcome of one case of a suite. */
 export interface Scored {
   readonly name: string

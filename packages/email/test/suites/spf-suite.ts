@@ -1,3 +1,4 @@
+// Runs openspf's suites for SPF.
 import { setTimeout as delay } from 'node:timers/promises'
 import { mailLimitsSchema } from '../../src/config/limits.ts'
 import { createMailDns } from '../../src/policy/mail-dns.ts'

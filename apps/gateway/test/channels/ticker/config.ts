@@ -1,8 +1,9 @@
+// Defines the configuration of the test channel `ticker`.
 import { z } from 'zod'
 
 /** The member `ticker` of the configuration. */
 export const tickerConfigSchema = z.strictObject({
-  /** The secret that a sender seals a slip with. */
+  /** The secret with which a sender seals a slip. */
   secret: z.string().min(16, 'must have 16 or more characters').optional(),
 })
 

@@ -1,3 +1,4 @@
+// Assembles the channel module of the test channel `ticker`.
 import type { ChannelModule } from '@postern/http'
 import { readBody, toProblem } from '@postern/http'
 import { plainTextOf, Rejection, Undeliverable } from '@postern/message'
@@ -52,7 +53,7 @@ function openTicker(config: TickerConfig, { agents, system, store, admission }: 
   }
 }
 
-/** A channel that only this test has: sealed slips of paper. */
+/** A channel that exists only in this test and carries sealed slips of paper. */
 export const ticker: ChannelModule<TickerConfig, 'ticker'> = {
   descriptor: tickerDescriptor,
   configSchema: tickerConfigSchema,

@@ -1,3 +1,4 @@
+// Converts slips into normalized messages.
 import { isoTime, mintTransportEvidence } from '@postern/message'
 import type { AgentDirectory, Intake } from '@postern/pipeline'
 import { tickerDescriptor } from './speaker.ts'

@@ -1,3 +1,4 @@
+// Defines the messages of the test channel `ticker`.
 import { z } from 'zod'
 
 /** One message on the wire: `POST /ticker/<agent>`, sealed by the header `x-seal`, HMAC-SHA-256 of the body in hexadecimal. */

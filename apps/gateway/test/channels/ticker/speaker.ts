@@ -1,3 +1,4 @@
+// Describes the test channel `ticker` and the identity of its senders.
 import type { ChannelDescriptor } from '@postern/pipeline'
 
 export const tickerDescriptor = {

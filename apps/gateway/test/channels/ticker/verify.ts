@@ -1,3 +1,4 @@
+// Verifies the seal of a slip.
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { parseJsonText, Rejection } from '@postern/message'
 import type { TickerConfig } from './config.ts'

@@ -1,3 +1,4 @@
+// Serves the pages of foreign sites to a browser.
 import { readFileSync } from 'node:fs'
 import type { RequestListener } from 'node:http'
 import { createServer } from 'node:http'

@@ -1,3 +1,4 @@
+// Reads and serves the built site of the docs.
 import { once } from 'node:events'
 import { globSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'

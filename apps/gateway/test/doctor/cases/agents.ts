@@ -1,3 +1,4 @@
+// Lists installations for the doctor's checks of agents.
 import { generateKeyPairSync } from 'node:crypto'
 import type { FailedStart, WaitingForget } from '@postern/operator'
 import { openDoctorBench, serveHttp } from '../setup/bench.ts'

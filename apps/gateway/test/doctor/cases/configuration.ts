@@ -1,3 +1,4 @@
+// Lists installations for the doctor's checks of the configuration.
 import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,7 +10,7 @@ import type { Cases } from '../setup/case.ts'
 import { examine } from '../setup/case.ts'
 import { describeOpened } from '../setup/opened.ts'
 
-/** Examines a file with this text like the command. */
+/** Examines a file with this text like the command `doctor`. */
 export async function examineFile(text: string, id: string) {
   const folder = mkdtempSync(join(tmpdir(), 'postern-config-'))
   const path = join(folder, 'postern.config.json')

@@ -1,3 +1,4 @@
+// Lists installations for the doctor's checks of discovery and channels, behind proxies.
 import { openDoctorBench } from '../setup/bench.ts'
 import type { Cases } from '../setup/case.ts'
 import { examine } from '../setup/case.ts'

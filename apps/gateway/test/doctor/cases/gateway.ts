@@ -1,3 +1,4 @@
+// Lists installations for the doctor's checks of the running gateway.
 import { describeChannelSettings } from '../../../src/compose/doctor-deps.ts'
 import type { Config } from '../../../src/config/schema.ts'
 import { openTestGateway } from '../../setup/gateway.ts'

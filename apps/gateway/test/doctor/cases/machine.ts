@@ -1,3 +1,4 @@
+// Lists installations for the doctor's checks of the machine and its clock.
 import { createSocket } from 'node:dgram'
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,3 +1,4 @@
+// Lists installations for the doctor's checks of mail.
 import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'

@@ -1,3 +1,4 @@
+// Lists installations for the doctor's checks of the network.
 import { createServer } from 'node:net'
 import { openDoctorBench, ownHost, serve, serveHttp } from '../setup/bench.ts'
 import type { Cases } from '../setup/case.ts'

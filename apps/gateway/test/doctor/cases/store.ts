@@ -1,3 +1,4 @@
+// Lists installations for the doctor's checks of stores.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { connect, createServer as createTcpServer } from 'node:net'
 import { join } from 'node:path'

@@ -1,3 +1,4 @@
+// Lists installations for the doctor's checks of TLS.
 import { createServer } from 'node:tls'
 import { makeCertificate } from '@postern/http/test-certificate'
 import { openDoctorBench, ownHost, serve } from '../setup/bench.ts'

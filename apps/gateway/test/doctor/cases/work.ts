@@ -1,3 +1,4 @@
+// Lists installations for the doctor's checks of turns and deliveries.
 import { onTestFinished } from 'vitest'
 import { eventually, openTestGateway } from '../../setup/gateway.ts'
 import { openDoctorBench } from '../setup/bench.ts'

@@ -1,3 +1,4 @@
+// Opens the surroundings of a public installation on this machine.
 import { mkdtempSync } from 'node:fs'
 import type { RequestListener } from 'node:http'
 import { createServer } from 'node:http'
@@ -37,7 +38,7 @@ interface BenchOptions {
   readonly deps?: Partial<Omit<DoctorDeps, 'config'>>
 }
 
-/** Opens the surroundings of a check of a public installation, with everything outside on this machine. */
+/** Opens the dependencies of a check of a public installation, with all outside services on this machine. */
 export function openDoctorBench(options: BenchOptions = {}): DoctorDeps & { readonly config: Config } {
   const { ports = {}, loopback = {}, dns } = options
   const network = { loopback, ...(dns !== undefined && { dns: [dns] }) }

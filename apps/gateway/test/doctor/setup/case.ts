@@ -1,3 +1,4 @@
+// Runs one check of the doctor, and compares its findings with the expected ones.
 import type { CheckOutcome, DoctorDeps } from '@postern/operator'
 import { findMissingNeed, installationChecks, machineChecks } from '@postern/operator/doctor'
 import { expect } from 'vitest'

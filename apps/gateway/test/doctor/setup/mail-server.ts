@@ -1,3 +1,4 @@
+// Runs a mail server with scripted answers.
 import type { Socket } from 'node:net'
 import { createServer } from 'node:net'
 import { createServer as createTlsServer, TLSSocket } from 'node:tls'

@@ -1,3 +1,4 @@
+// Opens the running gateway that the checks of a test file share.
 import type { OpenedGateway } from '@postern/operator'
 import { createSelfVisits } from '@postern/operator'
 import { describeChannelSettings } from '../../../src/compose/doctor-deps.ts'

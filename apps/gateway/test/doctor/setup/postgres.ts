@@ -1,3 +1,4 @@
+// Opens the PostgreSQL server that the checks of a test file share.
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import type { Cluster } from '@postern/testing/postgres-cluster'

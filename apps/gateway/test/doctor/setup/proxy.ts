@@ -1,3 +1,4 @@
+// Runs a reverse proxy with good or bad habits.
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,3 +1,4 @@
+// Opens a gateway in production behind a proxy, and runs checks on it.
 import type { CheckOutcome, DoctorReport } from '@postern/operator'
 import type { TestGateway } from '../../setup/gateway.ts'
 import { openTestGateway } from '../../setup/gateway.ts'

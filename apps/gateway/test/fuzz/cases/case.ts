@@ -1,6 +1,7 @@
+// Defines a case of the fuzzer, and converts it to and from a line of JSON.
 export type CredentialName = 'none' | 'operator' | 'chat' | 'a2a' | 'intake' | 'postmark' | 'signed'
 
-/** A case without its credential, which is made when the case is sent. */
+/** A case without its credential, which is created when the case is sent. */
 export type FuzzCase = HttpCase | MailCase | GrpcCase
 
 export interface HttpCase {

@@ -1,3 +1,4 @@
+// Defines the values that all generators of cases use.
 import type { Seeds } from './seeds.ts'
 
 export interface CaseContext {

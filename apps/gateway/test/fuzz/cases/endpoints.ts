@@ -1,3 +1,4 @@
+// Lists the endpoints that the fuzzer attacks.
 import type { TargetAddresses } from '../target/open.ts'
 import type { GrpcSeed, HttpSeed, Seeds } from './seeds.ts'
 
@@ -25,7 +26,7 @@ export interface GrpcEndpoint {
   readonly seeds: readonly GrpcSeed[]
 }
 
-/** Lists every route of the server itself, so that a new one is attacked from its first day, and its other entry points. */
+/** Lists every route of the server itself, so that new routes are attacked from their first day, and all other endpoints. */
 export function listEndpoints({ routes, smtp, isLmtp, grpc }: TargetAddresses, seeds: Seeds): readonly Endpoint[] {
   const routesByName = new Map(routes.map(route => [`${route.method} ${route.path}`, route]))
   const http = [...routesByName].map(

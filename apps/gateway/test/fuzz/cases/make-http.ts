@@ -1,3 +1,4 @@
+// Creates odd HTTP requests.
 import { mutateBytes } from '../mutate/bytes.ts'
 import { changeHeaders } from '../mutate/headers.ts'
 import { mutateJson } from '../mutate/json.ts'
@@ -8,7 +9,7 @@ import type { CaseContext } from './context.ts'
 import type { HttpEndpoint } from './endpoints.ts'
 import type { HttpSeed } from './seeds.ts'
 
-/** The credential that opens each path, because most of the code runs only after authentication. */
+/** The credential that each path needs, because most of the code runs only after authentication. */
 const usual: readonly (readonly [start: RegExp, name: CredentialName])[] = [
   [/^\/operator\/api/, 'operator'],
   [/^\/api\/v1\/operator/, 'operator'],
@@ -43,7 +44,7 @@ export function makeHttpCase(endpoint: HttpEndpoint, random: Random, context: Ca
 
 function pickSeed({ method, seeds }: HttpEndpoint, random: Random, { seeds: every }: CaseContext): HttpSeed {
   if (seeds.length > 0 && random.chance(0.9)) return random.pick(seeds)
-  // The body belongs to another endpoint.
+  // The body is meant for another endpoint.
   if (random.chance(0.3)) return { ...random.pick(every.http), path: '' }
   return method === 'GET' ? { method, path: '' } : random.pick(bare)
 }
@@ -54,7 +55,7 @@ function pickMethod(endpoint: HttpEndpoint, seed: HttpSeed, random: Random): str
   return endpoint.method === 'ALL' ? seed.method : endpoint.method
 }
 
-/** Makes a body, sometimes an honest one, because the code after an honest request deserves attacks of its own. */
+/** Creates a body. Sometimes it is honest, because the code after an honest request deserves attacks, too. */
 function makeBody(seed: HttpSeed, random: Random, context: CaseContext): Buffer {
   if (seed.json === undefined) return change(Buffer.from(seed.text ?? ''), random)
   const renewed = renew(seed.json, random, context)

@@ -1,3 +1,4 @@
+// Creates odd SMTP and LMTP sessions.
 import { mutateBytes } from '../mutate/bytes.ts'
 import type { Random } from '../values/random.ts'
 import type { MailCase } from './case.ts'
@@ -25,7 +26,7 @@ const commands: readonly string[] = [
   '',
 ]
 
-/** Makes an SMTP or LMTP session with one mail, sent in one go. */
+/** Creates an SMTP or LMTP session with one mail, which is sent at once. */
 export function makeMailCase({ greeting }: MailEndpoint, random: Random, mails: readonly Buffer[]): MailCase {
   const mail = random.pick(mails)
   const body = random.chance(0.9) ? mutateBytes(mail, random) : mail

@@ -1,3 +1,4 @@
+// Creates cases of every kind.
 import { mutateBytes } from '../mutate/bytes.ts'
 import { makeOddText } from '../values/odd-values.ts'
 import type { Random } from '../values/random.ts'
@@ -9,7 +10,7 @@ import { makeMailCase } from './make-mail.ts'
 import type { WireField } from './seeds.ts'
 import { writeMessage } from './write-message.ts'
 
-/** Makes one request at this endpoint, more or less odd. */
+/** Creates a more or less odd request for this endpoint. */
 export function makeCase(endpoint: Endpoint, random: Random, context: CaseContext): FuzzCase {
   if (endpoint.kind === 'mail') return makeMailCase(endpoint, random, context.seeds.mails)
   if (endpoint.kind === 'grpc') return makeGrpcCase(endpoint, random, context)

@@ -1,3 +1,4 @@
+// Reads the valid requests that the fuzzer starts from.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'

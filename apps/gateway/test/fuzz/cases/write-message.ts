@@ -1,6 +1,7 @@
+// Encodes protobuf messages.
 import type { WireField } from './seeds.ts'
 
-/** Encodes a protobuf message: numbers as varints, texts and messages after their length. */
+/** Encodes a message: numbers as varints, texts and nested messages after their length. */
 export function writeMessage(fields: readonly WireField[]): Buffer {
   return Buffer.concat(fields.map(writeField))
 }

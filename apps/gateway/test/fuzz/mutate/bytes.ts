@@ -1,3 +1,4 @@
+// Changes bytes at random.
 import { makeOddText } from '../values/odd-values.ts'
 import type { Random } from '../values/random.ts'
 

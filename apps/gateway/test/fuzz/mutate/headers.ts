@@ -1,3 +1,4 @@
+// Changes the header of a request at random.
 import type { HttpCase } from '../cases/case.ts'
 import { makeOddText } from '../values/odd-values.ts'
 import type { Random } from '../values/random.ts'
@@ -74,7 +75,7 @@ const fields: readonly Field[] = [
 
 type Changed = Pick<HttpCase, 'headers' | 'isCut'>
 
-/** Makes the header of the request, with its length, and sometimes with fields that nobody asked for. */
+/** Creates the header of the request with its length, and sometimes with additional fields. */
 export function changeHeaders(own: Readonly<Record<string, string>>, length: number, random: Random): Changed {
   const kept = Object.entries(own).filter(() => !random.chance(0.02))
   const typed = random.chance(0.08) ? replace(kept, ['content-type', random.pick(types)]) : kept
@@ -93,7 +94,7 @@ function makeField(random: Random): Field {
   return [name, makeOddText(random).slice(0, 8_000)]
 }
 
-/** Makes the fields about the length of the body, which are rarely false. */
+/** Creates the fields about the length of the body, which are sometimes wrong. */
 function makeFraming(length: number, random: Random): { readonly framing: readonly Field[]; readonly isCut: boolean } {
   if (random.chance(0.97)) return { framing: length > 0 ? [['content-length', String(length)]] : [], isCut: false }
   const lies: readonly Field[] = [

@@ -1,3 +1,4 @@
+// Changes JSON at random, in its values and its notation.
 import { makeOddJson, makeOddText } from '../values/odd-values.ts'
 import type { Random } from '../values/random.ts'
 
@@ -82,7 +83,7 @@ export function mutateJson(value: unknown, random: Random): string {
   for (let left = 1 + random.int(3); left > 0; left -= 1) {
     const spots = listSpots(root)
     if (spots.length === 0) break
-    // The whole value is one place among many.
+    // A change of the whole value counts like a change of any other position.
     random.pick(changes)(random.pick(spots), random, holes, spots)
   }
   return holes.fill(JSON.stringify(root.root) ?? '')

@@ -1,7 +1,8 @@
+// Fills in and changes the path and query of a request at random.
 import { makeOddText } from '../values/odd-values.ts'
 import type { Random } from '../values/random.ts'
 
-/** Parts of a path, written out here so that odd ones are sent unchanged. */
+/** Segments of a path. They are already encoded, so that odd ones are sent unchanged. */
 const pieces: readonly string[] = [
   '%',
   '%00',
@@ -47,7 +48,7 @@ function fill(random: Random, ids: readonly string[]): string {
   return encodeURIComponent(makeOddText(random).toWellFormed()).slice(0, 4_000)
 }
 
-/** Inserts a part that does not belong there, or adds an odd value to the query. */
+/** Inserts a segment that does not belong there, or adds an odd value to the query. */
 export function mutateTarget(target: string, random: Random, ids: readonly string[]): string {
   const at = 1 + random.int(target.length)
   if (random.chance(0.5)) return target.slice(0, at) + random.pick(pieces) + target.slice(at)

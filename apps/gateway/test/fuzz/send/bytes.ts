@@ -1,3 +1,4 @@
+// Sends bytes on a new connection, and reads the answer.
 import { connect } from 'node:net'
 
 interface ByteExchange {
@@ -5,7 +6,7 @@ interface ByteExchange {
   readonly bytes: Buffer
   /** True if the client waits for a first line before it sends anything. */
   readonly waitsForGreeting?: boolean
-  /** True if the client ends its side at once; `later`: after a while in which an honest exchange ends by itself. */
+  /** True if the client ends its side at once. `later` means after a while, in which an honest exchange ends by itself. */
   readonly ends: boolean | 'later'
   /** Returns true once enough has been read. */
   isEnough(read: Buffer): boolean

@@ -1,3 +1,4 @@
+// Sends gRPC calls with unchecked bytes.
 import { connect } from 'node:http2'
 import type { GrpcCase } from '../cases/case.ts'
 import type { FuzzAnswer } from './answer.ts'
@@ -5,7 +6,7 @@ import type { FuzzAnswer } from './answer.ts'
 /** Codes by which a gRPC server reports its own bugs: UNKNOWN and INTERNAL. */
 const bugs: ReadonlySet<number> = new Set([2, 13])
 
-/** Makes one call on a connection of its own, with its bytes unchanged. */
+/** Makes one call on a new connection, with its bytes unchanged. */
 export function sendGrpc(
   port: number,
   { endpoint, headers, body }: GrpcCase,
@@ -39,7 +40,7 @@ export function sendGrpc(
     call.on('trailers', read)
     call.on('error', finish)
     call.on('close', finish)
-    // A stream's first message is answer enough.
+    // The first message of a stream is answer enough.
     call.once('data', () => endpoint.includes('Subscribe') && finish())
     call.resume()
     call.end(body)

@@ -1,8 +1,9 @@
+// Sends HTTP requests that no client library would send.
 import type { HttpCase } from '../cases/case.ts'
 import type { FuzzAnswer } from './answer.ts'
 import { sendBytes } from './bytes.ts'
 
-/** Writes the request by hand, because no client would send such requests. */
+/** Writes the request itself, because client libraries would refuse it. */
 export async function sendHttp(
   port: number,
   { method, target, headers, body, isCut }: HttpCase,

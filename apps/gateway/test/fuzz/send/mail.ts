@@ -1,3 +1,4 @@
+// Sends SMTP and LMTP sessions.
 import type { MailCase } from '../cases/case.ts'
 import type { FuzzAnswer } from './answer.ts'
 import { sendBytes } from './bytes.ts'

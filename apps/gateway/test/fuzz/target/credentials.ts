@@ -1,3 +1,4 @@
+// Authenticates the requests of the fuzzer.
 import type { Simulation } from '@postern/simulation'
 import type { CredentialName, HttpCase } from '../cases/case.ts'
 import { providerPassword } from './describe-providers.ts'

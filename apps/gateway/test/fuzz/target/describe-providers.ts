@@ -1,3 +1,4 @@
+// Configures the mail providers of the gateway under attack.
 import { generateKeyPairSync } from 'node:crypto'
 
 export const providerPassword = 'password-of-the-fuzz-run'

@@ -1,3 +1,4 @@
+// Opens the gateway under attack with its simulation.
 import { hash } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,3 +1,4 @@
+// Starts a server under attack, and watches its process.
 import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -19,7 +20,7 @@ interface TargetRoute {
   readonly path: string
 }
 
-/** A server in a process of its own. */
+/** A server in its own process. */
 export interface FuzzTarget extends TargetAddresses {
   /** Calls `tell` when the server ends, and for every log line that names a bug. */
   onTrouble(tell: (text: string) => void): void

@@ -1,10 +1,9 @@
+// Runs a small server with one planted fault, which the first argument names and a fuzz run must find.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TargetAddresses } from './open.ts'
 
-// A small server with one fault, which the first argument names and the fuzz run has to find.
-
-/** Asking for the time is work itself, mostly the system's. */
+/** Measures the processor time so far. The measurement itself takes time, mostly the system's. */
 const usedMicroseconds = () => {
   const { user, system } = process.cpuUsage()
   return user + system
@@ -14,7 +13,7 @@ const faults: Readonly<Record<string, () => number>> = {
   none: () => 200,
   error: () => 500,
   stall() {
-    // The loop measures processor time, so that it is as long on a busy machine.
+    // The loop measures processor time, so that a busy machine does not shorten it.
     const begun = usedMicroseconds()
     while (usedMicroseconds() - begun < 4_000_000);
     return 200

@@ -1,8 +1,7 @@
+// Runs the gateway under attack in this process. The first argument names its configuration file.
 import { readFileSync } from 'node:fs'
 import { runProduction } from '../../../src/running/run.ts'
 import type { TargetAddresses } from './open.ts'
-
-// Runs the gateway under attack in a process of its own. The first argument names its configuration file.
 
 const tree = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8'))
 const { gateway, listening } = await runProduction({ tree, missing: [], baseDir: import.meta.dirname, path: undefined })

@@ -1,3 +1,4 @@
+// Provides values that programs may misread.
 import type { Random } from './random.ts'
 
 /** Texts that a program may misread, in JavaScript notation. */

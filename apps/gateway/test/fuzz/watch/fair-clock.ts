@@ -1,3 +1,4 @@
+// Measures time without the periods in which this machine is too busy.
 import { once } from 'node:events'
 import { createServer, get } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -12,7 +13,7 @@ export interface FairClock {
 }
 
 const everyMs = 100
-/** A server that does nothing answers later than this only on a busy machine, ms. */
+/** The longest time in which a server that does nothing answers on a machine that is not busy, ms. */
 const promptMs = 300
 
 /** Polls a server in this process, and counts the time in which it answered promptly. */

@@ -1,3 +1,4 @@
+// Collects the faults that the fuzzer finds.
 import type { FuzzCase } from '../cases/case.ts'
 
 export interface FuzzFinding {
@@ -10,7 +11,7 @@ interface FuzzFindings {
   readonly list: readonly FuzzFinding[]
   begin(fuzzCase: FuzzCase): void
   end(fuzzCase: FuzzCase): void
-  /** Adds a fault. Without a case, everything in flight is suspect, and so is what was sent right before it. */
+  /** Adds a fault. Without a case, all cases in flight are suspects, and so are those sent just before. */
   add(text: string, fuzzCase?: FuzzCase): void
 }
 

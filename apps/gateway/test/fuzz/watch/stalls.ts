@@ -1,11 +1,12 @@
+// Watches a server for stalls of its main thread.
 import type { FuzzTarget } from '../target/open.ts'
 import type { FairClock } from './fair-clock.ts'
 import { sleep, timeAnswer } from './fair-clock.ts'
 
 const everyMs = 100
-/** A main thread that works for this long without an answer has stalled, ms. */
+/** The processor time of a main thread without an answer after which it has stalled, ms. */
 const stallMs = 1_500
-/** A thread that waits may wait for its turn on a busy machine. It has stalled after this much fair time, ms. */
+/** The fair time after which a waiting thread has stalled, ms. On a busy machine it may wait for the processor. */
 const waitingMs = 15_000
 
 type Watched = Pick<FuzzTarget, 'http' | 'mainThreadMs'>

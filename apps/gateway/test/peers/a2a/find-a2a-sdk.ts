@@ -1,3 +1,4 @@
+// Finds a Python with the official A2A SDK.
 import { requireTools } from '../debian.ts'
 import { openPythonEnvironments } from '../python-environment.ts'
 

@@ -1,3 +1,4 @@
+// Runs the exam with the official Python server and client of A2A.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
@@ -12,7 +13,7 @@ import { a2aSteps } from './steps.ts'
 
 const [python = 'python3', directory = '.'] = process.argv.slice(2)
 
-/** Runs the official Python server and client with our gateway between them. `PEERS_LOGS=1` shows all logs even on success. */
+/** Runs the steps with our gateway between the Python server and client. `PEERS_LOGS=1` shows all logs even on success. */
 async function runExam(): Promise<boolean> {
   const network = await openPrivateNetwork(directory)
   const front = await openTlsFront(network, { [ourHost]: ports.gateway, [pythonHost]: ports.python })

@@ -1,3 +1,4 @@
+// Calls our agents with the Python client of A2A.
 import { fileURLToPath } from 'node:url'
 import { ourOrigin } from '../names.ts'
 import type { OurGateway } from '../our-gateway.ts'

@@ -1,3 +1,4 @@
+// Lists the steps of the exam with the official A2A SDK.
 import { deepStrictEqual, ok } from 'node:assert/strict'
 import type { ExamStep } from '../run-steps.ts'
 import type { A2aStage, CallWay } from './stage.ts'

@@ -1,3 +1,4 @@
+// Starts the example connector, a chat room for browsers.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'

@@ -1,3 +1,4 @@
+// Finds the browser Chromium.
 import { CannotRun, findMissingTools, hasCommand, isDebianRoot, openPackageLists } from '../debian.ts'
 
 /** Returns the path of the browser. On Debian, root fetches its package, which starts nothing by itself. @throws CannotRun */

@@ -1,3 +1,4 @@
+// Runs the exam with a real browser.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { openSimulation } from '@postern/simulation'
@@ -16,7 +17,7 @@ import { browserSteps } from './steps.ts'
 const [chromium = '/usr/bin/chromium', directory = '.'] = process.argv.slice(2)
 const smtpPort = 2525
 
-/** Runs a real browser in front of our gateway, with TLS between them. `PEERS_LOGS=1` shows our log even on success. */
+/** Runs the steps with a browser in front of our gateway, with TLS between them. `PEERS_LOGS=1` shows our log even on success. */
 async function runBrowserExam(): Promise<boolean> {
   const network = await openPrivateNetwork(directory)
   const front = await openTlsFront(network, { [ourHost]: ports.gateway, [chatAppHost]: ports.chat })

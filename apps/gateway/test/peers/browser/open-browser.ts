@@ -1,3 +1,4 @@
+// Opens a browser that trusts the private network.
 import { join } from 'node:path'
 import type { BrowserContext } from 'playwright-core'
 import { chromium } from 'playwright-core'
@@ -13,7 +14,7 @@ const flags = [
   '--disable-sync',
 ]
 
-/** Opens a fresh browser, and makes it accept the private network's authority, which it does not know. */
+/** Opens a new browser that accepts the private network's certificate authority. */
 export function openBrowser(
   executablePath: string,
   { directory, javaScriptEnabled }: { readonly directory: string; readonly javaScriptEnabled: boolean },

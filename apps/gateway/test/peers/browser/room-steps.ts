@@ -1,3 +1,4 @@
+// Lists the steps of people and an agent who share a chat room.
 import { deepStrictEqual, match } from 'node:assert/strict'
 import type { BrowserContext, Locator, Page } from 'playwright-core'
 import type { ExamStep } from '../run-steps.ts'

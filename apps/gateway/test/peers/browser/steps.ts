@@ -1,3 +1,4 @@
+// Lists the steps of a person who decides by a link in a mail.
 import { deepStrictEqual, match, ok } from 'node:assert/strict'
 import type { Simulation } from '@postern/simulation'
 import type { BrowserContext, Page } from 'playwright-core'

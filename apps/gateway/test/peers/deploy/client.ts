@@ -1,3 +1,4 @@
+// Sends requests to a proxy or to the gateway behind it.
 import type { IncomingMessage } from 'node:http'
 import { request as requestPlain } from 'node:http'
 import { request as requestTls } from 'node:https'

@@ -1,3 +1,4 @@
+// Finds the programs Caddy and nginx.
 import { join } from 'node:path'
 import { CannotRun, downloadPackages, isDebianRoot, unpackPackages } from '../debian.ts'
 import { tryCommand } from '../run-command.ts'

@@ -1,3 +1,4 @@
+// Runs the exam with the proxies of deploy/.
 import { hash } from 'node:crypto'
 import { openSimulation } from '@postern/simulation'
 import { startOurGateway } from '../our-gateway.ts'
@@ -8,7 +9,7 @@ import { intakeSecret, proxyCallerKey, proxySteps } from './steps.ts'
 
 const [tree = '', directory = '.'] = process.argv.slice(2)
 
-/** Runs the same steps through each proxy of deploy/, with one gateway behind them. `PEERS_LOGS=1` prints the logs even on success. */
+/** Runs the same steps through each proxy, with one gateway behind them. `PEERS_LOGS=1` prints the logs even on success. */
 async function runExam(): Promise<boolean> {
   const network = await openPrivateNetwork(directory)
   const { dns, close } = await openSimulation()

@@ -1,3 +1,4 @@
+// Starts the proxies of deploy/ in front of our gateway.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'

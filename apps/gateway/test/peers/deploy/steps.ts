@@ -1,3 +1,4 @@
+// Lists the steps that every proxy must pass.
 import { deepStrictEqual, doesNotMatch, match, ok } from 'node:assert/strict'
 import type { OurGateway } from '../our-gateway.ts'
 import type { ExamStep } from '../run-steps.ts'
@@ -9,7 +10,7 @@ interface ProxyStage {
 
 export const proxyCallerKey = 'key-of-the-caller-by-a-proxy'
 
-/** The steps that every proxy in front of the gateway has to pass. */
+/** The steps that every proxy in front of the gateway must pass. */
 export const proxySteps: readonly ExamStep<ProxyStage>[] = [
   { name: 'the whole host is passed on: WebFinger, agent cards, actors', run: passOn },
   { name: 'metrics and the operator are kept in, however their paths are written', run: keepIn },

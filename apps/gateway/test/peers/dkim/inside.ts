@@ -1,3 +1,4 @@
+// Compares our DKIM verifier with dkimpy and OpenDKIM.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -8,8 +9,7 @@ import type { CorpusMail, Difference } from './differences.ts'
 import { dkimpyDifferences, openDkimDifferences } from './differences.ts'
 import { judgeByOpenDkim } from './open-dkim.ts'
 
-// These lines compare our DKIM verifier with dkimpy's and OpenDKIM's, over the vectors of the RFCs, mail that others signed, and random mail with
-// random damage.
+// The mails are the vectors of the RFCs, mail that others signed, and random mail with random damage.
 
 const [, , tree = '.', directory = '.'] = process.argv
 const writeScript = fileURLToPath(new URL('../../../../../packages/email/test/dkim/write-corpus.ts', import.meta.url))

@@ -1,3 +1,4 @@
+// Asks OpenDKIM for its verdicts on signed mail.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describePrograms } from '../mail/find-mail-programs.ts'

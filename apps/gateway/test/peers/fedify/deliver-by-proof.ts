@@ -1,3 +1,4 @@
+// Delivers a note with a proof of its own through Fedify.
 import { signObject } from '@fedify/fedify'
 import { Create, Mention, Note } from '@fedify/vocab'
 import { ourHost, ourOrigin } from '../names.ts'

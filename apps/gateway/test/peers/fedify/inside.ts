@@ -1,3 +1,4 @@
+// Runs the exam with a server made with Fedify.
 import { fedifyHost, ourHost, ports } from '../names.ts'
 import { startOurGateway } from '../our-gateway.ts'
 import { openPrivateNetwork } from '../private-network.ts'
@@ -8,7 +9,7 @@ import { fedifySteps } from './steps.ts'
 
 const [, directory = '.'] = process.argv.slice(2)
 
-/** Runs a server made with Fedify, and our gateway. `PEERS_LOGS=1` shows the gateway's log even on success. */
+/** Runs the steps with that server and our gateway. `PEERS_LOGS=1` shows the gateway's log even on success. */
 async function runExam(): Promise<boolean> {
   const network = await openPrivateNetwork(directory)
   const front = await openTlsFront(network, { [ourHost]: ports.gateway, [fedifyHost]: ports.fedify })

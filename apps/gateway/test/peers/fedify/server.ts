@@ -1,3 +1,4 @@
+// Runs a fediverse server made with Fedify.
 import { readFileSync } from 'node:fs'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import type { Context, RequestContext } from '@fedify/fedify'

@@ -1,3 +1,4 @@
+// Provides the actions of ann on her Fedify server.
 import { randomUUID } from 'node:crypto'
 import type { Activity, Actor } from '@fedify/vocab'
 import { Create, isActor, Mention, Note, PUBLIC_COLLECTION } from '@fedify/vocab'

@@ -1,3 +1,4 @@
+// Lists the steps of the exam with Fedify.
 import { deepStrictEqual, match, ok } from 'node:assert/strict'
 import { verifyObject } from '@fedify/fedify'
 import { Accept, Announce, Create, Delete, Follow, Like, Note, PUBLIC_COLLECTION, Undo, Update } from '@fedify/vocab'

@@ -1,3 +1,4 @@
+// Stores captured requests of snac as fixtures.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { CapturedRequest } from '../captured.ts'

@@ -1,3 +1,4 @@
+// Lists the steps in which alice writes to the agent.
 import { deepStrictEqual, match, ok } from 'node:assert/strict'
 import { waitUntil } from '../eventually.ts'
 import { ourOrigin, snacHost } from '../names.ts'

@@ -1,3 +1,4 @@
+// Finds the program snac.
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Apt } from '../debian.ts'

@@ -1,3 +1,4 @@
+// Runs the exam with a snac server.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ourHost, ports, snacHost } from '../names.ts'

@@ -1,3 +1,4 @@
+// Lists the steps in which the agent acts unasked.
 import { deepStrictEqual, ok } from 'node:assert/strict'
 import { waitUntil } from '../eventually.ts'
 import type { SnacDocument } from './snac.ts'

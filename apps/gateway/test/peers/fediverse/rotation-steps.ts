@@ -1,3 +1,4 @@
+// Lists the steps of key rotation.
 import { deepStrictEqual, match } from 'node:assert/strict'
 import { waitUntil } from '../eventually.ts'
 import type { SnacStage, SnacStep } from './stage.ts'

@@ -1,3 +1,4 @@
+// Names the fixtures that were captured from snac.
 import { fileURLToPath } from 'node:url'
 
 /** The folder of the requests that snac2 sent in one run of `npm run test:peers -- --capture`. */

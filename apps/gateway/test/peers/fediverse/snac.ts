@@ -1,3 +1,4 @@
+// Runs a snac server, and reads its data.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { appendFileSync, existsSync, linkSync, mkdirSync, readdirSync, readFileSync, utimesSync } from 'node:fs'

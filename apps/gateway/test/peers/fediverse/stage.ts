@@ -1,3 +1,4 @@
+// Provides the actions of alice on her snac server.
 import { setTimeout as delay } from 'node:timers/promises'
 import type { MessageRecord } from '@postern/pipeline'
 import type { CapturedRequest } from '../captured.ts'

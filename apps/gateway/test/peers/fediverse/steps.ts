@@ -1,3 +1,4 @@
+// Lists the steps of the exam with snac.
 import { deepStrictEqual, match, ok } from 'node:assert/strict'
 import { waitUntil } from '../eventually.ts'
 import { ourHost, snacOrigin } from '../names.ts'

@@ -1,3 +1,4 @@
+// Runs a foreign framework as a client of our agents.
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'

@@ -1,3 +1,4 @@
+// Creates Python environments with the foreign frameworks.
 import { fileURLToPath } from 'node:url'
 import { requireTools } from '../debian.ts'
 import { openPythonEnvironments } from '../python-environment.ts'

@@ -1,3 +1,4 @@
+// Runs the exam with foreign frameworks.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,3 +1,4 @@
+// Describes the foreign frameworks, and sends their texts to our agents.
 import { ourOrigin } from '../names.ts'
 import type { OurGateway } from '../our-gateway.ts'
 import type { ExamStep } from '../run-steps.ts'

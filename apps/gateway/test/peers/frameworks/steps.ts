@@ -1,3 +1,4 @@
+// Lists the steps of the exam with foreign frameworks.
 import { deepStrictEqual, match } from 'node:assert/strict'
 import type { FrameworkCaller, FrameworkName, FrameworkStage, FrameworkStep } from './stage.ts'
 import { frameworks, sayAll } from './stage.ts'

@@ -1,3 +1,4 @@
+// Issues tokens that our gateway accepts.
 import { generateKeyPairSync, randomUUID, sign } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'

@@ -1,3 +1,4 @@
+// Sends and reads mail as a person on a mail server.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ReadMail } from '@postern/simulation'

@@ -1,3 +1,4 @@
+// Signs and verifies DKIM with dkimpy.
 import { generateKeyPairSync } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

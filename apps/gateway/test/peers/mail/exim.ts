@@ -1,3 +1,4 @@
+// Starts Exim as a mail server of the exam.
 import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ourHost } from '../names.ts'
@@ -8,7 +9,7 @@ import { mailHost, mailPorts, peopleHost, stagePath, users } from './names.ts'
 
 const folder = join(stagePath, 'exim')
 
-/** One user does everything: Exim accepts a configuration that is not its own only without root's rights. */
+/** Configures Exim to run as a single user, because without root's rights it accepts a configuration other than its own. */
 const describeExim = (program: string) => `
 exim_path = ${program}
 primary_hostname = ${mailHost}

@@ -1,3 +1,4 @@
+// Finds the mail programs of the exam.
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { CannotRun, downloadPackages, isDebianRoot, unpackPackages } from '../debian.ts'

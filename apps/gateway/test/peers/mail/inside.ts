@@ -1,3 +1,4 @@
+// Runs the exam with real mail servers.
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SimDns } from '@postern/simulation'
@@ -19,7 +20,7 @@ import { filterSteps, mailSteps } from './steps.ts'
 const [, directory = '.'] = process.argv.slice(2)
 const tree = join(stagePath, 'tree')
 
-/** Runs the same steps with each server, and a new gateway each time. `PEERS_LOGS=1` shows all logs even on success. */
+/** Runs the same steps with each server, each time with a new gateway. `PEERS_LOGS=1` shows all logs even on success. */
 async function runMailExam(): Promise<boolean> {
   await openMailNetwork(directory)
   const { dns, close } = await openSimulation()

@@ -1,3 +1,4 @@
+// Creates the private network of the exam with mail servers.
 import { chmodSync, chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ourHost } from '../names.ts'

@@ -1,3 +1,4 @@
+// Starts any mail server of the exam.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'

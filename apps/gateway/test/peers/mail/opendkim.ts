@@ -1,3 +1,4 @@
+// Verifies DKIM with OpenDKIM.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { PublishedKey } from '@postern/pipeline'

@@ -1,3 +1,4 @@
+// Starts Postfix as a mail server of the exam.
 import { chmodSync, chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ourHost } from '../names.ts'

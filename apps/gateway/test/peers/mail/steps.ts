@@ -1,3 +1,4 @@
+// Lists the steps of the exam with mail servers.
 import { deepStrictEqual, match } from 'node:assert/strict'
 import type { MessageRecord } from '@postern/pipeline'
 import { waitUntil } from '../eventually.ts'
