@@ -194,12 +194,12 @@ function createPollSize() {
     widen(): void {
       next = Number.POSITIVE_INFINITY
     },
-    /** One that was broken off has ended. */
+    /** Begins a poll and returns its size. It also replaces an aborted poll, which does not end. */
     begin(limit: number): number {
       size = Math.max(0, Math.min(limit, next))
       return size
     },
-    /** @returns how many it might have found; any number, if nothing went on beside it */
+    /** Ends a poll and returns its size; Infinity for a poll without a size, beside which no other work was leased. */
     end(seen: number): number {
       const ended = size === 0 ? Number.POSITIVE_INFINITY : size
       next = Math.max(smallestPoll, 2 * seen)

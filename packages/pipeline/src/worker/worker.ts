@@ -265,7 +265,7 @@ function createConsumer<Work extends Held, Held>(
   }
 }
 
-/** The divisor of the slots for the large groups: all mail, which goes to one server, and all addresses that callers name. */
+/** The divisor of the slots that gives a quarter of them to all mail, which goes to one server, and another to the addresses that callers name. */
 const largeShare = 4
 
 /** The time after which a delivery counts as slow, in ms, and the number of slow deliveries that may run without a slot. */

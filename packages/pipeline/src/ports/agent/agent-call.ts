@@ -44,7 +44,7 @@ export interface AgentCallOptions {
   readonly retryKey?: string | undefined
   /** The `traceparent` of the calling turn, which is sent to the peer (W3C Trace Context). */
   readonly traceparent?: string | undefined
-  /** The phase of a plan that the call belongs to. `previousPhaseId` names the earlier phase if its number is not one less. */
+  /** The phase of a plan to which the call belongs. `previousPhaseId` names the phase before it, unless that is the number minus one. */
   readonly phaseId?: number | undefined
   readonly previousPhaseId?: number | undefined
   readonly peer?: PeerOptions | undefined

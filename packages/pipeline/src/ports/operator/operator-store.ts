@@ -56,9 +56,12 @@ export interface OperatorStore {
     readonly since: string
     readonly limit: number
   }): Promise<{ readonly timings: readonly MessageTiming[]; readonly isWhole: boolean }>
-  /** Makes a dead or waiting delivery due at once. Returns false if there is none with this id, or if it is sent. */
+  /**
+   * Makes an unsent delivery due at once, even a dead or dismissed one. Returns false if there is none with this id, or if it was sent or its content
+   * was withdrawn.
+   */
   retryDelivery(id: string): Promise<boolean>
-  /** Gives up a delivery that has not been delivered. */
+  /** Gives up an open delivery. Returns false if there is none with this id, or if it has ended. */
   dropDelivery(id: string): Promise<boolean>
   /** Dismisses a dead delivery: it stays on record and no longer counts as dead. Returns false if the delivery is not dead. */
   dismissDelivery(id: string): Promise<boolean>

@@ -79,11 +79,11 @@ type IntakeMessage = Omit<NormalizedMessage, 'raw' | 'history' | 'thread_id' | '
 interface JoinedThread {
   readonly id: number
   readonly via: ChannelName
-  /** The source of the thread itself, which confirms `id`, because a number may be reused. */
+  /** The `thread_source` with which the thread began. It has to match as well, because the number of a deleted thread may be reused. */
   readonly key: string
 }
 
-/** The most turns of one thread within a period. */
+/** The most turns of one thread within a period. With `swiftMs`, each author has a quota of their own. */
 export interface TurnQuota {
   readonly turns: number
   readonly withinMs: number

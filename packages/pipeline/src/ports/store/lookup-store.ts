@@ -36,7 +36,7 @@ export interface CurrentMessage {
 
 /** The position of a response in its conversation. */
 export interface ResponseContext {
-  /** The message that it answers; absent if its author has withdrawn that message, and for a post of the agent's own. */
+  /** The message that it answers; absent if that has no known author, if the author has withdrawn it, and for a post of the agent. */
   readonly answered?: CurrentMessage | undefined
   /** The replies to it, oldest first. */
   readonly replies: readonly CurrentMessage[]
@@ -66,13 +66,13 @@ export interface LookupStore {
     id: string,
     filter: { readonly names: readonly string[]; readonly limit: number },
   ): Promise<ResponseContext>
-  /** Finds the interim response of a turn, for its next attempt. A message that was answered together with a later one has the joint answer. */
+  /** Finds the response to a message, which is an interim one while its turn is open. Messages that were answered together have the same one. */
   findAnswer(message: number): Promise<FoundResponse | undefined>
   /** Finds a message to an agent by one of its ids; the newest if there are several. */
   findMessageTo(agent: string, id: string): Promise<FoundMessage | undefined>
   /** Finds a conversation of an agent by its `thread_id`. */
   findConversation(agent: string, thread: string): Promise<KnownConversation | undefined>
-  /** Finds the time at which a person last wrote to an agent in this scope, ISO 8601 UTC. It ignores mail from lists and programs. */
+  /** Finds the time at which a person last wrote to an agent in this scope, ISO 8601 UTC. It ignores messages with `impersonalFlags`. */
   findLastWritten(whose: PrivateScope & { readonly agent: string }): Promise<string | undefined>
   /** Lists the responses that an agent sent by a channel, newest first; with `isListed` only those that everybody may read. */
   listResponses(filter: {
@@ -93,6 +93,6 @@ export interface KnownConversation {
   /** The principal who wrote that message, if its channel has principals. */
   readonly author?: string | undefined
   readonly scope: string
-  /** The id by which messages name it. */
+  /** The `thread_source` with which it began. */
   readonly key: string
 }

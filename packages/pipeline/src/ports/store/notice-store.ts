@@ -14,9 +14,9 @@ export type ChangeNotice = Readonly<Partial<Record<ChangeKind, readonly number[]
 /** Hints between processes that wait and processes that work. A hint may be lost; only the store is authoritative. */
 export interface NoticeStore {
   /**
-   * Sends a hint. The topics are `work` with a list of `WorkKind`, `changes` with a `ChangeNotice`, and `message:<n>` with one of these:
-   * `{ kind: 'part', chunk }`; a notice about the agent's work (`'note'`, `'stage'`); `{ kind: 'settled' }`; or the reason why its turn was aborted:
-   * `{ kind: 'canceled' }`, `'deleted'`, `'interrupted'`, `'edited'`.
+   * Sends a hint. The common topics are `work` with a list of `WorkKind`, `changes` with a `ChangeNotice`, and `message:<n>` with one of these:
+   * `{ kind: 'part', chunk }`; a notice about the agent's work (`'note'`, `'stage'`); `{ kind: 'settled' }`; the reason why its turn was aborted:
+   * `{ kind: 'canceled' }`, `'deleted'`, `'interrupted'`, `'edited'`; or `{ kind: 'left' }` when the worker has left the aborted turn.
    */
   notify(topic: string, payload: unknown): void
   /** Listens to a topic. Returns the function that stops listening. */

@@ -23,7 +23,7 @@ import type { Entry } from '../records/transcript.ts'
 /** Conversations as their owner sees them: the owner's words and the answers to them, never the words of others. */
 export interface OwnThreadStore {
   listOwnThreads(request: OwnThreadsRequest): Promise<OwnThreadPage>
-  /** Finds a thread of an owner; undefined when it belongs to another owner. */
+  /** Finds a thread of an owner; undefined if it belongs to another owner, or if the owner has said nothing in it. */
   findOwnThread(whose: OwnThreads, thread: number): Promise<OwnThread | undefined>
   /** Reads the target of the owner's last message in a thread over the thread's own channel. */
   readLastTarget(whose: OwnThreads, thread: number): Promise<Json | undefined>
@@ -31,14 +31,17 @@ export interface OwnThreadStore {
 
 /** The store of people: the linked addresses of each person, and the proofs that one agent got for them. */
 export interface PeopleStore extends OwnThreadStore {
-  /** Finds the person to whom an address belongs; undefined while it is not linked, or if it now belongs to another `subject`. */
+  /**
+   * Finds the person to whom an address belongs; undefined while it is not linked, or if it belongs to another `subject`. A linked address without a
+   * known subject belongs to this one from now on.
+   */
   findPerson(agent: string, identity: PersonIdentity): Promise<Person | undefined>
   /** Stores the digest of a code that is about to be sent. */
   requestLink(request: LinkRequest): Promise<LinkAsked>
   /** Uses up a code. Each wrong code counts against all codes that are open for this address. */
   confirmLink(confirmation: LinkConfirmation): Promise<LinkConfirmed>
   /**
-   * Removes every link of `other` with the person of `identity`, and deletes their shared state. Returns false if there was none.
+   * Removes every link of `other`, and deletes the person's shared state. Returns false if `other` does not belong to the person of `identity`.
    */
   unlink(unlinking: Unlinking): Promise<boolean>
   /** Ends every link of a principal with every agent. Returns the number of links. */

@@ -38,9 +38,9 @@ export interface OverdueStore {
   /** Lists expired requirements that `endOverdue` has not ended yet; the one that expired first comes first. */
   listOverdue(limit: number): Promise<readonly RequirementRecord[]>
   /**
-   * Ends the requirement for good and queues a turn in its thread, the same as a decision would, in one transaction. So a person who waits for an
-   * operator is notified, and no task waits for a decision that a person did not make. There is no turn for a person without a waiting task, or
-   * without a `correlationId`. Returns the message of the turn; undefined if there is none, or if another process was first.
+   * Ends an overdue requirement. In the same transaction it queues a turn in its thread, as a decision would, if an operator should have decided it
+   * or a task still waits for it. Without a `correlationId` it queues no turn. Returns the message of the turn; undefined if there is none, or if
+   * another process was first.
    */
   endOverdue(requirement: string, correlationId?: string): Promise<number | undefined>
 }

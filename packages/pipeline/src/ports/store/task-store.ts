@@ -26,8 +26,8 @@ export interface TaskStore {
    */
   cancelTask(key: TaskKey, event?: TaskCancelEvent): Promise<boolean>
   /**
-   * Deletes at most `limit` inactive tasks with all their messages, oldest first. Tasks with work or notifications that are still due stay. `isDone`
-   * is true if no further task has to be deleted.
+   * Deletes inactive tasks with all their messages, oldest first. One call deletes at most `limit` tasks, and a limited number of messages. A task with
+   * an open turn or delivery stays, and so does the task of the newest entry. `isDone` is false if another call may delete more.
    */
   expireTasks(expiry: TaskExpiry): Promise<{ readonly removed: number; readonly isDone: boolean }>
   /** Adds a watch, or replaces the watch with the same id. Returns `full` if the task already has `maxWatches` others. */

@@ -51,7 +51,7 @@ export interface WorkConsumer<Work extends Ticket, Ticket> extends Pick<LeaseReq
   hasCapacity(ticket: Ticket): boolean
   /**
    * Returns the limits of a poll at the time of the lease, because the worker may have begun other work since it asked. `isBeside` is true if other
-   * work may be written until `endPoll` is called.
+   * transactions may lease work for this worker before `endPoll`.
    */
   beginPoll(isBeside: boolean): Required<Pick<LeaseRequest, 'limit' | 'shares'>>
   endPoll(end: PollEnd): void

@@ -4,6 +4,6 @@ export interface RetryPolicy {
   /** The wait before the second attempt, in ms. It doubles with each further attempt. */
   readonly baseMs: number
   readonly capMs: number
-  /** The time after which the work fails for good, in ms since it was queued. */
+  /** The time after which the work fails for good, in ms since its first failure or postponement (`triedAt`). */
   readonly giveUpAfterMs: number
 }

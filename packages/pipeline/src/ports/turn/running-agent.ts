@@ -17,6 +17,6 @@ export interface RunningAgent {
   readonly people?: PeopleConfig | undefined
   /** The people whom the text of its answers and posts may mention; default: those of the conversation. */
   readonly mentions?: MentionPolicy | undefined
-  /** Tells which of its calls to remote agents carry a credential; default: `asked`. */
+  /** The calls to remote agents that carry a credential; default: `asked`. */
   readonly credentials?: CredentialUse | undefined
 }

@@ -41,7 +41,7 @@ export interface TurnContext extends ActionDeps {
   readonly requirements?: RequirementDeps | undefined
   /** The codes for linking addresses. Absent if nobody can link addresses. */
   readonly people?: PeopleDeps | undefined
-  /** The turns that wait for another agent; absent if only such turns run. */
+  /** The turns that wait for another agent; absent for turns that no worker runs, such as replays. */
   readonly waiting?: WaitingTurns | undefined
   /** The limit on calls to agents that each message may cause; absent if there is no limit. */
   readonly callBudget?: CallBudget | undefined

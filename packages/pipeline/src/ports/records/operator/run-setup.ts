@@ -1,4 +1,4 @@
-// Types for the setup of a gateway, which its store remembers so that no other gateway takes over the data by mistake.
+// Describes the setup of a gateway, which its store remembers so that no other gateway takes over the data by mistake.
 
 /** Facts about a gateway that decide what its data means. Ports, folders and the mail server are not among them. */
 export interface RunSetup {

@@ -1,4 +1,4 @@
-// Requests to forget a person or to find their words, and the outcome.
+// Describes requests to forget a person or to find their messages, and the outcome.
 
 import type { ChannelName, Sender, UnreachableObject } from '@postern/message'
 import type { PersonAddress } from './person.ts'

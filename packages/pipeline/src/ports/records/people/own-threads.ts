@@ -1,4 +1,4 @@
-// Queries for the conversations that belong to a person.
+// Describes queries for the conversations that belong to a person, and their results.
 
 import type { ChannelName } from '@postern/message'
 import type { HistoryRequest } from '../transcript.ts'
@@ -30,9 +30,9 @@ export interface OwnThread {
   readonly id: number
   readonly via: ChannelName
   readonly scope: string
-  /** The thread id of its messages. */
+  /** The `thread_source` with which it began. */
   readonly key: string
-  /** True if others take part. */
+  /** True if others may take part. */
   readonly isShared: boolean
   /** The times of the person's first message in it and of anyone's last message, ISO 8601 UTC. */
   readonly begunAt: string

@@ -12,7 +12,7 @@ const copyings = ['none', 'decided', 'all'] as const
 export const agentPeopleShape = {
   people: z
     .strictObject({
-      /** Tells whether people who write to the agent may link a second address. */
+      /** True if people who write to the agent may link a second address. */
       link: z.boolean().default(false),
       /** The part of a person's other conversations that the agent gets: nothing, their history, or history and state. */
       share: z.enum(sharings).default('none'),

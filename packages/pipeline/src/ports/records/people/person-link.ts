@@ -1,4 +1,4 @@
-// Requests and outcomes of linking the addresses of a person.
+// Describes requests to link the addresses of a person, and their outcomes.
 
 import type { Intake } from '../intake.ts'
 import type { Person, PersonAddress, PersonIdentity } from './person.ts'

@@ -62,7 +62,7 @@ export type PlannedAction =
   | {
       readonly kind: 'post'
       /**
-       * The message that the post answers formally, because every answer needs one. It is stored, and no agent ever gets it.
+       * The message that the post or reply formally answers, because every answer needs one. It is stored, but no agent gets it.
        */
       readonly synthetic: Intake
       readonly answer: Answer & { readonly response: NormalizedResponse }

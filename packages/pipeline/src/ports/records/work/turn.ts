@@ -9,7 +9,7 @@ export interface Turn {
   readonly token: number
   /** The number of the attempt, 1 for the first. */
   readonly attempt: number
-  /** The time at which it first failed or was postponed, in ms; absent if it never was. */
+  /** The time at which it, or work ahead of it in its thread, first failed or was postponed, in ms; absent if that has not happened. */
   readonly triedAt?: number | undefined
   /** The number of process crashes during the turn: 1 after the first, and one more for each while it ran alone. */
   readonly crashes: number
