@@ -12,7 +12,7 @@ import { message } from './messages.ts'
 
 export const acting = { agent: 'echo', address: '@echo@agents.test' }
 
-/** A response of `echo` that is known as `id`. */
+/** Returns a response of `echo` with this id, as a store finds it. */
 export function foundResponse(id: string, members: Partial<FoundResponse> = {}): FoundResponse {
   return {
     response: {
@@ -59,7 +59,7 @@ export const addressed: Addressing = {
   rendering: { pieces: 2 },
 }
 
-/** A channel that supports every action and reports it to `deeds`. */
+/** Returns a channel that supports every action and adds it to `actions`. */
 export function ableChannel(
   name: ChannelName,
   actions: OutgoingAction[],
@@ -100,7 +100,7 @@ export function openActBench(sketch: Sketch = {}): ActBench {
   return { gateway, actions, done, refusals }
 }
 
-/** A message by activitypub with this target. */
+/** Returns a message over ActivityPub, as a store finds it. */
 export function foundMessage(number: number): FoundMessage {
   return { message: number, via: 'activitypub', target: { of: turn(number).content.id } }
 }

@@ -2,13 +2,15 @@ import { parseAddress } from '@postern/message'
 import type { Channel } from '../src/ports/channel/channel.ts'
 import type { ChannelDescriptor, SpeakerRules } from '../src/ports/channel/channel-descriptor.ts'
 
-/** Channels of two made-up kinds: of accounts, named by `@name@host`, and of mailboxes, named by `name@host`. */
+/** The rules of an invented channel of accounts, which are named `@name@host`. */
 export const accounts: SpeakerRules = {
   assurance: 'address',
   identify: (_, { subject }) => subject,
   readAddress: text => (text.startsWith('@') ? { address: parseAddress(text) } : undefined),
   addressExample: { address: '@name@host', means: 'an account' },
 }
+
+/** The rules of an invented channel of mailboxes, which are named `name@host`. */
 export const mailboxes: SpeakerRules = {
   assurance: 'address',
   identify: ({ local, domain }, { subject }) => (subject === `box:${local}@${domain}` ? subject : undefined),
@@ -26,7 +28,7 @@ export function describeChannel(name: string, members: Partial<ChannelDescriptor
   return { name, authMethods: [], mentionRelay: { kind: 'none' }, repeatsForMs: 0, speaker: {}, ...members }
 }
 
-/** A channel of which no more is there than the test needs. */
+/** Returns a channel with only the members that a test needs. */
 export function sketchChannel(name: string, members: Partial<Channel> = {}): Channel {
   return { descriptor: describeChannel(name), ...members } as Partial<Channel> as Channel
 }

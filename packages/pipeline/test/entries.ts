@@ -8,7 +8,7 @@ export function text(content: string): Part {
   return { kind: 'text', mime: 'text/plain', content }
 }
 
-/** A thread of entries in the order given. */
+/** Returns a thread of these entries, in this order. */
 export function thread(said: readonly SketchedEntry[]): readonly Entry[] {
   return said.map(({ role, parts, author }, index) => ({
     seq: index + 1,
@@ -20,7 +20,7 @@ export function thread(said: readonly SketchedEntry[]): readonly Entry[] {
   }))
 }
 
-/** `u` for a user's entry, `a` for the agent's; each says its own position. */
+/** Returns a thread by its roles, `u` for the user and `a` for the agent. Each entry says its role and its position. */
 export function script(roles: string): readonly Entry[] {
   return thread([...roles].map((role, index) => ({ role: roleOf(role), parts: [text(`${role}${index}`)] })))
 }
@@ -31,7 +31,7 @@ export function readEnds(entries: readonly Entry[], { head, tail }: { head: numb
   return [...entries.slice(0, head), ...entries.slice(from)]
 }
 
-/** Turns as a thread of their own. */
+/** Returns turns as the entries of a thread. */
 export function toEntries(turns: readonly HistoricalMessage[]): readonly Entry[] {
   return turns.map(({ id = '', role, sender, parts, timestamp }, index) => ({
     seq: index + 1,
@@ -66,7 +66,7 @@ const arbitraryPart = fc.oneof(
   { weight: 1, arbitrary: arbitraryOther },
 )
 
-/** Threads as they come: runs of one side, empty entries, open calls, huge turns. */
+/** Generates realistic threads, with consecutive entries of one side, empty entries, open calls and huge turns. */
 export function arbitraryThread(maxLength: number): fc.Arbitrary<readonly Entry[]> {
   const said = fc.record({
     role: fc.constantFrom<Entry['role']>('user', 'assistant'),

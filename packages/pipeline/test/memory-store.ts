@@ -10,7 +10,7 @@ import type { Store } from '../src/ports/store/store.ts'
 import type { WorkerSystem } from '../src/worker/worker.ts'
 import { message } from './messages.ts'
 
-/** The calls of a worker at its store, in order. */
+/** The calls that a worker makes to its store, in order. */
 interface StoreLog {
   readonly partialAnswers: {
     readonly turn: Turn
@@ -27,18 +27,18 @@ interface StoreLog {
 export interface MemoryStore extends StoreLog {
   readonly store: Store
   addTurns(...turns: readonly Turn[]): void
-  /** Like `addTurns`, without a notice. */
+  /** Adds turns like `addTurns`, but without a notice. */
   addSilently(...turns: readonly Turn[]): void
   addDeliveries(...deliveries: readonly Delivery[]): void
 }
 
 export interface MemoryStoreOptions {
-  /** Runs before leased turns are handed over. */
+  /** Runs before the store returns leased turns. */
   readonly beforeLease?: () => Promise<void>
   readonly nextDue?: () => Promise<number | undefined>
 }
 
-/** Only what a worker calls; the rest of a store would be a bug here and throws. Leases never run out. */
+/** Creates a store with only the methods that a worker calls; any other call is a bug and throws. Leases never expire. */
 export function createMemoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   const { beforeLease = async () => {}, nextDue = async () => undefined } = options
   const waiting = { turns: [] as Turn[], deliveries: [] as Delivery[] }
@@ -138,7 +138,7 @@ export function delivery(id: string): Delivery {
 
 export const quietLog = { debug() {}, info() {}, warn() {}, error() {} }
 
-/** A system whose clock does not move unless `now` is given, and whose randomness is constant. */
+/** Creates a system whose clock stands still unless `now` is given, and whose random bytes are constant. */
 export function createQuietSystem(members: Partial<WorkerSystem> = {}): WorkerSystem {
   return {
     now: () => 0,
@@ -161,7 +161,7 @@ function waitReally(ms: number, signal?: AbortSignal): Promise<void> {
   })
 }
 
-/** A promise and the function that fulfils it. */
+/** Creates a promise and the function that fulfils it. */
 export function createGate(): { readonly opened: Promise<void>; open(): void } {
   const { promise, resolve } = Promise.withResolvers<void>()
   return { opened: promise, open: () => resolve() }

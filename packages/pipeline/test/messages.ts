@@ -1,7 +1,7 @@
 import type { NormalizedMessage } from '@postern/message'
 import { mintTransportEvidence } from '@postern/message'
 
-/** A message of Alice's to echo, as a channel makes it; unproven by default. */
+/** Returns a message from Alice to echo, as a channel creates it; unproven by default. */
 export function message(members: Partial<NormalizedMessage> = {}): NormalizedMessage {
   return {
     id: 'https://peer.test/activities/1',

@@ -20,7 +20,7 @@ beforeAll(async () => {
   jkt = await calculateJwkThumbprint(jwk)
 })
 
-/** Tells if the verifier lets in a token with these claims and a proof with those. */
+/** Returns true if the verifier accepts a token and a proof with these claims. */
 async function isTaken(claims: object, proofClaims?: object, tolerance = 30): Promise<boolean> {
   const seen = new Set<string>()
   const store = {

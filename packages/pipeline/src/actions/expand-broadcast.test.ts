@@ -17,7 +17,7 @@ const held: Broadcast = {
   until: 1_000,
 }
 
-/** So many followers, at every second position: 2, 4, 6, … */
+/** Returns this many followers, with the numbers 2, 4, 6, … */
 function followers(count: number): readonly Relation[] {
   const { via, agent, relation } = held
   return Array.from({ length: count }, (_, at) => {
@@ -31,7 +31,7 @@ interface Page {
   readonly isDone: boolean
 }
 
-/** Expands to the listed followers, and returns what was stored, page by page. */
+/** Expands a broadcast to the listed followers, and returns the stored pages. */
 async function expandTo(listed: readonly Relation[], broadcast: Partial<Broadcast> = {}, stopAfter = Infinity) {
   const pages: Page[] = []
   const asked: PlannedBroadcast[] = []

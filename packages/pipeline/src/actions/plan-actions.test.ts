@@ -15,7 +15,7 @@ const blob = { digest: 'ab', bytes: new Uint8Array([97]) }
 const storeFiles = (): StoredFiles => ({ parts: [stored], blobs: [blob] })
 const planned = { deliveries: addressed.deliveries, broadcasts: addressed.broadcasts }
 
-/** Plans one action, and returns the log of it. */
+/** Plans one action, and returns the plan with the spies of the log. */
 async function planOne(act: AgentAction, sketch: Parameters<typeof openActBench>[0] = {}, via?: 'a2a' | 'email') {
   const warn = vi.fn()
   const error = vi.fn()

@@ -15,7 +15,7 @@ function viewOf(entries: readonly Entry[], options?: SlidingWindowOptions): Hist
   return createSlidingWindowPolicy(options).view(entries)
 }
 
-/** The stable head as a prompt cache sees it: its bytes. */
+/** Returns the bytes of the stable head, which a prompt cache compares. */
 function headBytes({ turns, cacheBreakpointAfter }: HistoryView): string | undefined {
   return cacheBreakpointAfter === undefined ? undefined : JSON.stringify(turns.slice(0, cacheBreakpointAfter + 1))
 }
@@ -77,7 +77,7 @@ describe('createSlidingWindowPolicy(), for every thread and every window,', () =
         for (let length = 0; length <= entries.length; length += 1) {
           const head = headBytes(viewOf(entries.slice(0, length), options))
           if (head === undefined) continue
-          // The head may still gain a turn. It keeps those it has, so the breakpoint never moves back.
+          // The head may still gain a turn. Its turns stay, so the breakpoint never moves back.
           expect(head.startsWith(last.replace(/\]$/, ''))).toBe(true)
           last = head
         }
@@ -268,7 +268,7 @@ describe('createSlidingWindowPolicy()', () => {
   })
 })
 
-/** The same entries later in the thread. */
+/** Returns the same entries at later positions in the thread. */
 function shift(entries: readonly Entry[], by = 1): readonly Entry[] {
   return entries.map(entry => ({ ...entry, seq: entry.seq + by }))
 }
@@ -281,7 +281,7 @@ test.each(['\r', '\u2028', ' ', '\n', '@'])('words that repeat %j take linear ti
     const { user, system } = process.threadCpuUsage(start)
     return user + system
   }
-  // The best of several tries: what is compiled or tidied meanwhile counts for nothing. Each doubling may take three times as long.
+  // The best of several tries counts, so compilation and garbage collection do not. Each doubling may take three times as long.
   let least = { small: Number.POSITIVE_INFINITY, large: Number.POSITIVE_INFINITY }
   for (let tries = 0; tries < 8; tries += 1) {
     least = {
@@ -289,7 +289,7 @@ test.each(['\r', '\u2028', ' ', '\n', '@'])('words that repeat %j take linear ti
       large: Math.min(least.large, timeOf(320_000, 1)),
     }
   }
-  // The clock goes in steps of some ms, below which times say nothing.
+  // The clock advances in steps of some ms, so shorter times mean nothing.
   expect(least.large / Math.max(least.small, 5_000)).toBeLessThan(1.5 ** 3)
 })
 

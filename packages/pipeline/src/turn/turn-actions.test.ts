@@ -11,7 +11,7 @@ import type { PlannedAction } from '../ports/records/work/answer.ts'
 import type { Turn } from '../ports/records/work/turn.ts'
 import { workTurn } from './turn.ts'
 
-/** A bench whose channel can take back what it said, and does all deeds. */
+/** Opens a bench whose channel can revise answers and perform all actions. */
 function openStage(handle: Agent['handle'], members: { now?: () => number; deadlineMs?: number } = {}) {
   const { now = () => receivedAt, ...rest } = members
   const actions: OutgoingAction[] = []
@@ -283,7 +283,7 @@ describe('what an agent does', () => {
       { code: 'no_recipient', message: expect.stringMatching(/^Cannot delete "unknown": this agent has no answer/) },
     ]
     expect(heard).toMatchObject([...refused.map(each => ({ refused: true, ...each })), undefined])
-    // The words of an agent for a person show the reason.
+    // An agent that puts the refusal into its text shows the reason.
     expect(`${heard[0]}`).toMatch(/^Cannot post by sms/)
     expect(kindsOf(memory.commits[0]?.answer.acts)).toEqual(['react'])
     const acts = ['post', 'edit', 'delete', 'post']

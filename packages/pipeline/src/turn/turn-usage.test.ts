@@ -20,7 +20,7 @@ async function* breakOff(error: Error): AsyncGenerator<AgentChunk> {
   throw error
 }
 
-/** Works a turn, and returns the counted and the committed tokens. */
+/** Works a turn, and returns the counted tokens and the committed answer. */
 async function work(handle: Agent['handle']) {
   const countUsage = vi.fn()
   const { memory, turnContext } = openBench(handle, { countUsage })

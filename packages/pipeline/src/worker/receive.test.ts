@@ -118,7 +118,7 @@ describe('receive()', () => {
   })
 })
 
-/** Writes its name on each message, and the number of messages and the peer into `counted`. */
+/** Creates a rule that flags each message with its name, and adds the number of messages and the peer to `counted`. */
 function createMark(name: string, counted: string[] = []): AdmissionRule {
   return {
     name,

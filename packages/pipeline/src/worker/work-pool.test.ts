@@ -6,7 +6,7 @@ import { createWorkPool } from './work-pool.ts'
 
 type Semaphores = Map<number, ReturnType<typeof createGate>>
 
-/** A lane over `work`, where every piece runs until its gate opens. */
+/** Opens a pool over `work`, in which every piece runs until its gate opens. */
 function openLane(work: number[], options: Partial<WorkPoolOptions<number>> = {}) {
   const semaphores: Semaphores = new Map(work.map(piece => [piece, createGate()]))
   const begun: number[] = []
@@ -59,7 +59,7 @@ describe('createWorkPool()', () => {
     await settle()
     expect(begun).toEqual([1, 2, 3])
     expect(lease.mock.lastCall).toEqual([1, new Map([['all', 1]])])
-    // It goes on: nothing new begins until there is a free slot again.
+    // The waiting piece continues, so nothing new begins until a slot is free again.
     waiting.delete(1)
     finish(2)
     await settle()
@@ -84,7 +84,7 @@ describe('createWorkPool()', () => {
   test('still runs other groups when one group hangs', async () => {
     const waiting = [1, 2, 3, 4, 10]
     const groupOf = (piece: number) => (piece < 10 ? 'hanging' : 'quick')
-    // The lease gives out no more than two of a group, as a store does.
+    // The lease returns at most two pieces of a group, as a store does.
     const lease = vi.fn(async (limit: number, running: ReadonlyMap<string, number>) => {
       const counts = new Map(running)
       const taken = waiting.filter(piece => {
@@ -239,7 +239,7 @@ describe('createWorkPool()', () => {
       lane.hold(1)
       lane.begin(1)
       expect(lane.hasCapacity(1)).toBe(false)
-      // A poll that finds the group full takes nothing of it.
+      // A poll that finds the group full leases no work of the group.
       lane.beginPoll()
       finish(1)
       await settle()
@@ -267,7 +267,7 @@ describe('createWorkPool()', () => {
       expect(lane.beginPoll(true).limit).toBe(20)
       expect(lane.hasCapacity(1)).toBe(false)
       lane.endPoll(leasedNothing)
-      // The next one has fewer: this one has found nothing.
+      // This poll found nothing, so the next one is smaller.
       expect(lane.beginPoll(true).limit).toBe(16)
       for (const piece of [1, 2, 11, 12]) {
         expect(lane.hasCapacity(piece)).toBe(true)

@@ -53,7 +53,7 @@ function openShop({
   return { memory, worker: startWorker(turnContext, sending, quiet, options) }
 }
 
-/** An agent that begins and then waits for its signal. */
+/** Creates an agent that begins and then waits for its signal. */
 function createWaitingAgent() {
   const begun = createGate()
   const handle: Agent['handle'] = (_message, { signal }) => {
@@ -63,7 +63,7 @@ function createWaitingAgent() {
   return { handle, begun: begun.opened }
 }
 
-/** Awaits through this many functions, as a caller may. */
+/** Waits for this many microtasks, as a caller with nested functions may. */
 async function hearLater(hops: number): Promise<void> {
   for (let hop = 0; hop < hops; hop += 1) await undefined
 }
@@ -108,7 +108,7 @@ describe('startWorker()', () => {
 
   test.each([
     { turnsPerAgent: 2, before: 4, name: 'calls the agent for the next turns while the answers of others are stored' },
-    // This store knows no shares: there are two slots.
+    // This store ignores shares, so the two slots are the limit.
     { turnsPerAgent: 1, before: 2, name: 'stores an answer first where the agent has one turn at a time' },
   ])('$name', async ({ turnsPerAgent, before }) => {
     const stored = createGate()
@@ -202,7 +202,7 @@ describe('startWorker()', () => {
       return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
     }
     const { memory, worker } = openShop({ handle, leaseMs: 30 })
-    // Not before the agent has the turn, which a busy machine may give it late.
+    // The lease is lost only after the agent has the turn, which may be late on a busy machine.
     vi.spyOn(memory.store, 'renew').mockImplementation(async () => {
       if (signals.length > 0) throw new LeaseLost('lost')
     })
@@ -343,7 +343,7 @@ describe('startWorker().stop()', () => {
   })
 })
 
-/** Lets a method of the store fail so many times with what `createError` makes. */
+/** Makes a method of the store fail this many times, with the errors of `createError`. */
 function failFirst<Name extends 'commit' | 'settle' | 'release'>(
   { store }: MemoryStore,
   name: Name,

@@ -12,7 +12,7 @@ const pieces = (...chunks: readonly AgentChunk[]): Agent['handle'] =>
     yield* chunks
   }
 
-/** Runs one turn. Returns the pieces that watchers saw. */
+/** Runs one turn, and returns the pieces that readers saw and the committed answer. */
 async function watch(handle: Agent['handle']) {
   const { memory, turnContext } = openBench(handle)
   const notify = vi.spyOn(memory.store, 'notify')

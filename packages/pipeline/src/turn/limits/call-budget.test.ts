@@ -6,7 +6,7 @@ import { createCallBudget } from './call-budget.ts'
 interface Calling {
   readonly message: number
   readonly token?: number
-  /** Number of the message whose turn calls. */
+  /** The number of the message whose turn makes the call. */
   readonly caller?: number
   readonly first?: number
   readonly hop?: number
@@ -27,7 +27,7 @@ function describeTurn({ message, token = 1, caller, first, hop }: Calling) {
   }
 }
 
-/** The number of calls that a turn makes until it is refused; 50 at most. */
+/** Counts the calls that a turn can make before one is refused, up to 50. */
 function countCalls(budget: CallBudget, calling: Calling): number {
   for (let calls = 0; calls < 50; calls += 1) {
     try {

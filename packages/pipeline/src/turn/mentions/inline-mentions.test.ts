@@ -62,7 +62,7 @@ async function* stream(...chunks: readonly AgentChunk[]): AsyncGenerator<AgentCh
   yield* chunks
 }
 
-/** Gives the text of an answer as the platform reads it, and its pieces. */
+/** Returns the text of an answer as the platform reads it, and its pieces. */
 async function relayed(
   answer: PartialResponse | AsyncIterable<AgentChunk>,
   {

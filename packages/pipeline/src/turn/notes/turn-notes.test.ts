@@ -10,7 +10,7 @@ import type { Turn } from '../../ports/records/work/turn.ts'
 import type { TurnContext } from '../../ports/turn/turn-context.ts'
 import { workTurn } from '../turn.ts'
 
-/** Reads notes nearly as the transcript does. */
+/** Reads notes approximately as the transcript does. */
 function readNote(note: AgentNote, setting: NoteSetting): NoteBody {
   if (note.type === 'nonsense') throw new Rejection('malformed', 'Cannot read message: type: unknown type')
   return { kind: note.type, note, ...setting } as unknown as NoteBody
@@ -150,7 +150,7 @@ describe('S-31: a call', () => {
     await noting.work()
     const [task, content] = noting.kept().map(({ body }) => body.note as AgentNote)
     expect(task?.task).toBe(`${words.toWellFormed().slice(0, 32_768)}…`)
-    // Nobody sees the controls in the answer of another agent.
+    // The control characters are removed from another agent's answer.
     expect(content?.content).toBe('half a pair \ufffd ')
     expect(noting.committed()?.response?.status).toBe('completed')
   })
@@ -184,7 +184,7 @@ describe('S-31: a call', () => {
     )
     const { store, notes } = noting.memory
     vi.spyOn(store, 'note').mockImplementation(async (given, kept) => {
-      // The disk takes longer than the agent.
+      // Storing the note takes longer than the agent.
       await new Promise(resolve => setTimeout(resolve, 5))
       notes.push({ turn: given, notes: kept })
     })

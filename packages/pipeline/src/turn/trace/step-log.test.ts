@@ -45,7 +45,7 @@ describe('the record of what an agent tells', () => {
 })
 
 interface Worked {
-  /** Each step as `kind name`, below the steps around it. */
+  /** Each step as `kind name`, after the path of its parents. */
   readonly tree: readonly string[]
   readonly told: readonly EndedStep[]
   readonly attempt: Awaited<ReturnType<typeof workOne>>['attempt']

@@ -76,7 +76,7 @@ describe('createAccessRule()', () => {
 
 const friend = { identities: [{ issuer: 'friend.test', subject: 's', method: 'm', assurance: 'address' }] }
 
-/** A store with one requirement, of a message from `sender`. */
+/** Opens decisions over a store with one requirement, which a message from `sender` caused. */
 function openDecisions(sender: object) {
   const resolved: string[] = []
   const ended: (string | undefined)[] = []

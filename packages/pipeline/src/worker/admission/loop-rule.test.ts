@@ -6,7 +6,7 @@ import { createLoopRule, findLoop } from './loop-rule.ts'
 
 const limits = defaultLoopLimits
 
-/** `texts` newest first; `persons`: positions at which a person spoke. */
+/** Returns a memory of these texts, newest first. `persons` lists the positions at which a person spoke. */
 function remember(texts: readonly string[], persons: readonly number[] = []): LoopMemory {
   return {
     readSenders: most => texts.map((_, at) => !persons.includes(at)).slice(0, most),
@@ -18,7 +18,7 @@ const report = (n: number) =>
   `I am out of office until March ${n}. In urgent cases please call my colleague, ticket ${n}.`
 const manyWords =
   'alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau upsilon'.split(' ')
-/** Each shares no triple of words with the others. */
+/** Returns texts that share no triple of words with each other. */
 const various = (n: number) =>
   manyWords.map((word, at) => (at % 3 === n % 3 ? `${word}${'x'.repeat(n)}` : word)).join(' ')
 
@@ -39,7 +39,7 @@ test('the gateway stops an agent that says the same for the fourth time, whateve
   expect(findLoop({ isFromAgent: true, text: 'pong' }, remember(['pong', 'pong', 'pong']), limits)).toBe('same_words')
 })
 
-/** Twenty-two words have twenty triples; the last `changed` words change as many of them. */
+/** Returns twenty-two words, which have twenty triples. Changing the last `changed` words changes as many triples. */
 const changeEnd = (changed: number) =>
   [...manyWords, 'phi', 'chi', 'psi']
     .slice(0, 22)

@@ -58,7 +58,7 @@ async function failTimes(open: OpenBreaker, times: number, host = dead): Promise
   for (let count = 0; count < times; count += 1) await tryHost(open, failing, host)
 }
 
-/** Returns the time for which a delivery to the host has to wait, ms; undefined when it may go (the test then reports its failure as our own). */
+/** Returns the time for which a delivery to the host must wait, ms; undefined if it may go. Its health is then reported as unknown. */
 async function waitOf({ breaker, now }: OpenBreaker, host = dead): Promise<number | undefined> {
   const admission = await breaker.admit(host)
   if (admission.waitUntil !== undefined) return admission.waitUntil - now()

@@ -4,7 +4,7 @@ import { createGate, turn } from '../../../test/memory-store.ts'
 import type { Turn } from '../../ports/records/work/turn.ts'
 import { createWaitingTurns } from './waiting-turns.ts'
 
-/** A turn of an agent, whose message came so many hops; by default each has another sender. */
+/** Returns a turn of an agent whose message has made this many hops. By default each turn has a different sender. */
 function turnOf(agent: string, hop: number, sender = `@${randomUUID()}@peer.test`): Turn {
   const asked = turn(1)
   const agent_chain = { hop, max_hops: 9, is_final: false }
