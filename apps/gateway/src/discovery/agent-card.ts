@@ -39,7 +39,8 @@ export function describeAgentCard(
 
 /** Returns the agents as schema.org JSON-LD (`/.well-known/mentionable-agents.json`). */
 export function describeDirectory(
-  { origin, domain, list }: GatewayNames & Pick<AgentDirectory, 'list'>,
+  agents: readonly AgentProfile[],
+  { origin, domain }: GatewayNames,
   { channels }: Pick<AnnouncedSetup, 'channels'>,
 ): object {
   const open = listAnnouncedChannels(channels)
@@ -48,7 +49,7 @@ export function describeDirectory(
     '@type': 'Organization',
     name: domain,
     url: origin,
-    contactPoint: list().map(({ name, displayName }) => ({
+    contactPoint: agents.map(({ name, displayName }) => ({
       '@type': 'ContactPoint',
       contactType: 'AI assistant',
       name: displayName,

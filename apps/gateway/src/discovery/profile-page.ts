@@ -80,11 +80,14 @@ function renderPreview({ name, displayName, description, iconUrl }: AgentProfile
 ${iconUrl ? html`<meta property="og:image" content="${iconUrl}">` : ''}`
 }
 
-/** Renders the directory entry of this agent. The page of the default agent stands for the host, and has all agents (MN-1.5). */
+/** The maximum number of agents in the page. The directory has all of them. */
+const maxListed = 100
+
+/** Renders the directory entry of this agent. The page of the default agent stands for the host, and has its agents (MN-1.5). */
 function renderJsonLd(agent: AgentProfile, { agents, channels }: ProfilePage): PageMarkup {
   const { domain, origin, defaultAgent } = agents
-  const list = () => (agent.name === defaultAgent ? agents.list() : [agent])
-  const text = JSON.stringify(describeDirectory({ domain, origin, list }, { channels })).replaceAll('<', '\\u003c')
+  const listed = agent.name === defaultAgent ? agents.list().slice(0, maxListed) : [agent]
+  const text = JSON.stringify(describeDirectory(listed, { domain, origin }, { channels })).replaceAll('<', '\\u003c')
   return html`<script type="application/ld+json">${raw(text)}</script>`
 }
 

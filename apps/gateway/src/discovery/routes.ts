@@ -2,7 +2,7 @@
 import type { AgentDeps } from '@postern/agents'
 import { favicon, faviconPath, writeProblem } from '@postern/http'
 import { Rejection } from '@postern/message'
-import type { AgentDirectory } from '@postern/pipeline'
+import type { AgentDirectory, AgentProfile } from '@postern/pipeline'
 import { Hono } from 'hono'
 import type { AnnouncedSetup } from './agent-card.ts'
 import { describeAgentCard, describeDirectory, listAnnouncedChannels } from './agent-card.ts'
@@ -20,6 +20,7 @@ export function createDiscoveryRoutes({ agents, ...setup }: DiscoveryOptions): H
     (await Promise.all(channels.map(channel => channel.discovery?.isFormerAgent?.(name)))).includes(true)
   const linksOf = (agent: string) => open.flatMap(channel => channel.discovery?.links?.(agent) ?? [])
   const gatewayLinks = open.flatMap(channel => channel.discovery?.gatewayLinks ?? [])
+  const formatDirectory = createDirectoryFormat(agents, setup)
   const publicly = { 'access-control-allow-origin': '*', 'cache-control': 'public, max-age=300' }
   return new Hono()
     .get('/.well-known/webfinger', async context => {
@@ -44,7 +45,7 @@ export function createDiscoveryRoutes({ agents, ...setup }: DiscoveryOptions): H
       )
     })
     .get('/.well-known/mentionable-agents.json', context =>
-      context.json(describeDirectory(agents, setup), 200, publicly),
+      context.body(formatDirectory(), 200, { ...publicly, 'content-type': 'application/json' }),
     )
     .get('/agents/:agent', async context => {
       if (await isFormerAgent(context.req.param('agent').toLowerCase())) return answerGone()
@@ -66,6 +67,17 @@ export function createDiscoveryRoutes({ agents, ...setup }: DiscoveryOptions): H
     .get(faviconPath, context => context.body(favicon, 200, { ...publicly, 'content-type': 'image/svg+xml' }))
     .get('/favicon.ico', context => context.redirect(faviconPath, 301))
     .get('/', context => context.redirect(`/agents/${agents.defaultAgent ?? agents.list()[0]?.name ?? ''}`))
+}
+
+/** Returns a function that formats the directory. A gateway may have very many agents, so they are formatted again only when they change. */
+function createDirectoryFormat(agents: AgentDirectory, setup: AnnouncedSetup): () => string {
+  const texts = new WeakMap<readonly AgentProfile[], string>()
+  return () => {
+    const listed = agents.list()
+    const text = texts.get(listed) ?? JSON.stringify(describeDirectory(listed, agents, setup))
+    texts.set(listed, text)
+    return text
+  }
 }
 
 function answerGone(): Response {

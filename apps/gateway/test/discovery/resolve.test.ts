@@ -131,3 +131,21 @@ test('MN-1.3: agents whose names differ in case only cannot be configured (MN-1.
   const agents = { echo: { use: 'builtin:echo' }, Echo: { use: 'builtin:echo' } }
   await expect(openTestGateway(() => ({ agents }))).rejects.toThrow('agents.Echo')
 })
+
+test('the page of a gateway with very many agents lists a hundred of them, and the directory all', async () => {
+  const names = Array.from({ length: 150 }, (_, index) => `agent${index}`)
+  const agents = Object.fromEntries(names.map(name => [name, { use: 'builtin:echo' }]))
+  const large = await openTestGateway(() => ({ agents, default_agent: 'agent0' }))
+  const read = async (path: string, accept: string) => {
+    const { body } = await large.simulation.loopback.request(`${gatewayOrigin}${path}`, { headers: { accept } })
+    return body.toString()
+  }
+  try {
+    const page = await read('/agents/agent0', 'text/html')
+    const listed = JSON.parse(/<script type="application\/ld\+json">(.*)<\/script>/.exec(page)?.[1] ?? '')
+    const directory = JSON.parse(await read('/.well-known/mentionable-agents.json', 'application/json'))
+    expect([listed.contactPoint.length, directory.contactPoint.length]).toEqual([100, 150])
+  } finally {
+    await large.close()
+  }
+})

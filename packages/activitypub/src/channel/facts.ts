@@ -2,7 +2,7 @@
 
 import type { Json } from '@postern/message'
 import { isJsonObject } from '@postern/message'
-import type { Store } from '@postern/pipeline'
+import type { Relation, RelationKey, Store } from '@postern/pipeline'
 import type { Lookups, ResolvedDelivery } from '../inbox/activity-kind.ts'
 import { isUnderstood } from '../inbox/activity-kind.ts'
 import type { Facts } from '../proofs/proven-activity.ts'
@@ -28,10 +28,27 @@ export function createFacts(store: Pick<Store, keyof Lookups['store']>, recorded
     findResponse: id => store.findResponse(id),
     findAuthored: (via, { author, object }) =>
       ask(['authored', author, object], () => store.findAuthored(via, { author, object }), []),
-    findRelation: key => ask(['relation', key.agent, key.relation, key.peer], () => store.findRelation(key), undefined),
+    findRelation: key => ask(nameRelation(key), () => store.findRelation(key), undefined),
+    async listPeerRelations(of) {
+      if (recordedFacts) return listRecorded(recordedFacts, of.peer)
+      const relations = await store.listPeerRelations(of)
+      for (const relation of relations) facts[JSON.stringify(nameRelation(relation))] = relation as unknown as Json
+      return relations
+    },
   }
   /** The function `list` returns the recorded facts, which are the queries that had a result. */
   return { store: noting, list: (): Facts => facts }
+}
+
+function nameRelation({ agent, relation, peer }: Pick<RelationKey, 'agent' | 'relation' | 'peer'>) {
+  return ['relation', agent, relation, peer]
+}
+
+/** Lists the recorded relations of a peer. Each stands under its own name, however it was found. */
+function listRecorded(facts: Facts, peer: string): readonly Relation[] {
+  return Object.values(facts).filter(
+    (fact): fact is Json & Relation => isJsonObject(fact) && fact.peer === peer && 'relation' in fact,
+  )
 }
 
 /** Stores the recorded facts with the activity. */

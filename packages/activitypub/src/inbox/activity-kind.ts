@@ -67,7 +67,7 @@ export interface InboxDeps {
 export interface Lookups {
   readonly agents: AgentDirectory
   readonly actors: Pick<RemoteActors, 'find' | 'refresh'>
-  readonly store: Pick<Store, 'findAuthored' | 'findResponse' | 'findRelation'>
+  readonly store: Pick<Store, 'findAuthored' | 'findResponse' | 'findRelation' | 'listPeerRelations'>
   readonly fetchCreatedPost: FetchCreatedPost
   readonly foreignInboxes: Pick<ForeignInboxes, 'admitFollower'>
 }

@@ -172,8 +172,13 @@ test.each<[string, object]>([
 
 test('a flood of what nobody can use fills no list', async () => {
   const { gateway, alice } = stage
+  const startedAt = Date.now()
   for (let count = 0; count < 60; count += 1) {
     await postActivity(gateway, alice, composeNote(alice, {}, { type: 'ex:Wave', object: agent }), { path: '/inbox' })
   }
-  expect(await listed()).toHaveLength(30)
+  // The limit of 30 a minute refills while the posts arrive.
+  const refilled = Math.ceil((Date.now() - startedAt) / 2_000)
+  const { length } = await listed()
+  expect(length).toBeGreaterThanOrEqual(30)
+  expect(length).toBeLessThanOrEqual(30 + refilled)
 }, 60_000)

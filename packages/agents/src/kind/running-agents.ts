@@ -28,6 +28,7 @@ export interface AgentSet {
 /** Creates the directory of the running agents. Another set can replace them. */
 export function createRunningAgents(first: AgentSet, { domain, origin }: Pick<AgentDirectory, 'domain' | 'origin'>) {
   let open = first
+  let profiles = listProfiles(first)
   const directory: RunningDirectory = {
     domain,
     origin,
@@ -35,7 +36,7 @@ export function createRunningAgents(first: AgentSet, { domain, origin }: Pick<Ag
       return open.defaultAgent
     },
     find: name => open.residents.get(name)?.profile,
-    list: () => [...open.residents.values()].map(({ profile }) => profile),
+    list: () => profiles,
     findRunning: name => open.residents.get(name)?.running,
     findIcon: name => open.residents.get(name)?.icon,
   }
@@ -46,7 +47,12 @@ export function createRunningAgents(first: AgentSet, { domain, origin }: Pick<Ag
     replace(renewed: AgentSet): AgentSet {
       const former = open
       open = renewed
+      profiles = listProfiles(renewed)
       return former
     },
   }
+}
+
+function listProfiles({ residents }: AgentSet): readonly AgentProfile[] {
+  return [...residents.values()].map(({ profile }) => profile)
 }

@@ -1,7 +1,7 @@
 // Flags an author whose domain or name imitates another.
 
 import { domainToUnicode } from 'node:url'
-import type { AgentDirectory } from '@postern/pipeline'
+import type { AgentDirectory, AgentProfile } from '@postern/pipeline'
 import type { Mailbox } from '../mail/mailbox.ts'
 import { foldLetters, skeletonOf } from './fold-letters.ts'
 
@@ -30,6 +30,14 @@ function isMixed(label: string): boolean {
 function isSpoofedName(name: string | undefined, agents: AgentDirectory): boolean {
   if (!name) return false
   if (name.includes('@')) return true
-  const folded = foldLetters(name.trim())
-  return agents.list().some(({ displayName }) => foldLetters(displayName) === folded)
+  return foldNames(agents.list()).has(foldLetters(name.trim()))
+}
+
+/** The folded names of the agents, because a gateway may have very many agents and each mail shows a name. */
+const foldedNames = new WeakMap<readonly AgentProfile[], ReadonlySet<string>>()
+
+function foldNames(agents: readonly AgentProfile[]): ReadonlySet<string> {
+  const folded = foldedNames.get(agents) ?? new Set(agents.map(({ displayName }) => foldLetters(displayName)))
+  foldedNames.set(agents, folded)
+  return folded
 }

@@ -193,6 +193,7 @@ function createBounded(store: Store, { message, at }: PastMoment): Partial<Store
       return relation && relation.since < at ? relation : undefined
     },
     listRelations: async filter => (await store.listRelations(filter)).filter(({ since }) => since < at),
+    listPeerRelations: async peer => (await store.listPeerRelations(peer)).filter(({ since }) => since < at),
     async findMessageTo(agent, id) {
       const other = await store.findMessageTo(agent, id)
       return other && other.message < message ? other : undefined

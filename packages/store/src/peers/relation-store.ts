@@ -1,5 +1,6 @@
 // Lists and counts the relations of an agent.
 import type { Relation, RelationKey, RelationStore } from '@postern/pipeline'
+import { digestName } from '../digests/digest-name.ts'
 import { parseJson } from '../sql/json-columns.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import { prepareAgentTotal } from './agent-totals.ts'
@@ -19,6 +20,7 @@ export function createRelationStore({ db }: Pick<StoreContext, 'db'>): Omit<Rela
     `${select} INDEXED BY relations_oldest WHERE agent = ? AND channel = ? AND relation = ? AND id > ? ORDER BY id LIMIT +?`,
   )
   const listAll = db.prepare<RelationRow>(`${select} WHERE id > ? ORDER BY id LIMIT +?`)
+  const listOfPeer = db.prepare<RelationRow>(`${select} WHERE peer IN (?, ?) AND channel = ? ORDER BY id`)
   const count = prepareAgentTotal(db)
   return {
     async findRelation(key) {
@@ -31,6 +33,10 @@ export function createRelationStore({ db }: Pick<StoreContext, 'db'>): Omit<Rela
           ? listAll.all(after, limit)
           : list.all(filter.agent, filter.via, filter.relation, after, limit)
       return rows.map(readRelation)
+    },
+    async listPeerRelations({ via, peer }) {
+      // A relation that protects a peer may name it by a digest.
+      return listOfPeer.all(peer, digestName(peer), via).map(row => ({ ...readRelation(row), peer }))
     },
     countRelations: async ({ agent, via, relation }) => count(agent, via, relation),
   }

@@ -1,6 +1,6 @@
 // Handles `Move`, by which an actor continues under another account.
 import { Undeliverable } from '@postern/message'
-import type { RelationEffect } from '@postern/pipeline'
+import type { Relation, RelationEffect } from '@postern/pipeline'
 import { parseIri } from '../../format/iri.ts'
 import { idOf } from '../../format/json-object.ts'
 import { keepForAgents, tellEvent } from '../../normalize.ts'
@@ -38,15 +38,11 @@ function takeBlockAlong(
 }
 
 async function findRelated(peer: string, { agents, store }: Lookups) {
-  const names = agents.list().map(({ name }) => name)
-  const related = async (relation: 'follower' | 'blocked_by') => {
-    const relations = await Promise.all(
-      names.map(agent => store.findRelation({ via: 'activitypub', agent, relation, peer })),
-    )
-    return names.filter((_, at) => relations[at] !== undefined)
-  }
-  const blockedAgents = await related('blocked_by')
-  return { agents: [...new Set([...(await related('follower')), ...blockedAgents])], blockedAgents }
+  const relations = await store.listPeerRelations({ via: 'activitypub', peer })
+  const related = (kind: Relation['relation']) =>
+    relations.filter(({ agent, relation }) => relation === kind && agents.find(agent)).map(({ agent }) => agent)
+  const blockedAgents = related('blocked_by')
+  return { agents: [...new Set([...related('follower'), ...blockedAgents])], blockedAgents }
 }
 
 /**

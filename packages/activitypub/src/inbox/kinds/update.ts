@@ -46,10 +46,8 @@ async function findReaddressed(
   { activity, actor }: ProvenActivity,
   { agents, actors, store, foreignInboxes }: Lookups,
 ): Promise<Findings | undefined> {
-  const kinds = ['follower', 'pending'] as const
-  const keys = agents.list().flatMap(({ name }) => kinds.map(relation => ({ agent: name, relation })))
-  const related = await Promise.all(keys.map(key => store.findRelation({ ...key, via: 'activitypub', peer: actor.id })))
-  const relations = related.filter(relation => relation !== undefined)
+  const related = await store.listPeerRelations({ via: 'activitypub', peer: actor.id })
+  const relations = related.filter(({ agent, relation }) => agents.find(agent) && isFollowing(relation))
   if (relations.length === 0) return undefined
   const fresh = (await asPeersFault(() => actors.refresh(activity.actor))) ?? actor
   const moved = relations.filter(relation => isElsewhere(relation, fresh))
@@ -60,6 +58,10 @@ async function findReaddressed(
     effect: { kind: 'relate', relation, peer: actor.id, target: addressTo(fresh, target) } as const,
   }))
   return { agents: [...new Set(moved.map(({ agent }) => agent))], readdressed }
+}
+
+function isFollowing(relation: Relation['relation']): boolean {
+  return relation === 'follower' || relation === 'pending'
 }
 
 function isElsewhere({ target }: Relation, { inbox, sharedInbox }: RemoteActor): boolean {

@@ -10,5 +10,6 @@ export interface AgentDirectory {
   readonly origin: string
   readonly defaultAgent: string | undefined
   find(name: string): AgentProfile | undefined
+  /** Lists the agents. It returns the same array until they change, so that callers can keep what they derive from it. */
   list(): readonly AgentProfile[]
 }

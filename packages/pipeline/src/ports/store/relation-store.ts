@@ -14,6 +14,8 @@ export interface RelationStore {
   findRelation(key: RelationKey): Promise<Relation | undefined>
   /** Lists relations, oldest first. Without `agent` and `via` it lists relations of every kind. */
   listRelations(filter: RelationFilter & Page): Promise<readonly Relation[]>
+  /** Lists the relations of a peer with all agents, oldest first. */
+  listPeerRelations(peer: Pick<RelationKey, 'via' | 'peer'>): Promise<readonly Relation[]>
   countRelations(filter: Omit<RelationKey, 'peer'>): Promise<number>
   /** Applies an operator's decision about a message that was kept from the agent, in one transaction, as if it had arrived with the message. */
   decide(message: number, decision: Decision): Promise<void>

@@ -101,6 +101,21 @@ function describeRelating(open: OpenStore): void {
       expect(second.map(({ peer }) => peer)).toEqual(['bob'])
     }),
   )
+  test(
+    'listPeerRelations() lists the relations of one peer with all agents, also those that name it by a digest',
+    withStore(open, async ({ store }) => {
+      const related = { ...effecting(relate(ada), relate('zoe')), agent: 'help' }
+      await store.admit(sketchIntake('m1', effecting(relate(ada, 'blocked_by'))), 'c')
+      await store.forgetPerson({ addresses: [{ via: 'a2a', address: '@ada@peer.test', subject: ada }] })
+      await store.admit(sketchIntake('m2', related), 'c')
+      const relations = await store.listPeerRelations({ via: 'a2a', peer: ada })
+      expect(relations.map(({ agent, relation, peer }) => [agent, relation, peer])).toEqual([
+        ['echo', 'blocked_by', ada],
+        ['help', 'follower', ada],
+      ])
+      expect(await store.listPeerRelations({ via: 'email', peer: ada })).toEqual([])
+    }),
+  )
 }
 
 function describeDecisions(open: OpenStore): void {
