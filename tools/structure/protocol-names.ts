@@ -6,8 +6,8 @@ import { isTestFile } from './source-files.ts'
 const neutral = /^(packages\/(message|pipeline|store|operator)|apps\/gateway)\/src\//
 
 /**
- * Matches files that may name channels: the list of channels, the schema of the store with columns that earlier versions filled, readers of
- * discovery documents whose members have these names, and checks that ask a mail server on the same machine.
+ * Matches files that may name channels: the list of channels, the store's schema, readers of discovery documents with such members, and
+ * checks that ask a mail server on this machine. The schema keeps its names, because earlier versions have filled those columns.
  */
 const mayName =
   /^apps\/gateway\/src\/(channels\.ts$|channel-settings\.ts$|compose\/card-reader\.ts$)|^packages\/operator\/src\/(resolve\/|doctor\/(config\.ts$|mail\/|checks\/(agents|channels)\.ts)|checks\/mail-dns)|^packages\/store\/src\/schema\//

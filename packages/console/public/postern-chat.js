@@ -1,13 +1,18 @@
 /**
- * `<postern-chat>`: a chat with an agent, for any page. The files beside it, in `postern-chat`, load by themselves.
+ * Defines `<postern-chat>`, a chat with an agent for any page. It loads its other files from the folder `postern-chat` next to it.
  *
  *   <script type="module" src="https://agents.example/postern-chat.js"></script>
  *   <postern-chat endpoint="https://agents.example/api/v1/agents/desk"></postern-chat>
  *
- * Attributes: `endpoint` (the agent's routes), `token` (a bearer token of the person), `thread` (id of the conversation; without it the element
- * makes one and keeps it in the page's session), `label`. Another `endpoint` or `thread` begins anew. Property `headers`: further headers of each request; property `getToken`: a function
- * that gives a fresh token. Parts to style: `log`, `message`, `own`, `form`, `input`, `button`. Event `postern-event`: each AG-UI event.
- * It speaks AG-UI 1.0 (https://docs.ag-ui.com): text, calls of tools, files, interrupts, and links of requirements.
+ * Attributes; a new `endpoint` or `thread` starts over:
+ * - `endpoint`: the address of the agent's routes
+ * - `token`: a bearer token of the person
+ * - `thread`: the id of the conversation; without it, the element creates one and keeps it in the page's session
+ * - `label`: the name of the chat
+ *
+ * Properties: `headers`, further headers for each request; `getToken`, a function that returns a current token.
+ * Parts to style: `log`, `message`, `own`, `form`, `input`, `button`. Event `postern-event`: each AG-UI event.
+ * The element supports AG-UI 1.0 (https://docs.ag-ui.com): text, tool calls, files, interrupts, and links of requirements.
  */
 import { linkify, make } from './postern-chat/elements.js'
 import { asText, listOf, readEvents } from './postern-chat/events.js'

@@ -15,5 +15,5 @@ export const faults = [
 
 export type Fault = (typeof faults)[number]
 
-/** The faults of access tokens alone: an `nbf` in the future, an issuer that nobody trusts, a token without signature. */
+/** The faults of access tokens only: a future `nbf`, an untrusted issuer, a token without a signature. */
 export type TokenOnlyFault = 'not_yet' | 'wrong_issuer' | 'alg_none'

@@ -44,7 +44,7 @@ export async function openTinyGateway(
       subject: 'acct:echo@agents.test',
       links: [{ rel: 'self', type: 'application/activity+json', href: actorId }],
     },
-    // The calls go to the world's own peer: what matters here is who reads the card and calls.
+    // The calls go to the simulation's own peer, because only the caller's reading of the card matters here.
     '/agents/echo/.well-known/agent-card.json': await readPeerCard(simulation),
     '/agents/echo': {
       id: actorId,

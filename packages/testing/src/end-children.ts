@@ -2,8 +2,8 @@
 import { ChildProcess, spawn } from 'node:child_process'
 import type { Writable } from 'node:stream'
 
-// A process that a signal ends runs no handler of its own, and its children continue. They hold files, ports and the output of the test run. So a
-// small program beside it knows their ids, and ends them when its standard input ends.
+// A process that a signal ends runs no handlers of its own, and its children continue. They hold files, ports and the output of the test
+// run. A small program therefore knows their ids, and ends them when its standard input ends.
 const program = `
 const alive = new Set()
 const end = signal => { for (const id of alive) try { process.kill(id, signal) } catch {} }

@@ -5,8 +5,8 @@ import type { Server } from 'node:net'
 import { createServer } from 'node:net'
 
 /**
- * The range of the ports. It is below the ports that Linux gives to clients and to `listen(0)` (32768 and up), so a server that restarts finds its
- * port free, however many connections other tests open in the meantime. It is above the last port that `fetch()` refuses to call (10080).
+ * The range of the ports. It is below the ports that Linux gives to clients and to `listen(0)` (32768 and up), so a restarted server finds
+ * its port free, whatever connections other tests open. It is above the last port that `fetch()` refuses to call (10080).
  */
 const [first, end] = [10_081, 32_768]
 const blockPorts = 128

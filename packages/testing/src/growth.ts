@@ -1,15 +1,16 @@
-/** The maximum of tries. Another try runs only while the growth does not look linear. */
+// Measures the growth of processor time with the size of the input.
+/** The largest number of tries. Another try runs only while the growth does not look linear. */
 const mostTries = 5
-/** The growth up to which the work is certainly linear, so that no further try is necessary. */
+/** The growth up to which the work is certainly linear, so that no other try is needed. */
 const plain = 12
 /** The number of runs, or the time, after which the small input has run enough. Short times are less exact, so it runs several times. */
 const [enoughRuns, enoughMicroseconds] = [8, 20_000]
-/** The shortest time that counts, because anything less is lost in the noise of the clock. */
+/** The shortest time that counts, because the clock is too coarse for shorter ones. */
 const leastMicroseconds = 2_000
 
 /**
- * Measures how many times more processor time `run` needs for eight times the input: about 8 if it is linear, 64 if it is quadratic. It measures only
- * this thread, and uses the best of several tries, so that neither other work nor garbage collection counts.
+ * Measures the ratio of processor time that `run` needs for eight times the input: about 8 if the work is linear, and 64 if it is
+ * quadratic. Only this thread and the best of several tries count, so that other work and garbage collection have no effect.
  */
 export function measureGrowth(run: (text: string) => unknown, piece: string, size: number): number {
   const write = (length: number) => piece.repeat(length / piece.length)

@@ -1,6 +1,7 @@
+// Sets the number of draws in quick and in long test runs.
 /**
- * True in `npm run test:long`, which draws and kills often enough to find rare faults; `npm test` checks that each rule holds. The variable has no
- * prefix POSTERN_, because a gateway that is started with this environment refuses unknown variables with that prefix.
+ * True in `npm run test:long`, which draws and kills often enough to find rare faults; `npm test` only checks that each rule holds. The
+ * variable lacks the prefix POSTERN_, because a gateway with this environment refuses unknown variables with that prefix.
  */
 export const isLongRun = process.env.TEST_SCALE === 'long'
 

@@ -12,13 +12,13 @@ const root = join(import.meta.dirname, '../../..')
 interface Installation {
   /** The packed package. */
   readonly tarball: string
-  /** A folder outside of the clone in which only the package is installed. */
+  /** A folder outside of the clone with only the package installed. */
   readonly folder: string
   /** Another such folder, with `create-postern`. */
   readonly creator: string
   /** Another such folder, with the adapter for Chat SDK and the packages that its README installs with it. */
   readonly adapter: string
-  /** A folder with the examples that have packages of their own, which are installed. */
+  /** A folder with the examples that have their own packages, which are installed. */
   readonly examples: string
   /** The time of the installation, ms: an upper bound for each example, because all are installed at once. */
   readonly examplesInstallMs: number
@@ -36,7 +36,7 @@ declare module 'vitest' {
   }
 }
 
-/** The versions that the adapter is developed with. */
+/** The versions of libraries that the adapter is developed with. */
 const { devDependencies: adapterLibraries } = JSON.parse(
   readFileSync(join(root, 'packages/chat-adapter/package.json'), 'utf8'),
 ) as { readonly devDependencies: Readonly<Record<string, string>> }
@@ -73,7 +73,7 @@ export async function setup(project: TestProject): Promise<() => void> {
 
 const source = join(root, 'examples')
 
-/** The examples that have a package.json of their own. */
+/** The examples with their own package.json. */
 const exampleProjects = ['vercel-ai', 'openai-agents', 'langgraph', 'copilotkit', 'support'] as const
 
 /** Libraries that render a page and take minutes to install; only the page's client talks to a gateway. */

@@ -1,4 +1,4 @@
-// Installs the package with each package manager, and starts a gateway through the launcher that the manager wrote.
+// Installs the package with each package manager, and starts a gateway by the launcher that the manager wrote.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -31,9 +31,9 @@ const env = { HOME: process.env.HOME, PATH }
 
 beforeAll(() => install(programs, ['pnpm@12.21.0', 'yarn@1.22.22', '@yarnpkg/cli-dist@4.18.1']))
 
-/** Runs a manager that adds the package. @throws Error with what the manager printed, because yarn prints its errors to standard output */
+/** Runs a manager that adds the package. @throws Error with the manager's output, because yarn prints its errors to standard output */
 function addPackage(args: readonly string[], cwd: string): void {
-  // A registry that does not answer once says nothing about the package.
+  // A registry that fails to answer once does not mean that the package is at fault.
   const patient = { ...process.env, PATH, YARN_HTTP_RETRY: '10' }
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd, env: patient, encoding: 'utf8' })
   if (status !== 0) throw new Error(`${args.join(' ')} ended with ${status}: ${stdout}${stderr}`)

@@ -1,4 +1,4 @@
-// Measures how `postern start` of the packed package starts and what it loads.
+// Measures the start of `postern start` from the packed package, and the files that it loads.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// Follows examples/web-page/README.md in a new project and in a browser.
+// Follows examples/web-page/README.md in a new project and a browser.
 import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -18,10 +18,7 @@ interface AdapterManifest {
   readonly peerDependencies: Readonly<Record<string, string>>
 }
 
-/**
- * Writes the contents of the Chat SDK adapter: a bundle of the adapter with the code of our packages that it uses, its types and its
- * documents.
- */
+/** Writes the contents of the Chat SDK adapter: its bundle with the parts of our packages that it uses, its types and its documents. */
 export async function stageAdapter({ root, folder }: StageOptions): Promise<void> {
   rmSync(folder, { recursive: true, force: true })
   const manifest = JSON.parse(readFileSync(join(root, source, 'package.json'), 'utf8')) as AdapterManifest

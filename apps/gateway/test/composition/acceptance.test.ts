@@ -10,8 +10,8 @@ import { eventually } from '../setup/gateway.ts'
 import type { Gateways } from './gateways.ts'
 import { openGateways } from './gateways.ts'
 
-// This test runs one conversation through the whole gateway in every format. Here the customer allows the refund: a person of the fediverse, a swarm
-// that hands over, a call that needs permission, an agent on another host, and finally every format.
+// This test takes one conversation through the whole gateway: a customer on the fediverse, a swarm that hands over, a refund that the
+// customer allows, an agent on another host, and finally every format.
 
 const till = join(mkdtempSync(join(tmpdir(), 'postern-till-')), 'till')
 let gateways: Gateways

@@ -13,8 +13,9 @@ import { picture } from '../swarm/picture.ts'
 import type { Gateways } from './gateways.ts'
 import { openGateways, settle } from './gateways.ts'
 
-// This test covers a picture from the fediverse, a swarm whose manager plans and has others look at it, one of them on another host; an operator who
-// changes and allows a call in their chat; the answer on the fediverse and by mail; and every format, out and in.
+// This test takes a picture from the fediverse through the whole gateway. A swarm's manager plans and consults other agents, one of them on
+// another host. An operator changes and allows a call in their chat. The answer leaves on the fediverse and by mail, and every format
+// exports and imports the conversation.
 
 const till = join(mkdtempSync(join(tmpdir(), 'postern-till-')), 'till')
 const png = Buffer.from(picture, 'base64')
@@ -174,7 +175,7 @@ test('fediverse with a picture → swarm → workers here and elsewhere → an o
   expect(pending[1]?.payload).toMatchObject({ kind: 'refund', status: 'pending', arguments: ['order'] })
   expect(existsSync(till)).toBe(false)
 
-  // The operator’s web chat: an interrupt, with the call; the operator changes and allows it.
+  // The operator's web chat shows an interrupt with the call. The operator changes the call and allows it.
   const operator = openChat(url('/api/v1/operator/runs'), evesToken, 'approvals')
   const [interrupt] = outcomeOf(await runChat(operator)).interrupts ?? []
   expect(interrupt).toMatchObject({
@@ -217,7 +218,7 @@ test('fediverse with a picture → swarm → workers here and elsewhere → an o
   expect(Buffer.from(await (await fetch(url(pathname + search))).arrayBuffer())).toEqual(png)
   expect(history.at(-1)).toMatchObject({ role: 'assistant', content: words, metadata: { via: 'activitypub' } })
 
-  // In envelopes, the call, the pending action, the decision and the result follow each other.
+  // In envelopes, the call, the pending action, the decision and the result appear in this order.
   const envelopes = (await read('envelope')) as readonly Envelope[]
   const ofRefund = listRefund(envelopes)
   expect(ofRefund.map(({ type }) => type)).toEqual(['tool_call', 'approval_required', 'tool_result'])

@@ -8,8 +8,8 @@ export type CostPath = CostEndpoint | 'delivery'
 export type Company = 'alone' | 'together'
 
 /**
- * The counts for each message. `kibibytes`: the growth of SQLite's log and of the folder of files. `rounds`: how
- * often the gateway waits for a PostgreSQL server.
+ * The counts for each message. `kibibytes` is the growth of SQLite's log and of the folder of files, and `rounds` the number of waits for a
+ * PostgreSQL server.
  */
 export type CostKind = 'statements' | 'commits' | 'kibibytes' | 'promises' | 'rounds'
 
@@ -36,8 +36,8 @@ const statementAims = { activitypub: 6, a2a: 7, delivery: 3 }
 const forMessages = (aim: number) => ({ activitypub: aim, a2a: aim, email: aim, web: aim })
 
 /**
- * Today's figures, rounded up; those with the floors `timed` and `shared` as a slow machine has them, and no other depends on its speed. A
- * change that makes a message cheaper lowers the number here; a change that makes it dearer has to say why.
+ * Today's figures, rounded up. Those with the floors `timed` and `shared` are a slow machine's; no other figure depends on speed. A change
+ * that makes a message cheaper must lower its figure, and one that makes it more expensive must give the reason.
  */
 export const ceilings: readonly Ceiling[] = [
   {

@@ -29,7 +29,10 @@ const waves: Readonly<Record<Company, WavePlan>> = {
   together: { size: 64, count: 5, select: sorted => sorted[0] },
 }
 
-/** A gateway whose turns have begun, and whose posts have arrived, has settled them once it asks nothing of its store between samples. */
+/**
+ * The gateway has settled messages whose turns have begun and whose posts have arrived once it makes no request to its store between
+ * samples.
+ */
 const [samples, sampleMs] = [3, 10]
 
 /** A serial number that no other request of this process has. */

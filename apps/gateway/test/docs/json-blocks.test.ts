@@ -36,7 +36,7 @@ const withoutComments = (code: string) =>
 const parseBlock = (code: string) => JSON.parse(withoutComments(fillIn(code))) as Record<string, unknown>
 const asObject = (code: string) => (withoutComments(code).trim().startsWith('{') ? code : `{${code}}`)
 
-/** Values that complete a configuration with what a block leaves out. */
+/** Values that complete the configuration of a block. */
 const fallbacks = [
   ['origin', 'https://agents.example'],
   ['operator_token', 'x'.repeat(24)],

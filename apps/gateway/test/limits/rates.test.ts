@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { TestGateway } from '../setup/gateway.ts'
 import { gatewayOrigin, openTestGateway } from '../setup/gateway.ts'
 
-// These tests check the refusal of a peer that sends too much, in the form of each protocol, and that the gateway stores nothing of it.
+// These tests check that each protocol refuses a peer that sends too much in its own form, and that the gateway stores nothing of it.
 
 let gateway: TestGateway
 

@@ -4,8 +4,8 @@ import { eventually, operatorToken } from '../setup/gateway.ts'
 import type { TillGateway } from '../setup/till-gateway.ts'
 import { openTillGateway } from '../setup/till-gateway.ts'
 
-// These tests run kill -9 between an operator's decision and its last consequence: the tool has begun at most once, with the operator's arguments;
-// the asker is answered, and the copy to their mailbox is one mail.
+// These tests run kill -9 between an operator's decision and its last consequence. The tool has begun at most once, with the operator's
+// arguments. The person who asked gets an answer, and their mailbox gets one copy.
 
 const delays = drawDelays({ quick: 2, long: 6, lastMs: 80 })
 let setup: TillGateway

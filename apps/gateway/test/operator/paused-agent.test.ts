@@ -8,7 +8,7 @@ import { eventually, operatorToken } from '../setup/gateway.ts'
 import type { WebGateway } from '../setup/web-gateway.ts'
 import { openWebGateway, uniqueName } from '../setup/web-gateway.ts'
 
-// These tests cover peers that wait for an answer while an operator has paused the agent.
+// These tests cover peers that wait for an answer of an agent that an operator has paused.
 
 let web: WebGateway
 

@@ -16,7 +16,7 @@ interface Correction {
 }
 
 /**
- * Returns what the first line of a source file says the file is for: its first sentence.
+ * Returns the purpose of a source file: the first sentence of its first line.
  * @throws Error when the file begins with something else
  */
 export function readPurpose(path: string, source: string): string {

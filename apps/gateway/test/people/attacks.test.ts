@@ -5,7 +5,7 @@ import type { PeopleTestGateway } from '../setup/people-gateway.ts'
 import { openPeopleGateway, readConfided } from '../setup/people-gateway.ts'
 import { listTraces as listAllTraces } from '../setup/traces.ts'
 
-// These tests try what strangers might do with linked addresses, and check that forgotten words are gone.
+// These tests try attacks of strangers on linked addresses, and check that forgotten texts are deleted.
 
 let people: PeopleTestGateway
 let copies = 0

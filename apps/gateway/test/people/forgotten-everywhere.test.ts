@@ -6,7 +6,7 @@ import { eventually, gatewayOrigin, operatorToken } from '../setup/gateway.ts'
 import type { PeopleTestGateway } from '../setup/people-gateway.ts'
 import { openPeopleGateway } from '../setup/people-gateway.ts'
 
-// These tests let a person write by mail, on the fediverse, by calls and in the chat; `forget` leaves nothing of it.
+// These tests let a person write by mail, on the fediverse, by calls and in the chat. After `forget`, no data of theirs remains.
 
 const mailbox = 'zoe.marked@alice.test'
 const unproven = 'zoe.marked@nodmarc.test'

@@ -1,4 +1,4 @@
-"""A Pydantic AI agent behind AG-UI, whose model is made up: it calls a tool when it is asked about stock, and counts what it was told."""
+"""Serves a Pydantic AI agent over AG-UI with a made-up model, which calls a tool for questions about stock and counts its messages."""
 
 from collections.abc import AsyncIterator
 

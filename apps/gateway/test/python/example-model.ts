@@ -24,8 +24,8 @@ export interface ExampleModel {
 }
 
 /**
- * Opens a model on loopback that speaks OpenAI's two wire formats, Chat Completions and Responses, streamed or not. It calls the tool `weather` for
- * the city that a text names after `in`, and repeats the tool's result; otherwise it repeats the text, and says how many texts came before.
+ * Opens a model on loopback that supports OpenAI's two wire formats, Chat Completions and Responses, streamed or not. It calls the tool
+ * `weather` for the city after `in`, and repeats the tool's result. It repeats any other text, with the number of texts before it.
  */
 export async function openExampleModel(): Promise<ExampleModel> {
   const counts: number[] = []

@@ -1,4 +1,4 @@
-"""Graphs of LangGraph that wait for somebody, served by `ag-ui-langgraph` with its defaults. They say what they were answered."""
+"""Serves graphs of LangGraph that wait for a person, by `ag-ui-langgraph` with its defaults. They repeat the answers that they get."""
 
 import operator
 from collections.abc import Callable
@@ -31,7 +31,7 @@ def tell(state: State) -> dict[str, Any]:
 
 
 def serve(path: str, *nodes: Node, **options: bool) -> None:
-    """A graph whose nodes run side by side."""
+    """Serves a graph whose nodes run concurrently."""
     builder = StateGraph(State)
     builder.add_node("tell", tell)
     for node in nodes:
@@ -92,7 +92,7 @@ def refund(euros: int) -> str:
 
 
 class Refunder(BaseChatModel):
-    """A made-up model that calls its tool twice, and tells what came of it."""
+    """A made-up model that calls its tool twice, and reports the results."""
 
     @property
     def _llm_type(self) -> str:

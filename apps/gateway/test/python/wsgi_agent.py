@@ -1,4 +1,4 @@
-"""An agent behind the WSGI server of the standard library. It answers what it is asked to; a second call of a turn is told apart by its id."""
+"""Serves an agent with the WSGI server of the standard library. It answers as requested, and recognizes a second call of a turn by its id."""
 
 import os
 from wsgiref.simple_server import WSGIRequestHandler, make_server

@@ -4,7 +4,8 @@ import type { OperatorGateway, Waiting } from '../setup/operator-gateway.ts'
 import { evesToken, newName, openChat, openOperatorGateway, runChat, tillAgents } from '../setup/operator-gateway.ts'
 import { annsToken } from '../setup/swarm-gateway.ts'
 
-// These tests check that a decision opens a turn of the person who asked, but does not count as their text: every view names the person who decided.
+// These tests check that a decision opens a turn of the person who asked, but does not count as their text. Every view names the person who
+// decided.
 
 let setup: OperatorGateway
 beforeAll(async () => {

@@ -15,8 +15,8 @@ import {
 import { askShop, callShop } from '../setup/requirement-steps.ts'
 import { annsToken } from '../setup/swarm-gateway.ts'
 
-// These tests cover requirements that no operator decides in time: the person is informed where they asked, the requirements are closed everywhere,
-// and no tool has run.
+// These tests cover requirements that no operator decides in time. The person is informed where they asked, the requirements are closed
+// everywhere, and no tool has run.
 
 let setup: OperatorGateway
 const seconds = (count: number) => ({ requirements: { expires_after_hours: count / 3_600 } })

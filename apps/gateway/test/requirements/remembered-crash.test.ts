@@ -6,7 +6,7 @@ import { findActionPath, insist } from '../setup/requirement-steps.ts'
 import type { TillGateway } from '../setup/till-gateway.ts'
 import { openTillGateway } from '../setup/till-gateway.ts'
 
-// These tests run kill -9 around a remembered decision, and around the calls that it allows: both survive or neither does, and no tool runs twice.
+// These tests run kill -9 around a remembered decision and the calls that it allows. Both survive or neither does, and no tool runs twice.
 
 const scale = { quick: 2, long: 8 }
 let setup: TillGateway

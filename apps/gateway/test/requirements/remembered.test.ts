@@ -14,8 +14,8 @@ import type { SwarmGateway } from '../setup/swarm-gateway.ts'
 import { annsToken, call, describeSwarm, openSwarmGateway, replyWith } from '../setup/swarm-gateway.ts'
 import { listTraces } from '../setup/traces.ts'
 
-// These tests cover a decision on a call that also counts for later calls: made by the person who is asked, on every channel, stored, applied without
-// a question, listed and revoked.
+// These tests cover a decision on a call that also applies to later calls. The person who is asked makes it, on any channel. It is stored,
+// applied without a question, listed and revoked.
 
 const bobsToken = 'token-of-bob-for-the-tests'
 const till = join(mkdtempSync(join(tmpdir(), 'postern-till-')), 'till')

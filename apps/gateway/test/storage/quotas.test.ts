@@ -8,7 +8,7 @@ const tokens = { ann: 'token-of-ann-for-the-tests', bob: 'token-of-bob-for-the-t
 const limits = { threads_per_owner: 4, entries_per_owner: 12, bytes_per_owner: 40_000 }
 
 let gateway: TestGateway
-/** The gateway's clock runs ahead of the machine's by this much, so that no test waits for the end of a period, or comes too late for it. */
+/** The lead of the gateway's clock over the machine's, so that no test waits for the end of a period or misses it. */
 let aheadMs = 0
 
 beforeAll(async () => {

@@ -77,7 +77,7 @@ test('W-22: a killed turn has handed nothing over and stored nothing; its next t
     const again = model.requests.slice(before).map(({ body }) => String(body.messages[0]?.content).slice(0, 12))
     expect(again).toEqual(['I am seller.', 'I am clerk.\n', 'I am clerk.\n'])
     expect(answer).toContain('clerk: ')
-    // The conversation has the item once; the items that everybody shares were stored at once, both times.
+    // The conversation has the item once. The shared items were stored at once, both times.
     expect(answer).toMatch(new RegExp(`items.{1,9}:.{1,9}bread.{1,9},.{1,9}sold.{1,9}:${round * 2},`))
     expect(answer).toContain(`1 of ${round * 2}`)
   }

@@ -3,7 +3,7 @@ import type { SwarmGateway } from '../setup/swarm-gateway.ts'
 import { call, nameOne, openSwarmChat, openSwarmGateway, replyWith } from '../setup/swarm-gateway.ts'
 import { picture } from './picture.ts'
 
-// These tests restart a gateway, to check what a swarm stores and what it does not.
+// These tests restart a gateway to check which data a swarm stores.
 
 let swarm: SwarmGateway
 let prompts: string[] = []

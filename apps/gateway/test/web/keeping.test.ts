@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { WebGateway } from '../setup/web-gateway.ts'
 import { openWebGateway, uniqueName } from '../setup/web-gateway.ts'
 
-// These tests check what expires, and what stays until its owner deletes it.
+// These tests check which data expires, and which stays until its owner deletes it.
 
 let web: WebGateway
 beforeAll(async () => {

@@ -16,7 +16,8 @@ import {
   uniqueName,
 } from '../setup/web-gateway.ts'
 
-// These tests cover the promises of the chat beyond the form of its streams: what is stored, what is found again, and what never happens.
+// These tests cover the promises of the chat beyond the form of its streams: which data is stored and found again, and which events never
+// happen.
 
 let web: WebGateway
 

@@ -18,7 +18,7 @@ const broken = createServer(({ url }, response) => {
 
 beforeAll(async () => {
   await new Promise<void>(resolve => broken.listen(0, '127.0.0.1', resolve))
-  // The server closes again, which leaves a port that nobody listens at.
+  // The server closes again, so that nobody listens at its port.
   const probe = createServer()
   await new Promise<void>(resolve => probe.listen(0, '127.0.0.1', resolve))
   downPort = (probe.address() as AddressInfo).port

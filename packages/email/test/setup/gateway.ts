@@ -97,7 +97,7 @@ const sleep: System['sleep'] = (ms, signal) => delay(ms, undefined, signal && { 
 let sharedPool: MimePool | undefined
 
 /**
- * Returns the parser threads that all gateways of this process share if the limits are the usual ones, because starting a thread takes longer than
+ * Returns the parser threads that all gateways of this process share with the usual limits, because starting a thread takes longer than
  * most tests.
  */
 function findSharedPool(limits: MailLimits): MimePool | undefined {

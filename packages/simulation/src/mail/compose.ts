@@ -178,8 +178,8 @@ const attacker = 'mallory@evil.test'
 const hour = 3_600
 
 /**
- * The faults of mail, each with a single defect. If the defect is in the proof of the author's domain, the mail comes through the
- * attacker's host, because SPF would still prove mail from the author's own host.
+ * The faults of mail, each with a single defect. If the proof of the author's domain is at fault, the mail comes through the attacker's
+ * host. From the author's own host, SPF would still prove it.
  */
 export const mailFaults: Readonly<Record<Fault, MailFault>> = {
   unsigned: { unsigned: true },

@@ -1,4 +1,5 @@
-// `npm run test:docs`: builds the site of the documentation, and looks at it in Debian's Chromium. `-- --pictures <folder>` keeps what it saw.
+// `npm run test:docs`: builds the site of the documentation, and opens it in Debian's Chromium. `-- --pictures <folder>` keeps the
+// screenshots.
 import '@postern/testing/end-children'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,6 +1,6 @@
 """
-Calls an agent with the client of the a2a-sdk package, and goes on with the task where it asks back.
-Usage: call_agent.py ORIGIN CARD_PATH BINDING (streams|waits) KEY TEXT...; prints what came of each text as JSON.
+Calls an agent with the client of the a2a-sdk package, and continues the task when the agent asks a question.
+Usage: call_agent.py ORIGIN CARD_PATH BINDING (streams|waits) KEY TEXT...; prints the answer to each text as JSON.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ def text_of(parts):
 
 
 class Heard:
-    """What the events of one answer come to, put together as the protocol says."""
+    """Assembles the events of one answer by the rules of the protocol."""
 
     def __init__(self):
         self.task_id = self.context_id = self.message = ''

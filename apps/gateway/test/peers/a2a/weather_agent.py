@@ -1,4 +1,4 @@
-"""An agent of the a2a-sdk package, written as its authors write them. Usage: weather_agent.py PORT ORIGIN"""
+"""Serves an agent of the a2a-sdk package in the style of its authors. Usage: weather_agent.py PORT ORIGIN"""
 
 import asyncio
 import sys
@@ -14,7 +14,7 @@ from starlette.applications import Starlette
 
 
 class Weather(AgentExecutor):
-    """Asks for a city, for a day where the city is Rome, and tells the weather in two pieces."""
+    """Asks for a city, for Rome also for a day, and answers with the weather in two pieces."""
 
     async def execute(self, context, event_queue):
         text = context.get_user_input()
@@ -22,7 +22,7 @@ class Weather(AgentExecutor):
         is_new = task is None
         if is_new:
             task = new_task_from_user_message(context.message)
-        # Many executors publish the task they were given, too: it still waits for its input then.
+        # Many executors also publish a given task, which then still waits for its input.
         if is_new or 'again' in text:
             await event_queue.enqueue_event(task)
         updater = TaskUpdater(event_queue, task.id, task.context_id)

@@ -1,4 +1,4 @@
-"""Reads a corpus of signed mail, and writes for each mail whether dkimpy finds each of its signatures good."""
+"""Reads a corpus of signed mail, and writes dkimpy's verdict on each signature of each mail."""
 import json
 import sys
 
@@ -16,7 +16,7 @@ def judge(entry):
     def is_good(index):
         try:
             return bool(dkim.DKIM(mail, minkey=1024).verify(idx=index, dnsfunc=find))
-        except Exception:  # whatever it cannot read is not good
+        except Exception:  # an unreadable signature is not good
             return False
 
     return [is_good(index) for index in range(len(entry["isGood"]))]

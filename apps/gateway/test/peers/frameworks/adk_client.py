@@ -1,4 +1,4 @@
-"""Talks with agents by Google's Agent Development Kit, whose runner has a remote agent."""
+"""Talks to agents with Google's Agent Development Kit, whose runner has a remote agent."""
 
 import asyncio
 

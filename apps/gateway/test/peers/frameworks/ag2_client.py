@@ -1,4 +1,4 @@
-"""Talks with agents by AG2, whose agent has a remote one instead of a model."""
+"""Talks to agents with AG2, whose agent has a remote one instead of a model."""
 
 import asyncio
 

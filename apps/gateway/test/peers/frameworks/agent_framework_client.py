@@ -1,4 +1,4 @@
-"""Talks with agents by Microsoft's Agent Framework."""
+"""Talks to agents with Microsoft's Agent Framework."""
 
 import asyncio
 

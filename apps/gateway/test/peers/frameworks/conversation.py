@@ -1,4 +1,4 @@
-"""Reads conversations from standard input, one a line, and prints a line of JSON with what a framework heard in each."""
+"""Reads one conversation per line from standard input, and prints the answers that a framework received as a line of JSON."""
 
 import base64
 import json
@@ -6,7 +6,7 @@ import sys
 
 
 class Conversation:
-    """The texts for an agent, one after the other, and what the framework handed to its user."""
+    """The texts for an agent in order, and the answers that the framework gave to its user."""
 
     def __init__(self, request):
         self.agent = request['agent']
@@ -22,7 +22,7 @@ class Conversation:
         return self.texts.pop(0)
 
     def take_file(self):
-        """The file goes with the first text alone."""
+        """Returns the file for the first text, and none for later ones."""
         file, self._file = self._file, None
         return file
 
@@ -31,7 +31,7 @@ class Conversation:
 
 
 def serve(converse):
-    # Frameworks print what they like: the standard output is for lines of JSON alone.
+    # Frameworks print anything, but standard output must contain only lines of JSON.
     output, sys.stdout = sys.stdout, sys.stderr
     print('ready', file=output, flush=True)
     for line in sys.stdin:

@@ -1,4 +1,4 @@
-"""Talks with agents by CrewAI, whose crew passes its task on to them as its model says."""
+"""Talks to agents with CrewAI, whose crew delegates its task to them as its model decides."""
 
 import json
 import os
@@ -18,7 +18,7 @@ states = {'completed': 'answered', 'input-required': 'asked', 'failed': 'failed'
 
 
 class Script(BaseLLM):
-    """Stands for a model: passes on one text after the other, and then ends the task."""
+    """Stands in for a model: delegates one text after the other, and then ends the task."""
 
     def __init__(self, conversation, endpoint):
         super().__init__(model='script')

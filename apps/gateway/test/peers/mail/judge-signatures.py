@@ -1,4 +1,4 @@
-"""Says of each DKIM signature of the mail on stdin, top first: domain, algorithm, whether dkimpy finds it good."""
+"""Prints for each DKIM signature of the mail on stdin, top first: the domain, the algorithm and dkimpy's verdict."""
 import sys
 
 import dkim

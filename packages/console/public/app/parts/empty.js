@@ -1,4 +1,4 @@
-// Renders what a screen shows when it has no content: an empty list, a failed request or a pending answer.
+// Renders a screen without content: an empty list, a failed request or a pending answer.
 import { html } from '../lib/html.js'
 
 /** Explains why nothing is here and what to do next. @param {{ title: string, children?: any }} props */

@@ -8,8 +8,8 @@ export interface ResolvedRecipient extends NoteRecipient {
 }
 
 /**
- * Resolves an address as Mastodon does before a mention: WebFinger → actor document → WebFinger of the name that the actor gives itself, which has to
- * lead back. The recipient's address is the canonical one.
+ * Resolves an address as Mastodon does before a mention. It asks WebFinger, fetches the actor, and asks WebFinger for the name that the
+ * actor gives itself, which must lead back. The recipient's address is the canonical one.
  * @throws Error
  */
 export async function resolveRecipient(asked: string, fetchDocument: FetchActorDocument): Promise<ResolvedRecipient> {
@@ -28,7 +28,7 @@ export async function checkName(id: string, fetchDocument: FetchActorDocument): 
   await confirmName(`${preferredUsername}@${new URL(id).hostname}`, id, fetchDocument)
 }
 
-/** Confirms a name. Its domain may differ from the actor's host, and then has to say the same. */
+/** Confirms a name. If its domain differs from the actor's host, that domain must confirm it, too. */
 async function confirmName(asked: string, id: string, fetchDocument: FetchActorDocument): Promise<string> {
   const first = await finger(asked, fetchDocument)
   const second = first.subject === asked ? first : await finger(first.subject, fetchDocument)

@@ -168,7 +168,7 @@ export function describeExpiry(open: OpenStore): void {
       await large(0, 'bob')
       for (let at = 1; at <= 5; at += 1) await large(at)
       expect(await store.expireTasks({ owner: 'ada', bytes: 1_000_000, limit })).toEqual({ removed: 0, isDone: true })
-      // This leaves room for three of five, and for the texts beside the attachments.
+      // The limit leaves room for three of five attachments with their texts.
       expect(await store.expireTasks({ owner: 'ada', bytes: 320_000, limit })).toEqual({ removed: 2, isDone: true })
       const listIds = async () => (await store.listTasks({ owner: 'ada', limit: 9 })).tasks.map(({ id }) => id)
       expect(await listIds()).toEqual(['task 5', 'task 4', 'task 3'])
