@@ -1,7 +1,7 @@
-// Makes values at their first use.
+// Creates values at their first use.
 
 /**
- * Makes a value at its first use instead of when the module loads, and keeps it: what few messages need must not delay the start.
+ * Returns a function that creates a value at its first use and caches it, so that rarely needed values do not delay the start.
  * @example
  * const dates = lazy(() => new Intl.DateTimeFormat('en-GB', { dateStyle: 'long' }))
  * dates().format(new Date(0))

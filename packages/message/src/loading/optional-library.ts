@@ -1,17 +1,17 @@
-// Loads libraries that only some users install, and tells the others how to install them.
+// Loads libraries that only some users install, and says how to install missing ones.
 import { ConfigError } from '../format/errors.ts'
 import { formatList } from '../format/text/list.ts'
 
 interface OptionalLibraries {
-  /** Key of the configuration that asks for them. */
+  /** The key of the configuration that needs them. */
   readonly key: string
-  /** Their names, as npm knows them. */
+  /** The names of the libraries on npm. */
   readonly libraries: readonly string[]
 }
 
 /**
  * Loads code whose libraries a user installs only if they use it.
- * @throws ConfigError naming the libraries if one of them is not installed; whatever else loading throws
+ * @throws ConfigError that names the libraries if one of them is not installed, or any other error of the import
  */
 export async function loadOptional<Loaded>(
   load: () => Promise<Loaded>,
@@ -27,7 +27,7 @@ export async function loadOptional<Loaded>(
   }
 }
 
-/** The runtime names the missing package in its message: `Cannot find package 'pg' imported from …`. */
+/** Returns true if an error says that one of the libraries is missing: `Cannot find package 'pg' imported from …`. */
 function isMissing(error: unknown, libraries: readonly string[]): boolean {
   if (!(error instanceof Error) || !('code' in error)) return false
   if (error.code !== 'ERR_MODULE_NOT_FOUND' && error.code !== 'MODULE_NOT_FOUND') return false

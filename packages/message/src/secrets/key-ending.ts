@@ -1,4 +1,4 @@
-// Makes the endings by which the published names of one generation of keys differ from those of others.
+// Creates the endings that distinguish the published names of each generation of keys.
 import { randomBytes } from 'node:crypto'
 
 interface SecretPort {
@@ -6,18 +6,18 @@ interface SecretPort {
   hasSecret(name: string): Promise<boolean>
 }
 
-/** Stands in a store that came out of a backup. Names that this store does not know may have been used since. */
+/** The name of a secret that exists only in a store restored from a backup. After the backup, names that this store does not know may have been used. */
 export const restoredSecret = 'restored-at'
 
-/** The ending of a generation that was made; `secret`: where the store keeps it. Earlier releases counted. */
+/** Returns the ending of an existing generation. `secret` is its name in the store; without it the ending is the number, as in earlier releases. */
 export async function findKeyEnding(store: SecretPort, secret: string, generation: number): Promise<string> {
   if (await store.hasSecret(secret)) return `-${await store.secret(secret, async () => '')}`
   return generation === 1 ? '' : `-${generation}`
 }
 
 /**
- * Makes the ending of a generation that is about to be made. It is random: a count begins anew in a restored store, and peers keep the keys of
- * the names that were given before. Only the first generation of a store that was never restored has no ending.
+ * Creates the ending of a new generation. It is random, because a counter would restart in a restored store, and peers still have the keys of the
+ * names that were published before. Only the first generation of a store that was never restored has no ending.
  */
 export async function makeKeyEnding(store: SecretPort, secret: string, generation: number): Promise<void> {
   if (generation === 1 && !(await store.hasSecret(restoredSecret))) return

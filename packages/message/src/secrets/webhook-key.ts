@@ -2,11 +2,11 @@
 
 const prefix = 'whsec_'
 
-/** The error of a reader of the configuration about a secret without a key. */
+/** The fix that configuration errors give for a secret without a key. */
 export const webhookSecretFix =
   'must be some text, or "whsec_" followed by base64, for example from: openssl rand -base64 32'
 
-/** Returns the key of a secret: `whsec_` and base64, or any other text as it is. It is empty when the secret is neither, and then counts for nothing. */
+/** Returns the key of a secret: the decoded base64 after `whsec_`, or any other text as bytes. An invalid or blank secret gives an empty key. */
 export function readWebhookKey(secret: string): Uint8Array {
   if (!secret.startsWith(prefix)) return Buffer.from(secret.trim() === '' ? '' : secret, 'utf8')
   const encoded = secret.slice(prefix.length)

@@ -2,7 +2,7 @@
 
 /** A limit on the bytes in memory, of all peers together and of each owner: a caller, or a network address. */
 export interface ByteBudget {
-  /** An empty hold. */
+  /** Returns an empty hold. */
   hold(owner: string): ByteHold
 }
 
@@ -18,7 +18,7 @@ export interface ByteHold {
 
 /** A limit on the bytes of bodies that a channel may have in memory. */
 export interface BodyBudget {
-  /** An empty hold. */
+  /** Returns an empty hold. */
   hold(owner: string): BodyHold
 }
 

@@ -1,4 +1,4 @@
-// Makes random ids.
+// Creates random ids.
 
 import type { System } from './system.ts'
 

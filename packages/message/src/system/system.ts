@@ -4,7 +4,7 @@ import type { GuardedFetch, OpenStream } from './guarded-fetch.ts'
 import type { Log } from './log.ts'
 import type { SubmitMail } from './submit-mail.ts'
 
-/** Answers like `dns.promises.resolve`: errors carry `code` (`ENOTFOUND`, `ENODATA`, …). */
+/** A function that resolves names like `dns.promises.resolve`. Its errors have a `code` (`ENOTFOUND`, `ENODATA`, …). */
 export type DnsResolver = (name: string, type: string) => Promise<unknown>
 
 interface ConfiguredWays {
@@ -14,7 +14,7 @@ interface ConfiguredWays {
 
 interface PushWay {
   readonly fetch: GuardedFetch
-  /** The check of `fetch` that asks no DNS. @throws Undeliverable */
+  /** Checks a URL like `fetch`, but without DNS. @throws Undeliverable */
   checkUrl(url: string): URL
 }
 

@@ -35,7 +35,7 @@ export type TurnReason =
 
 /** The facts from which the message that an agent got can be rebuilt (`rebuildGiven`). */
 export interface GivenMessage {
-  /** The seqs of the entries in its history, oldest first. */
+  /** The `seq` of each entry in its history, oldest first. */
   readonly history: readonly number[]
   /** The SHA-256 of the exact message without its raw bytes, as JSON, in base64url. */
   readonly digest: string

@@ -22,7 +22,7 @@ interface PlannedDirectMessage {
   readonly subject?: string | undefined
   /** The kind of the message, for the operator. */
   readonly flag: string
-  /** The principal who owns the message. It is deleted if they withdraw their own message or are forgotten. */
+  /** The principal who owns the message. It is deleted together with all other data of the principal. */
   readonly author?: string | undefined
   /** The scope of the people who may reply to it; default: nobody. */
   readonly scope?: string | undefined

@@ -101,7 +101,7 @@ async function withFiles(act: AgentAction, { store }: ActionDeps): Promise<Agent
 /** Finds the reason why an action is impossible, as far as it can be known while the agent still runs. */
 interface ActJudge {
   judgePost(act: AgentPost): ActRefusal | undefined
-  /** @throws Unavailable */
+  /** Returns the refusal of an action; undefined if the action is possible. @throws Unavailable */
   judge(act: AgentAction): Promise<ActRefusal | undefined>
   /** The plans of possible posts, by their ids, so that they are not planned again. */
   readonly plans: ReadonlyMap<string, PlannedAction>

@@ -130,7 +130,7 @@ function createPersonState(
 /** The speaker whose past a turn may see. */
 export interface TurnSpeaker {
   readonly turnPerson: TurnPerson | undefined
-  /** The principals whose messages the agent may see; if others read along, only the one they speak as. */
+  /** The person's principals whose chat messages the history may contain. If others read along, it is at most the one they speak as. */
   readonly speakers: readonly string[]
   /** True if they speak from a chat in a conversation of an address that has since been unlinked. */
   readonly isStranger: boolean

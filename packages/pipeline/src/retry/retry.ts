@@ -15,7 +15,7 @@ export interface FailedTry {
   /** The time at which it was first tried or postponed, in ms; default: now. Earlier time, such as a pause of the gateway, does not count. */
   readonly triedAt?: number | undefined
   readonly now: number
-  /** In [0, 1). */
+  /** A random number in [0, 1), for the jitter. */
   readonly chance: number
 }
 
@@ -59,7 +59,10 @@ export function postponementOf(
   return { state: 'later', dueAt, reason, error: sentence, uncounted: true }
 }
 
-/** The number of attempts that follow `Retry-After` even if it is shorter than the backoff. A server that always says a second would get requests all day. */
+/**
+ * The number of attempts that follow `Retry-After` even if it is shorter than the backoff. After them the longer wait counts, because a server that
+ * always asks for one second would otherwise get requests all day.
+ */
 const namedTries = 10
 const leastNamedMs = 1_000
 

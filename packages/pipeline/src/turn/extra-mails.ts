@@ -15,8 +15,8 @@ import type { TurnContext } from '../ports/turn/turn-context.ts'
 import type { Said } from './answer/plan-answer.ts'
 
 /**
- * A copy of an answer, as a mail of its own to the mailbox that its reader has linked. It is durable with the answer,
- * and so sent once. Requirements that only the reader may decide are left out: they are shown where the reader asked.
+ * Plans a copy of an answer, as a separate mail to the mailbox that its reader has linked. It is stored with the answer, so it is sent only once. An
+ * answer with a requirement that only the reader may decide is not copied.
  */
 export async function planLinkedCopy(
   turn: Turn,
@@ -70,8 +70,8 @@ function copyTo(
 }
 
 /**
- * Mails to operators who have to decide: durable with the answer that requirements it. They say nothing of who asked, nor what for: that is on the
- * page that their link leads to, and goes with it.
+ * Plans the mails to operators who have to decide. They are stored with the answer that contains the requirement. They do not say who asked, or for
+ * what: only the page behind their link does, and it disappears with the requirement.
  */
 export function planOperatorNotices(
   requirements: readonly PlannedRequirement[],

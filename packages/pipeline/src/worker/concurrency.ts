@@ -5,9 +5,9 @@ export interface SlotOptions<Work extends Held, Held> {
   groupOf(work: Held): string | undefined
   /** Returns the most work of a group that runs concurrently; default: any number. */
   groupSlots?(group: string): number
-  /** Waiting work uses no slot. When it continues, more may run than there are slots. */
+  /** Returns true if the work waits, and so uses no slot. When it continues, more work may run than there are slots. */
   isWaiting?(work: Work): boolean
-  /** Slow work uses no slot either, but counts in its group. */
+  /** Returns true if the work is slow, and so uses no slot, but counts in its group. */
   isSlow?(work: Work): boolean
   isClosed(): boolean
 }

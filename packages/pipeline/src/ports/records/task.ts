@@ -76,7 +76,7 @@ export interface TaskFilter {
   readonly agent?: string | undefined
   readonly context?: string | undefined
   readonly state?: TaskState | undefined
-  /** Only tasks whose state changed at or after this time, ms. */
+  /** The time since which the state of a task must have changed, in ms. */
   readonly updatedSince?: number | undefined
   readonly limit: number
   /** The position after which the page begins (newest first). */

@@ -34,7 +34,7 @@ export interface Store
     TraceStore,
     NoticeStore,
     WhyStore {
-  /** The clock by which leases end and work falls due, ms since the epoch. */
+  /** Returns the time by which leases end and work falls due, in ms since the epoch. */
   now(): number
   close(): Promise<void>
 }

@@ -29,7 +29,7 @@ export interface ResultStore {
       readonly attempt?: TurnAttempt | undefined
     },
   ): Promise<void>
-  /** @throws LeaseLost */
+  /** Stores the outcome of an attempt at a delivery. @throws LeaseLost */
   settle(delivery: Delivery, settlement: Settlement): Promise<void>
   /**
    * Queues deliveries of a broadcast and advances it past the peer with the number `after`, in one transaction; `isDone` ends it. A destination

@@ -13,7 +13,7 @@ interface IsolationDeps {
   isWaiting(turn: Turn): boolean
   /** Stores that the turn is the cause if the process crashes from now on. */
   noteAlone(turn: Turn): Promise<void>
-  /** Called when other turns may begin again. */
+  /** Runs when other turns may begin again. */
   onOpen(): void
 }
 
