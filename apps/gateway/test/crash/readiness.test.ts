@@ -109,7 +109,7 @@ test.concurrent('a gateway commits an answer soon after another process frees th
   const isDelivered = async () => (await gateway.deliveries()).some(({ state }) => state === 'sent')
   await eventually(isDelivered)
   // A lease lasts a minute.
-  expect(performance.now() - begun).toBeLessThan(20_000)
+  expect(performance.now() - begun).toBeLessThan(50_000)
   expect(readFileSync(join(folder, 'calls'), 'utf8').trim().split('\n')).toHaveLength(1)
   await gateway.close()
 }, 120_000)

@@ -87,22 +87,15 @@ describe('A2A 0.3 on the same endpoint', () => {
   }
 
   test('message/stream tells kinds, and which event is the final one', async () => {
-    expect(await stream('hi')).toMatchObject([
-      {
-        kind: 'artifact-update',
-        append: false,
-        lastChunk: false,
-        artifact: { parts: [{ kind: 'text', text: 'heard: ' }] },
-      },
-      {
-        kind: 'artifact-update',
-        append: true,
-        // A piece that is held too long is sent without the mark, and then only the status ends the artifact.
-        lastChunk: expect.any(Boolean),
-        artifact: { parts: [{ kind: 'text', text: 'hi' }] },
-      },
-      { kind: 'status-update', final: true, status: { state: 'completed' } },
-    ])
+    const [first, ...later] = await stream('hi')
+    expect(first).toMatchObject({ kind: 'artifact-update', append: false, artifact: { parts: [{ kind: 'text' }] } })
+    expect(later.pop()).toMatchObject({ kind: 'status-update', final: true, status: { state: 'completed' } })
+    // On a busy machine the whole answer may overtake its last piece. It then replaces the pieces.
+    const text = [first, ...later].reduce((before, { kind, append, lastChunk, artifact }) => {
+      expect([kind, typeof lastChunk]).toEqual(['artifact-update', 'boolean'])
+      return `${append ? before : ''}${artifact.parts[0].text}`
+    }, '')
+    expect(text).toBe('heard: hi')
     expect(await stream('data')).toMatchObject([
       { kind: 'artifact-update', append: false, lastChunk: true, artifact: { parts: [{ kind: 'data' }] } },
       { kind: 'status-update', final: true, status: { state: 'completed' } },

@@ -90,6 +90,8 @@ describe('client credentials (RFC 6749 §4.4)', () => {
 })
 
 describe('a peer that is away', () => {
+  // Time runs fast here, so that a busy machine needs a longer limit.
+  const patient = { withinMs: 600_000 }
   test('gets another try, and answers once', async () => {
     peer.system.hurry(50)
     let tries = 0
@@ -97,14 +99,14 @@ describe('a peer that is away', () => {
       tries += 1
       return tries < 3 ? { status: 503, text: '{}' } : agentMessage({ text: 'back' })
     })
-    expect((await call({})).parts).toMatchObject([{ content: 'back' }])
+    expect((await call(patient)).parts).toMatchObject([{ content: 'back' }])
     expect(new Set(rpcs().map(({ body }) => body.params.message.messageId)).size).toBe(1)
   })
 
   test('gets no further try after a while', async () => {
     peer.system.hurry(50)
     peer.answerRpc(() => ({ status: 503, text: '{}' }))
-    await expect(call({})).rejects.toMatchObject({ name: 'Unavailable' })
+    await expect(call(patient)).rejects.toMatchObject({ name: 'Unavailable' })
     expect(rpcs().length).toBeGreaterThan(2)
   })
 })

@@ -48,7 +48,7 @@ test('a gateway whose clock is 61 seconds ahead takes nothing that another one s
   await one.act([sketchPost('p1', 'news', { recipients: ['https://peer.test/inbox'] })], 'c')
   await vi.waitFor(() => expect(begun).toEqual({ turns: 1, deliveries: 1 }), 10_000)
   const two = await openWorker(url, { holder: 'two', handle, deliver, aheadMs: 61_000 })
-  expect(Math.abs(two.now() - one.now())).toBeLessThan(1_000)
+  expect(Math.abs(two.now() - one.now())).toBeLessThan(20_000)
   await setTimeout(3_000)
   expect(begun).toEqual({ turns: 1, deliveries: 1 })
   free.resolve()
