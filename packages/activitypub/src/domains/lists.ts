@@ -170,7 +170,7 @@ interface CsvRow {
   readonly cells: readonly string[]
 }
 
-const cellPattern = /(?:"((?:[^"]|"")*)"|((?!")[^,\r\n]*))(,|\r\n|\n|\r|$)/y
+const cellPattern = /(?:"([^"]*(?:""[^"]*)*)"|((?!")[^,\r\n]*))(,|\r\n|\n|\r|$)/y
 
 /** Parses CSV. Quoted cells may contain commas, quotes and line breaks. It rejects a closing quote that is not at the end of a cell. */
 function parseCsv(text: string, refuse: Refuse): readonly CsvRow[] {
