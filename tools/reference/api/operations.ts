@@ -156,7 +156,7 @@ interface ListedMember {
   readonly node: JsonSchemaNode
 }
 
-/** Lists the members of a schema. A nested member has the names of all its parents. */
+/** Lists the members of a schema. The name of a nested member begins with those of its parents. */
 function listMembers(
   properties: Readonly<Record<string, JsonSchemaNode>>,
   required: readonly string[],

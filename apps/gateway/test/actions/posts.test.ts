@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 afterAll(() => setup.close())
 
-/** Performs an act beside the running gateway, like `postern post`, `edit` and `delete-post`. */
+/** Performs an act next to the running gateway, like `postern post`, `edit` and `delete-post`. */
 async function perform(act: Parameters<typeof performAction>[2], agent = 'echo'): Promise<string> {
   writeRunFile(setup.dataDir, { url: setup.url(), pid: process.pid, isSimulating: true })
   const tree = describeTestConfig(setup.simulation, setup.dataDir)

@@ -1,3 +1,4 @@
+// Tests the console's screen of waiting decisions.
 import type { Browser, BrowserContextOptions } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { OperatorGateway } from '../setup/operator-gateway.ts'

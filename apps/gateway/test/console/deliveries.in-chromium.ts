@@ -1,3 +1,4 @@
+// Tests the console's screen of deliveries, hosts and suppressions.
 import { disturbances } from '@postern/simulation'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'

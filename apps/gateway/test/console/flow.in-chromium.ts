@@ -1,3 +1,4 @@
+// Tests the console's list of messages and refusals.
 import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ConsoleGateway, ConsolePage } from './console-gateway.ts'

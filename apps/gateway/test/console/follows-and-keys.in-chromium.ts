@@ -1,3 +1,4 @@
+// Tests the decisions on follow requests and the rotation of keys in the console.
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ConsoleGateway, ConsolePage } from './console-gateway.ts'

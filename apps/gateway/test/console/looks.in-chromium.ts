@@ -1,3 +1,4 @@
+// Tests the accessibility, width and scrolling speed of the console's screens.
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../setup/gateway.ts'

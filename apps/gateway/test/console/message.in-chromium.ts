@@ -1,3 +1,4 @@
+// Tests the console's screen of one message.
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { promisify } from 'node:util'

@@ -1,3 +1,4 @@
+// Tests how the console exports and forgets people.
 import { readFileSync } from 'node:fs'
 import { sketchIntake } from '@postern/testing'
 import type { Browser } from 'playwright-core'

@@ -1,3 +1,4 @@
+// Takes the screenshots of the console.
 import { mkdirSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

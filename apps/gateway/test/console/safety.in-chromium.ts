@@ -1,3 +1,4 @@
+// Tests that neither strangers nor foreign pages can use or change the console.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
@@ -201,7 +202,7 @@ const hostileMail =
 test('the screen shows mail with scripts, forms and foreign pictures without any of them', async () => {
   const context = await gateway.browser.newContext()
   const page = await context.newPage()
-  // A server of its own hears what leaves the browser. Chromium also reports requests that the policy of the page stops.
+  // A separate server sees all requests that leave the browser. Chromium itself also reports requests that the page's policy stops.
   const asked: (string | undefined)[] = []
   const evil = createServer((request, response) => {
     asked.push(request.url)

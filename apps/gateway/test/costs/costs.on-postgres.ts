@@ -1,3 +1,4 @@
+// Checks the costs of a message with a store on PostgreSQL.
 import type { Cluster } from '@postern/testing/postgres-cluster'
 import { createCluster } from '@postern/testing/postgres-cluster'
 import { afterAll, beforeAll, expect, test } from 'vitest'

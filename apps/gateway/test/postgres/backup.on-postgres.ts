@@ -1,3 +1,4 @@
+// Tests the backup commands that the CLI advises for PostgreSQL.
 import { hash } from 'node:crypto'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

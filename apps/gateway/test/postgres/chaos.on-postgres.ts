@@ -1,3 +1,4 @@
+// Tests gateways on one database under random faults of all kinds.
 import { chownSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'

@@ -1,3 +1,4 @@
+// Tests the operator's events of several gateways on one database.
 import type { Cluster } from '@postern/testing/postgres-cluster'
 import { createCluster } from '@postern/testing/postgres-cluster'
 import { afterEach, expect, test } from 'vitest'

@@ -1,3 +1,4 @@
+// Tests gateways on one database under single faults of the server or of a gateway.
 import { chownSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'

@@ -1,3 +1,4 @@
+// Tests gateways that lose the database's notifications.
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

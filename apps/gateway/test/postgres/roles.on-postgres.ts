@@ -1,3 +1,4 @@
+// Tests a gateway that accepts messages and another one that works.
 import { join } from 'node:path'
 import type { MessageSummary } from '@postern/pipeline'
 import type { Cluster } from '@postern/testing/postgres-cluster'

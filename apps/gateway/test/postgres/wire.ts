@@ -13,7 +13,7 @@ export interface Wire {
   close(): Promise<void>
 }
 
-/** Opens the proxy. `losesHints` makes it drop what the server sends by NOTIFY. */
+/** Opens the proxy. With `losesHints` it drops the notifications that the server sends. */
 export async function openWire(to: number, { losesHints = false } = {}): Promise<Wire> {
   const sockets = new Set<Socket>()
   let isSilent = false

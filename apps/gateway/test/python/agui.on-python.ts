@@ -1,3 +1,4 @@
+// Tests a Pydantic AI agent behind AG-UI.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TestGateway } from '../setup/gateway.ts'
 import { openTestGateway } from '../setup/gateway.ts'

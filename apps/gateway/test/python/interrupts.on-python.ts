@@ -1,3 +1,4 @@
+// Tests questions of LangGraph behind AG-UI.
 import type { BaseEvent } from '@ag-ui/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { decide, findActionPath } from '../setup/requirement-steps.ts'

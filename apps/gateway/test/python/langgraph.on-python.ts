@@ -1,3 +1,4 @@
+// Tests the example `langgraph-python`.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseJsonText } from '@postern/message'

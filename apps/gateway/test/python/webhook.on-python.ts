@@ -1,3 +1,4 @@
+// Tests webhook agents in Python.
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'

@@ -54,7 +54,7 @@ interface UploadedFile {
 }
 
 const tokenOf = (who: ChatPerson) => `token-of-${who}-for-the-tests`
-/** Settings beside the chat's own, or a function that returns them and may add further hosts to the simulation. */
+/** Settings in addition to the chat's own, or a function that returns them and may add hosts to the simulation. */
 export type Overrides = Record<string, unknown> | ((simulation: Simulation) => Record<string, unknown>)
 const chatter = { agents: { chat: { use: '../agents/chat/chatter.ts' } }, default_agent: 'chat' }
 

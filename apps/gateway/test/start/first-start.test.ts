@@ -31,7 +31,7 @@ function spawnPostern(folder: string, args: readonly string[]): Program {
   return { printed: () => text, ended }
 }
 
-/** Runs a command beside the gateway to its end. */
+/** Runs a command to its end, next to the gateway. */
 async function run(folder: string, ...args: readonly string[]): Promise<string> {
   const { printed, ended } = spawnPostern(folder, args)
   await ended

@@ -1,4 +1,4 @@
-// Answers with, posts and stores halves of characters, whole or in chunks that split a character.
+// Answers with, notes and stores halves of characters, whole or in chunks that split a character.
 import type { NormalizedMessage } from '@postern/message'
 import { plainTextOf } from '@postern/message'
 import type { AgentChunk, AgentContext } from '@postern/pipeline'

@@ -1,3 +1,4 @@
+// Tests that messages leave the open list when the store forgets them.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,3 +1,4 @@
+// Tests searches in the list that span many pages without a match.
 import { isoTime } from '@postern/message'
 import { sketchIntake } from '@postern/testing'
 import type { Locator, Page } from 'playwright-core'

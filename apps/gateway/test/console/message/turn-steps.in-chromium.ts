@@ -1,3 +1,4 @@
+// Tests the steps of a turn on the screen of a message.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

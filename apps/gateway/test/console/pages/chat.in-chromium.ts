@@ -1,3 +1,4 @@
+// Tests `<postern-chat>` in the page of an example.
 import { hash } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import type { Browser, Locator, Page } from 'playwright-core'

@@ -1,3 +1,4 @@
+// Tests the example with CopilotKit in a browser.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,3 +1,4 @@
+// Tests `<postern-chat>` with hostile events.
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { TestGateway } from '../../setup/gateway.ts'

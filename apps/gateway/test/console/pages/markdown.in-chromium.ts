@@ -1,3 +1,4 @@
+// Tests the Markdown of answers in `<postern-chat>`.
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { TestGateway } from '../../setup/gateway.ts'

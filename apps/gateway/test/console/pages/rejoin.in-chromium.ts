@@ -1,3 +1,4 @@
+// Tests `<postern-chat>` with broken connections and several tabs.
 import type { Socket } from 'node:net'
 import { connect, createServer } from 'node:net'
 import type { Browser, Page } from 'playwright-core'

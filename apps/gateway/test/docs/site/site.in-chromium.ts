@@ -1,3 +1,4 @@
+// Tests the built site of the docs in a browser.
 import { mkdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'

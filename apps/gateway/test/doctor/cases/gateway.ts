@@ -26,7 +26,7 @@ async function examineStranger() {
   })
 }
 
-/** Examines a configuration with these agents beside a gateway whose only agent is `echo`. */
+/** Examines a configuration with these agents while the running gateway has only the agent `echo`. */
 const examineExpected = async (agents: readonly string[]) =>
   examine('gateway.configuration', {
     ...openDoctorBench({ deps: { gateway: await describeOpened(), isRunning: true } }),

@@ -1,4 +1,4 @@
-// Names, ports and users of the private network for mail, in which every name leads to this machine.
+// Lists the names, ports and users of the private network for mail. Every name leads to this machine.
 /** The domain of the people. */
 export const peopleHost = 'people.test'
 /** The host of the mail server. Its domain has no DMARC policy, because nobody signs the reports that a mail server writes. */
