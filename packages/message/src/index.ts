@@ -1,4 +1,4 @@
-// Offers the message of all channels, the agent's response to it, and the words and errors around both.
+// Exports the message that all channels share, the agent's response to it, and helpers for text, JSON and errors.
 export { decodeBase58, encodeBase58 } from './format/base58.ts'
 export { canonicalizeJson, hashCanonicalJson } from './format/canonical-json.ts'
 export { isConfigFault, listConfigFaults } from './format/config-fault.ts'

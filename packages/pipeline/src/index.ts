@@ -1,4 +1,4 @@
-// Offers the way of a message through the gateway: the ports, the turn of an agent, and the worker.
+// Exports the processing of messages: the ports, the turn of an agent, and the worker.
 export { pointToKept } from './actions/plan-actions.ts'
 export type { PublisherDeps } from './actions/publisher.ts'
 export { createPublisher, performActions } from './actions/publisher.ts'

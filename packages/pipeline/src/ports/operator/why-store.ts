@@ -29,7 +29,7 @@ export interface WhySubject {
 
 export interface WhyStore {
   /**
-   * Finds the messages that the words name: by the ids first, then by the numbers, then by the addresses. Undefined when the store knows none.
+   * Finds the messages that the words name: by the ids first, then by the numbers, then by the addresses. Returns undefined if the store knows none.
    * It reads a bounded number of rows: it searches only the newest 10,000 entries for addresses and for ids without an index.
    */
   findWhySubject(words: WhyWords): Promise<WhySubject | undefined>

@@ -67,7 +67,7 @@ export interface RequirementDecision {
   /** True if nobody declined and the question was closed instead. */
   readonly isCancelled?: true | undefined
   readonly receipt?: UsedReceipt | undefined
-  /** The other arguments with which an operator allows a call. */
+  /** The changed arguments with which an operator allows a call. */
   readonly args?: Json | undefined
   /** The later calls of the same tool for which it counts; absent if it counts only once. */
   readonly remember?: RememberScope | undefined
@@ -95,6 +95,6 @@ export type Resolved =
 
 /** The result of repeating a decision. It is refused if nobody has decided yet, if its turn runs or has not failed, or if too much is stored. */
 export type Rerun =
-  /** `hasEndedTask`: the task of the requirement has ended, so whoever waits for that task hears nothing. Never of a chat, which has a history. */
+  /** `hasEndedTask` is true if the task of the requirement has ended, so its caller gets no notice. It is never true for a chat, which has a history. */
   | { readonly outcome: 'admitted'; readonly message: number; readonly hasEndedTask: boolean }
   | { readonly outcome: 'refused'; readonly reason: 'undecided' | 'running' | 'done' | 'full' }

@@ -48,7 +48,7 @@ interface LinkProof {
 export interface LinkConfirmation extends LinkProof {
   /** The digests of the code under keys that a newer one has replaced. */
   readonly formerDigests?: readonly string[] | undefined
-  /** Absent: the agent is not told. */
+  /** Describes the message to the agent; absent if the agent gets none. */
   readonly events?: LinkedEvents | undefined
 }
 
@@ -62,7 +62,7 @@ export interface Unlinking {
   readonly agent: string
   readonly identity: PersonIdentity
   readonly other: PersonAddress
-  /** Absent: the agent is not told. */
+  /** Describes the message to the agent; absent if the agent gets none. */
   readonly events?: LinkedEvents | undefined
 }
 
