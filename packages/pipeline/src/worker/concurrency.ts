@@ -12,6 +12,18 @@ export interface SlotOptions<Work extends Held, Held> {
   isClosed(): boolean
 }
 
+/** Returns a function that works out the group of each delivery once. A pool asks for the groups of all its deliveries whenever it counts slots. */
+export function rememberGroups<Work extends object>(groupOf: (work: Work) => string | undefined): typeof groupOf {
+  const groups = new WeakMap<Work, { readonly group: string | undefined }>()
+  return work => {
+    const remembered = groups.get(work)
+    if (remembered) return remembered.group
+    const group = groupOf(work)
+    groups.set(work, { group })
+    return group
+  }
+}
+
 interface Capacity {
   /** The number of free slots. */
   readonly limit: number

@@ -1,6 +1,7 @@
 import { setImmediate as nextRound } from 'node:timers/promises'
 import { describe, expect, test, vi } from 'vitest'
 import { createGate } from '../../test/memory-store.ts'
+import { rememberGroups } from './concurrency.ts'
 import type { WorkPoolOptions } from './work-pool.ts'
 import { createWorkPool } from './work-pool.ts'
 
@@ -79,6 +80,14 @@ describe('createWorkPool()', () => {
     for (const piece of [3, 4]) lane.freeSlot(piece)
     await settle()
     expect([begun.length, lease.mock.calls.length, lane.running.size]).toEqual([4, 2, 4])
+  })
+
+  test('works out the group of a delivery once, however often it counts the slots', async () => {
+    const groupOf = vi.fn(({ to }: { readonly to: string }) => to)
+    const remembered = rememberGroups(groupOf)
+    const [first, second] = [{ to: 'a' }, { to: 'b' }]
+    expect([first, second, first, first].map(remembered)).toEqual(['a', 'b', 'a', 'a'])
+    expect(groupOf).toHaveBeenCalledTimes(2)
   })
 
   test('still runs other groups when one group hangs', async () => {

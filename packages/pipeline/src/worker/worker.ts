@@ -19,6 +19,7 @@ import type { Store } from '../ports/store/store.ts'
 import type { DeliveryTicket, ResultStore, TurnConsumer, TurnTicket } from '../ports/store/work-store.ts'
 import type { TurnContext } from '../ports/turn/turn-context.ts'
 import { workTurn } from '../turn/turn.ts'
+import { rememberGroups } from './concurrency.ts'
 import type { HeldDeps } from './held-results.ts'
 import { HeldWrites } from './held-results.ts'
 import type { LeaseKeeping } from './lease-keeping.ts'
@@ -303,7 +304,7 @@ function createDeliveryPool(deps: PoolDeps, { rank, slots }: DeliveryPoolOptions
   const deliveries: DeliveryPool = createWorkPool<Delivery, DeliveryTicket>({
     ...shared(deps),
     slots,
-    groupOf: findShareGroup,
+    groupOf: rememberGroups(findShareGroup),
     groupSlots: group => mostOf.get(group) ?? most,
     isSlow: delivery => slow.has(delivery),
     countsAlone: true,
