@@ -67,7 +67,7 @@ export function createUnusedLimit(now: () => number): ResolveDeps['mayList'] {
   const count = limitFetches(unusedCeilings, now)
   return host => {
     try {
-      count(host)
+      count.take(host)
       return true
     } catch (error) {
       if (error instanceof Rejection) return false

@@ -43,7 +43,7 @@ const maxDepth = 32
 
 /**
  * Authenticates a request to an inbox. The cheap checks come first: no request is sent and nothing expensive runs before the header, the time and
- * the digest have passed.
+ * the digest have passed. While no fetch is free, an unknown key is refused before the body is read.
  * @throws Rejection
  * @throws Unavailable if the actor's host does not answer
  */
@@ -64,6 +64,7 @@ export async function verifyDelivery(
   // The key names the claimed sender until the document is read.
   steps.claim({ claimed_sender: proof.keyId })
   proof.checkTimes({ now: deps.now(), windowMs: deps.windowMs })
+  deps.actors.checkKey(proof.keyId)
   const bytes = await readBody(request, maxBodyBytes)
   const bodyAt = steps.now()
   checkBody(proof, bytes, steps)

@@ -51,7 +51,7 @@ export function createPostFinder({ fetchDocument, isBlocked, now }: RemotePostDe
     return queues.pass(iri.host, unending, async () => {
       // The host may have failed while this look-up was in the queue.
       if (down.get(iri.host)) throw new Unavailable('Cannot fetch post: its host did not answer lately')
-      countLookUp(iri.host)
+      countLookUp.take(iri.host)
       askedAt.set(iri.host, now())
       try {
         const fetched = await fetchDocument(iri.href)

@@ -152,7 +152,7 @@ export function createKeyOwners({ documents, now }: KeyOwnerDeps): FindKeyOwner 
 
   /** Fetches the owner from a key's own document, which some servers have (GoToSocial: `/users/x/main-key`). */
   async function ask(key: Iri): Promise<Iri> {
-    countLookUp(key.host)
+    countLookUp.take(key.host)
     const fetched = await documents.fetch(key.href)
     const owner = fetched.state === 'found' ? readOwner(fetched.document) : undefined
     if (!owner || !isOnOrigin(owner, key.origin)) throw new Undeliverable('Cannot read key: it names no owner here')
@@ -189,7 +189,7 @@ export function createCreatedPosts({ fetchDocument, now }: FetchActorDeps): Fetc
   return async function fetchCreatedPost({ json, actor }) {
     const id = textOf(json.object)
     if (!id) return undefined
-    countLookUp(actor.host)
+    countLookUp.take(actor.host)
     // The sender is not at fault if the host does not show the post to a server.
     const fetched = await ignoreFaults([Undeliverable, SignatureRefused], () => fetchDocument(id))
     const post = fetched?.state === 'found' ? asObject(fetched.document) : undefined

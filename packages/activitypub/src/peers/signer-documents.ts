@@ -56,7 +56,7 @@ export function createSignerDocuments({ system, fetchSigned, isBlocked }: Signer
   function mayAskAgain(host: string): boolean {
     if (open.get(host)) return false
     try {
-      countAgain(host)
+      countAgain.take(host)
       return true
     } catch (error) {
       if (error instanceof Rejection) return false
