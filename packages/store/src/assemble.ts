@@ -79,7 +79,7 @@ interface StoreDeps {
   /** The key of the digests of deleted messages. */
   readonly handledSecret: string
   /** True if only this process writes the database. */
-  readonly isAlone: boolean
+  readonly isSoleWriter: boolean
   readonly log: Log
   readonly bytes: ByteStore | undefined
   /** Runs when a transaction is durable. */
@@ -96,14 +96,15 @@ interface StoreDeps {
 
 export function assembleStore(deps: StoreDeps): AssembledStore {
   const db = sqlOf(deps.db)
-  const { openWriter, files, notices, now, log, bytes, isAlone, onDurable, scrub = () => {}, rewrite, release } = deps
+  const { openWriter, files, notices, now, log, bytes, isSoleWriter } = deps
+  const { onDurable, scrub = () => {}, rewrite, release } = deps
   const firstMessages = createFirstMessages()
-  const inProcessTurns = createInProcessTurns({ db, now, isAlone })
+  const inProcessTurns = createInProcessTurns({ db, now, isSoleWriter })
   const writer = openWriter(createHooks({ firstMessages, onDurable }))
   const { write, writeLightly, writeLast } = writer
   const channels = readChannelFacts(deps.channels)
   const context: StoreContext = {
-    ...{ db, channels, write, writeLightly, writeLast, now, log, files, isAlone, scrub },
+    ...{ db, channels, write, writeLightly, writeLast, now, log, files, isSoleWriter, scrub },
     ...{ handledSecret: deps.handledSecret, readsOnly: deps.readsOnly === true },
   }
   const tables = createTables({ ...context, firstMessages, inProcessTurns })
@@ -144,7 +145,7 @@ export function assembleStore(deps: StoreDeps): AssembledStore {
     async rewriteFiles() {
       rewrite?.()
     },
-    close: createClosing({ writer, refusals, flushLookups, release }),
+    close: createClose({ writer, refusals, flushLookups, release }),
   }
   return { ...store, forOperators: store }
 }
@@ -152,7 +153,7 @@ export function assembleStore(deps: StoreDeps): AssembledStore {
 /** Adds the members that use the calls of an engine. */
 export function completeStore(
   { forOperators, ...store }: AssembledStore,
-  { readsOnly, ...circumstances }: Pick<StoreDeps, 'now' | 'isAlone' | 'readsOnly'>,
+  { readsOnly, ...circumstances }: Pick<StoreDeps, 'now' | 'isSoleWriter' | 'readsOnly'>,
 ): GatewayStore {
   const { close: closeSecrets, ...secrets } = createSecretRings({
     store: readsOnly ? makeUpSecrets(store) : store,
@@ -203,15 +204,15 @@ interface Closing extends Pick<StoreDeps, 'release'> {
 }
 
 /** Creates `close`, which first writes all waiting data. A second call waits for the same close. */
-function createClosing({ writer, refusals, flushLookups, release }: Closing): () => Promise<void> {
-  let closed: Promise<void> | undefined
+function createClose({ writer, refusals, flushLookups, release }: Closing): () => Promise<void> {
+  let closing: Promise<void> | undefined
   const closeAll = async () => {
     const flushed = Promise.all([refusals.flush(), flushLookups()])
     await Promise.all([writer.close(), flushed])
     await release()
   }
   return () => {
-    closed ??= closeAll()
-    return closed
+    closing ??= closeAll()
+    return closing
   }
 }

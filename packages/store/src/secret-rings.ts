@@ -8,7 +8,7 @@ interface SecretRingDeps {
   readonly store: Pick<LookupStore, 'secret' | 'hasSecret'> & Pick<NoticeStore, 'notify' | 'listen'>
   readonly now: () => number
   /** True if no other process rotates these secrets. */
-  readonly isAlone: boolean
+  readonly isSoleWriter: boolean
 }
 
 /** The time between two checks for rotations by other gateways, ms. Their hint may be lost. */
@@ -29,20 +29,20 @@ export function createSecretRings(deps: SecretRingDeps): SecretStore & { close()
   const { store, now } = deps
   const generations = createGenerations(deps)
   const keys = createKeys(generations, now)
-  let opened: Promise<void> | undefined
+  let opening: Promise<void> | undefined
   let stopPolling = () => {}
 
   async function openAll(): Promise<void> {
     await generations.readAll()
-    if (!deps.isAlone) stopPolling = pollGenerations(store, generations.readNew)
+    if (!deps.isSoleWriter) stopPolling = pollGenerations(store, generations.readNew)
   }
 
   function open(): Promise<void> {
-    opened ??= openAll()
-    opened.catch(() => {
-      opened = undefined
+    opening ??= openAll()
+    opening.catch(() => {
+      opening = undefined
     })
-    return opened
+    return opening
   }
 
   return {
@@ -69,9 +69,9 @@ export function createSecretRings(deps: SecretRingDeps): SecretStore & { close()
 
 /** Reads new generations regularly, and after each hint. While the store is unreachable the known secrets stay valid. */
 function pollGenerations({ listen }: Pick<NoticeStore, 'listen'>, readNew: () => Promise<void>): () => void {
-  const readAgain = () => void readNew().catch(() => undefined)
-  const unlisten = listen(topic, readAgain)
-  const timer = setInterval(readAgain, pollEveryMs).unref()
+  const readNewGenerations = () => void readNew().catch(() => undefined)
+  const unlisten = listen(topic, readNewGenerations)
+  const timer = setInterval(readNewGenerations, pollEveryMs).unref()
   return () => {
     clearInterval(timer)
     unlisten()
@@ -80,17 +80,17 @@ function pollGenerations({ listen }: Pick<NoticeStore, 'listen'>, readNew: () =>
 
 interface Generations {
   /** All generations, oldest first. */
-  readonly all: readonly Generation[]
+  readonly generations: readonly Generation[]
   /** Secrets of an earlier release, which stored one for each purpose. They are the keys of the first generation. */
-  readonly earlier: ReadonlyMap<SecretPurpose, string>
+  readonly legacySecrets: ReadonlyMap<SecretPurpose, string>
   readAll(): Promise<void>
   readNew(): Promise<void>
   add(isRevoking: boolean): Promise<void>
 }
 
 function createGenerations({ store, now }: Pick<SecretRingDeps, 'store' | 'now'>): Generations {
-  const all: Generation[] = []
-  const earlier = new Map<SecretPurpose, string>()
+  const generations: Generation[] = []
+  const legacySecrets = new Map<SecretPurpose, string>()
 
   const make = (revokes: boolean): Generation => ({
     made_at: isoTime(now()),
@@ -98,56 +98,61 @@ function createGenerations({ store, now }: Pick<SecretRingDeps, 'store' | 'now'>
     secret: randomBytes(32).toString('base64url'),
   })
 
-  async function read(number: number, made: Generation): Promise<void> {
-    all[number - 1] = parseJsonText(await store.secret(nameOf(number), async () => JSON.stringify(made))) as Generation
+  async function read(number: number, newGeneration: Generation): Promise<void> {
+    generations[number - 1] = parseJsonText(
+      await store.secret(nameOf(number), async () => JSON.stringify(newGeneration)),
+    ) as Generation
   }
 
   /** Reads new generations. Each run has its own count, because several may read at the same time. */
   async function readNew(): Promise<void> {
-    for (let number = all.length + 1; await store.hasSecret(nameOf(number)); number += 1)
+    for (let number = generations.length + 1; await store.hasSecret(nameOf(number)); number += 1)
       await read(number, make(false))
   }
 
   return {
-    all,
-    earlier,
+    generations,
+    legacySecrets,
     readNew,
     async readAll() {
       for (const purpose of purposes)
-        if (await store.hasSecret(purpose)) earlier.set(purpose, await store.secret(purpose, async () => ''))
+        if (await store.hasSecret(purpose)) legacySecrets.set(purpose, await store.secret(purpose, async () => ''))
       await read(1, make(false))
       await readNew()
     },
     async add(isRevoking) {
-      const made = make(isRevoking)
+      const newGeneration = make(isRevoking)
       // Another gateway may rotate at the same time. This rotation then follows the other one.
-      while (!all.some(({ secret }) => secret === made.secret)) {
+      while (!generations.some(({ secret }) => secret === newGeneration.secret)) {
         await readNew()
-        await read(all.length + 1, made)
+        await read(generations.length + 1, newGeneration)
       }
     },
   }
 }
 
-function createKeys({ all, earlier }: Pick<Generations, 'all' | 'earlier'>, now: () => number) {
-  const listNumbers = () => all.map((_, index) => index + 1).reverse()
-  const hasEarlier = (purpose: SecretPurpose, number: number) => number === 1 && earlier.has(purpose)
+function createKeys(
+  { generations, legacySecrets }: Pick<Generations, 'generations' | 'legacySecrets'>,
+  now: () => number,
+) {
+  const listNumbers = () => generations.map((_, index) => index + 1).reverse()
+  const hasLegacySecret = (purpose: SecretPurpose, number: number) => number === 1 && legacySecrets.has(purpose)
   return {
     /** Returns the numbers of all generations, newest first. */
     listNumbers,
     /** Returns the numbers of the generations that count now, newest first. */
     listCounting(): readonly number[] {
-      const oldest = all.findLastIndex(
+      const oldest = generations.findLastIndex(
         ({ made_at, revokes }, index) => index === 0 || revokes || Date.parse(made_at) + replacedSecretMs <= now(),
       )
       return listNumbers().filter(number => number > oldest)
     },
     find: (purpose: SecretPurpose, number: number): string =>
-      (hasEarlier(purpose, number) ? earlier.get(purpose) : undefined) ??
-      deriveKey(all[number - 1]?.secret ?? '', purpose),
+      (hasLegacySecret(purpose, number) ? legacySecrets.get(purpose) : undefined) ??
+      deriveKey(generations[number - 1]?.secret ?? '', purpose),
     describe(purpose: SecretPurpose, generation: number): ListedSecret {
-      const madeAt = Date.parse(all[generation - 1]?.made_at ?? '')
-      return { purpose, generation, ...(!hasEarlier(purpose, generation) && { madeAt }) }
+      const madeAt = Date.parse(generations[generation - 1]?.made_at ?? '')
+      return { purpose, generation, ...(!hasLegacySecret(purpose, generation) && { madeAt }) }
     },
   }
 }

@@ -40,7 +40,7 @@ export async function collectPortedStatements(): Promise<readonly string[]> {
     channels: sketchedChannels,
     handledSecret: 'secret',
     openWriter: hooks => createWriter(port, hooks),
-    isAlone: false,
+    isSoleWriter: false,
     files: noBlobFiles,
     notices: createNotices(discardLog),
     now: () => 0,

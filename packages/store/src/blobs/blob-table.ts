@@ -1,9 +1,9 @@
 // Stores the bytes of messages and answers.
 import { hash, subtle } from 'node:crypto'
 import type { Blob, LookupStore } from '@postern/pipeline'
+import { bytesConflict } from '../batching/conflict-keys.ts'
 import type { BlobFiles } from '../files/blob-files.ts'
 import type { Sql } from '../sql/sql.ts'
-import { bytesConflict } from '../together/conflict-keys.ts'
 import type { Batch } from '../transaction/batch.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import type { LocatedBlob, RawPart } from './raw-part.ts'

@@ -1,5 +1,6 @@
 // Admits messages in one transaction.
 import type { Admitted, Blob, Decision, Intake, IntakeStore, RelationStore, TaskKey } from '@postern/pipeline'
+import { threadConflict } from '../batching/conflict-keys.ts'
 import type { BlobTable } from '../blobs/blob-table.ts'
 import { digestBlob, listApart } from '../blobs/blob-table.ts'
 import { locateInRaw } from '../blobs/raw-part.ts'
@@ -19,14 +20,13 @@ import type { NewDelivery } from '../queue/deliveries/new-delivery.ts'
 import type { QueuedTurn } from '../queue/turns/enqueue-turn.ts'
 import type { InProcessTurns, TurnSlot } from '../queue/turns/in-process-turns.ts'
 import type { RequirementTable } from '../requirements/requirement-table.ts'
-import { readTogether } from '../sql/engine-defaults.ts'
+import { readBatch } from '../sql/engine-defaults.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { TaskTable } from '../tasks/task-table.ts'
 import type { WatchTable } from '../tasks/watches.ts'
 import type { EntryTable, StoredEntryScope } from '../threads/entries.ts'
 import type { AssignedThread, ThreadTable } from '../threads/threads.ts'
 import { nameScopeOf, viaOf } from '../threads/threads.ts'
-import { threadConflict } from '../together/conflict-keys.ts'
 import type { Batch } from '../transaction/batch.ts'
 import { noteChange } from '../transaction/notices.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
@@ -145,10 +145,7 @@ function createDraftAdmission(
 
   return (batch, draft) => {
     const { intake } = draft
-    const [{ first, isForgotten, totals }, context] = readTogether(db, [
-      () => findFirst(draft),
-      () => readContext(draft),
-    ])
+    const [{ first, isForgotten, totals }, context] = readBatch(db, [() => findFirst(draft), () => readContext(draft)])
     if (!first && isForgotten) return { outcome: 'forgotten', message: 0 }
     if (!first) return findFull(batch, draft, totals) ?? admitFirst(batch, draft, context)
     if (intake.fingerprint !== undefined && first.fingerprint !== null && first.fingerprint !== intake.fingerprint) {

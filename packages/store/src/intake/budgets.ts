@@ -2,7 +2,7 @@
 import type { ChannelName } from '@postern/message'
 import type { TurnBudget } from '@postern/pipeline'
 import { digestName } from '../digests/digest-name.ts'
-import { readTogether, rowLocksOf } from '../sql/engine-defaults.ts'
+import { readBatch, rowLocksOf } from '../sql/engine-defaults.ts'
 import type { Sql } from '../sql/sql.ts'
 import { maxClockSkewMs } from './clock-skew.ts'
 
@@ -41,7 +41,7 @@ export function createBudgetTable(db: Sql): BudgetTable {
       const findUsed = (budget: TurnBudget) =>
         find.get(keyOf(budget, context), context.now, context.now + budget.withinMs + maxClockSkewMs)?.used ?? 0
       const isUnused = ({ isPerThread }: TurnBudget) => isPerThread === true && context.begins
-      const used = readTogether(
+      const used = readBatch(
         db,
         budgets.map(budget => () => (isUnused(budget) ? 0 : findUsed(budget))),
       )

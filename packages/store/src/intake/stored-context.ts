@@ -4,7 +4,7 @@ import type { MessageDraft } from '../messages/message-draft.ts'
 import type { ProofKeyTable } from '../peers/proof-keys.ts'
 import type { RelationTable } from '../peers/relations.ts'
 import type { WithdrawalTable } from '../peers/withdrawals.ts'
-import { readTogether } from '../sql/engine-defaults.ts'
+import { readBatch } from '../sql/engine-defaults.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { ExistingTask, TaskTable } from '../tasks/task-table.ts'
 import type { ThreadTable } from '../threads/threads.ts'
@@ -51,12 +51,12 @@ export function createContextReader(
 
   return function readContext({ intake, proofKeys }) {
     const findUses = proofKeys.map(key => () => tables.proofKeys.findUse(key))
-    const [wasTakenBack, wasBlocked, thread, task, keyUses] = readTogether(db, [
+    const [wasTakenBack, wasBlocked, thread, task, keyUses] = readBatch(db, [
       () => isTakenBack(intake),
       () => isBlockedBy(intake),
       () => tables.threads.find(intake),
       () => findTask(intake.disposition === 'answer' ? intake.task : undefined),
-      () => readTogether(db, findUses),
+      () => readBatch(db, findUses),
     ])
     const objection = wasTakenBack ? 'deleted' : wasBlocked ? 'blocked_by' : undefined
     return { objection, thread, task, keyUses }

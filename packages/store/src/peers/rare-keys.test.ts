@@ -13,7 +13,7 @@ function openPeers(...names: readonly (readonly [string, string])[]) {
 const sql = 'SELECT agent, name FROM peers'
 
 test('mayHave() says yes to a key from the start or from a later note, and no to any other', () => {
-  const keys = loadRareKeys(openPeers(['echo', 'ann']), sql, { isAlone: true })
+  const keys = loadRareKeys(openPeers(['echo', 'ann']), sql, { isSoleWriter: true })
   expect(keys.mayHave(['echo', 'ann'])).toBe(true)
   expect(keys.mayHave(['echo', 'bob'])).toBe(false)
   expect(keys.mayHave(['ann', 'echo'])).toBe(false)
@@ -22,12 +22,12 @@ test('mayHave() says yes to a key from the start or from a later note, and no to
 })
 
 test('mayHave() says yes to every key where others write, too', () => {
-  const keys = loadRareKeys(openPeers(), sql, { isAlone: false })
+  const keys = loadRareKeys(openPeers(), sql, { isSoleWriter: false })
   expect(keys.mayHave(['echo', 'ann'])).toBe(true)
 })
 
 test('mayHave() says yes to every key once keys are no longer rare', () => {
-  const keys = loadRareKeys(openPeers(), sql, { isAlone: true })
+  const keys = loadRareKeys(openPeers(), sql, { isSoleWriter: true })
   for (let at = 0; at < 100_001; at += 1) keys.note(['echo', `peer ${at}`])
   expect(keys.mayHave(['echo', 'nobody'])).toBe(true)
 })

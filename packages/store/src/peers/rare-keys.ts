@@ -17,8 +17,8 @@ interface RareKeys {
  * Loads the keys of a table. Keys are only added, so a transaction that is undone cannot make them wrong.
  * @param sql selects all keys, with one column for each part
  */
-export function loadRareKeys(db: Sql, sql: string, { isAlone }: Ownership): RareKeys {
-  if (!isAlone) return { note() {}, mayHave: () => true }
+export function loadRareKeys(db: Sql, sql: string, { isSoleWriter }: Ownership): RareKeys {
+  if (!isSoleWriter) return { note() {}, mayHave: () => true }
   const rows = db.prepare<Record<string, string>>(`${sql} LIMIT ${mostRare}`).all()
   const keys = new Set(rows.map(row => keyOf(Object.values(row))))
   return {

@@ -9,7 +9,7 @@ import type { Notice } from '../transaction/notices.ts'
 import { listNotices } from '../transaction/notices.ts'
 import type { Writer, WriterHooks } from '../transaction/writer.ts'
 import { openNotifyConnection } from './connection/notify-connection.ts'
-import { openLinePool, operatorPoolSize } from './connection/pool.ts'
+import { openConnectionPool, operatorPoolSize } from './connection/pool.ts'
 import { readSetUp } from './connection/statement-session.ts'
 import { formatPresence } from './connection/upkeep/heartbeat.ts'
 import type { ServerClock } from './connection/upkeep/server-clock.ts'
@@ -39,7 +39,7 @@ interface ConnectedDatabase {
   openWriter(hooks: WriterHooks): Writer
   /** Notices of this gateway and of others. */
   readonly notices: NoticeStore
-  tellOthers(notice: Notice): void
+  notifyOthers(notice: Notice): void
   /** Resolves when no further notice of another gateway is missed. */
   readonly opened: Promise<void>
   release(): Promise<void>
@@ -54,25 +54,25 @@ export function connectPostgres({ url, clock, log, holder, onUnusable, readsOnly
   const notices = createNotices(log)
   const schemaSetUp = `${formatSetUp(schema)}${readsOnly ? '; SET default_transaction_read_only = on' : ''}`
   const setUp = [schemaSetUp, ...(holder === undefined ? [] : [formatPresence(schema, holder)])].join('; ')
-  const standing = createStanding({ log, notices })
-  const pool = openLinePool({ client, setUp: `${setUp}; ${formatShard(schema)}; ${readSetUp}`, ...standing })
-  const operatorPool = openLinePool({
-    ...{ client, size: operatorPoolSize, ...standing },
+  const connectionLog = createConnectionLog({ log, notices })
+  const pool = openConnectionPool({ client, setUp: `${setUp}; ${formatShard(schema)}; ${readSetUp}`, ...connectionLog })
+  const operatorPool = openConnectionPool({
+    ...{ client, size: operatorPoolSize, ...connectionLog },
     setUp: `${schemaSetUp}; ${operatorLimits}; ${readSetUp}`,
   })
-  const tellOnce = once(() => onUnusable?.(new ConfigError('store', outdatedProblem, outdatedFix)))
+  const reportOutdatedOnce = once(() => onUnusable?.(new ConfigError('store', outdatedProblem, outdatedFix)))
   const db = openPostgresDatabase(pool, {
     operatorPool,
     schema,
     now,
     version: schemaSteps.length,
-    onOutdated: tellOnce,
+    onOutdated: reportOutdatedOnce,
     hintsOf: batch => hints.write(listNotices(batch)).map(payload => [channel, payload] as const),
   })
   const takeOver = createTakeover(db)
   let writer: Writer | undefined
 
-  function hear(payload: string): void {
+  function receiveHints(payload: string): void {
     for (const notice of hints.read(payload)) notices.notify(notice.topic, notice.payload)
   }
 
@@ -86,9 +86,9 @@ export function connectPostgres({ url, clock, log, holder, onUnusable, readsOnly
     }
   }
 
-  const hintLine = openNotifyConnection({
+  const notifyConnection = openNotifyConnection({
     ...{ client, schema, holder, setUp, schemaSetUp, onClock },
-    onHeard: hear,
+    onPayload: receiveHints,
     onExpired: takeOverFrom,
   })
   return {
@@ -98,21 +98,21 @@ export function connectPostgres({ url, clock, log, holder, onUnusable, readsOnly
       return writer
     },
     notices,
-    tellOthers: notice => hintLine.announce(hints.write([notice])),
-    opened: hintLine.opened,
+    notifyOthers: notice => notifyConnection.announce(hints.write([notice])),
+    opened: notifyConnection.opened,
     async release() {
-      await Promise.all([pool.close(), operatorPool.close(), hintLine.close()])
+      await Promise.all([pool.close(), operatorPool.close(), notifyConnection.close()])
     },
   }
 }
 
-interface Standing {
+interface ConnectionLog {
   onLost(reason: string): void
   onOpen(): void
 }
 
 /** Logs once that the server is unreachable, and once that it is available again. */
-function createStanding({ log, notices }: { readonly log: Log; readonly notices: NoticeStore }): Standing {
+function createConnectionLog({ log, notices }: { readonly log: Log; readonly notices: NoticeStore }): ConnectionLog {
   let isLost = false
   return {
     onLost(reason) {

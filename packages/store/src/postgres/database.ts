@@ -1,13 +1,14 @@
 // Implements the database of the store on PostgreSQL.
+
+import { createOperationRunner, markHandled } from '../batching/operation-runner.ts'
 import type { Database, SqlValue } from '../sql/sql.ts'
-import { createLockstep, heardLater } from '../together/lockstep.ts'
 import type { Writer, WriterHooks } from '../transaction/writer.ts'
 import type { NumberedInsert } from './connection/numbering.ts'
 import { readNumberedInsert, sequenceOf } from './connection/numbering.ts'
 import type { StepResult } from './connection/pipelined-run.ts'
-import type { LinePool } from './connection/pool.ts'
+import type { ConnectionPool } from './connection/pool.ts'
 import type { PendingStatement, PlainStatement } from './connection/statement-session.ts'
-import { createNames, nameStatement } from './connection/statement-session.ts'
+import { createStatement, createStatementCache } from './connection/statement-session.ts'
 import { createLockKeys } from './locks/lock-keys.ts'
 import type { DatabaseDeps, OperationContext } from './operation-context.ts'
 import { translateQuery } from './sql/translate-query.ts'
@@ -27,26 +28,29 @@ export interface PostgresDatabase extends Omit<Database, 'read'>, Readings {
 
 interface DatabaseOptions extends TransactionOptions {
   /** Connections for the readings of operators. */
-  readonly operatorPool: Pick<LinePool, 'hold'>
+  readonly operatorPool: Pick<ConnectionPool, 'acquire'>
   readonly now: () => number
 }
 
 /**
  * Opens the store's port on PostgreSQL. Transactions of all gateways run at the same time, unless they touch the same rows (decision 0023).
- * Statements that only change rows are sent with the next question.
+ * Statements that return nothing are sent together with the next query.
  */
-export function openPostgresDatabase(pool: Pick<LinePool, 'hold'>, options: DatabaseOptions): PostgresDatabase {
-  const lockstep = createLockstep<OperationContext>(options.now)
+export function openPostgresDatabase(
+  pool: Pick<ConnectionPool, 'acquire'>,
+  options: DatabaseOptions,
+): PostgresDatabase {
+  const runner = createOperationRunner<OperationContext>(options.now)
   const sequences = new Map<string, string>()
-  const resultOf = (pending: PendingStatement): StepResult => pending.result ?? lockstep.suspend()
+  const resultOf = (pending: PendingStatement): StepResult => pending.result ?? runner.suspend()
   const keys = createLockKeys(options.schema)
 
-  const readings = createReadings(pool, { lockstep })
+  const readings = createReadings(pool, { runner })
   const db: PostgresDatabase = {
-    ...createPreparation({ lockstep, sequences, resultOf }),
+    ...createPreparation({ runner, sequences, resultOf }),
     prepareCheck(sql) {
-      const check = nameStatement(`SELECT must_hold(is_so) FROM (${translateQuery(sql)}) AS checked`)
-      return (...values) => void lockstep.place().session.add(check, values)
+      const check = createStatement(`SELECT must_hold(is_so) FROM (${translateQuery(sql)}) AS checked`)
+      return (...values) => void runner.context().session.add(check, values)
     },
     rowLocks: {
       // This lock does not skip rows to which others only refer by a foreign key.
@@ -54,15 +58,15 @@ export function openPostgresDatabase(pool: Pick<LinePool, 'hold'>, options: Data
       wait: 'FOR UPDATE',
       isFree: thread => `pg_try_advisory_xact_lock(${keys.threadKeySql(thread)})`,
     },
-    readTogether: lockstep.together,
-    now: lockstep.now,
+    readBatch: runner.readBatch,
+    now: runner.now,
     ...readings,
-    readForOperators: createReadings(options.operatorPool, { lockstep }).read,
+    readForOperators: createReadings(options.operatorPool, { runner }).read,
     openWriter(hooks) {
-      const write = createTransactions({ db, pool, lockstep, keys, sequences, resultOf }, { ...options, ...hooks })
+      const write = createTransactions({ db, pool, runner, keys, sequences, resultOf }, { ...options, ...hooks })
       const writer = createPostgresWriter(write, hooks)
       // An operation that waits for answers runs again from its start, so each write in it is queued only once.
-      const once = <T>(enqueue: () => Promise<T>) => lockstep.act(() => heardLater(enqueue()))
+      const once = <T>(enqueue: () => Promise<T>) => runner.act(() => markHandled(enqueue()))
       return {
         ...writer,
         write: (operation, terms) => once(() => writer.write(operation, terms)),
@@ -79,20 +83,20 @@ interface PreparationDeps extends DatabaseDeps {
 }
 
 function createPreparation({
-  lockstep,
+  runner,
   sequences,
   resultOf,
-}: PreparationDeps): Pick<PostgresDatabase, 'prepare' | 'prepareTold'> {
-  const nameOnce = createNames()
+}: PreparationDeps): Pick<PostgresDatabase, 'prepare' | 'prepareReturning'> {
+  const getStatement = createStatementCache()
   const start = (statement: PlainStatement, values: readonly SqlValue[]) =>
-    lockstep.takeStep(statement.id, () => lockstep.place().session.run(statement, values))
+    runner.nextStep(statement.id, () => runner.context().session.run(statement, values))
 
-  function prepareNumbered(numbered: NumberedInsert, statement: PlainStatement) {
-    const { table, name } = numbered
-    sequences.set(table, sequenceOf(numbered))
+  function prepareNumbered(numberedInsert: NumberedInsert, statement: PlainStatement) {
+    const { table, name } = numberedInsert
+    sequences.set(table, sequenceOf(numberedInsert))
     const insert = (values: readonly SqlValue[]) => {
-      const number = lockstep.takeStep(statement.id, () => {
-        const { session, nextNumber } = lockstep.place()
+      const number = runner.nextStep(statement.id, () => {
+        const { session, nextNumber } = runner.context()
         const next = nextNumber(table)
         session.run(statement, [...values, next])
         return next
@@ -111,17 +115,17 @@ function createPreparation({
 
   return {
     prepare(sql) {
-      const numbered = readNumberedInsert(sql)
-      const statement = nameOnce(translateQuery(numbered?.sql ?? sql))
-      if (numbered) return prepareNumbered(numbered, statement)
+      const numberedInsert = readNumberedInsert(sql)
+      const statement = getStatement(translateQuery(numberedInsert?.sql ?? sql))
+      if (numberedInsert) return prepareNumbered(numberedInsert, statement)
       return {
         get: (...values) => resultOf(start(statement, values)).rows[0],
         all: (...values) => [...resultOf(start(statement, values)).rows],
         run: (...values) => changesOf(start(statement, values), resultOf),
       }
     },
-    prepareTold(sql) {
-      const statement = nameOnce(translateQuery(sql))
+    prepareReturning(sql) {
+      const statement = getStatement(translateQuery(sql))
       return (...values) => {
         const pending = start(statement, values)
         return () => resultOf(pending).rows[0]

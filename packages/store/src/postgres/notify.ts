@@ -14,34 +14,34 @@ interface NotifyCodec {
 }
 
 const pieceLength = 7_000
-/** The most pieces of one list. A longer one is not sent, and its listeners find the change by a poll. */
-const mostPieces = 64
-/** The most lists of which some pieces have not arrived. They may never arrive. */
-const mostBegun = 100
+/** The maximum number of pieces of one list. A longer list is not sent, and its listeners find the change by a poll. */
+const maxPieces = 64
+/** The maximum number of lists of which some pieces have not arrived. They may never arrive. */
+const maxIncompleteLists = 100
 
 /** Creates the codec of notices between gateways of one database. A gateway also receives its own notices and ignores them. */
-export function createNotifyCodec(own: string = randomUUID()): NotifyCodec {
-  let last = 0
-  const begun = new Map<string, string[]>()
+export function createNotifyCodec(gatewayId: string = randomUUID()): NotifyCodec {
+  let lastList = 0
+  const incompleteLists = new Map<string, string[]>()
 
   function formatPieces(text: string): readonly string[] {
     const count = Math.ceil(text.length / pieceLength)
-    if (count > mostPieces) return []
-    last += 1
-    return Array.from({ length: count }, (_, at) => {
-      const piece = text.slice(at * pieceLength, (at + 1) * pieceLength)
-      return `${own} ${last} ${at} ${count} ${piece}`
+    if (count > maxPieces) return []
+    lastList += 1
+    return Array.from({ length: count }, (_, index) => {
+      const piece = text.slice(index * pieceLength, (index + 1) * pieceLength)
+      return `${gatewayId} ${lastList} ${index} ${count} ${piece}`
     })
   }
 
   function join(key: string, { at, count, piece }: { at: number; count: number; piece: string }): string | undefined {
-    const pieces = begun.get(key) ?? []
+    const pieces = incompleteLists.get(key) ?? []
     pieces[at] = piece
-    begun.delete(key)
+    incompleteLists.delete(key)
     if (Object.keys(pieces).length === count) return pieces.join('')
-    begun.set(key, pieces)
-    const [oldest] = begun.keys()
-    if (begun.size > mostBegun && oldest !== undefined) begun.delete(oldest)
+    incompleteLists.set(key, pieces)
+    const [oldest] = incompleteLists.keys()
+    if (incompleteLists.size > maxIncompleteLists && oldest !== undefined) incompleteLists.delete(oldest)
     return undefined
   }
 
@@ -50,7 +50,7 @@ export function createNotifyCodec(own: string = randomUUID()): NotifyCodec {
     read(payload) {
       const match = /^(\S+) (\d+) (\d+) (\d+) (.*)$/s.exec(payload)
       const [, from, number, at, count, piece] = match ?? []
-      if (from === own || piece === undefined) return []
+      if (from === gatewayId || piece === undefined) return []
       const text = join(`${from} ${number}`, { at: Number(at), count: Number(count), piece })
       return text === undefined ? [] : parseNotices(text)
     },
@@ -85,9 +85,9 @@ function escapeLetters(json: string): string {
 /** Reads notices with care, because anybody who may write to the database can send anything. */
 function parseNotices(text: string): readonly Notice[] {
   try {
-    const told = parseJsonText(text) as readonly unknown[]
-    return told.flatMap(each => {
-      const [topic, payload] = each as readonly unknown[]
+    const entries = parseJsonText(text) as readonly unknown[]
+    return entries.flatMap(entry => {
+      const [topic, payload] = entry as readonly unknown[]
       return typeof topic === 'string' ? [{ topic, payload }] : []
     })
   } catch {

@@ -10,8 +10,8 @@ import { listNotices } from '../transaction/notices.ts'
 import { refusingWriter } from '../transaction/refusing-writer.ts'
 import { connectPostgres } from './connect.ts'
 import { createServerClock } from './connection/upkeep/server-clock.ts'
+import { extendLeases } from './extend-leases.ts'
 import { preparePostgres } from './prepare.ts'
-import { keepLeasesSound } from './sound-leases.ts'
 import type { StoreCalls } from './store-calls.ts'
 import { createStoreCalls } from './store-calls.ts'
 
@@ -47,7 +47,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const prepared = await preparePostgres(url, { now: options.now ?? Date.now, log, changesTables })
   const { handledSecret, clock: reading } = prepared
   const clock = options.now ? { now: options.now } : createServerClock(reading)
-  const { db, openWriter, notices, tellOthers, opened, release } = connectPostgres({ ...options, clock })
+  const { db, openWriter, notices, notifyOthers, opened, release } = connectPostgres({ ...options, clock })
   const calls = createStoreCalls(db, options.patienceMs)
   const operatorCalls = createStoreCalls({ read: db.readForOperators }, options.patienceMs)
   const store = assembleStore({
@@ -60,7 +60,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     log,
     channels,
     handledSecret,
-    isAlone: false,
+    isSoleWriter: false,
     bytes,
     onDurable(batch) {
       for (const { topic, payload } of listNotices(batch, tellSettledTask)) notices.notify(topic, payload)
@@ -84,7 +84,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     ...(setDeliveryConsumer && { setDeliveryConsumer }),
     notify(topic, payload) {
       notices.notify(topic, payload)
-      if (!calls.hasEnded()) tellOthers({ topic, payload })
+      if (!calls.hasEnded()) notifyOthers({ topic, payload })
     },
     close() {
       closed ??= calls
@@ -95,8 +95,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   }
   const forOperators = wrapStore(store, operatorCalls, own)
   const called = { ...wrapStore(store, calls, own), forOperators } as unknown as AssembledStore
-  const wrapped = 'behindMs' in clock ? { ...called, ...keepLeasesSound(called, clock) } : called
-  return completeStore(wrapped, { now: clock.now, isAlone: false, readsOnly })
+  const wrapped = 'behindMs' in clock ? { ...called, ...extendLeases(called, clock) } : called
+  return completeStore(wrapped, { now: clock.now, isSoleWriter: false, readsOnly })
 }
 
 function refuseRewriting(): never {

@@ -1,5 +1,5 @@
-// Declares the context in which an operation asks the server.
-import type { createLockstep } from '../together/lockstep.ts'
+// Declares the context in which an operation sends its statements.
+import type { createOperationRunner } from '../batching/operation-runner.ts'
 import type { Sequences } from './connection/numbering.ts'
 import type { StepResult } from './connection/pipelined-run.ts'
 import type { PendingStatement, StatementSession } from './connection/statement-session.ts'
@@ -13,7 +13,7 @@ export interface OperationContext {
 
 /** Dependencies that statements and transactions of one database share. */
 export interface DatabaseDeps {
-  readonly lockstep: ReturnType<typeof createLockstep<OperationContext>>
+  readonly runner: ReturnType<typeof createOperationRunner<OperationContext>>
   readonly sequences: Sequences
   /** Returns the result of a statement of the running operation. */
   resultOf(pending: PendingStatement): StepResult

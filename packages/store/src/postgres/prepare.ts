@@ -7,7 +7,7 @@ import { describePendingSteps } from '../schema/pending-steps.ts'
 import { schemaSteps } from '../schema/steps.ts'
 import { toConfigError } from './connection/store-errors.ts'
 import type { ClockReading } from './connection/upkeep/server-clock.ts'
-import { endReading } from './connection/upkeep/server-clock.ts'
+import { completeReading } from './connection/upkeep/server-clock.ts'
 import { migratePostgres, readPostgresNumber } from './migrate.ts'
 import { toClientConfig } from './server/address.ts'
 import { formatSetUp } from './server/session.ts'
@@ -15,8 +15,8 @@ import type { PostgresSettings } from './server/settings.ts'
 import { readPostgresUrl } from './server/settings.ts'
 
 const oldestServer = 130_000
-/** The most by which the clocks may differ, ms. Leases end by the server's clock, but other times of the gateway come from its machine. */
-export const mostSkewMs = 2_000
+/** The maximum difference of the clocks, ms. Leases end by the server's clock, but other times of the gateway come from its machine. */
+export const maxSkewMs = 2_000
 
 interface Surroundings {
   readonly now: () => number
@@ -27,7 +27,7 @@ interface Surroundings {
   readonly changesTables?: boolean | undefined
 }
 
-interface Standing {
+interface ServerFacts {
   readonly version: number
   readonly encoding: string
   readonly is_standby: boolean
@@ -54,9 +54,9 @@ export async function preparePostgres(
     return await withClient(settings, async client => {
       const sentAt = performance.now()
       const { at } = await checkServer(client)
-      const clock = endReading(at, sentAt)
+      const clock = completeReading(at, sentAt)
       const skew = Math.round(Math.abs(at - now()))
-      if (skew > mostSkewMs) log.warn({ skew_ms: skew }, "the database server's clock differs from this machine's")
+      if (skew > maxSkewMs) log.warn({ skew_ms: skew }, "the database server's clock differs from this machine's")
       await client.query(formatSetUp(settings.schema))
       await migratePostgres(client, settings, { steps, changesTables })
       return { handledSecret: await decideHandledSecret(client, changesTables), clock }
@@ -68,17 +68,17 @@ export async function preparePostgres(
 
 /** Reads or stores the key like `openHandledSecret`. If gateways start at once, the first one decides. */
 async function decideHandledSecret(client: Client, isWritable: boolean): Promise<string> {
-  const made = makeHandledSecret()
+  const newSecret = makeHandledSecret()
   if (isWritable) {
     await client.query('INSERT INTO secrets (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING', [
       handledSecretName,
-      made,
+      newSecret,
     ])
   }
   const { rows } = await client.query<{ value: string }>('SELECT value FROM secrets WHERE name = $1', [
     handledSecretName,
   ])
-  return rows[0]?.value ?? made
+  return rows[0]?.value ?? newSecret
 }
 
 /** Facts about a usable database that an operator may want to know. */
@@ -149,18 +149,18 @@ async function countWorkers(client: Client, schema: string): Promise<number> {
   const table = `"${schema}".gateways`
   const { rows } = await client.query<{ found: string | null }>('SELECT to_regclass($1) AS found', [table])
   if (rows[0]?.found == null) return 0
-  const held = await client.query<{ count: number }>(
+  const runningGateways = await client.query<{ count: number }>(
     `SELECT count(*)::int AS count FROM ${table} WHERE NOT pg_try_advisory_xact_lock(lock)`,
   )
-  return held.rows[0]?.count ?? 0
+  return runningGateways.rows[0]?.count ?? 0
 }
 
 async function measureRoundTrip(client: Client): Promise<number> {
   const times: number[] = []
   for (let count = 0; count < 10; count += 1) {
-    const begun = performance.now()
+    const startedAt = performance.now()
     await client.query('SELECT 1')
-    times.push(performance.now() - begun)
+    times.push(performance.now() - startedAt)
   }
   return Math.min(...times)
 }
@@ -178,20 +178,20 @@ async function withClient<T>(settings: PostgresSettings, work: (client: Client) 
   }
 }
 
-async function checkServer(client: Client): Promise<Standing> {
-  const { rows } = await client.query<Standing>(
+async function checkServer(client: Client): Promise<ServerFacts> {
+  const { rows } = await client.query<ServerFacts>(
     `SELECT current_setting('server_version_num')::int AS version, current_setting('server_encoding') AS encoding,
        pg_is_in_recovery() AS is_standby, extract(epoch FROM clock_timestamp())::float8 * 1000 AS at`,
   )
-  const [standing] = rows
-  if (!standing) throw new Error('the server tells nothing of itself')
-  const { version, encoding, is_standby } = standing
+  const [facts] = rows
+  if (!facts) throw new Error('the server tells nothing of itself')
+  const { version, encoding, is_standby } = facts
   if (version < oldestServer)
     throw refuse(`the server is PostgreSQL ${Math.floor(version / 10_000)}`, 'Use 13 or later.')
   if (encoding !== 'UTF8')
     throw refuse(`the database is kept as ${encoding}`, 'Make one with ENCODING UTF8 TEMPLATE template0.')
   if (is_standby) throw refuse('the server is a standby, which takes no writes', 'Name the primary.')
-  return standing
+  return facts
 }
 
 function refuse(problem: string, fix: string): ConfigError {

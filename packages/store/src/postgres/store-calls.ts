@@ -1,7 +1,7 @@
 // Runs calls of the store on PostgreSQL, several at a time.
 import { setTimeout as delay } from 'node:timers/promises'
 import { Unavailable } from '@postern/message'
-import { listUnreadMembers } from '../together/read-members.ts'
+import { listUnreadMembers } from '../batching/read-members.ts'
 import { noAnswer } from './connection/store-errors.ts'
 import type { Readings } from './transactions/readings.ts'
 
@@ -9,7 +9,7 @@ import type { Readings } from './transactions/readings.ts'
 export interface StoreCalls {
   /** Returns the functions of `methods` as calls that may run at any time. */
   wrap(methods: object): Readonly<Record<string, (...args: unknown[]) => Promise<unknown>>>
-  /** Runs the last call, after those that still wait for an answer, for at most `longestLastMs`. */
+  /** Runs the last call after those that still wait for a result, but waits at most `maxCloseMs` for these. */
   end<T>(work: () => Promise<T>): Promise<T>
   hasEnded(): boolean
 }
@@ -17,12 +17,12 @@ export interface StoreCalls {
 type Work = () => unknown
 
 export function createStoreCalls({ read }: Pick<Readings, 'read'>, patienceMs = defaultPatienceMs): StoreCalls {
-  const life = createProcessHold()
+  const processHold = createProcessHold()
   let hasEnded = false
 
   async function call(name: string, work: Work): Promise<unknown> {
     if (hasEnded) throw new Error('the store is closed')
-    life.hold()
+    processHold.acquire()
     try {
       const value = await read(work, name)
       // Members that are read on first access are read now, because their later readers cannot wait for the server.
@@ -30,7 +30,7 @@ export function createStoreCalls({ read }: Pick<Readings, 'read'>, patienceMs = 
       await Promise.all(listUnreadMembers(value).map(member => readAll(member, `member of ${name}`)))
       return value
     } finally {
-      life.release()
+      processHold.release()
     }
   }
 
@@ -60,12 +60,12 @@ export function createStoreCalls({ read }: Pick<Readings, 'read'>, patienceMs = 
     },
     async end(work) {
       hasEnded = true
-      await limitWait(life.whenFree(), longestLastMs).catch(() => undefined)
-      life.hold()
+      await limitWait(processHold.whenFree(), maxCloseMs).catch(() => undefined)
+      processHold.acquire()
       try {
         return await work()
       } finally {
-        life.end()
+        processHold.end()
       }
     },
     hasEnded: () => hasEnded,
@@ -79,23 +79,23 @@ function isImpatient(name: string): boolean {
 
 const isLease = (name: string): boolean => name.startsWith('lease')
 
-/** The time until the next question to a server that was unreachable, ms. */
+/** The time until the next call to a server that was unreachable, ms. */
 const retryMs = 200
 
 /** The longest wait of an endpoint for a silent server, ms. Peers wait there, and may send their message again. */
 const defaultPatienceMs = 10_000
 
 /** The longest wait at the end, ms. A gateway stops within ten seconds (`stopOnSignals`). */
-const longestLastMs = 5_000
+const maxCloseMs = 5_000
 
-/** Waits at most `longestMs` for `promise` and ignores a later outcome. @throws Unavailable */
-async function limitWait<Value>(promise: Promise<Value>, longestMs: number): Promise<Value> {
+/** Waits at most `timeoutMs` for `promise` and ignores a later outcome. @throws Unavailable */
+async function limitWait<Value>(promise: Promise<Value>, timeoutMs: number): Promise<Value> {
   let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(noAnswer()), longestMs)
+  const timedOut = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(noAnswer()), timeoutMs)
   })
   try {
-    return await Promise.race([promise, late])
+    return await Promise.race([promise, timedOut])
   } finally {
     clearTimeout(timer)
   }
@@ -110,7 +110,7 @@ function createProcessHold() {
   let count = 0
   let onFree = () => {}
   return {
-    hold(): void {
+    acquire(): void {
       count += 1
       if (count === 1) timer.ref()
     },

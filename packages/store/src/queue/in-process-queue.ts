@@ -32,7 +32,7 @@ export interface InProcessQueue<Work, Ticket, Consumer> {
 }
 
 export function createInProcessQueue<Work extends Ticket, Ticket, Consumer extends WorkConsumer<Work, Ticket>>({
-  isAlone,
+  isSoleWriter,
 }: Ownership): InProcessQueue<Work, Ticket, Consumer> {
   let consumer: Consumer | undefined
 
@@ -53,7 +53,7 @@ export function createInProcessQueue<Work extends Ticket, Ticket, Consumer exten
     },
     limitRequest(batch, request) {
       const { consumer: asked } = request
-      return asked ? batch.once(() => asked.beginPoll(!isAlone)) : request
+      return asked ? batch.once(() => asked.beginPoll(!isSoleWriter)) : request
     },
     hold(batch, { consumer: asked }, { works, seen, elsewhere }) {
       if (!asked) return

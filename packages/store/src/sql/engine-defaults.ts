@@ -20,9 +20,9 @@ export function readAfterWait<T>(db: Database, reading: () => T): T | Promise<T>
   return db.read ? db.read(reading) : reading()
 }
 
-/** Prepares a statement that changes one row and returns a function that reads the new row. Call that function when the transaction is over. */
-export function prepareTold<Row>(db: Database, sql: string): (...values: SqlValue[]) => () => Row | undefined {
-  if (db.prepareTold) return db.prepareTold(sql) as ReturnType<typeof prepareTold<Row>>
+/** Prepares a statement that changes one row and returns a function that reads the new row. Call that function after the transaction. */
+export function prepareReturning<Row>(db: Database, sql: string): (...values: SqlValue[]) => () => Row | undefined {
+  if (db.prepareReturning) return db.prepareReturning(sql) as ReturnType<typeof prepareReturning<Row>>
   const statement = sqlOf(db).prepare<Row>(sql)
   return (...values) => {
     const row = statement.get(...values)
@@ -31,10 +31,10 @@ export function prepareTold<Row>(db: Database, sql: string): (...values: SqlValu
 }
 
 /** Runs several readings. A remote database gets their statements in shared round trips. */
-export function readTogether<Readings extends readonly (() => unknown)[]>(
+export function readBatch<Readings extends readonly (() => unknown)[]>(
   db: Database,
   readings: readonly [...Readings],
 ): { readonly [At in keyof Readings]: ReturnType<Readings[At]> } {
-  const values = db.readTogether ? db.readTogether(readings) : readings.map(read => read())
+  const values = db.readBatch ? db.readBatch(readings) : readings.map(read => read())
   return values as { readonly [At in keyof Readings]: ReturnType<Readings[At]> }
 }

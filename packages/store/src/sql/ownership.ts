@@ -1,7 +1,7 @@
 // Describes whether other gateways write to the same database.
 
-/** The sole use of a database. A process may keep rows in memory only if no other process writes. */
+/** Tells whether this process is the only writer of a database. Only then may it keep rows in memory. */
 export interface Ownership {
   /** True if only this process writes the database. */
-  readonly isAlone: boolean
+  readonly isSoleWriter: boolean
 }

@@ -8,7 +8,7 @@ import { sqlOf } from './sql.ts'
  * run, which costs as much as the row.
  */
 export function prepareInsert(db: Database, sql: string, id = 'id'): (...values: SqlValue[]) => number {
-  if (db instanceof DatabaseSync || db.knowsLastInsert) {
+  if (db instanceof DatabaseSync || db.returnsLastInsertId) {
     const insert = db.prepare(sql)
     return (...values) => Number((insert.run(...values) as { readonly lastInsertRowid: number }).lastInsertRowid)
   }

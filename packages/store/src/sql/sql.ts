@@ -22,15 +22,15 @@ export interface Database {
   /** Runs a reading on one snapshot. Engines whose statements run at once have no such member. */
   read?<T>(reading: () => T): Promise<T>
   /** Runs readings within an operation, each as if it were alone. Without this member they run one after another. */
-  readTogether?<T>(readings: readonly (() => T)[]): readonly T[]
+  readBatch?<T>(readings: readonly (() => T)[]): readonly T[]
   /** Prepares a statement that returns `is_so`; a transaction in which `is_so` is false is undone. Only engines with several writers have it. */
   prepareCheck?(sql: string): (...values: SqlValue[]) => void
-  /** Prepares a statement as the function `prepareTold` does, for a remote server. */
-  prepareTold?(sql: string): (...values: SqlValue[]) => () => unknown
+  /** Prepares a statement as the function `prepareReturning` does, for a remote server. */
+  prepareReturning?(sql: string): (...values: SqlValue[]) => () => unknown
   /** Parts of SQL with which a statement locks rows, where several processes write. */
   readonly rowLocks?: RowLocks
   /** True if the result of an INSERT has `lastInsertRowid`. */
-  readonly knowsLastInsert?: boolean
+  readonly returnsLastInsertId?: boolean
 }
 
 /**

@@ -26,7 +26,7 @@ export function guardDatabase(db: DatabaseSync, { onDamage, onDone }: StatementH
   }
 
   return {
-    knowsLastInsert: true,
+    returnsLastInsertId: true,
     prepare: guard((sql: string) => {
       const statement = db.prepare(sql)
       return {

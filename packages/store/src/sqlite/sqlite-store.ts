@@ -78,7 +78,7 @@ function openUnlocked(
       ? noBlobFiles
       : createBlobFiles({ directory: `${path}.blobs`, isNeeded: createFileNeed(sqlOf(db)), log })
   if (exclusive) files.sweep().catch(error => log.warn({ err: error }, 'stored files cannot be swept'))
-  const isAlone = exclusive === true || path === ':memory:'
+  const isSoleWriter = exclusive === true || path === ':memory:'
   const store = assembleStore({
     db,
     openWriter: hooks => createWriter(db, hooks, createSqliteTransactions(db, { check: watched.check, durability })),
@@ -88,7 +88,7 @@ function openUnlocked(
     log,
     channels,
     handledSecret,
-    isAlone,
+    isSoleWriter,
     bytes,
     onDurable(batch) {
       for (const { topic, payload } of listNotices(batch, tellWholeTask)) notices.notify(topic, payload)
@@ -103,7 +103,7 @@ function openUnlocked(
       unlock()
     },
   })
-  return completeStore(store, { now, isAlone })
+  return completeStore(store, { now, isSoleWriter })
 }
 
 function decideHandledSecret(

@@ -3,7 +3,7 @@ import type { NormalizedResponse, Part } from '@postern/message'
 import type { Entry, SettledTask, TaskIntake, TaskRecord, TaskState, TaskStore } from '@postern/pipeline'
 import type { ResponseRow } from '../messages/responses.ts'
 import { readResponse, responseColumns, selectResponse } from '../messages/responses.ts'
-import { prepareCheck, prepareTold, rowLocksOf } from '../sql/engine-defaults.ts'
+import { prepareCheck, prepareReturning, rowLocksOf } from '../sql/engine-defaults.ts'
 import { parseJson } from '../sql/json-columns.ts'
 import { prepareInsert } from '../sql/prepare-insert.ts'
 import type { Sql } from '../sql/sql.ts'
@@ -61,7 +61,7 @@ export function createTaskTable(db: Sql): TaskTable {
      ON CONFLICT (owner, shard) DO UPDATE SET tasks = task_bytes.tasks + excluded.tasks`,
   )
   const endCount = db.prepare(endTaskTotal)
-  const finish = prepareTold<TaskRow>(
+  const finish = prepareReturning<TaskRow>(
     db,
     `UPDATE tasks SET updated_at = ?2, response_seq = coalesce(?3, response_seq), state = CASE
        WHEN EXISTS (SELECT 1 FROM turns WHERE task_id = ?1 AND ended_at IS NULL AND lease_owner IS NOT NULL) THEN 'working'

@@ -2,11 +2,11 @@
 import type { Json } from '@postern/message'
 import type { TaskState, TaskStore, TaskWatch, WatchTarget } from '@postern/pipeline'
 import { maxWatches } from '@postern/pipeline'
+import { destinationConflict, taskConflict } from '../batching/conflict-keys.ts'
 import type { DeliveryTable } from '../queue/deliveries/delivery-table.ts'
 import type { NewDelivery } from '../queue/deliveries/new-delivery.ts'
 import { formatJson, parseJson } from '../sql/json-columns.ts'
 import type { Sql } from '../sql/sql.ts'
-import { destinationConflict, taskConflict } from '../together/conflict-keys.ts'
 import type { Batch } from '../transaction/batch.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 

@@ -1,6 +1,6 @@
 // Makes a conversation of the store part of a transcript thread.
 import type { ThreadKey } from '@postern/transcript'
-import { readTogether } from '../sql/engine-defaults.ts'
+import { readBatch } from '../sql/engine-defaults.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import type { StoreBindings, StoreThreadName } from './store-bindings.ts'
 import type { TranscriptThreads } from './threads/thread-table.ts'
@@ -31,7 +31,7 @@ export function createConversationBinding({ db, write, threads, bindings, writes
     bindStore: (key, conversation, reader) =>
       write(
         () => {
-          const [thread, storeThread] = readTogether(db, [
+          const [thread, storeThread] = readBatch(db, [
             () => threads.require(key),
             () => (typeof conversation === 'number' ? conversation : bindings.findStoreThread(conversation)),
           ])

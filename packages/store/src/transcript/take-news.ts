@@ -1,6 +1,6 @@
 // Adds new entries of bound conversations to a transcript thread.
 import type { ThreadKey } from '@postern/transcript'
-import { threadConflict } from '../together/conflict-keys.ts'
+import { threadConflict } from '../batching/conflict-keys.ts'
 import type { Batch } from '../transaction/batch.ts'
 import type { TranscriptTable } from './entry-table.ts'
 import { insertNews } from './insert-entries.ts'

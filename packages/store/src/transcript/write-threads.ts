@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type { EntryBody, OwnerQuota, ThreadAlias, ThreadKey, TranscriptEntry, WriteRequest } from '@postern/transcript'
 import { splitMessages } from '@postern/transcript'
-import { readTogether } from '../sql/engine-defaults.ts'
+import { readBatch } from '../sql/engine-defaults.ts'
 import type { Batch } from '../transaction/batch.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import type { TranscriptTable } from './entry-table.ts'
@@ -63,7 +63,7 @@ export function createThreadWrites({ db, threads, table, bindings, usage }: Writ
 
   return {
     open(batch, { owner, alias, most }) {
-      const [id, used] = readTogether(db, [() => threads.findByAlias(owner, alias), () => most && usage.read(owner)])
+      const [id, used] = readBatch(db, [() => threads.findByAlias(owner, alias), () => most && usage.read(owner)])
       if (id !== undefined) return { owner, thread_id: id }
       if (most && used) usage.requireThread(batch, owner, { most: most.threads, used: used.threads })
       const key = { owner, thread_id: randomBytes(16).toString('hex') }

@@ -6,8 +6,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { sketchedChannels } from '@postern/testing'
 import pg from 'pg'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import type { HeldLine } from '../../src/postgres/connection/pool.ts'
-import { connectionsOfGateway, openLinePool } from '../../src/postgres/connection/pool.ts'
+import type { PooledConnection } from '../../src/postgres/connection/pool.ts'
+import { connectionsOfGateway, openConnectionPool } from '../../src/postgres/connection/pool.ts'
 import { openPostgresStore } from '../../src/postgres/index.ts'
 import { toClientConfig } from '../../src/postgres/server/address.ts'
 import { lockNumberOf } from '../../src/postgres/server/lock-number.ts'
@@ -103,7 +103,7 @@ test('connections that wait for the server to let them in do not keep a store fr
   const lock = 77_001
   await askServer(`SELECT pg_advisory_lock(${lock})`)
   const { server } = readPostgresUrl(testServer.url)
-  const pool = openLinePool({ client: toClientConfig(server), setUp: `SELECT pg_advisory_lock_shared(${lock})` })
+  const pool = openConnectionPool({ client: toClientConfig(server), setUp: `SELECT pg_advisory_lock_shared(${lock})` })
   const countWaiting = async () =>
     (await askServer(`SELECT 1 FROM pg_locks WHERE NOT granted AND locktype = 'advisory' AND objid = ${lock}`)).length
   try {
@@ -177,15 +177,15 @@ test('a store that is closed answers what it had to do before, and drops what so
 })
 
 const ownPid = { name: 'own', text: 'SELECT pg_backend_pid() AS pid' }
-const pidOf = async (line: HeldLine) =>
+const pidOf = async (line: PooledConnection) =>
   Number((await line.run([{ statement: ownPid, values: [] }], true))[0]?.rows[0]?.pid)
 
 /** Opens a pool and acquires all of its connections. */
 async function openHeldPool() {
   const name = `pool ${Math.random()}`
   const client = { ...toClientConfig(readPostgresUrl(testServer.url).server), application_name: name }
-  const pool = openLinePool({ client, setUp: 'SELECT 1' })
-  const held = await Promise.all(Array.from({ length: 4 }, pool.hold))
+  const pool = openConnectionPool({ client, setUp: 'SELECT 1' })
+  const held = await Promise.all(Array.from({ length: 4 }, pool.acquire))
   const pids = await Promise.all(held.map(pidOf))
   const countThere = async () =>
     (await askServer('SELECT 1 FROM pg_stat_activity WHERE application_name = $1', 'public', [name])).length
@@ -197,7 +197,7 @@ async function openHeldPool() {
 
 test('whoever waits for a connection gets one that is there, not one that broke', async () => {
   const { pool, held, pids, cut } = await openHeldPool()
-  const waiting = [pool.hold(), pool.hold()].map(async line => pidOf(await line))
+  const waiting = [pool.acquire(), pool.acquire()].map(async line => pidOf(await line))
   await cut(pids[0])
   await expect(held[0] && pidOf(held[0])).rejects.toBeDefined()
   held[0]?.release()
@@ -212,7 +212,7 @@ test('a connection that comes back serves whoever waits, though nobody gives one
   const { pool, held, pids, cut, countThere } = await openHeldPool()
   await cut(pids[0])
   await expect(held[0] && pidOf(held[0])).rejects.toBeDefined()
-  const waiting = pool.hold()
+  const waiting = pool.acquire()
   held[0]?.release()
   const line = await waiting
   expect(pids).not.toContain(await pidOf(line))
@@ -225,13 +225,13 @@ test('while the only connection so far breaks, whoever asks waits for one that i
   // The first connection opens at once.
   const setUp = 'SELECT pg_sleep(CASE WHEN pg_try_advisory_lock(77002) THEN 0 ELSE 3 END)'
   const isThere = Promise.withResolvers<void>()
-  const pool = openLinePool({ client, setUp, onOpen: isThere.resolve })
+  const pool = openConnectionPool({ client, setUp, onOpen: isThere.resolve })
   await isThere.promise
-  const first = await pool.hold()
+  const first = await pool.acquire()
   await askServer(`SELECT pg_terminate_backend(${await pidOf(first)})`)
   await expect(pidOf(first)).rejects.toBeDefined()
   first.release()
-  expect(await pidOf(await pool.hold())).toBeGreaterThan(0)
+  expect(await pidOf(await pool.acquire())).toBeGreaterThan(0)
   await pool.close()
 })
 

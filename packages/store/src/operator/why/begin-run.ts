@@ -13,7 +13,7 @@ export function createRunBeginning({
   db,
   write,
   now,
-  isAlone,
+  isSoleWriter,
 }: StoreContext): Pick<WhyStore, 'beginGatewayRun' | 'findSetupDifference'> {
   const insert = db.prepare('INSERT INTO gateway_runs (holder, began_at, seen_at, setup) VALUES (?1, ?2, ?2, ?3)')
   const prune = db.prepare('DELETE FROM gateway_runs WHERE id <= (SELECT max(id) FROM gateway_runs) - ?')
@@ -37,7 +37,7 @@ export function createRunBeginning({
   function findDifference(holder: string, setup: RunSetup, adopts: boolean): SetupDifference | undefined {
     const stored = Object.fromEntries(listStored.all().map(({ name, value }) => [name, value]))
     const ofStore = adopts ? undefined : compareSetups({ ...setup, ...stored }, setup, false)
-    if (ofStore || isAlone) return ofStore
+    if (ofStore || isSoleWriter) return ofStore
     const running = listRunning.all(now() - aliveMs, holder)
     return running
       .map(row => compareSetups(parseJson(row.setup), setup, true))
@@ -52,7 +52,7 @@ export function createRunBeginning({
           const difference = findDifference(holder, setup, adopts)
           if (difference) return difference
           for (const name of ['mode', 'origin'] as const) keep.run(name, setup[name])
-          if (isAlone) extendKilled()
+          if (isSoleWriter) extendKilled()
           insert.run(holder, now(), formatJson({ ...setup }))
           prune.run(mostRuns)
           return undefined

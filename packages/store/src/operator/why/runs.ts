@@ -26,11 +26,11 @@ interface RunRow {
 }
 
 /** Creates the list of times without a running gateway, between the first stored run and the last one, oldest first. */
-export function createDowntimes({ db, isAlone }: StoreContext): () => readonly Downtime[] {
+export function createDowntimes({ db, isSoleWriter }: StoreContext): () => readonly Downtime[] {
   const list = db.prepare<RunRow>('SELECT began_at, seen_at, has_ended FROM gateway_runs')
   return () => {
     const runs = list.all().toSorted((one, other) => one.began_at - other.began_at)
-    return findGaps(runs, isAlone ? 0 : slackMs).slice(-mostDowntimes)
+    return findGaps(runs, isSoleWriter ? 0 : slackMs).slice(-mostDowntimes)
   }
 }
 

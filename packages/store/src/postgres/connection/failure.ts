@@ -10,9 +10,9 @@ export function failureOf(error: unknown): PostgresFailure {
   return { code: typeof code === 'string' ? code : undefined, message: String(message ?? error) }
 }
 
-export const lineLost = 'LINE_LOST'
+export const connectionLostCode = 'LINE_LOST'
 /** The code of an error about steps that were never sent. */
-export const lineAway = 'LINE_AWAY'
+export const notConnectedCode = 'LINE_AWAY'
 
 /** Returns true if the code is the server's. Those all contain a digit, while codes of the system are words, such as `EPIPE`. */
 export function isSqlState(code: string): boolean {
@@ -23,16 +23,16 @@ export function isSqlState(code: string): boolean {
  * Returns true if the connection can run no further statement: it broke, or the server ends it (SQLSTATE 57P01 to 57P03; 25P03: we were idle in a
  * transaction).
  */
-export function endsConnection({ code = lineLost }: Pick<PostgresFailure, 'code'>): boolean {
+export function endsConnection({ code = connectionLostCode }: Pick<PostgresFailure, 'code'>): boolean {
   return !isSqlState(code) || /^(08|57P0[123]|25P03)/.test(code)
 }
 
 /** Creates the failure of a connection that was lost during a run. */
-export function loseLine(message: string): PostgresFailure {
-  return { code: lineLost, message }
+export function createConnectionLost(message: string): PostgresFailure {
+  return { code: connectionLostCode, message }
 }
 
 /** Creates the failure of a run without a connection to the server. Nothing was sent. */
-export function missLine(): PostgresFailure {
-  return { code: lineAway, message: 'the server is not there' }
+export function createNotConnected(): PostgresFailure {
+  return { code: notConnectedCode, message: 'the server is not there' }
 }

@@ -4,23 +4,22 @@ import { isLineLost } from './store-errors.ts'
 /** Counts connections that broke during one transaction or reading. */
 interface LostConnections {
   /** Returns true if `error` is a lost connection that wrote nothing, so that another one may be tried. `isEnding` is true after the commit was sent. */
-  mayTryAgain(error: unknown, isEnding?: boolean): boolean
+  mayRetry(error: unknown, isEnding?: boolean): boolean
 }
 
 /**
- * Most retries, and the longest try after which a retry makes sense. The server ends a transaction that is idle for seconds, such as when an agent
- * blocks this thread. A longer try has met a silent server.
+ * The maximum number of retries, and the longest attempt after which a retry makes sense. The server ends a transaction that is idle for seconds, such as when an agent blocks the event loop. A longer attempt has met a silent server.
  */
-const [mostLosses, longestTryMs] = [1, 30_000]
+const [maxLosses, maxAttemptMs] = [1, 30_000]
 
 export function createLostConnections(): LostConnections {
-  const begunAt = performance.now()
+  const startedAt = performance.now()
   let count = 0
   return {
-    mayTryAgain(error, isEnding = false) {
+    mayRetry(error, isEnding = false) {
       if (!isLineLost(error, isEnding)) return false
       count += 1
-      return count <= mostLosses && performance.now() - begunAt < longestTryMs
+      return count <= maxLosses && performance.now() - startedAt < maxAttemptMs
     },
   }
 }

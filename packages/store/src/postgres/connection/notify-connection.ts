@@ -1,11 +1,11 @@
 // Keeps the connection that listens to notices of other gateways.
 import type { ClientConfig } from 'pg'
 import { channelOf } from '../server/session.ts'
-import type { PostgresLine } from './line.ts'
-import { openLine } from './line.ts'
+import type { PostgresConnection } from './connection.ts'
+import { openPostgresConnection } from './connection.ts'
 import { createExpiredCounter, findExpired, heartbeatCheckMs } from './upkeep/heartbeat.ts'
 import type { ClockReading } from './upkeep/server-clock.ts'
-import { askClock, endReading } from './upkeep/server-clock.ts'
+import { clockQuery, completeReading } from './upkeep/server-clock.ts'
 import { analyzeTable, createStatistics, findOutgrown } from './upkeep/statistics.ts'
 
 interface NotifyConnectionOptions {
@@ -17,14 +17,14 @@ interface NotifyConnectionOptions {
   readonly setUp: string
   /** Statements that a connection for a single use runs first. */
   readonly schemaSetUp: string
-  onHeard(payload: string): void
+  onPayload(payload: string): void
   /** Receives readings of the server's clock; undefined if nothing follows that clock. */
   readonly onClock: ((reading: ClockReading) => void) | undefined
   /** Runs for a gateway that has held leases and has disappeared. */
   onExpired(holder: string): void
 }
 
-interface HintLine {
+interface NotifyConnection {
   /** Resolves when no further hint of another gateway is missed. */
   readonly opened: Promise<void>
   /** Sends hints to all who listen at the same database. A hint may be lost. */
@@ -34,89 +34,95 @@ interface HintLine {
 
 const notify = { name: 'notify', text: 'SELECT pg_notify($1, $2)' }
 
-/** Opens a connection beside those of transactions. It receives and sends hints, and finds disappeared gateways and grown tables. */
-export function openNotifyConnection(options: NotifyConnectionOptions): HintLine {
-  const { client, holder, setUp, onHeard, onExpired, onClock } = options
+/** Opens a connection apart from those of transactions. It receives and sends hints, and finds disappeared gateways and grown tables. */
+export function openNotifyConnection(options: NotifyConnectionOptions): NotifyConnection {
+  const { client, holder, setUp, onPayload, onExpired, onClock } = options
   const channel = channelOf(options.schema)
   const expired = createExpiredCounter()
-  const line = openLine({
+  const connection = openPostgresConnection({
     client,
     // A hint need not be durable.
     setUp: `${setUp}; SET synchronous_commit = off; LISTEN ${channel}`,
-    onNotification: onHeard,
+    onNotification: onPayload,
     onLost: () => expired.forget(),
   })
   const ask = async (name: { readonly name: string; readonly text: string }, value: string) => {
-    const results = await line.run([{ statement: name, values: [value] }], true).catch(() => undefined)
+    const results = await connection.run([{ statement: name, values: [value] }], true).catch(() => undefined)
     return results?.[0]?.rows ?? []
   }
-  let waiting: string[] = []
-  let isAnnouncing = false
-  /** Sends all waiting hints. Hints that arrive during a send share the next one. */
-  async function announceAll(): Promise<void> {
-    if (isAnnouncing) return
-    isAnnouncing = true
-    while (waiting.length > 0) {
-      const steps = waiting.map(payload => ({ statement: notify, values: [channel, payload] }))
-      waiting = []
-      await line.run(steps, true).catch(() => undefined)
-    }
-    isAnnouncing = false
-  }
+  const announce = createAnnouncer(connection, channel)
 
   let isClosed = false
   const list = (schemaName: string) => ask(findOutgrown, schemaName)
-  const refreshStatistics = createRefreshing(options, { list, hasEnded: () => isClosed })
+  const refreshStatistics = createStatisticsRefresh(options, { list, hasEnded: () => isClosed })
 
-  async function checkHeartbeat(own: string): Promise<void> {
-    const gone = await ask(findExpired, own)
-    for (const each of expired.see(gone.map(row => String(row.lease_owner)))) onExpired(each)
+  async function checkHeartbeat(ownHolder: string): Promise<void> {
+    const missingGateways = await ask(findExpired, ownHolder)
+    for (const expiredHolder of expired.count(missingGateways.map(row => String(row.lease_owner))))
+      onExpired(expiredHolder)
     void refreshStatistics()
   }
 
   // Checks do not queue after a slow one, because each has to show the present.
   const checkOnce = oneAtATime(async () => {
-    if (onClock) await readClock(line, onClock)
+    if (onClock) await readClock(connection, onClock)
     if (holder !== undefined) await checkHeartbeat(holder)
   })
   /** The timer of the checks. A working gateway watches the other gateways and the tables. */
-  const checking = setInterval(() => void checkOnce(), heartbeatCheckMs).unref()
+  const checkTimer = setInterval(() => void checkOnce(), heartbeatCheckMs).unref()
 
   return {
-    opened: line.opened,
-    announce(payloads) {
-      waiting.push(...payloads)
-      void announceAll()
-    },
+    opened: connection.opened,
+    announce,
     async close() {
       isClosed = true
-      clearInterval(checking)
-      await line.close()
+      clearInterval(checkTimer)
+      await connection.close()
     },
   }
 }
 
+/** Creates the function that sends hints. Hints that arrive during a send share the next one. */
+function createAnnouncer(connection: Pick<PostgresConnection, 'run'>, channel: string): NotifyConnection['announce'] {
+  let pendingPayloads: string[] = []
+  let isSending = false
+  async function sendAll(): Promise<void> {
+    if (isSending) return
+    isSending = true
+    while (pendingPayloads.length > 0) {
+      const steps = pendingPayloads.map(payload => ({ statement: notify, values: [channel, payload] }))
+      pendingPayloads = []
+      await connection.run(steps, true).catch(() => undefined)
+    }
+    isSending = false
+  }
+  return payloads => {
+    pendingPayloads.push(...payloads)
+    void sendAll()
+  }
+}
+
 async function readClock(
-  line: Pick<PostgresLine, 'run'>,
+  connection: Pick<PostgresConnection, 'run'>,
   onClock: NonNullable<NotifyConnectionOptions['onClock']>,
 ): Promise<void> {
   const sentAt = performance.now()
-  const [result] = await line.run([{ statement: askClock, values: [] }], true).catch(() => [])
-  const reading = endReading(Number(result?.rows[0]?.at), sentAt)
+  const [result] = await connection.run([{ statement: clockQuery, values: [] }], true).catch(() => [])
+  const reading = completeReading(Number(result?.rows[0]?.at), sentAt)
   if (Number.isFinite(reading.at)) onClock(reading)
 }
 
-type Rows = Awaited<ReturnType<ReturnType<typeof openLine>['run']>>[number]['rows']
+type Rows = Awaited<ReturnType<ReturnType<typeof openPostgresConnection>['run']>>[number]['rows']
 
-interface Refreshing {
+interface StatisticsRefreshDeps {
   list(schema: string): Promise<Rows>
   hasEnded(): boolean
 }
 
 /** Prepares the analysis of tables that have grown. A failed one is retried later. */
-function createRefreshing(
+function createStatisticsRefresh(
   { client, schema, schemaSetUp }: Pick<NotifyConnectionOptions, 'client' | 'schema' | 'schemaSetUp'>,
-  { list, hasEnded }: Refreshing,
+  { list, hasEnded }: StatisticsRefreshDeps,
 ): () => Promise<void> {
   const statistics = createStatistics()
   return oneAtATime(async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { collectPortedStatements } from '../../../test/collect-statements.ts'
-import { createNumbering, readNumberedInsert, sequenceOf } from './numbering.ts'
+import { createRowNumbering, readNumberedInsert, sequenceOf } from './numbering.ts'
 
 test('readNumberedInsert() adds the number to an insert that asks for it', () => {
   expect(readNumberedInsert("INSERT INTO t (a, b)\n  VALUES (?, 'x') RETURNING seq AS id")).toEqual({
@@ -33,7 +33,7 @@ test('numbering takes numbers of usual tables at the beginning, uses them in ord
     ['messages', sequenceOf({ table: 'messages', column: 'seq' })],
     ['refusals', sequenceOf({ table: 'refusals', column: 'id' })],
   ])
-  const numbering = createNumbering(sequences, {
+  const numbering = createRowNumbering(sequences, {
     add(text: string, [count = 0]: readonly number[]) {
       const [table = ''] = /\w+$/.exec(text.replace(/ FROM.*/, '')) ?? []
       const numbers = Array.from({ length: count }, () => ++last)

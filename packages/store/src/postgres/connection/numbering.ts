@@ -11,10 +11,11 @@ export interface NumberedInsert {
   readonly sql: string
 }
 
-const shape = /^\s*INSERT INTO (\w+) \(([\w,\s]+)\)\s+VALUES \(([^()]*)\)\s+RETURNING (\w+)(?: AS (\w+))?\s*$/
+const numberedInsertPattern =
+  /^\s*INSERT INTO (\w+) \(([\w,\s]+)\)\s+VALUES \(([^()]*)\)\s+RETURNING (\w+)(?: AS (\w+))?\s*$/
 
 export function readNumberedInsert(sql: string): NumberedInsert | undefined {
-  const [, table, columns, values, column, name = column] = shape.exec(sql) ?? []
+  const [, table, columns, values, column, name = column] = numberedInsertPattern.exec(sql) ?? []
   if (!table || !columns || !values || !column || !name || /\?\d/.test(values)) return undefined
   return { table, column, name, sql: `INSERT INTO ${table} (${columns}, ${column}) VALUES (${values}, ?)` }
 }
@@ -26,8 +27,8 @@ export function sequenceOf({ table, column }: Pick<NumberedInsert, 'table' | 'co
   return `${table}_${column}_seq`
 }
 
-/** Sends a question to the server together with the waiting statements. */
-interface NumberingLine<Pending> {
+/** The functions that add a query to the waiting statements and return its result. */
+interface NumberingDeps<Pending> {
   add(text: string, values: readonly number[]): Pending
   resultOf(pending: Pending): StepResult
 }
@@ -36,50 +37,53 @@ interface NumberingLine<Pending> {
  * Assigns the numbers of new rows here, so that an insert need not wait for the server. The numbers come from the server's sequences, after the locks
  * of the transaction: a row with a later number in a thread also becomes visible later. Numbers that no row gets stay unused.
  */
-interface Numbering {
+interface RowNumbering {
   /** Begins a transaction. `rows`: the approximate number of new rows in each table. */
   begin(rows: number): void
   next(table: string): number
 }
 
 /** The tables for which most transactions number rows. */
-const usual: ReadonlySet<string> = new Set(['messages', 'threads', 'tasks'])
+const usualTables: ReadonlySet<string> = new Set(['messages', 'threads', 'tasks'])
 /** The size of each further block of numbers for one table. */
-const moreNumbers = 16
+const furtherBlockSize = 16
 
 interface Block<Pending> {
   readonly pending: Pending
   /** The unused numbers, in the order of their use; undefined until the server has sent them. */
-  left: number[] | undefined
+  unusedNumbers: number[] | undefined
 }
 
-export function createNumbering<Pending>(sequences: Sequences, { add, resultOf }: NumberingLine<Pending>): Numbering {
+export function createRowNumbering<Pending>(
+  sequences: Sequences,
+  { add, resultOf }: NumberingDeps<Pending>,
+): RowNumbering {
   const blocks = new Map<string, Block<Pending>>()
 
-  function take(tables: readonly string[], count: number): void {
+  function requestNumbers(tables: readonly string[], count: number): void {
     if (tables.length === 0) return
     const columns = tables.map(table => `string_agg(CAST(nextval('${sequences.get(table)}') AS TEXT), ',') AS ${table}`)
     const pending = add(`SELECT ${columns.join(', ')} FROM generate_series(1, CAST($1 AS INT))`, [count])
-    for (const table of tables) blocks.set(table, { pending, left: undefined })
+    for (const table of tables) blocks.set(table, { pending, unusedNumbers: undefined })
   }
 
   function readBlock(table: string, block: Block<Pending>): number[] {
-    block.left ??= String(resultOf(block.pending).rows[0]?.[table]).split(',').map(Number)
-    return block.left
+    block.unusedNumbers ??= String(resultOf(block.pending).rows[0]?.[table]).split(',').map(Number)
+    return block.unusedNumbers
   }
 
   return {
     begin(rows) {
       blocks.clear()
-      const tables = [...sequences.keys()].filter(table => usual.has(table))
-      if (rows > 0) take(tables, rows)
+      const tables = [...sequences.keys()].filter(table => usualTables.has(table))
+      if (rows > 0) requestNumbers(tables, rows)
     },
     next(table) {
       for (;;) {
         const block = blocks.get(table)
         const number = block && readBlock(table, block).shift()
         if (number !== undefined) return number
-        take([table], moreNumbers)
+        requestNumbers([table], furtherBlockSize)
       }
     },
   }

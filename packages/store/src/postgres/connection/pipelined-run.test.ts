@@ -19,7 +19,7 @@ function answer(count: number) {
   run.submit(wire as unknown as Connection)
   for (let at = 0; at < count; at += 1) told.handleCommandComplete?.({ text: 'SELECT 0' })
   told.handleReadyForQuery?.()
-  return { done: run.done, wire }
+  return { done: run.completion, wire }
 }
 
 test('a run takes the answers of a server that answers each statement', async () => {

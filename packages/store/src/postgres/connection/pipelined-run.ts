@@ -2,7 +2,7 @@
 import type { Connection, Submittable } from 'pg'
 import type { SqlValue } from '../../sql/sql.ts'
 import { readerOf, writeValue } from '../sql/values.ts'
-import { loseLine } from './failure.ts'
+import { createConnectionLost } from './failure.ts'
 
 /** A statement whose text each connection sends to the server once. */
 export interface Statement {
@@ -28,7 +28,7 @@ interface Column {
 }
 
 /** The statements that one connection has prepared, by name, with the columns that each yields. */
-export type KnownStatements = Map<string, readonly Column[]>
+export type PreparedStatements = Map<string, readonly Column[]>
 
 interface RowDescription {
   readonly fields: readonly { readonly name: string; readonly dataTypeID: number }[]
@@ -47,13 +47,16 @@ interface Wire {
 }
 
 interface PipelinedRun extends Submittable {
-  readonly done: Promise<readonly StepResult[]>
+  readonly completion: Promise<readonly StepResult[]>
 }
 
 /** Creates a run that sends several statements in one round trip. The first failure ends the run, and its transaction. */
-export function createPipelinedRun(steps: readonly StatementStep[], preparedStatements: KnownStatements): PipelinedRun {
-  const { promise: done, resolve, reject } = Promise.withResolvers<readonly StepResult[]>()
-  const written = steps.map(({ values }) => values.map(writeValue))
+export function createPipelinedRun(
+  steps: readonly StatementStep[],
+  preparedStatements: PreparedStatements,
+): PipelinedRun {
+  const { promise: completion, resolve, reject } = Promise.withResolvers<readonly StepResult[]>()
+  const wireValues = steps.map(({ values }) => values.map(writeValue))
   const answers = createAnswerReader(steps, preparedStatements)
   let hasFailed = false
   let hangUp = () => {}
@@ -62,20 +65,20 @@ export function createPipelinedRun(steps: readonly StatementStep[], preparedStat
     submit(connection: Connection) {
       const wire = connection as unknown as Wire
       hangUp = () => {
-        reject(loseLine('the answers of the server are out of step'))
+        reject(createConnectionLost('the answers of the server are out of step'))
         wire.stream.destroy()
       }
-      wire.on('parseComplete', answers.noteKnown)
-      const forget = () => wire.off('parseComplete', answers.noteKnown)
-      done.then(forget, forget)
+      wire.on('parseComplete', answers.notePrepared)
+      const forget = () => wire.off('parseComplete', answers.notePrepared)
+      completion.then(forget, forget)
       wire.stream.cork()
       try {
-        sendSteps(wire, { steps, written, preparedStatements })
+        sendSteps(wire, { steps, wireValues, preparedStatements })
       } finally {
         wire.stream.uncork()
       }
     },
-    handleRowDescription: answers.noteColumns,
+    handleRowDescription: answers.setColumns,
     handleDataRow: answers.addRow,
     handleCommandComplete: answers.finishStep,
     handleEmptyQuery: () => answers.finishStep({ text: '' }),
@@ -84,56 +87,56 @@ export function createPipelinedRun(steps: readonly StatementStep[], preparedStat
       hasFailed = true
       reject(error)
     },
-    /** Closes the connection if the server sends another number of answers than there were questions, because then no answer can be assigned. */
+    /** Closes the connection if the numbers of answers and statements differ, because then no answer can be assigned. */
     handleReadyForQuery() {
       if (hasFailed) return
       if (answers.results.length === steps.length) resolve(answers.results)
       else hangUp()
     },
   }
-  return Object.assign(handlers, { done })
+  return Object.assign(handlers, { completion })
 }
 
-interface Sending {
+interface StepsToSend {
   readonly steps: readonly StatementStep[]
   /** The values of each step in the form that the server reads. */
-  readonly written: readonly (readonly (string | Buffer | null)[])[]
-  readonly preparedStatements: KnownStatements
+  readonly wireValues: readonly (readonly (string | Buffer | null)[])[]
+  readonly preparedStatements: PreparedStatements
 }
 
-function sendSteps(wire: Wire, { steps, written, preparedStatements }: Sending): void {
-  const told = new Set<string>()
-  for (const [at, { statement }] of steps.entries()) {
+function sendSteps(wire: Wire, { steps, wireValues, preparedStatements }: StepsToSend): void {
+  const parsedNames = new Set<string>()
+  for (const [index, { statement }] of steps.entries()) {
     const { name } = statement
-    if (!preparedStatements.has(name) && !told.has(name)) {
-      told.add(name)
+    if (!preparedStatements.has(name) && !parsedNames.has(name)) {
+      parsedNames.add(name)
       wire.parse({ ...statement, types: [] })
       wire.describe({ type: 'S', name })
     }
-    wire.bind({ statement: name, values: written[at] ?? [] })
+    wire.bind({ statement: name, values: wireValues[index] ?? [] })
     wire.execute({})
   }
   wire.sync()
 }
 
 /** Creates a reader of the server's answers, step by step. */
-function createAnswerReader(steps: readonly StatementStep[], preparedStatements: KnownStatements) {
+function createAnswerReader(steps: readonly StatementStep[], preparedStatements: PreparedStatements) {
   const results: StepResult[] = []
   let rows: Record<string, SqlValue>[] = []
   const currentName = () => steps[results.length]?.statement.name ?? ''
   return {
     results,
     /** A statement stays prepared even if a later one fails. */
-    noteKnown: () => void preparedStatements.set(currentName(), []),
-    noteColumns({ fields }: RowDescription): void {
+    notePrepared: () => void preparedStatements.set(currentName(), []),
+    setColumns({ fields }: RowDescription): void {
       preparedStatements.set(
         currentName(),
         fields.map(field => ({ name: field.name, read: readerOf(field.dataTypeID) })),
       )
     },
     addRow({ fields }: { readonly fields: readonly (string | null)[] }): void {
-      const entries = (preparedStatements.get(currentName()) ?? []).map(({ name, read }, at) => {
-        const text = fields[at] ?? null
+      const entries = (preparedStatements.get(currentName()) ?? []).map(({ name, read }, index) => {
+        const text = fields[index] ?? null
         return [name, text === null ? null : read(text)] as const
       })
       rows.push(Object.fromEntries(entries))

@@ -1,16 +1,16 @@
 // Lends connections to transactions and readings.
-import type { LineOptions, PostgresLine } from './line.ts'
-import { openLine } from './line.ts'
+import type { PostgresConnection, PostgresConnectionOptions } from './connection.ts'
+import { openPostgresConnection } from './connection.ts'
 
 /** A connection that a transaction has acquired from the pool. */
-export interface HeldLine extends Pick<PostgresLine, 'run'> {
+export interface PooledConnection extends Pick<PostgresConnection, 'run'> {
   release(): void
 }
 
 /** A pool of connections for transactions that run at the same time. */
-export interface LinePool {
+export interface ConnectionPool {
   /** Acquires a connection, and waits until one is free. */
-  hold(): Promise<HeldLine>
+  acquire(): Promise<PooledConnection>
   close(): Promise<void>
 }
 
@@ -21,52 +21,52 @@ export const operatorPoolSize = 2
 /** The number of all connections of a gateway, including the one for hints. */
 export const connectionsOfGateway = poolSize + operatorPoolSize + 1
 
-interface PoolOptions extends LineOptions {
+interface PoolOptions extends PostgresConnectionOptions {
   readonly size?: number
 }
 
-export function openLinePool({ onOpen, size = poolSize, ...options }: PoolOptions): LinePool {
+export function openConnectionPool({ onOpen, size = poolSize, ...options }: PoolOptions): ConnectionPool {
   const reopened = () => {
     onOpen?.()
     serve()
   }
-  const lines = Array.from({ length: size }, () => openLine({ ...options, onOpen: reopened }))
-  const free = [...lines]
-  const waiting: ((line: PostgresLine) => void)[] = []
+  const connections = Array.from({ length: size }, () => openPostgresConnection({ ...options, onOpen: reopened }))
+  const free = [...connections]
+  const waiters: ((connection: PostgresConnection) => void)[] = []
 
   /**
    * Acquires the free connection that was used last, because it has prepared the most statements. It returns a lost one only if the pool has no open
    * one.
    */
-  function takeFree(): PostgresLine | undefined {
-    const at = free.findLastIndex(line => line.isThere())
+  function findFree(): PostgresConnection | undefined {
+    const at = free.findLastIndex(connection => connection.isConnected())
     if (at >= 0) return free.splice(at, 1)[0]
-    return lines.some(line => line.isThere()) ? undefined : free.shift()
+    return connections.some(connection => connection.isConnected()) ? undefined : free.shift()
   }
 
   function serve(): void {
-    while (waiting.length > 0) {
-      const line = takeFree()
-      if (!line) return
-      waiting.shift()?.(line)
+    while (waiters.length > 0) {
+      const connection = findFree()
+      if (!connection) return
+      waiters.shift()?.(connection)
     }
   }
 
-  function release(line: PostgresLine): void {
-    free.push(line)
+  function release(connection: PostgresConnection): void {
+    free.push(connection)
     serve()
   }
 
   return {
-    async hold() {
-      const line = await new Promise<PostgresLine>(resolve => {
-        waiting.push(resolve)
+    async acquire() {
+      const connection = await new Promise<PostgresConnection>(resolve => {
+        waiters.push(resolve)
         serve()
       })
-      return { run: line.run, release: () => release(line) }
+      return { run: connection.run, release: () => release(connection) }
     },
     async close() {
-      await Promise.all(lines.map(line => line.close()))
+      await Promise.all(connections.map(connection => connection.close()))
     },
   }
 }

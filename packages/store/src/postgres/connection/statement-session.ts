@@ -4,15 +4,15 @@ import type { SqlValue } from '../../sql/sql.ts'
 import { OperationFailed } from '../../sqlite/write/transactions.ts'
 import { failureOf } from './failure.ts'
 import type { Statement, StepResult } from './pipelined-run.ts'
-import type { HeldLine, LinePool } from './pool.ts'
+import type { ConnectionPool, PooledConnection } from './pool.ts'
 import { StatementFailed, toStatementError } from './store-errors.ts'
 
 /** A statement with its name. Each connection sends its text to the server once. */
 export interface PlainStatement extends Statement {
   readonly id: number
-  readonly isReading: boolean
+  readonly isSelect: boolean
   /** True if it locks its rows until the end of the transaction, and others skip them. */
-  readonly takesRows: boolean
+  readonly locksRows: boolean
 }
 
 /** A statement that was requested, with its result once it has run. */
@@ -22,13 +22,13 @@ export interface PendingStatement {
   result: StepResult | undefined
 }
 
-/** One transaction. It holds a connection from its first question on. Statements that only change rows are sent with the next question. */
+/** One transaction. It acquires a connection with its first query. Statements that return nothing are sent together with the next query. */
 export interface StatementSession {
   /** Adds a statement of the gateway itself. */
   add(statement: PlainStatement, values: readonly SqlValue[]): PendingStatement
   /** Adds a statement of an operation. */
   run(statement: PlainStatement, values: readonly SqlValue[]): PendingStatement
-  /** Sends all waiting statements. @returns true if there was anything to ask @throws Unavailable, Rejection, StatementFailed */
+  /** Sends all waiting statements. @returns true if there were any @throws Unavailable, Rejection, StatementFailed */
   flush(): Promise<boolean>
   /** Sends all waiting statements for the last time. Any of them may have failed. @throws OperationFailed, Unavailable */
   flushLast(): Promise<boolean>
@@ -40,27 +40,30 @@ export interface StatementSession {
    */
   endUnchanged(): Promise<void>
   rollback(): void
-  /** Returns true if an operation has run a statement that is no reading. */
+  /** Returns true if an operation has run a statement other than a SELECT. */
   hasChanged(): boolean
   /** Returns true if the session has sent the commit. */
   isEnding(): boolean
 }
 
 /**
- * The kind of a transaction. A `reading` sees one moment, whoever writes in the meantime. A `query` asks once and needs no transaction of its own,
- * because the server runs statements that arrive together in one.
+ * The kind of a transaction. A `reading` sees one snapshot. A `query` is a single round trip and needs no explicit transaction,
+ * because the server runs pipelined statements in one.
  */
-type Kind = 'query' | 'reading' | 'writing'
+type TransactionKind = 'query' | 'reading' | 'writing'
 
-/** The error that a query gets if it asks a second time. */
-export const asksAgain = new Error('a look asks again')
+/** The error of a query that sends statements a second time. */
+export const secondQueryError = new Error('a query sent statements a second time')
 
 /** Opens a session. `kindOf` is called before the session sends for the first time. */
-export function openStatementSession(pool: Pick<LinePool, 'hold'>, kindOf: () => Kind): StatementSession {
-  const { add, flush, end, release } = openSending(pool, kindOf)
+export function openStatementSession(
+  pool: Pick<ConnectionPool, 'acquire'>,
+  kindOf: () => TransactionKind,
+): StatementSession {
+  const { add, flush, end, release } = createStatementQueue(pool, kindOf)
   let hasChanged = false
   let isEnding = false
-  const taking: PendingStatement[] = []
+  const lockingStatements: PendingStatement[] = []
 
   async function flushLast(): Promise<boolean> {
     try {
@@ -74,9 +77,9 @@ export function openStatementSession(pool: Pick<LinePool, 'hold'>, kindOf: () =>
 
   async function commit(): Promise<void> {
     isEnding = true
-    const committed = add(own.commit, [])
+    const commitStatement = add(controlStatements.commit, [])
     await flushLast()
-    const tag = committed.result?.tag
+    const tag = commitStatement.result?.tag
     if (tag !== 'COMMIT') throw new StatementFailed(`the server answers COMMIT by ${tag}`)
     release()
   }
@@ -86,111 +89,114 @@ export function openStatementSession(pool: Pick<LinePool, 'hold'>, kindOf: () =>
     flush,
     flushLast,
     run(statement, values) {
-      if (!statement.isReading) hasChanged = true
-      const asked = add(statement, values)
-      if (statement.takesRows) taking.push(asked)
-      return asked
+      if (!statement.isSelect) hasChanged = true
+      const pendingStatement = add(statement, values)
+      if (statement.locksRows) lockingStatements.push(pendingStatement)
+      return pendingStatement
     },
     commit,
     async endUnchanged() {
-      if (taking.some(({ result }) => result?.rows.length)) await commit()
-      else end(own.commit)
+      if (lockingStatements.some(({ result }) => result?.rows.length)) await commit()
+      else end(controlStatements.commit)
     },
-    rollback: () => end(own.rollback),
+    rollback: () => end(controlStatements.rollback),
     hasChanged: () => hasChanged,
     isEnding: () => isEnding,
   }
 }
 
-interface Sending extends Pick<StatementSession, 'add' | 'flush'> {
-  /** Sends `statement` instead of the waiting ones. Nobody waits for the answer, because a failure shows in the next transaction. */
+interface StatementQueue extends Pick<StatementSession, 'add' | 'flush'> {
+  /** Discards the waiting statements and sends `statement` without waiting. A failure shows in the next transaction. */
   end(statement: PlainStatement): void
   release(): void
 }
 
-function openSending(pool: Pick<LinePool, 'hold'>, kindOf: () => Kind): Sending {
+function createStatementQueue(pool: Pick<ConnectionPool, 'acquire'>, kindOf: () => TransactionKind): StatementQueue {
   let pending: PendingStatement[] = []
-  let held: HeldLine | undefined
-  let hasLooked = false
+  let connection: PooledConnection | undefined
+  let hasQueried = false
 
-  async function ask(asked: readonly PendingStatement[]): Promise<readonly StepResult[]> {
-    if (held) return held.run(asked, false)
-    held = await pool.hold()
+  async function send(statements: readonly PendingStatement[]): Promise<readonly StepResult[]> {
+    if (connection) return connection.run(statements, false)
+    connection = await pool.acquire()
     const kind = kindOf()
-    if (kind === 'query') return query(held, asked)
-    const results = await held.run([begins[kind], ...asked], true)
+    if (kind === 'query') return query(connection, statements)
+    const results = await connection.run([beginStatements[kind], ...statements], true)
     return results.slice(1)
   }
 
-  async function query(line: HeldLine, asked: readonly PendingStatement[]): Promise<readonly StepResult[]> {
-    hasLooked = true
+  async function query(
+    connection: PooledConnection,
+    statements: readonly PendingStatement[],
+  ): Promise<readonly StepResult[]> {
+    hasQueried = true
     try {
-      return await line.run(asked, true)
+      return await connection.run(statements, true)
     } finally {
       release()
     }
   }
 
   function release(): void {
-    held?.release()
-    held = undefined
+    connection?.release()
+    connection = undefined
   }
 
   return {
     release,
     add(statement, values) {
-      const added: PendingStatement = { statement, values, result: undefined }
-      pending.push(added)
-      return added
+      const pendingStatement: PendingStatement = { statement, values, result: undefined }
+      pending.push(pendingStatement)
+      return pendingStatement
     },
     async flush() {
-      const sent = pending
+      const statements = pending
       pending = []
-      if (sent.length === 0) return false
-      if (hasLooked) throw asksAgain
-      const results = await ask(sent).catch(failure => {
+      if (statements.length === 0) return false
+      if (hasQueried) throw secondQueryError
+      const results = await send(statements).catch(failure => {
         throw toStatementError(failureOf(failure))
       })
-      for (const [at, each] of sent.entries()) each.result = results[at]
+      for (const [index, statement] of statements.entries()) statement.result = results[index]
       return true
     },
     end(statement) {
       pending = []
-      void held?.run([{ statement, values: [] }], false).then(release, release)
+      void connection?.run([{ statement, values: [] }], false).then(release, release)
     },
   }
 }
 
 let lastId = 0
 
-export function nameStatement(text: string): PlainStatement {
+export function createStatement(text: string): PlainStatement {
   lastId += 1
   return { id: lastId, name: `s${lastId}`, text, ...traitsOf(text) }
 }
 
-const traitsOf = (text: string) => ({ isReading: /^\s*SELECT\b/.test(text), takesRows: text.includes('SKIP LOCKED') })
+const traitsOf = (text: string) => ({ isSelect: /^\s*SELECT\b/.test(text), locksRows: text.includes('SKIP LOCKED') })
 
 /** Returns a function that names statements. The same text gets the same name, because an operation that runs again may prepare it again. */
-export function createNames(): (text: string) => PlainStatement {
+export function createStatementCache(): (text: string) => PlainStatement {
   const statements = new Map<string, PlainStatement>()
   return text => {
-    const statement = statements.get(text) ?? nameStatement(text)
+    const statement = statements.get(text) ?? createStatement(text)
     statements.set(text, statement)
     return statement
   }
 }
 
-const step = (text: string) => ({ statement: nameStatement(text), values: [] })
+const step = (text: string) => ({ statement: createStatement(text), values: [] })
 
-const begins = {
+const beginStatements = {
   reading: step('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'),
   writing: step('BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE'),
 }
 
-/** Sets up a connection for queries. Each query sees the data of one moment. */
+/** Sets up a connection for queries. Each query sees one snapshot. */
 export const readSetUp = 'SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY'
 
-const own = {
-  commit: nameStatement('COMMIT'),
-  rollback: nameStatement('ROLLBACK'),
+const controlStatements = {
+  commit: createStatement('COMMIT'),
+  rollback: createStatement('ROLLBACK'),
 }

@@ -2,7 +2,7 @@
 import { ConfigError, Rejection, Unavailable } from '@postern/message'
 import { interferenceCode } from '../sql/functions.ts'
 import type { PostgresFailure } from './failure.ts'
-import { endsConnection, failureOf, isSqlState, lineAway, lineLost } from './failure.ts'
+import { connectionLostCode, endsConnection, failureOf, isSqlState, notConnectedCode } from './failure.ts'
 import { connectionsOfGateway } from './pool.ts'
 
 /** Classes of SQLSTATE that pass with time or after help from an operator: connection, rollback by the server, resources, operator, system. */
@@ -15,7 +15,7 @@ const passingCodes: ReadonlySet<string> = new Set(['25006', '55P03', '25P03', '0
 
 /** Returns the error of a statement that the store runs. */
 export function toStatementError(failure: PostgresFailure): Error {
-  const { code = lineLost, message } = failure
+  const { code = connectionLostCode, message } = failure
   const cause = Object.assign(new Error(message), { code })
   if (!isSqlState(code) || passingClasses.has(code.slice(0, 2)) || passingCodes.has(code)) {
     return noAnswer(cause)
@@ -35,14 +35,14 @@ export function isInterference(error: unknown): boolean {
 
 /** Returns true if a transaction has lost its connection and changed nothing. `isEnding` is true if it sent the commit while it had a connection. */
 export function isLineLost(error: unknown, isEnding: boolean): boolean {
-  return hasCode(error, code => code === lineAway || (!isEnding && endsConnection({ code })))
+  return hasCode(error, code => code === notConnectedCode || (!isEnding && endsConnection({ code })))
 }
 
 /** Tests the codes of an error and of its causes. Codes of our own errors do not describe the server, so they are skipped. */
 function hasCode(error: unknown, test: (code: string) => boolean): boolean {
-  for (let each = error; each instanceof Error; each = each.cause) {
-    if (each instanceof Unavailable || each instanceof Rejection) continue
-    const { code } = failureOf(each)
+  for (let current = error; current instanceof Error; current = current.cause) {
+    if (current instanceof Unavailable || current instanceof Rejection) continue
+    const { code } = failureOf(current)
     if (code !== undefined && test(code)) return true
   }
   return false

@@ -1,6 +1,6 @@
 // Derives the keys of advisory locks.
 import { hash } from 'node:crypto'
-import { threadConflict } from '../../together/conflict-keys.ts'
+import { threadConflict } from '../../batching/conflict-keys.ts'
 import { lockNumberOf } from '../server/lock-number.ts'
 import { writerLockOf } from '../server/session.ts'
 
@@ -32,7 +32,7 @@ export function createLockKeys(schema: string): LockKeys {
     keyOf: name => String(toKey(name)),
     keysOf(names) {
       const keys = [...new Set([...names].map(toKey))]
-      return keys.toSorted((one, other) => (one < other ? -1 : 1)).map(String)
+      return keys.toSorted((a, b) => (a < b ? -1 : 1)).map(String)
     },
     // SQL has no literal of this size without a type.
     threadKeySql: thread => `CAST('${firstThread}' AS BIGINT) + ${thread}`,

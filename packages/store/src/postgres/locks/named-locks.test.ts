@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { threadConflict } from '../../together/conflict-keys.ts'
+import { threadConflict } from '../../batching/conflict-keys.ts'
 import type { PlainStatement } from '../connection/statement-session.ts'
 import { createLockKeys } from './lock-keys.ts'
 import { createNamedLocks } from './named-locks.ts'
@@ -26,9 +26,9 @@ function openLocks() {
 test('a transaction takes each name once and in one order, and one that does not say what it touches keeps all others out', () => {
   const { locks, sent, take } = openLocks()
   locks.begin(['b', 'a', 'c', 'a'], 0)
-  expect(locks.isAlone()).toBe(false)
+  expect(locks.isExclusive()).toBe(false)
   locks.begin(undefined, 0)
-  expect(locks.isAlone()).toBe(true)
+  expect(locks.isExclusive()).toBe(true)
   expect(sent).toEqual(['share', take('a', 'b', 'c'), 'alone'])
   expect(take('c', 'a', 'b')).toBe(take('b', 'c', 'a'))
 })
@@ -41,7 +41,7 @@ test('a transaction that runs again takes at its beginning what it tried to take
   locks.begin(['a'], 1)
   expect(locks.reserve('b')).toBeUndefined()
   locks.begin(['a'], 2)
-  expect(locks.isAlone()).toBe(true)
+  expect(locks.isExclusive()).toBe(true)
   expect(sent).toEqual(['share', take('a'), 'try', 'share', take('a', 'b'), 'alone'])
 })
 

@@ -1,39 +1,39 @@
 import { Unavailable } from '@postern/message'
 import { expect, test } from 'vitest'
-import { createLockstep } from '../../together/lockstep.ts'
+import { createOperationRunner } from '../../batching/operation-runner.ts'
 import { mostAtOnce } from '../../transaction/bounds.ts'
-import { loseLine } from '../connection/failure.ts'
+import { createConnectionLost } from '../connection/failure.ts'
 import type { StepResult } from '../connection/pipelined-run.ts'
-import { nameStatement } from '../connection/statement-session.ts'
+import { createStatement } from '../connection/statement-session.ts'
 import type { OperationContext } from '../operation-context.ts'
 import { createReadings } from './readings.ts'
 
 /** Opens a server that answers each statement with its own text and refuses `refused`. The first `failures` runs break their connection. */
 function openServer(failures = 0) {
-  const lockstep = createLockstep<OperationContext>(Date.now)
+  const runner = createOperationRunner<OperationContext>(Date.now)
   const sent: string[] = []
   let left = failures
   const run = async (steps: readonly { readonly statement: { readonly text: string } }[]) => {
     sent.push(steps.map(({ statement }) => statement.text.split(' ')[0]).join(' '))
     await new Promise(setImmediate)
     left -= 1
-    if (left >= 0) throw loseLine('it broke')
+    if (left >= 0) throw createConnectionLost('it broke')
     if (steps.some(({ statement }) => statement.text === 'refused')) throw { code: '22P02', message: 'it is no number' }
     return steps.map(({ statement }): StepResult => ({ rows: [{ said: statement.text }], changes: 0, tag: '' }))
   }
-  const pool = { hold: async () => ({ run, release() {} }) }
-  const statements = new Map<string, ReturnType<typeof nameStatement>>()
+  const pool = { acquire: async () => ({ run, release() {} }) }
+  const statements = new Map<string, ReturnType<typeof createStatement>>()
   function ask(text: string): string {
-    const statement = statements.get(text) ?? nameStatement(text)
+    const statement = statements.get(text) ?? createStatement(text)
     statements.set(text, statement)
-    const pending = lockstep.takeStep(statement.id, () => lockstep.place().session.run(statement, []))
-    return String((pending.result ?? lockstep.suspend()).rows[0]?.said)
+    const pending = runner.nextStep(statement.id, () => runner.context().session.run(statement, []))
+    return String((pending.result ?? runner.suspend()).rows[0]?.said)
   }
   function write(text: string): string {
-    lockstep.act(() => sent.push(`write ${text}`))
+    runner.act(() => sent.push(`write ${text}`))
     return text
   }
-  return { ...createReadings(pool, { lockstep }), ask, write, sent }
+  return { ...createReadings(pool, { runner }), ask, write, sent }
 }
 
 test('readings of one moment share a connection, and those that come while two groups run share the next one', async () => {

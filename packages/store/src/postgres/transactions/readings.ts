@@ -1,23 +1,23 @@
-// Runs readings together on one snapshot of PostgreSQL.
+// Runs several readings on one snapshot of PostgreSQL.
 import { Unavailable } from '@postern/message'
-import type { BegunOperation } from '../../together/lockstep.ts'
+import type { StartedOperation } from '../../batching/operation-runner.ts'
 import { mostAtOnce } from '../../transaction/bounds.ts'
 import { createLostConnections } from '../connection/lost-connection.ts'
-import type { LinePool } from '../connection/pool.ts'
+import type { ConnectionPool } from '../connection/pool.ts'
 import type { StatementSession } from '../connection/statement-session.ts'
-import { asksAgain, openStatementSession } from '../connection/statement-session.ts'
+import { openStatementSession, secondQueryError } from '../connection/statement-session.ts'
 import type { DatabaseDeps } from '../operation-context.ts'
 
-/** Readings beside the transactions that write. */
+/** Runs readings apart from the transactions that write. */
 export interface Readings {
   /**
-   * Begins `work` at once. Everything that it asks before its first wait sees one moment, which it shares with the other readings that wait for a
-   * connection. `kind`: works of one kind ask in the same number of steps.
+   * Starts `work` at once. All its statements before its first wait see one snapshot, which it shares with the other readings that wait for a
+   * connection. `kind`: works of one kind need the same number of round trips.
    */
   read<T>(work: () => T, kind?: string): Promise<T>
 }
 
-/** A reading that waits for answers. */
+/** A reading that waits for results. */
 interface Reading {
   readonly work: () => Promise<unknown>
   readonly kind: string | undefined
@@ -28,39 +28,42 @@ interface Reading {
 
 interface Member {
   readonly reading: Reading
-  readonly operation: BegunOperation<unknown>
+  readonly operation: StartedOperation<unknown>
 }
 
-/** Readings that have begun and ask together, at most `most` of them. */
+/** Readings that have started and share round trips, at most `maxMembers` of them. */
 interface Group {
   readonly session: StatementSession
   readonly members: Member[]
-  readonly most: number
+  readonly maxMembers: number
 }
 
-/** The most groups that read at a time, on connections that no writing transaction needs. More groups would share less. */
-const mostGroups = 2
+/** The maximum number of groups that read at a time, on connections that no writing transaction needs. More groups would share less. */
+const maxActiveGroups = 2
 
-export function createReadings(pool: Pick<LinePool, 'hold'>, { lockstep }: Pick<DatabaseDeps, 'lockstep'>): Readings {
-  const { mayBeginAgain, openGroup, takeGroup, isWaiting } = createGroups(pool)
+export function createReadings(
+  pool: Pick<ConnectionPool, 'acquire'>,
+  { runner }: Pick<DatabaseDeps, 'runner'>,
+): Readings {
+  const { mayRestart, openGroup, dequeueGroup, isWaiting } = createGroups(pool)
   let running = 0
   let isScheduled = false
 
-  function begin(work: Reading['work'], group = openGroup()) {
-    return { group, operation: lockstep.begin(work, { session: group.session, nextNumber: refuseNumber }) }
+  function beginReading(work: Reading['work'], group = openGroup()) {
+    return { group, operation: runner.start(work, { session: group.session, nextNumber: refuseNumber }) }
   }
 
-  function join({ group, operation }: ReturnType<typeof begin>, reading: Reading): void {
+  function join({ group, operation }: ReturnType<typeof beginReading>, reading: Reading): void {
     group.members.push({ reading, operation })
     schedule()
   }
 
   function schedule(): void {
-    if (isScheduled || running >= mostGroups || !isWaiting()) return
+    if (isScheduled || running >= maxActiveGroups || !isWaiting()) return
     isScheduled = true
     setImmediate(() => {
       isScheduled = false
-      const group = takeGroup()
+      const group = dequeueGroup()
       if (!group) return
       running += 1
       void run(group).finally(() => {
@@ -72,12 +75,12 @@ export function createReadings(pool: Pick<LinePool, 'hold'>, { lockstep }: Pick<
   }
 
   async function run(group: Group): Promise<void> {
-    const { left, failure } = await askAll(group, lockstep)
-    const isRefused = left.length > 1 && isOfOne(failure)
-    for (const { reading, operation } of left) {
+    const { unfinished, failure } = await runGroup(group, runner)
+    const isRefused = unfinished.length > 1 && concernsOneMember(failure)
+    for (const { reading, operation } of unfinished) {
       if (operation.hasActed()) reading.reject(failure)
-      else if (isRefused) join(begin(reading.work, openGroup(1)), reading)
-      else if (mayBeginAgain(reading, failure)) join(begin(reading.work), reading)
+      else if (isRefused) join(beginReading(reading.work, openGroup(1)), reading)
+      else if (mayRestart(reading, failure)) join(beginReading(reading.work), reading)
       else reading.reject(failure)
     }
   }
@@ -85,82 +88,88 @@ export function createReadings(pool: Pick<LinePool, 'hold'>, { lockstep }: Pick<
   return {
     read<T>(work: () => T, kind?: string): Promise<T> {
       const reading = async () => work()
-      const begun = begin(reading)
-      // A work that only writes asks nothing here.
-      const end = begun.operation.end()
+      const begunReading = beginReading(reading)
+      // A work that only writes sends nothing here.
+      const end = begunReading.operation.end()
       if (end) return end as Promise<T>
       return new Promise((resolve, reject) => {
-        const told = { resolve: resolve as Reading['resolve'], reject }
-        join(begun, { work: reading, kind, losses: createLostConnections(), ...told })
+        const callbacks = { resolve: resolve as Reading['resolve'], reject }
+        join(begunReading, { work: reading, kind, losses: createLostConnections(), ...callbacks })
       })
     },
   }
 }
 
 /** Creates the groups that have not been sent. */
-function createGroups(pool: Pick<LinePool, 'hold'>) {
-  const waiting: Group[] = []
-  /** Kinds that ask again after an answer. They need a transaction, so that they see one moment. */
-  const ofSteps = new Set<string | undefined>([undefined])
+function createGroups(pool: Pick<ConnectionPool, 'acquire'>) {
+  const waitingGroups: Group[] = []
+  /** Kinds that need more than one round trip. They need a transaction, so that they see one snapshot. */
+  const multiStepKinds = new Set<string | undefined>([undefined])
 
-  function openNew(most: number): Group {
+  function openNewGroup(maxMembers: number): Group {
     const members: Group['members'] = []
-    const isInSteps = () => members.some(({ reading }) => ofSteps.has(reading.kind))
-    const group = { members, most, session: openStatementSession(pool, () => (isInSteps() ? 'reading' : 'query')) }
-    waiting.push(group)
+    const needsTransaction = () => members.some(({ reading }) => multiStepKinds.has(reading.kind))
+    const group = {
+      members,
+      maxMembers,
+      session: openStatementSession(pool, () => (needsTransaction() ? 'reading' : 'query')),
+    }
+    waitingGroups.push(group)
     return group
   }
 
   return {
-    mayBeginAgain({ kind, losses }: Reading, failure: unknown): boolean {
-      if (failure !== asksAgain) return losses.mayTryAgain(failure)
-      ofSteps.add(kind)
+    mayRestart({ kind, losses }: Reading, failure: unknown): boolean {
+      if (failure !== secondQueryError) return losses.mayRetry(failure)
+      multiStepKinds.add(kind)
       return true
     },
-    isWaiting: () => waiting.length > 0,
-    /** Returns the group that a reading joins. With `most` it is a new one of that size. */
-    openGroup(most?: number): Group {
-      const last = waiting.at(-1)
-      return last && most === undefined && last.members.length < last.most ? last : openNew(most ?? mostAtOnce)
+    isWaiting: () => waitingGroups.length > 0,
+    /** Returns the group that a reading joins. With `maxMembers` it is a new one of that size. */
+    openGroup(maxMembers?: number): Group {
+      const last = waitingGroups.at(-1)
+      return last && maxMembers === undefined && last.members.length < last.maxMembers
+        ? last
+        : openNewGroup(maxMembers ?? mostAtOnce)
     },
-    takeGroup: () => waiting.shift(),
+    dequeueGroup: () => waitingGroups.shift(),
   }
 }
 
 /**
- * Answers all members. One with all its answers resolves at once and does not wait for those that ask again.
- * @returns the members without an end, and the failure
+ * Runs all members. A member with all its results resolves at once and does not wait for the others.
+ * @returns the members that have not ended, and the failure
  */
-async function askAll(
+async function runGroup(
   { members, session }: Group,
-  { runEach }: Pick<DatabaseDeps['lockstep'], 'runEach'>,
-): Promise<{ readonly left: readonly Member[]; readonly failure: unknown }> {
-  let left: readonly Member[] = members
-  const tellEnds = () => {
-    left = left.filter(member => !tellEnd(member))
+  { runEach }: Pick<DatabaseDeps['runner'], 'runEach'>,
+): Promise<{ readonly unfinished: readonly Member[]; readonly failure: unknown }> {
+  let unfinished: readonly Member[] = members
+  const settleEnded = () => {
+    unfinished = unfinished.filter(member => !settleIfEnded(member))
   }
   const answer = () => {
-    tellEnds()
+    settleEnded()
     return session.flush()
   }
   const operations = members.map(({ operation }) => operation)
   const failure = await runEach(operations, answer).catch((error: unknown) => error)
   void session.endUnchanged()
-  tellEnds()
-  return { left, failure }
+  settleEnded()
+  return { unfinished, failure }
 }
 
-function tellEnd({ reading, operation }: Member): boolean {
+function settleIfEnded({ reading, operation }: Member): boolean {
   const end = operation.end()
   if (end) reading.resolve(end)
   return end !== undefined
 }
 
 /** Returns true if the server refused a statement of one member. The other members may be read without it. */
-function isOfOne(failure: unknown): boolean {
-  return failure !== asksAgain && !(failure instanceof Unavailable)
+function concernsOneMember(failure: unknown): boolean {
+  return failure !== secondQueryError && !(failure instanceof Unavailable)
 }
 
 function refuseNumber(): never {
-  throw new Error('a row is inserted where only reading is meant')
+  throw new Error('a reading inserts a row')
 }

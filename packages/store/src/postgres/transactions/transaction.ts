@@ -1,22 +1,23 @@
 // Runs operations together in one transaction of PostgreSQL.
+
+import type { WaveMember } from '../../batching/waves.ts'
+import { planWaves } from '../../batching/waves.ts'
 import type { Database } from '../../sql/sql.ts'
 import { OperationFailed } from '../../sqlite/write/transactions.ts'
-import type { WaveMember } from '../../together/waves.ts'
-import { planWaves } from '../../together/waves.ts'
 import type { Batch } from '../../transaction/batch.ts'
 import { createBatch, mergeBatch } from '../../transaction/batch.ts'
 import { createBooking } from '../../transaction/write-totals.ts'
 import type { WriterHooks } from '../../transaction/writer.ts'
 import { createLostConnections } from '../connection/lost-connection.ts'
-import { createNumbering } from '../connection/numbering.ts'
-import type { LinePool } from '../connection/pool.ts'
+import { createRowNumbering } from '../connection/numbering.ts'
+import type { ConnectionPool } from '../connection/pool.ts'
 import type { StatementSession } from '../connection/statement-session.ts'
-import { createNames, nameStatement, openStatementSession } from '../connection/statement-session.ts'
+import { createStatement, createStatementCache, openStatementSession } from '../connection/statement-session.ts'
 import { isInterference } from '../connection/store-errors.ts'
 import type { LockKeys } from '../locks/lock-keys.ts'
+import type { NameReservations } from '../locks/name-reservations.ts'
+import { createNameReservations } from '../locks/name-reservations.ts'
 import { createNamedLocks } from '../locks/named-locks.ts'
-import type { Reserving } from '../locks/reserving.ts'
-import { createReserving } from '../locks/reserving.ts'
 import type { DatabaseDeps, OperationContext } from '../operation-context.ts'
 import { Outdated } from '../stale-cache.ts'
 
@@ -39,29 +40,29 @@ export interface Share {
 }
 
 /** Runs operations in one transaction. @throws OperationFailed if one of them failed, and Unavailable, Outdated */
-export type WriteTogether = (
+export type RunShares = (
   shares: readonly Share[],
 ) => Promise<{ readonly results: readonly unknown[]; readonly batch: Batch }>
 
 interface TransactionDeps extends DatabaseDeps {
   readonly db: Database
-  readonly pool: Pick<LinePool, 'hold'>
+  readonly pool: Pick<ConnectionPool, 'acquire'>
   readonly keys: LockKeys
 }
 
-/** The most retries after interference. The last of them keep all others out (`createNamedLocks`). */
-const mostTries = 4
+/** The maximum number of retries after interference. The last of them run exclusively (`createNamedLocks`). */
+const maxRetries = 4
 
-function createTries() {
+function createRetryPolicy() {
   const losses = createLostConnections()
-  let undone = 0
+  let failedAttempts = 0
   return {
-    /** Returns the number of tries that failed because of others. */
-    countUndone: () => undone,
-    mayTryAgain(error: unknown, { isEnding }: Pick<StatementSession, 'isEnding'>): boolean {
-      if (!isInterference(error)) return losses.mayTryAgain(error, isEnding())
-      undone += 1
-      return undone <= mostTries
+    /** Returns the number of attempts that failed because of other transactions. */
+    countFailedAttempts: () => failedAttempts,
+    mayRetry(error: unknown, { isEnding }: Pick<StatementSession, 'isEnding'>): boolean {
+      if (!isInterference(error)) return losses.mayRetry(error, isEnding())
+      failedAttempts += 1
+      return failedAttempts <= maxRetries
     },
   }
 }
@@ -69,93 +70,102 @@ function createTries() {
 export function createTransactions(
   deps: TransactionDeps,
   { onUndone, onCommitted, ...options }: TransactionOptions & Pick<WriterHooks, 'onUndone' | 'onCommitted'>,
-): WriteTogether {
+): RunShares {
   const runAll = createAttempt(deps, options)
   return async shares => {
-    const wanted = new Set<string>()
-    const tries = createTries()
+    const requestedNames = new Set<string>()
+    const retryPolicy = createRetryPolicy()
     for (;;) {
-      const context = openWriteContext(deps, wanted)
+      const context = openWriteContext(deps, requestedNames)
       const batch = createBatch()
       try {
-        const results = await runAll(context, shares, { batch, undone: tries.countUndone() })
+        const results = await runAll(context, shares, { batch, failedAttempts: retryPolicy.countFailedAttempts() })
         onCommitted?.(batch)
         return { results, batch }
       } catch (error) {
         context.session.rollback()
         onUndone?.(batch, context.session.isEnding() && !isInterference(error))
-        if (!tries.mayTryAgain(error, context.session)) throw error
+        if (!retryPolicy.mayRetry(error, context.session)) throw error
       }
     }
   }
 }
 
-/** The context in which operations of a transaction ask the server. */
+/** The context in which operations of a transaction send statements. */
 interface WriteContext extends OperationContext {
-  readonly reserving: Reserving
-  begin(shares: readonly Share[], undone: number): void
+  readonly reservations: NameReservations
+  begin(shares: readonly Share[], failedAttempts: number): void
 }
 
-/** Opens the context of one try. `wanted` has the names that earlier tries requested while they ran. */
+/** Opens the context of one attempt. `requestedNames` has the names that earlier attempts requested while they ran. */
 function openWriteContext(
-  { pool, lockstep, keys, sequences, resultOf }: TransactionDeps,
-  wanted: Set<string>,
+  { pool, runner, keys, sequences, resultOf }: TransactionDeps,
+  requestedNames: Set<string>,
 ): WriteContext {
   const session = openStatementSession(pool, () => 'writing')
   const { add } = session
-  const numbering = createNumbering(sequences, { add: (text, values) => add(nameOnce(text), values), resultOf })
-  const reserving = createReserving({ locks: createNamedLocks(keys, add, wanted), lockstep, resultOf, numbering })
+  const numbering = createRowNumbering(sequences, { add: (text, values) => add(getStatement(text), values), resultOf })
+  const reservations = createNameReservations({
+    locks: createNamedLocks(keys, add, requestedNames),
+    runner,
+    resultOf,
+    numbering,
+  })
   return {
-    reserving,
-    nextNumber: reserving.nextNumber,
+    reservations,
+    nextNumber: reservations.nextNumber,
     session,
-    begin(shares, undone) {
-      if (!shares.some(({ isDurable }) => isDurable)) add(own.lightly, [])
-      const names = shares.every(each => each.names) ? shares.flatMap(each => each.names ?? []) : undefined
-      reserving.locks.begin(names, undone)
+    begin(shares, failedAttempts) {
+      if (!shares.some(({ isDurable }) => isDurable)) add(transactionStatements.lightly, [])
+      const names = shares.every(share => share.names) ? shares.flatMap(each => each.names ?? []) : undefined
+      reservations.locks.begin(names, failedAttempts)
       numbering.begin(shares.length)
     },
   }
 }
 
-interface Attempt {
+interface TransactionAttempt {
   readonly batch: Batch
-  readonly undone: number
+  readonly failedAttempts: number
 }
 
-type RunAttempt = (context: WriteContext, shares: readonly Share[], attempt: Attempt) => Promise<readonly unknown[]>
+type RunAttempt = (
+  context: WriteContext,
+  shares: readonly Share[],
+  attempt: TransactionAttempt,
+) => Promise<readonly unknown[]>
 
 function createAttempt(
-  { db, lockstep }: TransactionDeps,
+  { db, runner }: TransactionDeps,
   { version, onOutdated, hintsOf }: TransactionOptions,
 ): RunAttempt {
-  const book = createBooking(db)
-  const runWaves = createWaves(lockstep)
+  const writeTotals = createBooking(db)
+  const runWaves = createWaves(runner)
 
   async function runOne(context: WriteContext, operation: () => void): Promise<void> {
-    await lockstep.run([{ operation }], { place: context, answer: context.session.flush })
+    await runner.run([{ operation }], { context: context, sendPending: context.session.flush })
   }
 
   /** Checks all conditions for the end of the transaction, once nothing else is requested. */
   async function checkAll(context: WriteContext, { checks }: Batch): Promise<void> {
-    const { locks } = context.reserving
-    if (locks.isAlone() || checks.size === 0) return
+    const { locks } = context.reservations
+    if (locks.isExclusive() || checks.size === 0) return
     locks.waitFor([...checks.keys()])
     await runOne(context, () => {
       for (const check of checks.values()) check()
     })
   }
 
-  return async (context, shares, tried) => {
-    const { batch, undone } = tried
-    context.begin(shares, undone)
+  return async (context, shares, attempt) => {
+    const { batch, failedAttempts } = attempt
+    context.begin(shares, failedAttempts)
     const { session } = context
-    const standing = session.add(own.version, [])
-    const results = await runWaves(context, shares, tried)
-    await runOne(context, () => book(batch))
-    // The version has arrived, unless no operation has asked anything.
-    if (!standing.result) await session.flushLast()
-    if (standing.result?.rows[0]?.version !== version) {
+    const versionQuery = session.add(transactionStatements.version, [])
+    const results = await runWaves(context, shares, attempt)
+    await runOne(context, () => writeTotals(batch))
+    // The version has arrived, unless no operation has sent a query.
+    if (!versionQuery.result) await session.flushLast()
+    if (versionQuery.result?.rows[0]?.version !== version) {
       onOutdated()
       throw new Outdated()
     }
@@ -165,53 +175,57 @@ function createAttempt(
       return results
     }
     await checkAll(context, batch)
-    for (const hint of hints) session.add(own.notify, hint)
+    for (const hint of hints) session.add(transactionStatements.notify, hint)
     await session.commit()
     return results
   }
 }
 
-const idOfDecision = -4
+const decisionStepId = -4
 
 /** Creates the run of operations in waves. Each operation has a batch of its own, which counts once, however often the operation runs. */
-function createWaves(lockstep: TransactionDeps['lockstep']): RunAttempt {
-  const { standAlone } = lockstep
-  const operationTools = { standAlone, once: <T>(decide: () => T) => lockstep.takeStep(idOfDecision, decide) }
+function createWaves(runner: TransactionDeps['runner']): RunAttempt {
+  const { runAlone } = runner
+  const operationTools = { standAlone: runAlone, once: <T>(decide: () => T) => runner.nextStep(decisionStepId, decide) }
 
-  async function runWave(context: WriteContext, wave: readonly WaveMember<Share>[], { batch, undone }: Attempt) {
-    const operations = wave.map(({ member, names }) => ({
+  async function runWave(
+    context: WriteContext,
+    members: readonly WaveMember<Share>[],
+    { batch, failedAttempts }: TransactionAttempt,
+  ) {
+    const operations = members.map(({ member, names }) => ({
       names,
-      operation: context.reserving.enclose(reserve => {
-        const isAlone = context.reserving.locks.isAlone()
-        const hasCompany = lockstep.hasCompany() || !isAlone
+      operation: context.reservations.enclose(reserve => {
+        const isExclusive = context.reservations.locks.isExclusive()
+        const hasCompany = runner.isBatched() || !isExclusive
         // A lease in an insert is checked at the end against those of others. That check does not run in an exclusive transaction.
-        const leasesNew = undone === 0 && !isAlone
+        const leasesNew = failedAttempts === 0 && !isExclusive
         const ownBatch = createBatch({ ...{ hasCompany, leasesNew, reserve }, ...operationTools }, batch)
         return { result: member.operation(ownBatch), ownBatch, member }
       }),
     }))
-    const ended = await lockstep.run(operations, { place: context, answer: context.session.flush })
-    for (const { ownBatch } of ended) mergeBatch(batch, ownBatch)
-    return ended
+    const outcomes = await runner.run(operations, { context, sendPending: context.session.flush })
+    for (const { ownBatch } of outcomes) mergeBatch(batch, ownBatch)
+    return outcomes
   }
 
-  return async (context, shares, tried) => {
+  return async (context, shares, attempt) => {
     try {
       const results = new Map<Share, unknown>()
       for (const wave of planWaves(shares)) {
-        for (const { member, result } of await runWave(context, wave, tried)) results.set(member, result)
+        for (const { member, result } of await runWave(context, wave, attempt)) results.set(member, result)
       }
       return shares.map(share => results.get(share))
     } catch (error) {
-      throw new OperationFailed('an operation failed', { cause: error })
+      throw new OperationFailed('Cannot commit: an operation of the transaction failed', { cause: error })
     }
   }
 }
 
-const nameOnce = createNames()
+const getStatement = createStatementCache()
 
-const own = {
-  lightly: nameStatement('SET LOCAL synchronous_commit = off'),
-  version: nameStatement('SELECT version FROM store_version'),
-  notify: nameStatement('SELECT pg_notify($1, $2)'),
+const transactionStatements = {
+  lightly: createStatement('SET LOCAL synchronous_commit = off'),
+  version: createStatement('SELECT version FROM store_version'),
+  notify: createStatement('SELECT pg_notify($1, $2)'),
 }

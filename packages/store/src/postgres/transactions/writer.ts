@@ -2,8 +2,8 @@
 import { OperationFailed } from '../../sqlite/write/transactions.ts'
 import { batchSize, mostAtOnce } from '../../transaction/bounds.ts'
 import type { Operation, Writer, WriterHooks, WriteTerms } from '../../transaction/writer.ts'
-import { mostNames } from '../locks/named-locks.ts'
-import type { Share, WriteTogether } from './transaction.ts'
+import { maxLocks } from '../locks/named-locks.ts'
+import type { RunShares, Share } from './transaction.ts'
 
 interface Job extends Share {
   readonly size: number
@@ -11,10 +11,10 @@ interface Job extends Share {
   readonly reject: (error: unknown) => void
 }
 
-type JobTerms = WriteTerms & Partial<Pick<Job, 'isDurable' | 'isLast'>>
+type JobOptions = WriteTerms & Partial<Pick<Job, 'isDurable' | 'isLast'>>
 
-/** The most transactions of one gateway at a time. More of them would share less, and each has a commit of its own. */
-const mostTransactions = 2
+/** The maximum number of transactions of one gateway at a time. More of them would share less, and each has a commit of its own. */
+const maxTransactions = 2
 
 /** The time for which writes gather while a transaction runs, ms. */
 const gatherMs = 2
@@ -23,9 +23,9 @@ const gatherMs = 2
  * Creates the writer. Writes that arrive together share a transaction, and several transactions run at a time. Of two writes with a common name the
  * later one begins after the end of the earlier one. A write without names waits for all earlier ones, and all later ones wait for it.
  */
-export function createPostgresWriter(writeTogether: WriteTogether, hooks: WriterHooks): Writer {
+export function createPostgresWriter(runShares: RunShares, hooks: WriterHooks): Writer {
   const queue: Job[] = []
-  const transactions = createRunning(writeTogether, hooks)
+  const transactions = createRunningTransactions(runShares, hooks)
   let isScheduled = false
   let isClosed = false
   let onIdle: (() => void) | undefined
@@ -40,20 +40,20 @@ export function createPostgresWriter(writeTogether: WriteTogether, hooks: Writer
 
   function writeNext(): void {
     isScheduled = false
-    while (transactions.count() < mostTransactions) {
-      const jobs = takeJobs(queue, transactions.listJobs())
+    while (transactions.count() < maxTransactions) {
+      const jobs = dequeueJobs(queue, transactions.listJobs())
       if (jobs.length === 0) break
       void transactions.run(jobs).then(writeNext)
     }
     if (transactions.count() === 0 && queue.length === 0) onIdle?.()
   }
 
-  function enqueue<T>(operation: Operation<T>, { conflictKeys, size = 0, ...terms }: JobTerms): Promise<T> {
+  function enqueue<T>(operation: Operation<T>, { conflictKeys, size = 0, ...terms }: JobOptions): Promise<T> {
     const { isDurable = true, isLast = false } = terms
     return new Promise((resolve, reject) => {
       if (isClosed) return reject(new Error('the store is closed'))
-      const told = { resolve: resolve as Job['resolve'], reject }
-      queue.push({ operation, names: conflictKeys?.(), size, isDurable, isLast, ...told })
+      const callbacks = { resolve: resolve as Job['resolve'], reject }
+      queue.push({ operation, names: conflictKeys?.(), size, isDurable, isLast, ...callbacks })
       schedule()
     })
   }
@@ -80,34 +80,34 @@ interface RunningTransactions {
   run(jobs: readonly Job[]): Promise<void>
 }
 
-function createRunning(writeTogether: WriteTogether, { onDurable }: WriterHooks): RunningTransactions {
+function createRunningTransactions(runShares: RunShares, { onDurable }: WriterHooks): RunningTransactions {
   const running = new Map<Promise<void>, readonly Job[]>()
 
   async function writeAll(jobs: readonly Job[]): Promise<void> {
     try {
-      const { results, batch } = await writeTogether(jobs)
-      const tell = (isLast: boolean) => {
-        for (const [at, job] of jobs.entries()) if (job.isLast === isLast) job.resolve(results[at])
+      const { results, batch } = await runShares(jobs)
+      const resolveJobs = (isLast: boolean) => {
+        for (const [index, job] of jobs.entries()) if (job.isLast === isLast) job.resolve(results[index])
       }
-      tell(false)
+      resolveJobs(false)
       onDurable(batch)
       // They may have leased work that another transaction has written. The writer of that work gets its result first.
-      if (jobs.some(({ isLast }) => isLast)) void waitForOthers(jobs).then(() => tell(true))
+      if (jobs.some(({ isLast }) => isLast)) void waitForOthers(jobs).then(() => resolveJobs(true))
     } catch (error) {
-      await giveUp(jobs, error)
+      await rejectOrSplit(jobs, error)
     }
   }
 
   /** Rejects the jobs. If one of them failed, each runs again in a transaction of its own. */
-  async function giveUp(jobs: readonly Job[], error: unknown): Promise<void> {
-    const [job, ...others] = jobs
-    if (others.length === 0) return job?.reject(error instanceof OperationFailed ? error.cause : error)
-    if (error instanceof OperationFailed) for (const each of jobs) await writeAll([each])
+  async function rejectOrSplit(jobs: readonly Job[], error: unknown): Promise<void> {
+    const [job, ...otherJobs] = jobs
+    if (otherJobs.length === 0) return job?.reject(error instanceof OperationFailed ? error.cause : error)
+    if (error instanceof OperationFailed) for (const single of jobs) await writeAll([single])
     else for (const { reject } of jobs) reject(error)
   }
 
   async function waitForOthers(jobs: readonly Job[]): Promise<void> {
-    const overlapping = [...running].filter(([, theirs]) => !jobs.some(job => theirs.includes(job)))
+    const overlapping = [...running].filter(([, runningJobs]) => !jobs.some(job => runningJobs.includes(job)))
     await Promise.all(overlapping.map(([transaction]) => transaction))
   }
 
@@ -122,22 +122,22 @@ function createRunning(writeTogether: WriteTogether, { onDurable }: WriterHooks)
   }
 }
 
-/** Removes from the queue the jobs of the next transaction. They may run beside the running ones, and keep their order. */
-function takeJobs(queue: Job[], running: readonly Job[]): readonly Job[] {
+/** Removes from the queue the jobs of the next transaction, in their order, and returns them. They may run while other transactions run. */
+function dequeueJobs(queue: Job[], running: readonly Job[]): readonly Job[] {
   if (running.some(({ names }) => !names)) return []
-  if (queue[0] && !queue[0].names) return running.length > 0 ? [] : takeUnnamed(queue)
-  const busy = new Set(running.flatMap(namesOf))
-  const isFull = createFill()
+  if (queue[0] && !queue[0].names) return running.length > 0 ? [] : dequeueUnnamed(queue)
+  const busyNames = new Set(running.flatMap(namesOf))
+  const isFull = createFullCheck()
   const end = queue.findIndex(job => !job.names || isFull(job))
   const first = queue.splice(0, end < 0 ? queue.length : end)
-  const taken = first.filter(job => {
-    const isFree = !namesOf(job).some(name => busy.has(name))
+  const startable = first.filter(job => {
+    const isFree = !namesOf(job).some(name => busyNames.has(name))
     // Later jobs with a common name have to wait, too.
-    if (!isFree) for (const name of namesOf(job)) busy.add(name)
+    if (!isFree) for (const name of namesOf(job)) busyNames.add(name)
     return isFree
   })
-  queue.unshift(...first.filter(job => !taken.includes(job)))
-  return [...taken.filter(({ isLast }) => !isLast), ...taken.filter(({ isLast }) => isLast)]
+  queue.unshift(...first.filter(job => !startable.includes(job)))
+  return [...startable.filter(({ isLast }) => !isLast), ...startable.filter(({ isLast }) => isLast)]
 }
 
 /**
@@ -148,19 +148,19 @@ function namesOf({ names = [], isLast }: Job): readonly string[] {
   return isLast ? ['leases of this gateway'] : names
 }
 
-function takeUnnamed(queue: Job[]): readonly Job[] {
-  const isFull = createFill()
+function dequeueUnnamed(queue: Job[]): readonly Job[] {
+  const isFull = createFullCheck()
   const end = queue.findIndex(job => job.names !== undefined || isFull(job))
   return queue.splice(0, end < 0 ? queue.length : end)
 }
 
 /** Returns a test for a transaction that is too full for one more job. A single job may have any size. */
-function createFill(): (job: Job) => boolean {
+function createFullCheck(): (job: Job) => boolean {
   let [count, names, size] = [0, 0, 0]
   return job => {
     count += 1
     names += job.names?.length ?? 0
     size += job.size
-    return count > 1 && (count > mostAtOnce || names > mostNames || size > batchSize)
+    return count > 1 && (count > mostAtOnce || names > maxLocks || size > batchSize)
   }
 }

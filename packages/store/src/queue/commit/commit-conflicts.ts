@@ -6,7 +6,7 @@ import {
   personConflict,
   taskConflict,
   threadConflict,
-} from '../../together/conflict-keys.ts'
+} from '../../batching/conflict-keys.ts'
 
 /** Lists the conflict keys of an ordinary answer, without the files that it drops. It returns undefined for an answer that may change anything. */
 export function listCommitConflicts(

@@ -1,8 +1,8 @@
 // Stores the state that an agent keeps for a person.
 import type { Answer, ChangedPersonState, Turn } from '@postern/pipeline'
+import { personConflict } from '../../batching/conflict-keys.ts'
 import { formatJson, parseJson } from '../../sql/json-columns.ts'
 import type { Sql } from '../../sql/sql.ts'
-import { personConflict } from '../../together/conflict-keys.ts'
 import type { Batch } from '../../transaction/batch.ts'
 
 /** Writes the members of an answer that concern the person and not the conversation. Its members run synchronously, inside the commit. */

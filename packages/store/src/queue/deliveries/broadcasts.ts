@@ -1,7 +1,7 @@
 // Expands broadcasts into deliveries.
 import type { ChannelName } from '@postern/message'
 import type { Broadcast, PlannedDelivery, RelationKind, WorkStore } from '@postern/pipeline'
-import { readTogether } from '../../sql/engine-defaults.ts'
+import { readBatch } from '../../sql/engine-defaults.ts'
 import { parseJson } from '../../sql/json-columns.ts'
 import type { Sql } from '../../sql/sql.ts'
 import type { StoreContext } from '../../transaction/store-context.ts'
@@ -87,7 +87,7 @@ function createNewLister(db: Sql) {
   const isReached = (id: number, { to, peer }: PlannedDelivery) => findReached.get(id, to, peer ?? null) !== undefined
   return (id: number, planned: readonly PlannedDelivery[]): readonly PlannedDelivery[] => {
     const each = dedupe(planned)
-    const reached = readTogether(
+    const reached = readBatch(
       db,
       each.map(one => () => isReached(id, one)),
     )

@@ -19,10 +19,10 @@ export interface InProcessDeliveries
   readonly unsure: UnsureLeases
 }
 
-export function createInProcessDeliveries(db: Sql, { isAlone }: Ownership): InProcessDeliveries {
-  const { setConsumer, ...slots } = createInProcessQueue<Delivery, DeliveryTicket, DeliveryConsumer>({ isAlone })
+export function createInProcessDeliveries(db: Sql, { isSoleWriter }: Ownership): InProcessDeliveries {
+  const { setConsumer, ...slots } = createInProcessQueue<Delivery, DeliveryTicket, DeliveryConsumer>({ isSoleWriter })
   return {
-    ...((isAlone || db.prepareCheck) && { setDeliveryConsumer: setConsumer }),
+    ...((isSoleWriter || db.prepareCheck) && { setDeliveryConsumer: setConsumer }),
     ...slots,
     unsure: createUnsureLeases(db, { table: 'deliveries', number: 'response_seq' }),
   }

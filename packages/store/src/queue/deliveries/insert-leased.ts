@@ -1,7 +1,7 @@
 // Inserts a delivery with its lease.
 import type { Delivery, PlannedDelivery } from '@postern/pipeline'
 import { readResponse } from '../../messages/responses.ts'
-import { prepareTold } from '../../sql/engine-defaults.ts'
+import { prepareReturning } from '../../sql/engine-defaults.ts'
 import { formatJson, parseJson } from '../../sql/json-columns.ts'
 import type { Sql } from '../../sql/sql.ts'
 import type { Batch } from '../../transaction/batch.ts'
@@ -20,7 +20,7 @@ interface LeasedDelivery {
  * them.
  */
 export function createLeasedInsert(db: Sql, { unsure }: Pick<InProcessDeliveries, 'unsure'>) {
-  const insert = prepareTold<{ number: number; lease_owner: string | null }>(
+  const insert = prepareReturning<{ number: number; lease_owner: string | null }>(
     db,
     `INSERT INTO deliveries (${newColumns}, state, due_at, lease_owner, lease_token, attempt)
      SELECT CAST(?1 AS INTEGER), CAST(?2 AS INTEGER), CAST(?3 AS INTEGER), ?4, ?5, CAST(?6 AS INTEGER), ?7, ?8, CAST(?9 AS INTEGER), 'queued',

@@ -23,7 +23,7 @@ function openStore() {
     channels: sketchedChannels,
     handledSecret: 'secret',
     openWriter: hooks => createWriter(db, hooks, { ...transactions, commit }),
-    isAlone: false,
+    isSoleWriter: false,
     files: noBlobFiles,
     notices: createNotices(discardLog),
     now: () => 1_000,

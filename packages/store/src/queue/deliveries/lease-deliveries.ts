@@ -1,10 +1,10 @@
 // Leases due deliveries to workers.
 import type { Delivery, WorkStore } from '@postern/pipeline'
+import { deliveryConflict, destinationConflict } from '../../batching/conflict-keys.ts'
 import type { ReadMessage } from '../../messages/read-message.ts'
 import type { ResponseTable } from '../../messages/responses.ts'
 import { rowLocksOf } from '../../sql/engine-defaults.ts'
 import { formatJson } from '../../sql/json-columns.ts'
-import { deliveryConflict, destinationConflict } from '../../together/conflict-keys.ts'
 import type { StoreContext } from '../../transaction/store-context.ts'
 import { refuseLostLease } from '../lost-lease.ts'
 import { takeShares } from '../take-shares.ts'

@@ -3,7 +3,7 @@ import type { Json } from '@postern/message'
 import type { Delivery } from '@postern/pipeline'
 import type { ReadMessage, StoredMessage } from '../../messages/read-message.ts'
 import type { ResponseTable } from '../../messages/responses.ts'
-import { readTogether } from '../../sql/engine-defaults.ts'
+import { readBatch } from '../../sql/engine-defaults.ts'
 import { parseJson } from '../../sql/json-columns.ts'
 import type { Sql } from '../../sql/sql.ts'
 import type { DueDelivery } from './due-deliveries.ts'
@@ -29,7 +29,7 @@ export function readDeliveries(
 ): readonly Delivery[] {
   const readEach = <T>(numbers: readonly (number | null)[], read: (number: number) => T): ReadonlyMap<number, T> => {
     const each = [...new Set(numbers)].filter(number => number !== null)
-    const values = readTogether(
+    const values = readBatch(
       db,
       each.map(number => () => read(number)),
     )

@@ -1,10 +1,10 @@
 // Stores the result of a delivery attempt.
 import type { DeliveryReason } from '@postern/message'
 import type { Delivery, DeliveryRecord, Settlement, WorkStore } from '@postern/pipeline'
+import { deliveryConflict, destinationConflict } from '../../batching/conflict-keys.ts'
 import { rowLocksOf } from '../../sql/engine-defaults.ts'
 import { formatJson } from '../../sql/json-columns.ts'
 import type { Sql } from '../../sql/sql.ts'
-import { deliveryConflict, destinationConflict } from '../../together/conflict-keys.ts'
 import type { Batch } from '../../transaction/batch.ts'
 import { noteChange } from '../../transaction/notices.ts'
 import type { StoreContext } from '../../transaction/store-context.ts'

@@ -31,16 +31,16 @@ export interface InProcessTurns
 export function createInProcessTurns({
   db,
   now,
-  isAlone,
+  isSoleWriter,
 }: Pick<StoreContext, 'db' | 'now'> & Ownership): InProcessTurns {
   const { setConsumer, keepSlot, limitRequest, hold } = createInProcessQueue<Turn, TurnTicket, TurnConsumer>({
-    isAlone,
+    isSoleWriter,
   })
   const unsure = createUnsureLeases(db, { table: 'turns', number: 'message' })
   const checkShare = createShareCheck({ db, now })
   return {
     // Other gateways may lease, too, so a check counts their turns.
-    ...((isAlone || db.prepareCheck) && { setTurnConsumer: setConsumer }),
+    ...((isSoleWriter || db.prepareCheck) && { setTurnConsumer: setConsumer }),
     unsure,
     limitRequest,
     keepSlot(batch, draft, thread) {
@@ -50,7 +50,7 @@ export function createInProcessTurns({
     begin(batch, { consumer, begin }, { draft, noted }) {
       const turn = toFirstTurn(toStoredFirst(draft, noted))
       batch.begins.push(() => begin(turn))
-      if (isAlone) return
+      if (isSoleWriter) return
       checkShare(batch, consumer, turn.agent)
       const lease = toLease(turn, { holder: consumer.holder, until: now() + consumer.leaseMs })
       batch.ifUnsure.push(() => unsure.add(lease))

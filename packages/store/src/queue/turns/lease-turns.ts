@@ -1,11 +1,11 @@
 // Leases due turns to workers.
 import type { Turn, WorkStore } from '@postern/pipeline'
+import { threadConflict } from '../../batching/conflict-keys.ts'
 import type { FirstMessages } from '../../messages/first-messages.ts'
 import type { ReadMessage } from '../../messages/read-message.ts'
-import { readTogether, rowLocksOf } from '../../sql/engine-defaults.ts'
+import { readBatch, rowLocksOf } from '../../sql/engine-defaults.ts'
 import { formatJson } from '../../sql/json-columns.ts'
 import type { Sql } from '../../sql/sql.ts'
-import { threadConflict } from '../../together/conflict-keys.ts'
 import type { Batch } from '../../transaction/batch.ts'
 import { noteChange } from '../../transaction/notices.ts'
 import type { StoreContext } from '../../transaction/store-context.ts'
@@ -63,7 +63,7 @@ export function createTurnLeases(
             {
               find: listDue,
               findFirst:
-                shares && (full => readTogether(db, [() => listDue(full, limit), () => countHeld(holder, now())])),
+                shares && (full => readBatch(db, [() => listDue(full, limit), () => countHeld(holder, now())])),
               claim(row) {
                 const taken = claimTurn(batch, row, { holder, until, now: now() })
                 claimed.push(taken)
@@ -74,7 +74,7 @@ export function createTurnLeases(
             },
           )
           const readings = claimed.map(taken => () => readClaimed(tables, batch, taken))
-          return tables.inProcessTurns.hold(batch, request, { works: readTogether(db, readings), seen, elsewhere })
+          return tables.inProcessTurns.hold(batch, request, { works: readBatch(db, readings), seen, elsewhere })
         }),
       ),
     noteWaiting: createWaitNoting(db, writeLightly),

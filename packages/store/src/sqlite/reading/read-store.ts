@@ -37,7 +37,7 @@ interface ReadStoreOptions {
  */
 export async function readSqliteStore({ path, now, log, channels, bytes }: ReadStoreOptions): Promise<GatewayStore> {
   refuseMissingDatabase(path)
-  const { db, isAlone, isSound, close } = existsSync(path) ? openChecked(path) : openEmpty()
+  const { db, isAlone: isSoleWriter, isSound, close } = existsSync(path) ? openChecked(path) : openEmpty()
   const requireSound = () => {
     if (!isSound()) throw new Unavailable('Cannot read: the data changed meanwhile; run the command again')
   }
@@ -48,12 +48,12 @@ export async function readSqliteStore({ path, now, log, channels, bytes }: ReadS
     openWriter: () => refusingWriter,
     files: createBlobFiles({ directory: `${path}.blobs`, isNeeded: () => true, log }),
     notices: createNotices(log),
-    ...{ now, log, channels, bytes, isAlone },
+    ...{ now, log, channels, bytes, isSoleWriter },
     readsOnly: true,
     onDurable: () => undefined,
     release: close,
   })
-  return completeStore(store, { now, isAlone, readsOnly: true })
+  return completeStore(store, { now, isSoleWriter, readsOnly: true })
 }
 
 function openEmpty(): ReadDatabase {

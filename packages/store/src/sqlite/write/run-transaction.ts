@@ -37,6 +37,6 @@ function runInOrder(jobs: readonly WriteJob[], batch: Batch): readonly unknown[]
   try {
     return jobs.map(({ operation }) => operation(batch))
   } catch (error) {
-    throw new OperationFailed('an operation failed', { cause: error })
+    throw new OperationFailed('Cannot commit: an operation of the transaction failed', { cause: error })
   }
 }

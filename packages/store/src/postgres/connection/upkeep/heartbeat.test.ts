@@ -3,7 +3,7 @@ import { lockNumberOf } from '../../server/lock-number.ts'
 import { createExpiredCounter, formatPresence } from './heartbeat.ts'
 
 test('the counter reports a gateway as expired after four absences in a row, and not before', () => {
-  const { see, forget } = createExpiredCounter()
+  const { count: see, forget } = createExpiredCounter()
   expect([see(['a']), see(['a', 'b']), see(['a'])]).toEqual([[], [], []])
   expect(see(['a', 'b'])).toEqual(['a'])
   expect(see(['a', 'b'])).toEqual(['a'])

@@ -29,12 +29,12 @@ export const heartbeatCheckMs = 2_000
 const checksUntilExpired = 4
 
 /** Counts the consecutive checks at which a gateway was missing, and names those that have expired. */
-export function createExpiredCounter(): { see(gone: readonly string[]): readonly string[]; forget(): void } {
+export function createExpiredCounter(): { count(missing: readonly string[]): readonly string[]; forget(): void } {
   let counts: ReadonlyMap<string, number> = new Map()
   return {
-    see(gone) {
-      counts = new Map(gone.map(holder => [holder, (counts.get(holder) ?? 0) + 1]))
-      return gone.filter(holder => (counts.get(holder) ?? 0) >= checksUntilExpired)
+    count(missing) {
+      counts = new Map(missing.map(holder => [holder, (counts.get(holder) ?? 0) + 1]))
+      return missing.filter(holder => (counts.get(holder) ?? 0) >= checksUntilExpired)
     },
     forget() {
       counts = new Map()

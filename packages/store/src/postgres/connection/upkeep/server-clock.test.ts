@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { createServerClock } from './server-clock.ts'
 
-const begunAt = Date.UTC(2026, 5, 1)
+const startedAt = Date.UTC(2026, 5, 1)
 
 /** Creates the clock of a machine, and a server whose clock a test sets. Both advance by `pass`, and only the server while the machine sleeps. */
 function follow() {
-  let [passed, wall, server] = [0, begunAt + 7_000, begunAt]
-  const clocks = { passedMs: () => passed, wallMs: () => wall }
-  const clock = createServerClock({ at: server, sentAt: 0, heardAt: 0, wallAt: wall }, clocks)
+  let [passed, wall, server] = [0, startedAt + 7_000, startedAt]
+  const clocks = { monotonicMs: () => passed, wallMs: () => wall }
+  const clock = createServerClock({ at: server, sentAt: 0, receivedAt: 0, wallAt: wall }, clocks)
   const setWall = (ms: number) => (wall += ms)
   const set = (ms: number) => (server += ms)
   return {
@@ -21,7 +21,7 @@ function follow() {
       set(ms)
       setWall(ms)
     },
-    read: (waitMs = 0) => clock.note({ at: server, sentAt: passed - waitMs, heardAt: passed, wallAt: wall }),
+    read: (waitMs = 0) => clock.note({ at: server, sentAt: passed - waitMs, receivedAt: passed, wallAt: wall }),
     late: () => server - clock.now(),
   }
 }
@@ -29,7 +29,7 @@ function follow() {
 test('a clock that follows a server goes on between two readings', () => {
   const { clock, pass } = follow()
   pass(1_500)
-  expect(clock.now()).toBe(begunAt + 1_500)
+  expect(clock.now()).toBe(startedAt + 1_500)
 })
 
 test('an answer that was long on its way moves the clock no further than it must', () => {

@@ -1,7 +1,7 @@
 // Follows the clock of the database server, by which the leases of all gateways end.
 import type { Statement } from '../pipelined-run.ts'
 
-export const askClock: Statement = {
+export const clockQuery: Statement = {
   name: 'clock',
   text: 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS at',
 }
@@ -10,7 +10,7 @@ export const askClock: Statement = {
 export interface ClockReading {
   readonly at: number
   readonly sentAt: number
-  readonly heardAt: number
+  readonly receivedAt: number
   /** The wall clock of this machine at `heardAt`, ms since the epoch. */
   readonly wallAt: number
 }
@@ -18,16 +18,16 @@ export interface ClockReading {
 /** Two clocks of this machine. */
 interface MachineClocks {
   /** Returns the time of a monotonic clock, which stands still while the machine sleeps. */
-  passedMs(): number
+  monotonicMs(): number
   /** Returns the time of the wall clock, which may be set and continues while the machine sleeps. */
   wallMs(): number
 }
 
-const machineClocks: MachineClocks = { passedMs: () => performance.now(), wallMs: () => Date.now() }
+const machineClocks: MachineClocks = { monotonicMs: () => performance.now(), wallMs: () => Date.now() }
 
 /** Completes a reading that was sent at `sentAt` and has just been received. */
-export function endReading(at: number, sentAt: number): ClockReading {
-  return { at, sentAt, heardAt: machineClocks.passedMs(), wallAt: machineClocks.wallMs() }
+export function completeReading(at: number, sentAt: number): ClockReading {
+  return { at, sentAt, receivedAt: machineClocks.monotonicMs(), wallAt: machineClocks.wallMs() }
 }
 
 export interface ServerClock {
@@ -43,9 +43,9 @@ export interface ServerClock {
  * The most by which one reading moves the clock, ms. Otherwise a server's clock that somebody sets forward would end the leases of gateways that
  * follow it a moment later.
  */
-const longestMoveMs = 1_000
+const maxStepMs = 1_000
 /** The limit of gradual moves, ms. A clock that is further off was never right, or the machine slept, so it is corrected at once. */
-const mostMovedMs = 300_000
+const maxGradualMs = 300_000
 /**
  * The time that others need to renew their leases after a sleep of the same machine, ms. They read the clock within two seconds and renew every five.
  */
@@ -57,38 +57,38 @@ const settleMs = 10_000
  */
 export function createServerClock(
   first: ClockReading,
-  { passedMs, wallMs }: MachineClocks = machineClocks,
+  { monotonicMs, wallMs }: MachineClocks = machineClocks,
 ): ServerClock {
-  let ahead = first.at - (first.sentAt + first.heardAt) / 2
+  let ahead = first.at - (first.sentAt + first.receivedAt) / 2
   /** The value of `ahead` by the last reading. */
-  let heard = ahead
-  let wallAhead = first.wallAt - first.heardAt
+  let measuredAhead = ahead
+  let wallAhead = first.wallAt - first.receivedAt
   /** The difference between the server's clock and the wall clock when `ahead` was last right. */
   let skew = ahead - wallAhead
   let settledAt = Number.NEGATIVE_INFINITY
   return {
-    now: () => Math.floor(passedMs() + ahead),
-    note({ at, sentAt, heardAt, wallAt }) {
-      heard = clamp(ahead, at - heardAt, at - sentAt)
-      wallAhead = wallAt - heardAt
-      const move = heard - ahead
-      const hasSlept = move > 0 && Math.abs(heard - wallAhead - skew) <= longestMoveMs
-      if (!hasSlept && longestMoveMs < Math.abs(move) && Math.abs(move) <= mostMovedMs) {
-        ahead += Math.sign(move) * longestMoveMs
+    now: () => Math.floor(monotonicMs() + ahead),
+    note({ at, sentAt, receivedAt, wallAt }) {
+      measuredAhead = clamp(ahead, at - receivedAt, at - sentAt)
+      wallAhead = wallAt - receivedAt
+      const change = measuredAhead - ahead
+      const hasSlept = change > 0 && Math.abs(measuredAhead - wallAhead - skew) <= maxStepMs
+      if (!hasSlept && maxStepMs < Math.abs(change) && Math.abs(change) <= maxGradualMs) {
+        ahead += Math.sign(change) * maxStepMs
         return
       }
-      if (move > longestMoveMs) settledAt = passedMs() + settleMs
-      ahead = heard
+      if (change > maxStepMs) settledAt = monotonicMs() + settleMs
+      ahead = measuredAhead
       skew = ahead - wallAhead
     },
     behindMs() {
-      const asleep = Math.max(0, wallMs() - passedMs() - wallAhead)
-      return Math.ceil(Math.max(0, heard - ahead + asleep))
+      const asleep = Math.max(0, wallMs() - monotonicMs() - wallAhead)
+      return Math.ceil(Math.max(0, measuredAhead - ahead + asleep))
     },
-    settlingMs: () => Math.max(0, settledAt - passedMs()),
+    settlingMs: () => Math.max(0, settledAt - monotonicMs()),
   }
 }
 
-function clamp(value: number, least: number, most: number): number {
-  return Math.min(Math.max(value, least), most)
+function clamp(value: number, min: number, max: number): number {
+  return Math.min(Math.max(value, min), max)
 }

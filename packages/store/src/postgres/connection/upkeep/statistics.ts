@@ -1,7 +1,7 @@
 // Analyzes tables that have grown.
 import type { ClientConfig } from 'pg'
 import pg from 'pg'
-import { socketOf } from '../line.ts'
+import { socketOf } from '../connection.ts'
 import type { Statement } from '../pipelined-run.ts'
 
 /**

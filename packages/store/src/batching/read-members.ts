@@ -15,7 +15,7 @@ export function listUnreadMembers(value: unknown): readonly (() => unknown)[] {
 function collect(value: unknown, readings: (() => unknown)[], depth: number): void {
   if (typeof value !== 'object' || value === null || depth === 0 || ArrayBuffer.isView(value)) return
   if (Array.isArray(value)) {
-    for (const each of value) collect(each, readings, depth - 1)
+    for (const element of value) collect(element, readings, depth - 1)
     return
   }
   for (const name of Object.keys(value)) {

@@ -9,10 +9,10 @@ type LeaseCalls = Pick<
 >
 
 /** The longest delay of the clock at which new work is inserted with its lease, ms. Such a lease is not extended. */
-const mostBehindMs = 3_000
+const maxBehindMs = 3_000
 
 /** Wraps the calls of `store` that lease. Each lease is extended by the delay of the clock, so that it lasts its full time by the server's clock. */
-export function keepLeasesSound(
+export function extendLeases(
   store: LeaseCalls,
   { behindMs, settlingMs }: Pick<ServerClock, 'behindMs' | 'settlingMs'>,
 ): LeaseCalls {
@@ -21,18 +21,18 @@ export function keepLeasesSound(
     ...request,
     leaseMs: request.leaseMs + behindMs(),
   })
-  async function begin<Request extends { readonly leaseMs: number }>(request: Request): Promise<Request> {
+  async function prepareRequest<Request extends { readonly leaseMs: number }>(request: Request): Promise<Request> {
     const settling = settlingMs()
     if (settling > 0) await delay(settling, undefined, { ref: false })
     return lengthen(request)
   }
   function guard<Ticket, Consumer extends { hasCapacity(ticket: Ticket): boolean }>(consumer: Consumer): Consumer {
-    return { ...consumer, hasCapacity: (ticket: Ticket) => behindMs() <= mostBehindMs && consumer.hasCapacity(ticket) }
+    return { ...consumer, hasCapacity: (ticket: Ticket) => behindMs() <= maxBehindMs && consumer.hasCapacity(ticket) }
   }
   return {
-    leaseTurns: async request => store.leaseTurns(await begin(request)),
-    leaseDeliveries: async request => store.leaseDeliveries(await begin(request)),
-    leaseBroadcasts: async request => store.leaseBroadcasts(await begin(request)),
+    leaseTurns: async request => store.leaseTurns(await prepareRequest(request)),
+    leaseDeliveries: async request => store.leaseDeliveries(await prepareRequest(request)),
+    leaseBroadcasts: async request => store.leaseBroadcasts(await prepareRequest(request)),
     renew: (work, leaseMs) => store.renew(work, leaseMs + behindMs()),
     ...(setTurnConsumer && { setTurnConsumer: consumer => setTurnConsumer(guard(consumer)) }),
     ...(setDeliveryConsumer && { setDeliveryConsumer: consumer => setDeliveryConsumer(guard(consumer)) }),

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { keepLeasesSound } from './sound-leases.ts'
+import { extendLeases } from './extend-leases.ts'
 
 /** Wraps the calls that lease, and records their arguments. */
 function open({ behind, settling = 0 }: { behind: number; settling?: number }) {
@@ -9,7 +9,7 @@ function open({ behind, settling = 0 }: { behind: number; settling?: number }) {
   const calls = { leaseTurns: lease, leaseDeliveries: lease, leaseBroadcasts: lease, renew }
   const setters = { setTurnConsumer: setConsumer, setDeliveryConsumer: setConsumer }
   const clock = { behindMs: () => behind, settlingMs: () => settling }
-  return { lease, renew, setConsumer, sound: keepLeasesSound({ ...calls, ...setters } as never, clock) }
+  return { lease, renew, setConsumer, sound: extendLeases({ ...calls, ...setters } as never, clock) }
 }
 
 const request = { holder: 'one', limit: 1, leaseMs: 60_000 }

@@ -3,21 +3,21 @@ import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Client, ClientConfig, Notification } from 'pg'
 import pg from 'pg'
-import { endsConnection, failureOf, missLine } from './failure.ts'
-import type { KnownStatements, StatementStep, StepResult } from './pipelined-run.ts'
+import { createNotConnected, endsConnection, failureOf } from './failure.ts'
+import type { PreparedStatements, StatementStep, StepResult } from './pipelined-run.ts'
 import { createPipelinedRun } from './pipelined-run.ts'
 
-export interface PostgresLine {
+export interface PostgresConnection {
   /** Resolves after the first attempt to connect, even if it failed. */
   readonly opened: Promise<void>
   /** Runs steps. With `isBeginning`, earlier steps on a lost connection do not matter. @throws PostgresFailure */
   run(steps: readonly StatementStep[], isBeginning: boolean): Promise<readonly StepResult[]>
   /** Returns true if there is a connection now. */
-  isThere(): boolean
+  isConnected(): boolean
   close(): Promise<void>
 }
 
-export interface LineOptions {
+export interface PostgresConnectionOptions {
   readonly client: ClientConfig
   /** Statements that a connection runs before anything else. */
   readonly setUp: string
@@ -27,26 +27,26 @@ export interface LineOptions {
   onLost?(message: string): void
 }
 
-const [firstWaitMs, longestWaitMs] = [100, 2_000]
-const longestGoodbyeMs = 2_000
+const [firstWaitMs, maxWaitMs] = [100, 2_000]
+const maxCloseMs = 2_000
 /** The longest time that a run may take, ms. A server that needs more has lost the run. */
-const longestRunMs = 70_000
+const maxRunMs = 70_000
 
 /** Opens a connection that reconnects by itself. While it is lost, runs fail at once instead of waiting. */
-export function openLine(options: LineOptions): PostgresLine {
-  const connection = keepConnected(options)
-  /** The client of the last beginning. Another client cannot continue its transaction. */
-  let used: Client | undefined
+export function openPostgresConnection(options: PostgresConnectionOptions): PostgresConnection {
+  const connection = openReconnectingClient(options)
+  /** The client of the last run with `isBeginning`. Another client cannot continue its transaction. */
+  let startClient: Client | undefined
 
   async function runNow(steps: readonly StatementStep[], isBeginning: boolean): Promise<readonly StepResult[]> {
     const current = connection.current()
-    if (isBeginning) used = current?.client
-    if (!current || used !== current.client) throw missLine()
+    if (isBeginning) startClient = current?.client
+    if (!current || startClient !== current.client) throw createNotConnected()
     const { client, preparedStatements } = current
     const query = createPipelinedRun(steps, preparedStatements)
-    const watchdog = setTimeout(() => client.connection.stream.destroy(), longestRunMs)
+    const watchdog = setTimeout(() => client.connection.stream.destroy(), maxRunMs)
     try {
-      return await client.query(query).done
+      return await client.query(query).completion
     } catch (error) {
       const failure = failureOf(error)
       // The client reports its end only later, and nothing more must be sent on it until then.
@@ -68,7 +68,7 @@ export function openLine(options: LineOptions): PostgresLine {
   return {
     opened: connection.opened,
     run,
-    isThere: () => connection.current() !== undefined,
+    isConnected: () => connection.current() !== undefined,
     async close() {
       connection.stopConnecting()
       await last
@@ -79,12 +79,12 @@ export function openLine(options: LineOptions): PostgresLine {
 
 interface OpenConnection {
   readonly client: Client
-  readonly preparedStatements: KnownStatements
+  readonly preparedStatements: PreparedStatements
   /** Drops the connection, even if pg has not reported its end yet. */
   lose(error: unknown): void
 }
 
-interface KeptConnection extends Pick<PostgresLine, 'opened' | 'close'> {
+interface ReconnectingClient extends Pick<PostgresConnection, 'opened' | 'close'> {
   /** Returns the open connection; undefined while there is none. */
   current(): OpenConnection | undefined
   /** Stops reconnecting. An open connection stays open, and a lost one stays lost. */
@@ -92,7 +92,13 @@ interface KeptConnection extends Pick<PostgresLine, 'opened' | 'close'> {
 }
 
 /** Connects, and reconnects after a pause whenever the connection is lost. */
-function keepConnected({ client: config, setUp, onNotification, onOpen, onLost }: LineOptions): KeptConnection {
+function openReconnectingClient({
+  client: config,
+  setUp,
+  onNotification,
+  onOpen,
+  onLost,
+}: PostgresConnectionOptions): ReconnectingClient {
   let current: OpenConnection | undefined
   /** The newest client, even if it has not connected. */
   let newest: Client | undefined
@@ -112,7 +118,7 @@ function keepConnected({ client: config, setUp, onNotification, onOpen, onLost }
       if (isClosed) return
       onLost?.(failureOf(error ?? 'the connection has ended').message)
       timer = setTimeout(connect, waitMs).unref()
-      waitMs = Math.min(waitMs * 2, longestWaitMs)
+      waitMs = Math.min(waitMs * 2, maxWaitMs)
     }
     client.on('error', lose)
     client.on('end', () => lose())
@@ -141,15 +147,15 @@ function keepConnected({ client: config, setUp, onNotification, onOpen, onLost }
       // A lost connection needs no goodbye.
       if (!current) return
       const { client } = current
-      await sayGoodbye(client)
+      await closeClient(client)
       client.connection.stream.destroy()
     },
   }
 }
 
-async function sayGoodbye(client: Client): Promise<void> {
+async function closeClient(client: Client): Promise<void> {
   socketOf(client).ref()
-  await Promise.race([client.end(), delay(longestGoodbyeMs, undefined, { ref: false })])
+  await Promise.race([client.end(), delay(maxCloseMs, undefined, { ref: false })])
 }
 
 /**

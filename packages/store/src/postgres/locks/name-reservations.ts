@@ -1,13 +1,13 @@
 // Reserves names during a transaction.
-import { isThreadConflict } from '../../together/conflict-keys.ts'
-import type { Lockstep } from '../../together/lockstep.ts'
-import type { createNumbering } from '../connection/numbering.ts'
+import { isThreadConflict } from '../../batching/conflict-keys.ts'
+import type { OperationRunner } from '../../batching/operation-runner.ts'
+import type { createRowNumbering } from '../connection/numbering.ts'
 import type { StepResult } from '../connection/pipelined-run.ts'
 import type { PendingStatement } from '../connection/statement-session.ts'
 import type { NamedLocks } from './named-locks.ts'
 
 /** The names that operations reserve while they run, and the numbers of the rows that they insert. */
-export interface Reserving {
+export interface NameReservations {
   readonly locks: NamedLocks
   /** Turns `run` into an operation that may reserve names and may run several times. */
   enclose<T>(run: (reserve: (name: string) => void) => T): () => T
@@ -15,12 +15,12 @@ export interface Reserving {
   nextNumber(table: string): number
 }
 
-interface ReservingDeps {
+interface NameReservationDeps {
   readonly locks: NamedLocks
-  readonly lockstep: Pick<Lockstep<unknown>, 'reserve' | 'takeStep'>
+  readonly runner: Pick<OperationRunner<unknown>, 'reserve' | 'nextStep'>
   /** Returns the result of a statement of the running operation. */
   resultOf(pending: PendingStatement): StepResult
-  readonly numbering: ReturnType<typeof createNumbering>
+  readonly numbering: ReturnType<typeof createRowNumbering>
 }
 
 interface RunningOperation {
@@ -28,17 +28,17 @@ interface RunningOperation {
   readonly numbers: PendingStatement[]
 }
 
-const idOfReserving = -3
+const reserveStepId = -3
 
-export function createReserving({ locks, lockstep, resultOf, numbering }: ReservingDeps): Reserving {
+export function createNameReservations({ locks, runner, resultOf, numbering }: NameReservationDeps): NameReservations {
   let running: RunningOperation | undefined
 
-  function reserveElsewhere(name: string): void {
-    const asked = locks.reserve(name)
-    if (!asked || !running) return
+  function reserveGlobally(name: string): void {
+    const pendingStatement = locks.reserve(name)
+    if (!pendingStatement || !running) return
     // A number that was drawn before the lock of its thread could become visible after a higher one.
     if (isThreadConflict(name)) running.numbers.length = 0
-    running.numbers.push(asked)
+    running.numbers.push(pendingStatement)
   }
 
   return {
@@ -46,8 +46,8 @@ export function createReserving({ locks, lockstep, resultOf, numbering }: Reserv
     enclose(run) {
       const operation: RunningOperation = { numbers: [] }
       const reserve = (name: string) => {
-        lockstep.reserve(name)
-        lockstep.takeStep(idOfReserving, () => reserveElsewhere(name))
+        runner.reserve(name)
+        runner.nextStep(reserveStepId, () => reserveGlobally(name))
       }
       return () => {
         const before = running
@@ -62,9 +62,9 @@ export function createReserving({ locks, lockstep, resultOf, numbering }: Reserv
     nextNumber(table) {
       const [first] = table === 'messages' ? (running?.numbers ?? []) : []
       if (!first) return numbering.next(table)
-      const number = Number(resultOf(first).rows[0]?.number)
+      const rowNumber = Number(resultOf(first).rows[0]?.number)
       running?.numbers.shift()
-      return number
+      return rowNumber
     },
   }
 }

@@ -1,6 +1,6 @@
 // Groups operations that can run at the same time.
 interface Touching {
-  /** Names of what an operation reads and changes. It may run beside operations that share none of them. Without names it runs alone. */
+  /** Names of what an operation reads and changes. It may run at the same time as operations that share none of them. Without names it runs alone. */
   readonly names?: readonly string[] | undefined
   /** True if it runs alone, after all others, and finds what they have written. */
   readonly isLast?: boolean | undefined
@@ -19,13 +19,13 @@ export function planWaves<T extends Touching>(operations: readonly T[]): readonl
   let first = 0
   for (const member of operations) {
     const { names } = member
-    const at =
+    const waveIndex =
       names && !member.isLast ? Math.max(first, ...names.map(name => (last.get(name) ?? -1) + 1)) : waves.length
-    const wave = waves[at] ?? []
-    waves[at] = wave
+    const wave = waves[waveIndex] ?? []
+    waves[waveIndex] = wave
     wave.push({ member, names: names ?? [] })
     if (!names) first = waves.length
-    for (const name of names ?? []) last.set(name, at)
+    for (const name of names ?? []) last.set(name, waveIndex)
   }
   return waves
 }
