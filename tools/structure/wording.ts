@@ -104,7 +104,7 @@ function isChecked({ path }: SourceFile): boolean {
  */
 function isForeign(name: string, path: string): boolean {
   if (/doubleKnock|firstKnock|openWorldHint/i.test(name) || (name === 'desk' && isTestFile(path))) return true
-  return /^place$/i.test(name) && /^packages\/store\/src\/(?:together|postgres)\//.test(path)
+  return /^place$/i.test(name) && /^packages\/store\/src\/(?:batching|postgres)\//.test(path)
 }
 
 /** Matches the declaration of a variable whose whole name is such a participle. */

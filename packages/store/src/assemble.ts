@@ -6,9 +6,9 @@ import type { StoredChannel } from './channels/channel-facts.ts'
 import { readChannelFacts } from './channels/channel-facts.ts'
 import type { BlobFiles } from './files/blob-files.ts'
 import type { ChatForgetting } from './forgetting/forget-chat.ts'
-import { createChatForgetting } from './forgetting/forget-chat.ts'
+import { createChatForgetter } from './forgetting/forget-chat.ts'
 import type { OwnerForgetting } from './forgetting/forget-owner.ts'
-import { createOwnerForgetting } from './forgetting/forget-owner.ts'
+import { createOwnerForgetter } from './forgetting/forget-owner.ts'
 import { createWithdrawalStore } from './forgetting/withdrawal-store.ts'
 import { createAdmission } from './intake/admission.ts'
 import { createFirstMessages } from './messages/first-messages.ts'
@@ -30,7 +30,7 @@ import { createOverdueStore } from './requirements/overdue-requirements.ts'
 import { createRequirementStore } from './requirements/requirement-store.ts'
 import { createResolutionPlan } from './requirements/requirement-table.ts'
 import type { Pruning } from './retention/prune.ts'
-import { createPruning } from './retention/prune.ts'
+import { createPruner } from './retention/prune.ts'
 import { createSecretRings } from './secret-rings.ts'
 import type { Database } from './sql/sql.ts'
 import { sqlOf } from './sql/sql.ts'
@@ -132,10 +132,10 @@ export function assembleStore(deps: StoreDeps): AssembledStore {
     ...createRelationStore(context),
     ...createPeopleStore(context, tables, { ...stores, admitNew }),
     ...createKnownPeopleReader(context),
-    ...createOwnerForgetting(context, tables),
-    ...createChatForgetting(context, tables, bytes),
+    ...createOwnerForgetter(context, tables),
+    ...createChatForgetter(context, tables, bytes),
     ...createWithdrawalStore(context, tables),
-    ...createPruning(context, tables, lookupStore),
+    ...createPruner(context, tables, lookupStore),
     ...createOperatorStore(context, tables, refusals),
     ...createWhyStore(context, refusals),
     ...notices,

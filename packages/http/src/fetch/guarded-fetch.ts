@@ -66,7 +66,7 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch &
 }
 
 interface RedirectOptions {
-  /** The most hops; with 0 a redirect is an ordinary answer. */
+  /** The maximum number of hops; with 0 a redirect is an ordinary answer. */
   readonly redirects: number
   readonly guard: UrlGuard
   readonly run: (route: Route, request: ExchangeRequest) => Promise<FetchAnswer>

@@ -13,7 +13,7 @@ export interface SharedBodyBudget {
 }
 
 interface BodyBudgetOptions {
-  /** The most bytes of all bodies together. */
+  /** The maximum number of bytes of all bodies together. */
   readonly total: number
   /** The message for a peer. */
   readonly refusal: string

@@ -5,9 +5,9 @@ import type { ByteShare } from './byte-share.ts'
 import { createByteShare, createOwnerShares } from './byte-share.ts'
 
 interface ByteBudgetOptions {
-  /** The most bytes of all owners together. */
+  /** The maximum number of bytes of all owners together. */
   readonly total: number
-  /** The most bytes of one owner; default: half of `total`. */
+  /** The maximum number of bytes of one owner; default: half of `total`. */
   readonly perOwner?: number | undefined
   /** The message for a peer. */
   readonly refusal: string

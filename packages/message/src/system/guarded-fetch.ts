@@ -10,7 +10,7 @@ export interface FetchRequest {
   readonly timeoutMs?: number
   /** The most decoded bytes of the body that are read; default: 1 MiB. */
   readonly maxBytes?: number
-  /** The most redirects that are followed, each checked like the first address; default: 0. */
+  /** The maximum number of redirects that are followed, each checked like the first address; default: 0. */
   readonly redirects?: number
   /**
    * True if the request may be sent again when a reused connection broke before an answer, although the server may have acted on it. Default: true

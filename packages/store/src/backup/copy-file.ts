@@ -15,17 +15,17 @@ interface FileContent {
  */
 export async function copyFile(source: string, target?: string): Promise<FileContent> {
   const hash = createHash('sha256')
-  const written = target === undefined ? undefined : await openTarget(target)
+  const targetFile = target === undefined ? undefined : await openTarget(target)
   let bytes = 0
   try {
     for await (const chunk of createReadStream(source, { highWaterMark: 1024 * 1024 })) {
       hash.update(chunk)
       bytes += chunk.byteLength
-      await written?.writeFile(chunk)
+      await targetFile?.writeFile(chunk)
     }
-    await written?.sync()
+    await targetFile?.sync()
   } finally {
-    await written?.close()
+    await targetFile?.close()
   }
   return { bytes, sha256: hash.digest('hex') }
 }

@@ -19,7 +19,7 @@ interface BackupRequest {
 }
 
 /**
- * The most copies of the database. A stored file that is deleted during the backup makes a newer copy necessary. A file that was missing before is
+ * The maximum number of copies of the database. A stored file that is deleted during the backup makes a newer copy necessary. A file that was missing before is
  * missing in every try.
  */
 const maxTries = 20
@@ -65,18 +65,18 @@ async function prepareFolder(target: string, part: string): Promise<void> {
 }
 
 async function copyStore(path: string, part: string, now: () => number): Promise<BackupManifest> {
-  const copied = new Map<string, BackupFile>()
-  for (let tries = 1; ; tries += 1) {
+  const copies = new Map<string, BackupFile>()
+  for (let attempt = 1; ; attempt += 1) {
     const created_at = new Date(now()).toISOString()
     const { schemaVersion, blobs } = await copyDatabase(path, join(part, databaseName))
-    const missing = await copyBlobs(`${path}.blobs`, part, { blobs, copied })
+    const missing = await copyBlobs(`${path}.blobs`, part, { blobs, copies })
     if (missing === undefined) {
-      await dropOthers(part, copied, new Set(blobs))
+      await dropOthers(part, copies, new Set(blobs))
       const database = { path: databaseName, ...(await copyFile(join(part, databaseName))) }
-      const files = [database, ...[...copied.values()].sort((one, other) => (one.path < other.path ? -1 : 1))]
+      const files = [database, ...[...copies.values()].sort((a, b) => (a.path < b.path ? -1 : 1))]
       return { format: backupFormat, created_at, schema_version: schemaVersion, files }
     }
-    if (tries === maxTries) {
+    if (attempt === maxTries) {
       throw new ConfigError(
         'data',
         `the file "${missing}" is gone, and the database names it`,
@@ -89,7 +89,7 @@ async function copyStore(path: string, part: string, now: () => number): Promise
 interface BlobCopies {
   readonly blobs: readonly string[]
   /** The copies by their digests. */
-  readonly copied: Map<string, BackupFile>
+  readonly copies: Map<string, BackupFile>
 }
 
 /**
@@ -97,9 +97,9 @@ interface BlobCopies {
  * @returns the path of a missing file, if any
  * @throws ConfigError for a file whose contents do not match its name
  */
-async function copyBlobs(source: string, part: string, { blobs, copied }: BlobCopies): Promise<string | undefined> {
+async function copyBlobs(source: string, part: string, { blobs, copies }: BlobCopies): Promise<string | undefined> {
   let missing: string | undefined
-  for (const digest of blobs.filter(each => !copied.has(each))) {
+  for (const digest of blobs.filter(blobDigest => !copies.has(blobDigest))) {
     const from = join(source, blobPath(digest))
     const path = blobName(digest)
     const content = await copyFile(from, join(part, path)).catch((error: NodeJS.ErrnoException) => {
@@ -113,17 +113,17 @@ async function copyBlobs(source: string, part: string, { blobs, copied }: BlobCo
     if (content.sha256 !== digest) {
       throw new ConfigError('data', `the file "${from}" is damaged`, 'Put it back from a backup.')
     }
-    copied.set(digest, { path, ...content })
+    copies.set(digest, { path, ...content })
   }
   return missing
 }
 
 /** Removes the copies of files that have been deleted in the meantime, because a backup must not contain them. */
-async function dropOthers(part: string, copied: Map<string, BackupFile>, needed: ReadonlySet<string>): Promise<void> {
-  for (const [digest, { path }] of copied) {
+async function dropOthers(part: string, copies: Map<string, BackupFile>, needed: ReadonlySet<string>): Promise<void> {
+  for (const [digest, { path }] of copies) {
     if (needed.has(digest)) continue
     await rm(join(part, path), { force: true })
-    copied.delete(digest)
+    copies.delete(digest)
   }
 }
 

@@ -22,7 +22,7 @@ interface RestoreRequest {
   readonly now: () => number
 }
 
-interface Restored {
+interface RestoreSummary {
   readonly manifest: BackupManifest
   /** The folder with the database that was moved aside, if there was one. */
   readonly replaced?: string | undefined
@@ -42,26 +42,26 @@ export async function checkBackup(folder: string): Promise<BackupManifest> {
  * Restores a backup to the path where the gateway looks for its database. Nothing changes before the whole backup has been read and checked.
  * @throws ConfigError `backup` or `data`, also while a gateway runs there
  */
-export async function restoreSqlite({ folder, path, isReplacing, now }: RestoreRequest): Promise<Restored> {
+export async function restoreSqlite({ folder, path, isReplacing, now }: RestoreRequest): Promise<RestoreSummary> {
   const manifest = await readManifest(folder)
   const unlock = takeExclusiveLock(path)
-  const stage = `${path}.restore`
+  const stagingPath = `${path}.restore`
   try {
-    const present = endings.map(ending => path + ending).filter(each => existsSync(each))
+    const present = endings.map(ending => path + ending).filter(existingPath => existsSync(existingPath))
     if (present.length > 0 && !isReplacing) {
       const fix = 'Use --replace to put it aside, or name another "data" folder.'
       throw new ConfigError('data', `there is a database already: ${present[0]}`, fix)
     }
-    await rm(stage, { recursive: true, force: true })
-    await mkdir(stage, { mode: 0o700 })
-    await copyFiles(folder, manifest, name => join(stage, stagedName(name)))
-    await checkCopy(join(stage, databaseName), folder, manifest)
-    markRestored(join(stage, databaseName), now())
+    await rm(stagingPath, { recursive: true, force: true })
+    await mkdir(stagingPath, { mode: 0o700 })
+    await copyFiles(folder, manifest, name => join(stagingPath, stagedName(name)))
+    await checkCopy(join(stagingPath, databaseName), folder, manifest)
+    markRestored(join(stagingPath, databaseName), now())
     const replaced = present.length > 0 ? await putAside(path, present, now()) : undefined
-    await installCopy(stage, path)
+    await installCopy(stagingPath, path)
     return { manifest, replaced }
   } finally {
-    await rm(stage, { recursive: true, force: true })
+    await rm(stagingPath, { recursive: true, force: true })
     unlock()
   }
 }
@@ -110,14 +110,14 @@ function markRestored(path: string, now: number): void {
 async function putAside(path: string, present: readonly string[], now: number): Promise<string> {
   const folder = join(dirname(path), `replaced-${new Date(now).toISOString().replaceAll(':', '-')}`)
   await mkdir(folder, { mode: 0o700 })
-  for (const each of present) await rename(each, join(folder, basename(each)))
+  for (const presentPath of present) await rename(presentPath, join(folder, basename(presentPath)))
   await syncFolder(folder)
   return folder
 }
 
 /** Moves the copy into place, the database last. With files but without a database no gateway starts. */
-async function installCopy(stage: string, path: string): Promise<void> {
-  if (existsSync(join(stage, 'blobs'))) await rename(join(stage, 'blobs'), `${path}.blobs`)
-  await rename(join(stage, databaseName), path)
+async function installCopy(stagingPath: string, path: string): Promise<void> {
+  if (existsSync(join(stagingPath, 'blobs'))) await rename(join(stagingPath, 'blobs'), `${path}.blobs`)
+  await rename(join(stagingPath, databaseName), path)
   await syncFolder(dirname(path))
 }

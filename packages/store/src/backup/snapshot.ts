@@ -2,7 +2,7 @@
 import { chmodSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { backup, DatabaseSync } from 'node:sqlite'
-import { readSchemaNumber, refuseUnknownFile } from '../schema/migrate.ts'
+import { readSchemaVersion, refuseUnknownFile } from '../schema/migrate.ts'
 import { toOpenError } from '../sqlite/inspect-file.ts'
 import { createPrivateFile } from '../sqlite/private-file.ts'
 import type { ReadDatabase } from '../sqlite/reading/open-for-reading.ts'
@@ -60,7 +60,7 @@ function readSnapshot(db: DatabaseSync, name: string): Snapshot {
   const verdict = Object.values(db.prepare('PRAGMA quick_check(1)').get() ?? {})[0]
   if (verdict !== 'ok')
     throw createBackupError(`the copy of the database is damaged (${verdict})`, 'Look after the disk.')
-  const version = readSchemaNumber(db)
+  const version = readSchemaVersion(db)
   refuseUnknownFile(db, { key: 'backup', path: name })
   if (version === 0) throw createBackupError('there is nothing in the database', 'Start a gateway on it first.')
   const rows = db.prepare('SELECT digest FROM blobs WHERE is_file = 1').all() as { digest: string }[]

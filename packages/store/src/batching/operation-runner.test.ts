@@ -30,7 +30,7 @@ function openServer() {
   return { runner, ask, exchange: { context: 'here', sendPending: answer }, rounds }
 }
 
-test('operations that query at the same step share one round trip, and each query is sent once', async () => {
+test('operations that query at the same step share one round trip, and send each query once', async () => {
   const { runner, ask, exchange, rounds } = openServer()
   const operations = ['a', 'b'].map(name => ({ operation: () => `${ask(`${name}1`)} ${ask(`${name}2`)}` }))
   expect(await runner.run(operations, exchange)).toEqual(['a1! a2!', 'b1! b2!'])

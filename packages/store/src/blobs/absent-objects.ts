@@ -6,47 +6,47 @@ import type { LocatedObject } from './object-bytes.ts'
 import { formatObjectKey, locationColumns } from './object-bytes.ts'
 
 const pageSize = 500
-/** The most files through which the search looks, the newest first. */
-const mostListed = 100_000
-/** The most files of one storage that the search reads. It reads more of a former storage than of the present one. */
-const [mostOfFormer, mostOfToday] = [25, 5] as const
+/** The maximum number of files through which the search looks, the newest first. */
+const maxListed = 100_000
+/** The maximum number of files of one storage that the search reads. It reads more of a former storage than of the present one. */
+const [maxSamplesOfFormer, maxSamplesOfCurrent] = [25, 5] as const
 
 type StoredObject = LocatedObject & { readonly id: number }
 
 /** The files of one storage that the search has found. */
-interface Found {
+interface StorageSummary {
   readonly samples: LocatedObject[]
   files: number
 }
 
-export function createAbsentSearch(db: Sql, elsewhere: ByteStore | undefined): ObjectStore['findAbsentObjects'] {
+export function createAbsentSearch(db: Sql, byteStore: ByteStore | undefined): ObjectStore['findAbsentObjects'] {
   const listBefore = db.prepare<StoredObject>(
     `SELECT id, ${locationColumns} FROM objects WHERE id < ? ORDER BY id DESC LIMIT ${pageSize}`,
   )
 
-  async function listStorages(): Promise<ReadonlyMap<string | null, Found>> {
-    const storages = new Map<string | null, Found>()
+  async function listStorages(): Promise<ReadonlyMap<string | null, StorageSummary>> {
+    const storages = new Map<string | null, StorageSummary>()
     let before = Number.MAX_SAFE_INTEGER
-    for (let listed = 0; listed < mostListed; listed += pageSize) {
+    for (let listedCount = 0; listedCount < maxListed; listedCount += pageSize) {
       const page = await readAfterWait(db, () => listBefore.all(before))
-      for (const object of page) if (object.is_elsewhere === 1) noteIn(storages, object)
+      for (const object of page) if (object.is_elsewhere === 1) addToSummary(storages, object)
       before = page.at(-1)?.id ?? 0
       if (page.length < pageSize) break
     }
     return storages
   }
 
-  function noteIn(storages: Map<string | null, Found>, object: LocatedObject): void {
+  function addToSummary(storages: Map<string | null, StorageSummary>, object: LocatedObject): void {
     const { storage } = object
     const storageSummary = storages.get(storage) ?? { samples: [], files: 0 }
     storages.set(storage, storageSummary)
     storageSummary.files += 1
-    const most = storage === elsewhere?.name ? mostOfToday : mostOfFormer
-    if (storageSummary.samples.length < most) storageSummary.samples.push(object)
+    const maxSamples = storage === byteStore?.name ? maxSamplesOfCurrent : maxSamplesOfFormer
+    if (storageSummary.samples.length < maxSamples) storageSummary.samples.push(object)
   }
 
   async function isAbsent(object: LocatedObject): Promise<boolean> {
-    return (await elsewhere?.read(formatObjectKey(object))) === undefined
+    return (await byteStore?.read(formatObjectKey(object))) === undefined
   }
 
   return async () => {

@@ -17,7 +17,7 @@ export interface BlobTable {
    * they count.
    * @returns the bytes that the message got beside its raw bytes, whether they existed already or not
    */
-  keepAll(blobs: readonly LocatedBlob[], message: number, storedBy?: string | null): number
+  insertAll(blobs: readonly LocatedBlob[], message: number, storedBy?: string | null): number
   /** Releases the bytes of a message, and deletes those that no other message needs. @returns the bytes that the message had */
   release(batch: Batch, message: number): number
   /** Releases the bytes that neither the message nor its answer `response` (seq) names any more. */
@@ -29,17 +29,17 @@ export function createBlobTable(db: Sql, { isHeld }: Pick<BlobFiles, 'isHeld'>):
     'INSERT INTO blobs (digest, mime, bytes, is_file) VALUES (?, ?, ?, ?) ON CONFLICT (digest) DO NOTHING',
   )
   // A part of raw bytes may arrive by itself later, or have another position in other raw bytes.
-  const use = db.prepare(
+  const insertUse = db.prepare(
     `INSERT INTO blob_uses (message, digest, bytes, stored_by, part_encoding, part_start, part_end, part_mime)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (message, digest) DO UPDATE SET bytes = excluded.bytes, stored_by = excluded.stored_by,
        part_encoding = excluded.part_encoding, part_start = excluded.part_start, part_end = excluded.part_end, part_mime = excluded.part_mime
      WHERE blob_uses.part_encoding IS NOT NULL`,
   )
-  const endUses = db.prepare<{ digest: string; bytes: number }>(
+  const deleteUses = db.prepare<{ digest: string; bytes: number }>(
     'DELETE FROM blob_uses WHERE message = ? RETURNING digest, bytes',
   )
   const digestOf = "json_extract(json_each.value, '$.bytes_ref.digest')"
-  const endUnnamed = db.prepare<{ digest: string }>(
+  const deleteUnnamedUses = db.prepare<{ digest: string }>(
     `DELETE FROM blob_uses WHERE message = ?1 AND digest NOT IN (
        SELECT raw_digest FROM messages WHERE seq = ?1 AND raw_digest IS NOT NULL
        UNION ALL SELECT ${digestOf} FROM messages e, json_each(e.content)
@@ -49,36 +49,36 @@ export function createBlobTable(db: Sql, { isHeld }: Pick<BlobFiles, 'isHeld'>):
     `DELETE FROM blobs WHERE digest = ?1 AND NOT EXISTS (SELECT 1 FROM blob_uses WHERE digest = ?1 AND part_encoding IS NULL)
      RETURNING is_file`,
   )
-  type KeepOne = (blob: LocatedBlob, message: number, storedBy: string | null) => number
+  type InsertBlob = (blob: LocatedBlob, message: number, storedBy: string | null) => number
 
-  const keepPart: KeepOne = ({ digest, mime, part }, message, storedBy) => {
-    if (part) use.run(message, digest, 0, storedBy, part.encoding, part.start, part.end, mime ?? null)
+  const insertPart: InsertBlob = ({ digest, mime, part }, message, storedBy) => {
+    if (part) insertUse.run(message, digest, 0, storedBy, part.encoding, part.start, part.end, mime ?? null)
     return 0
   }
 
-  const keepApart: KeepOne = ({ digest, mime, bytes }, message, storedBy) => {
+  const insertApart: InsertBlob = ({ digest, mime, bytes }, message, storedBy) => {
     const isFile = isHeld(digest)
     insert.run(digest, mime ?? null, isFile ? noBytes : bytes, isFile ? 1 : 0)
-    const used = use.run(message, digest, bytes.byteLength, storedBy, null, null, null, null)
-    return used.changes > 0 ? bytes.byteLength : 0
+    const insertedUse = insertUse.run(message, digest, bytes.byteLength, storedBy, null, null, null, null)
+    return insertedUse.changes > 0 ? bytes.byteLength : 0
   }
 
-  function removeUnused(batch: Batch, unused: readonly { readonly digest: string }[]): void {
-    for (const { digest } of unused) {
+  function removeUnused(batch: Batch, candidates: readonly { readonly digest: string }[]): void {
+    for (const { digest } of candidates) {
       // Another transaction may be storing a message with the same bytes.
       batch.reserve(bytesConflict(digest))
       if (remove.get(digest)?.is_file === 1) batch.droppedFiles.push(digest)
     }
   }
   return {
-    keepAll: (blobs, message, storedBy = null) =>
-      blobs.reduce((size, blob) => size + (blob.part ? keepPart : keepApart)(blob, message, storedBy), 0),
+    insertAll: (blobs, message, storedBy = null) =>
+      blobs.reduce((size, blob) => size + (blob.part ? insertPart : insertApart)(blob, message, storedBy), 0),
     release(batch, message) {
-      const ended = endUses.all(message)
-      removeUnused(batch, ended)
-      return ended.reduce((sum, { bytes }) => sum + bytes, 0)
+      const releasedUses = deleteUses.all(message)
+      removeUnused(batch, releasedUses)
+      return releasedUses.reduce((sum, { bytes }) => sum + bytes, 0)
     },
-    releaseUnnamed: (batch, message, response) => removeUnused(batch, endUnnamed.all(message, response)),
+    releaseUnnamed: (batch, message, response) => removeUnused(batch, deleteUnnamedUses.all(message, response)),
   }
 }
 
@@ -99,7 +99,7 @@ export function createBlobLookup({ db, files }: Pick<StoreContext, 'db' | 'files
 
 interface PartRow extends RawPart {
   readonly mime: string | null
-  readonly written: Uint8Array
+  readonly encodedBytes: Uint8Array
   /** The digest of raw bytes that are stored in a file. */
   readonly file: string | null
 }
@@ -118,8 +118,8 @@ function createPartLookup(db: Sql, files: Pick<BlobFiles, 'readRange'>): LookupS
   return async digest => {
     const row = find.get(digest)
     if (!row) return undefined
-    const { encoding, start, end, mime, written, file } = row
-    const bytes = readPart(file === null ? written : await files.readRange(file, start, end), encoding)
+    const { encoding, start, end, mime, encodedBytes, file } = row
+    const bytes = readPart(file === null ? encodedBytes : await files.readRange(file, start, end), encoding)
     return { digest, mime: mime ?? undefined, bytes }
   }
 }

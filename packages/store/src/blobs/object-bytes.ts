@@ -15,14 +15,14 @@ export const locationColumns = 'bucket, path, storage, bytes IS NULL AS is_elsew
 /** Removes the bytes of a file that are outside the database. Returns false if they are in a storage that is no longer used. */
 export type RemoveBytes = (object: LocatedObject) => Promise<boolean>
 
-export function createByteRemoval(elsewhere: ByteStore | undefined): RemoveBytes {
+export function createByteRemoval(byteStore: ByteStore | undefined): RemoveBytes {
   return async object => {
     if (object.is_elsewhere === 0) return true
-    if (!elsewhere) return false
+    if (!byteStore) return false
     const key = formatObjectKey(object)
     // A storage reports no error for a missing file that it deletes. So a storage with another name is asked first whether it has the file.
-    if (object.storage !== elsewhere.name && (await elsewhere.read(key)) === undefined) return false
-    await elsewhere.remove(key)
+    if (object.storage !== byteStore.name && (await byteStore.read(key)) === undefined) return false
+    await byteStore.remove(key)
     return true
   }
 }

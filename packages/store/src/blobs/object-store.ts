@@ -24,20 +24,20 @@ interface ObjectPosition {
   readonly id: number
 }
 
-/** The most objects of the same bytes among which a name is looked for. */
-const mostCopies = 256
+/** The maximum number of objects of the same bytes among which a name is looked for. */
+const maxCopies = 256
 const columns = 'bucket, path, owner, mime, size, digest, created_at'
 
 /**
- * Creates the store of objects, whose bytes are in the store's file or in `elsewhere`. Bytes in `elsewhere` are written before their row and deleted
+ * Creates the store of objects, whose bytes are in the store's file or in `byteStore`. Bytes in `byteStore` are written before their row and deleted
  * before it. So an interrupted removal still has its rows and can be repeated.
  */
-export function createObjectStore({ db, write, now, scrub, log }: StoreContext, elsewhere?: ByteStore): ObjectStore {
+export function createObjectStore({ db, write, now, scrub, log }: StoreContext, byteStore?: ByteStore): ObjectStore {
   const table = createObjectTable(db)
-  const removeBytes = createByteRemoval(elsewhere)
+  const removeBytes = createByteRemoval(byteStore)
   const removeOwned = createOwnedRemoval({ write, db, scrub }, { table, removeBytes })
   return {
-    async putObject({ bucket, path, owner, mime, bytes }, most = Number.POSITIVE_INFINITY) {
+    async putObject({ bucket, path, owner, mime, bytes }, maxOwnerBytes = Number.POSITIVE_INFINITY) {
       const object = {
         bucket,
         path,
@@ -47,33 +47,36 @@ export function createObjectStore({ db, write, now, scrub, log }: StoreContext, 
         digest: hash('sha256', bytes),
         createdAt: now(),
       }
-      const isTaken = () => new Rejection('forbidden', 'Cannot store object: there is one of this name')
+      const createNameTaken = () => new Rejection('forbidden', 'Cannot store object: there is one of this name')
       const checkQuota = () => {
-        const used = Number.isFinite(most) ? table.sumBytes(owner) : 0
-        if (used + Math.max(object.size, leastObjectBytes) <= most) return
-        throw new Rejection('too_large', `Cannot store object: with it there would be more than ${most} bytes of yours`)
+        const usedBytes = Number.isFinite(maxOwnerBytes) ? table.sumBytes(owner) : 0
+        if (usedBytes + Math.max(object.size, leastObjectBytes) <= maxOwnerBytes) return
+        throw new Rejection(
+          'too_large',
+          `Cannot store object: with it there would be more than ${maxOwnerBytes} bytes of yours`,
+        )
       }
-      if (table.find(bucket, path)) throw isTaken()
+      if (table.find(bucket, path)) throw createNameTaken()
       checkQuota()
       // The bytes come first, because a row without them would promise a file that does not exist.
-      await elsewhere?.write(formatObjectKey(object), bytes, mime)
+      await byteStore?.write(formatObjectKey(object), bytes, mime)
       const context = () => {
         checkQuota()
-        return table.insert(object, elsewhere ? { bytes: null, storage: elsewhere.name } : { bytes, storage: null })
+        return table.insert(object, byteStore ? { bytes: null, storage: byteStore.name } : { bytes, storage: null })
       }
-      const stored = await write(context).catch(async error => {
-        await elsewhere?.remove(formatObjectKey(object))
+      const isInserted = await write(context).catch(async error => {
+        await byteStore?.remove(formatObjectKey(object))
         throw error
       })
-      if (!stored) throw isTaken()
+      if (!isInserted) throw createNameTaken()
       return object
     },
     findObject: async (bucket, path) => table.find(bucket, path),
     findObjectByDigest: async (owner, digest, name = '') => table.findByDigest(owner, digest, name),
     async readObject(object) {
-      // Bytes in `elsewhere` without a row belong to nobody any more.
+      // Bytes in `byteStore` without a row belong to nobody any more.
       if (table.find(object.bucket, object.path) === undefined) return undefined
-      const bytes = table.readBytes(object) ?? (await elsewhere?.read(formatObjectKey(object)))
+      const bytes = table.readBytes(object) ?? (await byteStore?.read(formatObjectKey(object)))
       if (!bytes)
         log.warn({ bucket: object.bucket, path: object.path, fix: absentFix }, 'a file is not in the storage of today')
       return bytes
@@ -86,7 +89,7 @@ export function createObjectStore({ db, write, now, scrub, log }: StoreContext, 
       return write(() => table.removeOne(owner, object))
     },
     removeObjects: (owner, { leavesBytes = false } = {}) => removeOwned(owner, leavesBytes),
-    findAbsentObjects: createAbsentSearch(db, elsewhere),
+    findAbsentObjects: createAbsentSearch(db, byteStore),
   }
 }
 
@@ -104,20 +107,20 @@ function createOwnedRemoval(
 ) {
   return async (owner: string, leavesBytes: boolean) => {
     const unreachable: UnreachableObject[] = []
-    let removed = 0
+    let removedCount = 0
     for (let after = { digest: '', id: 0 }; ; ) {
       const objects = await readAfterWait(db, () => table.listOf(owner, after))
-      if (objects.length === 0) return { removed, unreachable }
+      if (objects.length === 0) return { removed: removedCount, unreachable }
       after = objects.at(-1) ?? after
-      const gone: LocatedObject[] = []
+      const removedObjects: LocatedObject[] = []
       for (const object of objects) {
-        if ((await removeBytes(object)) || leavesBytes) gone.push(object)
+        if ((await removeBytes(object)) || leavesBytes) removedObjects.push(object)
         else unreachable.push(describeUnreachable(owner, object))
       }
       await write(() => {
-        for (const object of gone) table.removeOne(owner, object)
+        for (const object of removedObjects) table.removeOne(owner, object)
       })
-      removed += gone.length
+      removedCount += removedObjects.length
       scrub()
     }
   }
@@ -163,7 +166,7 @@ function createObjectTable(db: Sql) {
       findLocation.get(owner, bucket, path),
     find: (bucket: string, path: string) => read(find.get(bucket, path)),
     findByDigest(owner: string, digest: string, name: string) {
-      const rows = findByDigest.all(owner, digest, mostCopies)
+      const rows = findByDigest.all(owner, digest, maxCopies)
       return read(rows.find(({ path }) => `/${path}`.endsWith(`/${name}`)) ?? rows[0])
     },
     readBytes: ({ bucket, path }: Pick<StoredObject, 'bucket' | 'path'>) =>
@@ -175,35 +178,37 @@ function createObjectTable(db: Sql) {
   }
 }
 
-/** Creates the step that makes files from `elsewhere` part of their messages, with which they are deleted. */
-export function createFileKeeping(
+/** Creates the function that makes files from `byteStore` part of their messages, with which they are deleted. */
+export function createFileAttacher(
   { db, write, files }: StoreContext,
   tables: { readonly entries: EntryTable; readonly blobs: BlobTable },
 ): Pick<WorkStore, 'keepFiles'> {
-  const isHeld = db.prepare('SELECT 1 FROM turns WHERE message = ? AND lease_token = ? AND lease_owner IS NOT NULL')
-  const findWords = db.prepare<{ content: string }>('SELECT content FROM messages WHERE seq = ?')
+  const selectLease = db.prepare(
+    'SELECT 1 FROM turns WHERE message = ? AND lease_token = ? AND lease_owner IS NOT NULL',
+  )
+  const findContent = db.prepare<{ content: string }>('SELECT content FROM messages WHERE seq = ?')
 
   /** Stores files in a message. Its content may have changed in the meantime, so files that it no longer names are skipped. */
-  function keepIn(message: number, kept: readonly KeptFile[]): void {
-    const content = findWords.get(message)?.content
+  function attachFiles(message: number, keptFiles: readonly KeptFile[]): void {
+    const content = findContent.get(message)?.content
     if (content === undefined) return
     const parts = parseJson<readonly Part[]>(content)
-    const namedFiles = kept.filter(({ url }) => content.includes(formatJson(url)))
+    const namedFiles = keptFiles.filter(({ url }) => content.includes(formatJson(url)))
     if (namedFiles.length === 0) return
     tables.entries.reword(message, formatJson(pointToKept(parts, namedFiles)))
-    tables.blobs.keepAll(namedFiles, message)
+    tables.blobs.insertAll(namedFiles, message)
   }
 
   return {
-    async keepFiles(turn, kept) {
-      const held = await files.hold(kept, () =>
+    async keepFiles(turn, keptFiles) {
+      const leasedTurns = await files.hold(keptFiles, () =>
         write(() => {
-          if (!isHeld.get(turn.message, turn.token)) return 0
-          for (const message of [...(turn.merged ?? []), turn.message]) keepIn(message, kept)
+          if (!selectLease.get(turn.message, turn.token)) return 0
+          for (const message of [...(turn.merged ?? []), turn.message]) attachFiles(message, keptFiles)
           return 1
         }),
       )
-      refuseLostLease(held, `turn ${turn.message}`)
+      refuseLostLease(leasedTurns, `turn ${turn.message}`)
     },
   }
 }

@@ -17,9 +17,9 @@ export interface LocatedBlob extends Blob {
 /**
  * The size from which attachments are looked for in the raw bytes. For smaller ones the search costs more than it saves, so they are stored apart.
  */
-const fewestBytes = 8 * 1024
-/** The most attachments that may be missing in the raw bytes until the search stops. Each of them costs a scan of all raw bytes. */
-const mostMisses = 8
+const minSearchedBytes = 8 * 1024
+/** The maximum number of attachments that may be missing in the raw bytes until the search stops. Each of them costs a scan of all raw bytes. */
+const maxMisses = 8
 /** The number of bytes to scan before other work gets its turn. */
 const chunkSize = 1024 * 1024
 /**
@@ -37,7 +37,7 @@ export async function locateInRaw(raw: Uint8Array, blobs: readonly Blob[]): Prom
   const located: LocatedBlob[] = []
   let [from, misses] = [0, 0]
   for (const blob of blobs) {
-    const isSought = blob.bytes.byteLength >= fewestBytes && misses < mostMisses
+    const isSought = blob.bytes.byteLength >= minSearchedBytes && misses < maxMisses
     const part = isSought ? await findPart(text, blob.bytes, from) : undefined
     if (isSought && !part) misses += 1
     // Attachments usually follow each other in their order.
@@ -47,10 +47,13 @@ export async function locateInRaw(raw: Uint8Array, blobs: readonly Blob[]): Prom
   return located
 }
 
-/** Decodes a part of raw bytes. `written`: the raw bytes from the part's start to its end. */
-export function readPart(written: Uint8Array, encoding: RawPart['encoding']): Uint8Array {
-  if (encoding === 'identity') return written
-  return Buffer.from(Buffer.from(written.buffer, written.byteOffset, written.byteLength).toString('latin1'), 'base64')
+/** Decodes a part of raw bytes. `encodedBytes`: the raw bytes from the part's start to its end. */
+export function readPart(encodedBytes: Uint8Array, encoding: RawPart['encoding']): Uint8Array {
+  if (encoding === 'identity') return encodedBytes
+  return Buffer.from(
+    Buffer.from(encodedBytes.buffer, encodedBytes.byteOffset, encodedBytes.byteLength).toString('latin1'),
+    'base64',
+  )
 }
 
 async function findPart(raw: Buffer, bytes: Uint8Array, from: number): Promise<RawPart | undefined> {
@@ -67,23 +70,23 @@ async function findPart(raw: Buffer, bytes: Uint8Array, from: number): Promise<R
 
 /** Returns the end of the base64 that begins at `start`, if it encodes exactly `bytes`; otherwise undefined. */
 async function endOfBase64(raw: Buffer, bytes: Uint8Array, start: number): Promise<number | undefined> {
-  let [at, compared, partialGroup] = [start, 0, '']
+  let [position, compared, partialGroup] = [start, 0, '']
   while (compared < bytes.byteLength) {
-    const chunk = raw.toString('latin1', at, at + chunkSize)
+    const chunk = raw.toString('latin1', position, position + chunkSize)
     if (chunk === '') return undefined
     const needed = Math.ceil(((bytes.byteLength - compared) * 4) / 3)
     const letters = partialGroup + chunk.replace(/[\r\n]+/g, '')
     if (letters.length >= needed) {
-      const end = at + endOfLetters(chunk, needed - partialGroup.length)
+      const end = position + endOfLetters(chunk, needed - partialGroup.length)
       return isSame(letters.slice(0, needed), bytes.subarray(compared)) ? end : undefined
     }
     const completeChars = letters.length - (letters.length % 4)
     const upTo = compared + (completeChars / 4) * 3
     if (!isSame(letters.slice(0, completeChars), bytes.subarray(compared, upTo))) return undefined
-    ;[at, compared, partialGroup] = [at + chunkSize, upTo, letters.slice(completeChars)]
+    ;[position, compared, partialGroup] = [position + chunkSize, upTo, letters.slice(completeChars)]
     await nextTick()
   }
-  return at
+  return position
 }
 
 function isSame(letters: string, bytes: Uint8Array): boolean {
@@ -92,11 +95,11 @@ function isSame(letters: string, bytes: Uint8Array): boolean {
 
 /** Returns the position after this number of letters. Line ends do not count. */
 function endOfLetters(text: string, count: number): number {
-  let left = count
-  for (let at = 0; at < text.length; at += 1) {
-    if (left === 0) return at
-    const letter = text.charCodeAt(at)
-    if (letter !== 13 && letter !== 10) left -= 1
+  let remaining = count
+  for (let position = 0; position < text.length; position += 1) {
+    if (remaining === 0) return position
+    const letter = text.charCodeAt(position)
+    if (letter !== 13 && letter !== 10) remaining -= 1
   }
   return text.length
 }

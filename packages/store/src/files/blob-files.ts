@@ -52,12 +52,12 @@ export function createBlobFiles({ directory, isNeeded, log }: BlobFileOptions): 
 
   return {
     async hold(blobs, work) {
-      const large = blobs.filter(({ bytes }) => bytes.byteLength > fileThreshold)
-      if (large.length === 0) return work()
-      const digests = large.map(({ digest }) => digest)
+      const largeBlobs = blobs.filter(({ bytes }) => bytes.byteLength > fileThreshold)
+      if (largeBlobs.length === 0) return work()
+      const digests = largeBlobs.map(({ digest }) => digest)
       holds.add(digests)
       try {
-        await writer.writeAll(large)
+        await writer.writeAll(largeBlobs)
         return await work()
       } finally {
         holds.release(digests)
@@ -102,8 +102,8 @@ function createHolds() {
     },
     release(digests: readonly string[]): void {
       for (const digest of digests) {
-        const left = (counts.get(digest) ?? 1) - 1
-        if (left > 0) counts.set(digest, left)
+        const remainingHolders = (counts.get(digest) ?? 1) - 1
+        if (remainingHolders > 0) counts.set(digest, remainingHolders)
         else counts.delete(digest)
       }
     },
@@ -169,8 +169,8 @@ function createBlobWriter(pathOf: PathOf, removals: Removals): BlobWriter {
 
   return {
     async writeAll(blobs) {
-      const ends = await Promise.allSettled(blobs.map(write))
-      const failed = ends.find(end => end.status === 'rejected')
+      const outcomes = await Promise.allSettled(blobs.map(write))
+      const failed = outcomes.find(end => end.status === 'rejected')
       if (failed)
         throw new Unavailable('Cannot store: the disk does not take files now', { cause: failed.reason, retryAfter: 5 })
     },

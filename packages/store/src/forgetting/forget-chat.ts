@@ -35,10 +35,10 @@ interface Slice {
   readonly files: readonly LocatedObject[]
 }
 
-export function createChatForgetting(
+export function createChatForgetter(
   { db, channels, write, now }: StoreContext,
   tables: RemoveMessageDeps,
-  elsewhere: ByteStore | undefined,
+  byteStore: ByteStore | undefined,
 ): ChatForgetting {
   const find = db.prepare<{ thread_id: number }>(
     `SELECT thread_id FROM thread_aliases WHERE name = ? AND agent = ? AND ${channels.sql.isChat('channel')} AND scope = ? AND is_key = 1`,
@@ -50,10 +50,10 @@ export function createChatForgetting(
     "SELECT seq FROM messages WHERE thread_id = ? AND scope = 'conversation'",
   )
   const files = createChatFiles(db)
-  const removeBytes = createByteRemoval(elsewhere)
+  const removeBytes = createByteRemoval(byteStore)
   const removeMessage = createRemoveMessage(db, tables)
-  const endEntry = createEntryRemoval(db)
-  const endThread = createOwnThreadRemoval(db)
+  const deleteEntry = createEntryRemoval(db)
+  const deleteThread = createOwnThreadRemoval(db)
 
   /** Finds the next messages to delete. Returns undefined if nothing of the chat is left. */
   function findSlice({ owner, agent, key }: ChatName): Slice | undefined {
@@ -68,19 +68,19 @@ export function createChatForgetting(
     return write(batch => {
       files.remove(owner, locations)
       if (find.get(key, agent, owner)?.thread_id !== thread) return
-      const listed = listMessages.all(thread, 2 * sliceSize).filter(({ seq }) => messages.has(seq))
-      for (const { seq } of listed) removeMessage(batch, seq, now())
+      const forgottenMessages = listMessages.all(thread, 2 * sliceSize).filter(({ seq }) => messages.has(seq))
+      for (const { seq } of forgottenMessages) removeMessage(batch, seq, now())
       if (listMessages.all(thread, 1).length > 0) return
-      for (const { seq } of listEntries.all(thread)) endEntry(seq)
-      endThread(thread, owner)
+      for (const { seq } of listEntries.all(thread)) deleteEntry(seq)
+      deleteThread(thread, owner)
     })
   }
 
   return {
     async forgetChat(chat) {
-      for (let isThere = false; ; isThere = true) {
+      for (let hasPassed = false; ; hasPassed = true) {
         const slice = await readAfterWait(db, () => findSlice(chat))
-        if (!slice) return isThere
+        if (!slice) return hasPassed
         // The bytes are deleted before their rows, so that a repeated call finds them after an interruption. An unreachable file keeps its row.
         const files: LocatedObject[] = []
         for (const file of slice.files) if (await removeBytes(file)) files.push(file)
@@ -106,7 +106,7 @@ function createChatFiles(db: Sql): ChatFiles {
   const remove = db.prepare('DELETE FROM objects WHERE owner = ? AND bucket = ? AND path = ?')
   return {
     listOf(owner, messages) {
-      const digests = new Set(messages.flatMap(number => listDigests.all(number).map(({ digest }) => digest)))
+      const digests = new Set(messages.flatMap(message => listDigests.all(message).map(({ digest }) => digest)))
       return [...digests].flatMap(digest => list.all(owner, digest, JSON.stringify(messages)))
     },
     remove(owner, locations) {

@@ -36,11 +36,11 @@ export function createForget(db: Sql, { entries, notes, blobs, turns, deliveries
   const eraseAttempts = db.prepare(
     'UPDATE turns SET trace = NULL WHERE message IN (?1, (SELECT merged_into FROM turns WHERE message = ?1))',
   )
-  const endBroadcasts = db.prepare(
+  const deleteBroadcasts = db.prepare(
     'UPDATE broadcasts SET due_at = NULL, lease_owner = NULL, ended_at = ? WHERE message = ? AND due_at IS NOT NULL',
   )
   return (batch, message, now, isRemoved = false) => {
-    const endDelivery = isRemoved ? deliveries.end : deliveries.giveUp
+    const finishDelivery = isRemoved ? deliveries.end : deliveries.giveUp
     // A message that is forgotten already may have left more in the meantime, such as deliveries of changes of its answer by the agent.
     erase.run(message, now)
     entries.erase(message)
@@ -48,9 +48,9 @@ export function createForget(db: Sql, { entries, notes, blobs, turns, deliveries
     blobs.release(batch, message)
     // Errors of failed attempts may quote the content.
     eraseAttempts.run(message)
-    endBroadcasts.run(now, message)
+    deleteBroadcasts.run(now, message)
     for (const open of findOpen.all(message, isRemoved ? 1 : 0)) {
-      endDelivery(batch, open, { reason: 'taken_back', error: 'what it answers was taken back by its author' }, now)
+      finishDelivery(batch, open, { reason: 'taken_back', error: 'what it answers was taken back by its author' }, now)
     }
     // Cancelling the turn comes last. It queues withdrawals of everything that the turn has already said, after the other deliveries.
     turns.cancelOf(batch, message, now, isRemoved ? 'removed' : 'deleted')

@@ -25,12 +25,12 @@ const sliceSize = 100
  * Creates the forgetting of owners. Its statements read whole tables, so they are prepared only when an owner is forgotten. An index for such a rare
  * operation would cost every message.
  */
-export function createOwnerForgetting(context: StoreContext, tables: RemoveMessageDeps): OwnerForgetting {
-  let opened: OwnerForgetting['forgetTasks'] | undefined
+export function createOwnerForgetter(context: StoreContext, tables: RemoveMessageDeps): OwnerForgetting {
+  let preparedForget: OwnerForgetting['forgetTasks'] | undefined
   return {
     forgetTasks(owner) {
-      opened ??= openForgetting(context, tables)
-      return opened(owner)
+      preparedForget ??= openForgetting(context, tables)
+      return preparedForget(owner)
     },
   }
 }
@@ -45,8 +45,8 @@ function openForgetting(
      WHERE kind = 'message' AND (thread_id IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
        OR task_id IN (SELECT id FROM tasks WHERE owner = ?2)) ORDER BY seq DESC LIMIT +?3`,
   )
-  const endRecords = db.prepare('DELETE FROM records WHERE person IN (SELECT value FROM json_each(?))')
-  const endRemembered = db.prepare(
+  const deleteRecords = db.prepare('DELETE FROM records WHERE person IN (SELECT value FROM json_each(?))')
+  const deleteRemembered = db.prepare(
     `DELETE FROM records WHERE kind = '${rememberedKind}'
        AND json_extract(value, '$.subject') IN (SELECT value FROM json_each(?))`,
   )
@@ -55,8 +55,8 @@ function openForgetting(
   const digests = createKeyedDigests({ handledSecret })
   const withDigests = (names: readonly string[]) => JSON.stringify(digests.withDigests(names))
   const removeClaims = createClaimRemoval(db)
-  const endTasks = createTaskRemoval(db, tables)
-  const endThreads = createThreadRemoval(db)
+  const deleteTasks = createTaskRemoval(db, tables)
+  const deleteThreads = createThreadRemoval(db)
 
   function removeSlice(owner: string): Promise<number> {
     return write(batch => {
@@ -64,7 +64,7 @@ function openForgetting(
       const messages = listMessages.all(threads, owner, sliceSize)
       for (const { number } of messages) removeMessage(batch, number, now())
       const keys = [...new Set(messages.map(({ person }) => person))]
-      endRecords.run(withDigests(keys))
+      deleteRecords.run(withDigests(keys))
       removeClaims(keys.map(key => key.slice(key.indexOf(' ') + 1)))
       return messages.length
     })
@@ -75,11 +75,11 @@ function openForgetting(
     return write(() => {
       const threads = JSON.stringify(listThreads.all(owner).map(({ id }) => id))
       if (listMessages.all(threads, owner, 1).length > 0) return undefined
-      const removed = endTasks(owner)
-      endThreads(threads)
+      const removedCount = deleteTasks(owner)
+      deleteThreads(threads)
       removeClaims([owner])
-      endRemembered.run(withDigests(listSubjects(owner)))
-      return removed
+      deleteRemembered.run(withDigests(listSubjects(owner)))
+      return removedCount
     })
   }
 
@@ -88,10 +88,10 @@ function openForgetting(
     const tasks = countTasks.get(owner)?.count ?? 0
     for (;;) {
       while ((await removeSlice(owner)) > 0);
-      const removed = await removeObjects(owner)
-      if (removed === undefined) continue
+      const removal = await removeObjects(owner)
+      if (removal === undefined) continue
       scrub()
-      return Math.max(tasks, removed)
+      return Math.max(tasks, removal)
     }
   }
 }
@@ -106,19 +106,19 @@ function listSubjects(owner: string): readonly string[] {
 function createTaskRemoval(db: Sql, { tasks }: Pick<RemoveMessageDeps, 'tasks'>): (owner: string) => number {
   const listTasks = db.prepare<{ id: number }>('SELECT id FROM tasks WHERE owner = ?')
   const listEntries = db.prepare<{ seq: number }>('SELECT seq FROM messages WHERE task_id = ?')
-  const endEntry = createEntryRemoval(db)
-  const ends = [
+  const deleteEntry = createEntryRemoval(db)
+  const deletions = [
     'UPDATE messages SET task_id = NULL WHERE task_id = ?',
     'DELETE FROM push_subscriptions WHERE task_id = ?',
   ].map(sql => db.prepare(sql))
   return owner => {
-    const all = listTasks.all(owner)
-    for (const { id } of all) {
-      for (const { seq } of listEntries.all(id)) endEntry(seq)
-      for (const end of ends) end.run(id)
+    const ownTasks = listTasks.all(owner)
+    for (const { id } of ownTasks) {
+      for (const { seq } of listEntries.all(id)) deleteEntry(seq)
+      for (const end of deletions) end.run(id)
       tasks.remove(id)
     }
-    return all.length
+    return ownTasks.length
   }
 }
 
@@ -127,11 +127,11 @@ function createThreadRemoval(db: Sql): (threads: string) => void {
   const listEntries = db.prepare<{ seq: number }>(
     `SELECT seq FROM messages WHERE scope <> 'forgotten' AND thread_id IN ${inList}`,
   )
-  const endEntry = createEntryRemoval(db)
+  const deleteEntry = createEntryRemoval(db)
   const rows = createThreadRows(db)
   return threads => {
-    for (const { seq } of listEntries.all(threads)) endEntry(seq)
-    rows.endMemory(threads)
+    for (const { seq } of listEntries.all(threads)) deleteEntry(seq)
+    rows.deleteMemory(threads)
     rows.removeNames(threads)
   }
 }

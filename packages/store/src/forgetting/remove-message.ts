@@ -28,32 +28,32 @@ export function createRemoveMessage(
     `SELECT m.thread_id, m.task_id, m.native_id AS id, m.object, m.agent, m.channel, m.principal, t.scope FROM messages m JOIN threads t ON t.id = m.thread_id
      WHERE m.seq = ? AND m.kind = 'message'`,
   )
-  const endName = db.prepare(
+  const deleteName = db.prepare(
     'DELETE FROM thread_aliases WHERE name = ? AND agent = ? AND channel = ? AND scope = ? AND is_key = 0',
   )
   const unlist = db.prepare(
     "UPDATE messages SET is_listed = 0 WHERE kind = 'response' AND answers = ? AND is_listed = 1",
   )
-  const endRows = createRowRemoval(db, { blobs, handledKeys })
-  const endTask = createEmptyTaskRemoval(db, tasks)
-  const bookChange = createTaskShares(db)
-  function removeOne(batch: Batch, message: number, removed: RemovedMessage, now: number): void {
+  const deleteRows = createRowRemoval(db, { blobs, handledKeys })
+  const deleteEmptyTask = createEmptyTaskRemoval(db, tasks)
+  const addShareChange = createTaskShares(db)
+  function removeOne(batch: Batch, message: number, removedMessage: RemovedMessage, now: number): void {
     // This ends its turn and its deliveries as if its author had deleted the message, so that the next ones follow.
     forget(batch, message, now, true)
     unlist.run(message)
-    const { id, object, agent, channel, principal, scope } = removed
-    const { responses } = endRows(batch, message, now)
+    const { id, object, agent, channel, principal, scope } = removedMessage
+    const { responses } = deleteRows(batch, message, now)
     for (const name of [id, object, ...responses.map(response => response.id)]) {
-      if (name !== null) endName.run(name, agent, channel, scope)
+      if (name !== null) deleteName.run(name, agent, channel, scope)
     }
     // The names of a message from a chat are stored in the scope of its principal.
-    if (principal !== null) for (const chat of channels.chats) endName.run(id, agent, chat, principal)
-    if (removed.task_id !== null) endTask(removed.task_id)
+    if (principal !== null) for (const chat of channels.chats) deleteName.run(id, agent, chat, principal)
+    if (removedMessage.task_id !== null) deleteEmptyTask(removedMessage.task_id)
   }
   return (batch, message, now) => {
-    const removed = find.get(message)
-    if (removed) bookChange(batch, message, () => removeOne(batch, message, removed, now))
-    return removed?.thread_id
+    const removedMessage = find.get(message)
+    if (removedMessage) addShareChange(batch, message, () => removeOne(batch, message, removedMessage, now))
+    return removedMessage?.thread_id
   }
 }
 
@@ -62,14 +62,14 @@ function createEmptyTaskRemoval(db: Sql, tasks: TaskTable): (task: number) => vo
   const disown = db.prepare(
     "UPDATE tasks SET response_seq = NULL WHERE id = ? AND response_seq NOT IN (SELECT seq FROM messages WHERE seq = response_seq AND kind = 'response')",
   )
-  const hasWords = db.prepare("SELECT 1 FROM messages WHERE task_id = ? AND scope <> 'forgotten' LIMIT 1")
+  const selectRemaining = db.prepare("SELECT 1 FROM messages WHERE task_id = ? AND scope <> 'forgotten' LIMIT 1")
   const setFree = db.prepare('UPDATE messages SET task_id = NULL WHERE task_id = ?')
-  const endWatches = db.prepare('DELETE FROM push_subscriptions WHERE task_id = ?')
+  const deleteSubscriptions = db.prepare('DELETE FROM push_subscriptions WHERE task_id = ?')
   return task => {
     disown.run(task)
-    if (hasWords.get(task)) return
+    if (selectRemaining.get(task)) return
     setFree.run(task)
-    endWatches.run(task)
+    deleteSubscriptions.run(task)
     tasks.remove(task)
   }
 }

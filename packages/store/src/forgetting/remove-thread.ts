@@ -7,7 +7,7 @@ import type { Sql } from '../sql/sql.ts'
  */
 interface ThreadRows {
   /** Deletes everything that agents remember of the threads. */
-  endMemory(threads: string): void
+  deleteMemory(threads: string): void
   /** Deletes the threads themselves, with the names by which they were known. */
   removeNames(threads: string): void
 }
@@ -18,7 +18,7 @@ export function createThreadRows(db: Sql): ThreadRows {
     tables.map(table => db.prepare(`DELETE FROM ${table} WHERE thread_id ${inList}`))
   const memory = prepareEnds(['fetched_context', 'agent_states'])
   // Shards of a count add up to zero if one gateway wrote the records and another one deleted them. Their rows still name the owner.
-  const endKept = db.prepare(
+  const deleteZeroTotals = db.prepare(
     `DELETE FROM kept_data WHERE owner IN
        (SELECT owner FROM kept_data GROUP BY owner HAVING sum(records) = 0 AND sum(bytes) = 0)`,
   )
@@ -30,9 +30,9 @@ export function createThreadRows(db: Sql): ThreadRows {
     db.prepare(`DELETE FROM threads WHERE id ${inList}`),
   ]
   return {
-    endMemory(threads) {
+    deleteMemory(threads) {
       for (const end of memory) end.run(threads)
-      endKept.run()
+      deleteZeroTotals.run()
     },
     removeNames(threads) {
       for (const end of position) end.run(threads)

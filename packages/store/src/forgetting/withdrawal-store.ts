@@ -13,7 +13,7 @@ import type { StoreContext } from '../transaction/store-context.ts'
 import { createAuthoredFinder } from './authored-messages.ts'
 import type { ForgetMessage } from './forget-message.ts'
 
-/** The most messages that one transaction forgets, and the most background, so that other writes run in between. */
+/** The maximum number of messages that one transaction forgets, and the most background, so that other writes run in between. */
 const sliceSize = 200
 
 /** A withdrawal of messages, and not only of relations. */
@@ -41,7 +41,7 @@ export function createWithdrawalStore(context: StoreContext, tables: WithdrawalD
         tables.lookups.forgetObject(withdrawal)
         return tables.withdrawals.remember(via, withdrawal, now())
       }
-      if (withdrawal.kind === 'end_relations') return tables.relations.endRelations(via, withdrawal.peer)
+      if (withdrawal.kind === 'end_relations') return tables.relations.deleteRelations(via, withdrawal.peer)
       tables.relations.forgetPeer(via, withdrawal.peer)
       tables.lookups.forget([withdrawal.peer])
       peerBlocking.stopDeliveries(
@@ -73,10 +73,10 @@ export function createWithdrawalStore(context: StoreContext, tables: WithdrawalD
 
 function createNextFinder(db: Sql): Find {
   const select = 'SELECT seq AS number FROM messages WHERE forgotten_at IS NULL AND principal = ?'
-  const ofObject = db.prepare<{ number: number }>(`${select} AND object = ? AND channel IN (?) LIMIT ${sliceSize}`)
-  const ofPeer = db.prepare<{ number: number }>(`${select} AND channel IN (?) LIMIT ${sliceSize}`)
+  const listByObject = db.prepare<{ number: number }>(`${select} AND object = ? AND channel IN (?) LIMIT ${sliceSize}`)
+  const listByPeer = db.prepare<{ number: number }>(`${select} AND channel IN (?) LIMIT ${sliceSize}`)
   return (withdrawal, via) =>
     withdrawal.kind === 'forget'
-      ? ofObject.all(withdrawal.author, withdrawal.object, via)
-      : ofPeer.all(withdrawal.peer, via)
+      ? listByObject.all(withdrawal.author, withdrawal.object, via)
+      : listByPeer.all(withdrawal.peer, via)
 }

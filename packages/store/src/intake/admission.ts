@@ -5,7 +5,7 @@ import type { BlobTable } from '../blobs/blob-table.ts'
 import { digestBlob, listApart } from '../blobs/blob-table.ts'
 import { locateInRaw } from '../blobs/raw-part.ts'
 import type { ForgetMessage } from '../forgetting/forget-message.ts'
-import { noteFirst } from '../messages/first-messages.ts'
+import { addFirstMessage } from '../messages/first-messages.ts'
 import { createMessageInserter } from '../messages/insert-message.ts'
 import type { MessageDraft } from '../messages/message-draft.ts'
 import { addFlag, draftIntake, sizeOf } from '../messages/message-draft.ts'
@@ -137,7 +137,7 @@ function createDraftAdmission(
     if (typeof requirement === 'string') return requirement
     const admitted = admitFound(batch, draft, context)
     if (typeof admitted !== 'string') {
-      requirements.use(requirement, resolution, assigned.now)
+      requirements.resolve(requirement, resolution, assigned.now)
       noteChange(batch, 'requirement', requirement.message)
     }
     return admitted
@@ -183,7 +183,7 @@ function createNewAdmission(
     tables.turns.queue(batch, { message, agent, thread, task, now, lease, ...standingOf(draft) })
     const noted = { message, ...assigned, isOfTask: task !== undefined }
     if (slot) tables.inProcessTurns.begin(batch, slot, { draft, noted })
-    else noteFirst(batch, draft, noted)
+    else addFirstMessage(batch, draft, noted)
   }
 
   return (batch, draft, context) => {
@@ -263,7 +263,7 @@ function createMessageKeeping(
   return (batch: Batch, draft: MessageDraft, assigned: MessageInsert): number => {
     const { intake } = draft
     const message = insertMessage(draft, assigned)
-    const blobBytes = draft.blobs.length > 0 ? blobs.keepAll(draft.blobs, message, draft.storedBy) : 0
+    const blobBytes = draft.blobs.length > 0 ? blobs.insertAll(draft.blobs, message, draft.storedBy) : 0
     if (intake.task && assigned.task !== undefined) addTaskBytes(batch, intake.task.owner, sizeOf(draft) + blobBytes)
     const naming = { message, id: intake.message.id, aliases: intake.aliases }
     threads.addNames(assigned, nameScopeOf(intake), naming)
@@ -306,12 +306,12 @@ function scopeOf({ message: { kind = 'message' } }: Intake, isTurn: boolean): St
 }
 
 /** Returns the queue mode of a turn and the digest of its author and object. An edit has no queue mode. */
-function standingOf({ intake, lane }: MessageDraft): Pick<QueuedTurn, 'lane' | 'words'> {
+function standingOf({ intake, queuePosition }: MessageDraft): Pick<QueuedTurn, 'lane' | 'words'> {
   const { kind = 'message', policy_resolution } = intake.message
   if (kind !== 'message' && kind !== 'edit') return {}
   // A decision gets an answer of its own.
   const isInOrder = kind === 'edit' || policy_resolution !== undefined
-  return { words: digestAuthorship(intake), lane: isInOrder ? undefined : lane }
+  return { words: digestAuthorship(intake), lane: isInOrder ? undefined : queuePosition }
 }
 
 interface MessageInsert extends AssignedThread {

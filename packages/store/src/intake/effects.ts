@@ -111,7 +111,7 @@ export function createEditTable(db: Sql, { blobs, turns, responses }: EditDeps):
       replace.run(draft.target, flags, now, message)
       turns.restart(batch, words, now)
       // The edit has other readers than the messages with which it was merged.
-      const speaker = draft.lane?.speaker ?? null
+      const speaker = draft.queuePosition?.speaker ?? null
       if (words.speaker !== null && speaker !== words.speaker) turns.setApart(batch, words, { speaker, now })
     },
   }
@@ -140,8 +140,8 @@ function createFormerReplacing(
     const attached = files.filter(file => file !== rawBlob).map(file => ({ ...file, part: undefined }))
     const replaced = replace.all(entry.content, now, author, object, viaOf(intake), agent, edit)
     for (const { seq, content } of replaced) {
-      if (content !== '[]') blobs.keepAll(attached, seq, storedBy)
-      blobs.releaseUnnamed(batch, seq, responses.findGiven(seq)?.seq ?? seq)
+      if (content !== '[]') blobs.insertAll(attached, seq, storedBy)
+      blobs.releaseUnnamed(batch, seq, responses.findExisting(seq)?.seq ?? seq)
       noteChange(batch, 'message', seq)
     }
     // The content is in one row only.

@@ -1,7 +1,7 @@
 // Bounds the stored bytes of one sender, and of all senders without proof.
 import type { StorageQuota } from '@postern/pipeline'
 import type { MessageDraft } from '../messages/message-draft.ts'
-import { nameStorageOwner } from '../messages/message-draft.ts'
+import { formatStorageOwner } from '../messages/message-draft.ts'
 import { prepareCheck } from '../sql/engine-defaults.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { Batch } from '../transaction/batch.ts'
@@ -51,7 +51,11 @@ interface AppliedQuota {
 
 function listQuotas(storage: StorageQuota, totals: StoredTotals): readonly AppliedQuota[] {
   const { most, mostUnproven, isProven } = storage
-  const ofSender = { exceeded: 'sender_full', owner: nameStorageOwner(storage), total: totals.of_sender ?? 0 } as const
+  const ofSender = {
+    exceeded: 'sender_full',
+    owner: formatStorageOwner(storage),
+    total: totals.of_sender ?? 0,
+  } as const
   const ofAll = { exceeded: 'unproven_full', owner: unprovenOwner, total: totals.of_unproven ?? 0 } as const
   return [
     ...(most === undefined ? [] : [{ ...ofSender, most }]),

@@ -17,26 +17,26 @@ export interface FirstMessages {
   find(batch: Pick<Batch, 'firstMessages'>, message: number): StoredMessage | undefined
 }
 
-/** The most messages that stay in memory, and the most bytes of each. */
-const [mostKept, mostBytes] = [256, 16_384]
+/** The maximum number of messages that stay in memory, and the most bytes of each. */
+const [maxMessages, maxMessageBytes] = [256, 16_384]
 
 export function createFirstMessages(): FirstMessages {
-  const kept = new Map<number, FirstMessage>()
+  const messagesInMemory = new Map<number, FirstMessage>()
   return {
     keep(messages) {
       for (const [message, first] of messages) {
         // The number may have belonged to another message, which was deleted.
-        if (first) kept.set(message, first)
-        else kept.delete(message)
+        if (first) messagesInMemory.set(message, first)
+        else messagesInMemory.delete(message)
       }
-      for (const oldest of kept.keys()) {
-        if (kept.size <= mostKept) break
-        kept.delete(oldest)
+      for (const oldest of messagesInMemory.keys()) {
+        if (messagesInMemory.size <= maxMessages) break
+        messagesInMemory.delete(oldest)
       }
     },
     find(batch, message) {
       const { firstMessages } = batch
-      const first = firstMessages.has(message) ? firstMessages.get(message) : kept.get(message)
+      const first = firstMessages.has(message) ? firstMessages.get(message) : messagesInMemory.get(message)
       return first && readFirst(message, first)
     },
   }
@@ -53,14 +53,18 @@ export interface NotedMessage extends AssignedThread {
 }
 
 /** Notes a message that has a turn in its batch, with its row if the message begins its thread and is small enough to keep. */
-export function noteFirst(batch: Batch, draft: MessageDraft, { message, thread, begun, isOfTask }: NotedMessage): void {
-  const isKept = begun !== undefined && isSmall(draft)
-  batch.firstMessages.set(message, isKept ? toFirstMessage(draft, { thread, begun, isOfTask }) : undefined)
+export function addFirstMessage(
+  batch: Batch,
+  draft: MessageDraft,
+  { message, thread, begun, isOfTask }: NotedMessage,
+): void {
+  const staysInMemory = begun !== undefined && isSmall(draft)
+  batch.firstMessages.set(message, staysInMemory ? toFirstMessage(draft, { thread, begun, isOfTask }) : undefined)
 }
 
 /** Returns true if a message is small enough to stay in memory until its turn begins. */
 export function isSmall(draft: MessageDraft): boolean {
-  return !draft.rawBlob && sizeOf(draft) <= mostBytes
+  return !draft.rawBlob && sizeOf(draft) <= maxMessageBytes
 }
 
 /** Builds the message that begins a thread for a worker that runs its turn at once. */

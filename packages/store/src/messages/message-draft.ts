@@ -20,7 +20,7 @@ export interface MessageDraft {
   readonly arrival: string | null
   readonly flags: readonly string[]
   readonly target: string
-  readonly lane: QueuePosition | undefined
+  readonly queuePosition: QueuePosition | undefined
   /** The raw bytes, if they are too large for the row. */
   readonly rawBlob: Blob | undefined
   readonly blobs: readonly LocatedBlob[]
@@ -54,16 +54,16 @@ export function draftIntake(
     arrival: intake.arrival === undefined ? null : formatJson(intake.arrival),
     flags: intake.flags ?? [],
     target: formatJson(intake.target),
-    lane: draftQueueMode(intake),
+    queuePosition: draftQueueMode(intake),
     rawBlob,
     proofKeys,
     blobs: [...blobs, ...(rawBlob ? [rawBlob] : [])],
-    storedBy: intake.storage ? nameStorageOwner(intake.storage) : null,
+    storedBy: intake.storage ? formatStorageOwner(intake.storage) : null,
   }
 }
 
 /** Names a sender as the columns `stored_by` do. */
-export function nameStorageOwner({ sender, isProven }: Pick<StorageQuota, 'sender' | 'isProven'>): string {
+export function formatStorageOwner({ sender, isProven }: Pick<StorageQuota, 'sender' | 'isProven'>): string {
   return `${isProven ? 'p' : 'u'}:${sender}`
 }
 

@@ -56,7 +56,7 @@ export function createNoteTable(db: Sql, { entries }: { readonly entries: EntryT
   )
   const findLeader = db.prepare<{ leader: number | null }>('SELECT merged_into AS leader FROM turns WHERE message = ?')
   const removeEntry = createEntryRemoval(db)
-  const keepOne = createNoteKeeping(db, { entries, removeEntry })
+  const upsertNote = createNoteUpsert(db, { entries, removeEntry })
   // The partial answer of the turn was deleted, so no note of the turn stays.
   const isRetracted = db.prepare(
     "SELECT 1 FROM messages WHERE kind = 'response' AND answers = ? AND retracted_at IS NOT NULL",
@@ -72,20 +72,20 @@ export function createNoteTable(db: Sql, { entries }: { readonly entries: EntryT
   return {
     keep(batch, notes, position) {
       if (notes.length === 0 || isRetracted.get(position.message)) return
-      for (const note of notes) keepOne(batch, note, position)
+      for (const note of notes) upsertNote(batch, note, position)
     },
-    dropBeyond(batch, most, position) {
+    dropBeyond(batch, count, position) {
       for (const { seq, name, bytes } of list.all(position.thread, position.message)) {
         const [, number] = /^note (\d+)$/.exec(name) ?? []
-        if (number === undefined || Number(number) <= most) continue
+        if (number === undefined || Number(number) <= count) continue
         countBytes(batch, position, -bytes)
         removeEntry(seq)
       }
     },
     remove(batch, message) {
       const { leader } = findLeader.get(message) ?? {}
-      const taken = leader ? removeAll(leader) : undefined
-      if (taken?.owner) addTaskBytes(batch, taken.owner, -taken.bytes)
+      const leaderNotes = leader ? removeAll(leader) : undefined
+      if (leaderNotes?.owner) addTaskBytes(batch, leaderNotes.owner, -leaderNotes.bytes)
       return removeAll(message).bytes
     },
   }
@@ -97,7 +97,7 @@ interface NoteKeepingDeps {
 }
 
 /** Prepares the insert of a note, which replaces an earlier one of its name. */
-function createNoteKeeping(db: Sql, { entries, removeEntry }: NoteKeepingDeps) {
+function createNoteUpsert(db: Sql, { entries, removeEntry }: NoteKeepingDeps) {
   const find = db.prepare<{ seq: number; content: string }>(
     `SELECT seq, content FROM messages WHERE ${isNote} AND native_id = ?`,
   )
@@ -110,7 +110,7 @@ function createNoteKeeping(db: Sql, { entries, removeEntry }: NoteKeepingDeps) {
       position,
       Buffer.byteLength(draft.content) - (existingNote ? Buffer.byteLength(existingNote.content) : 0),
     )
-    if (existingNote && isSameLine(parseJson(existingNote.content), draft.body)) {
+    if (existingNote && hasSameKind(parseJson(existingNote.content), draft.body)) {
       entries.reword(existingNote.seq, draft.content)
       retime.run(draft.at, existingNote.seq)
       return
@@ -127,7 +127,7 @@ function countBytes(batch: Batch, { owner }: NotePosition, bytes: number): void 
 
 const lineMembers = ['kind', 'role', 'scope', 'agent_key'] as const
 
-function isSameLine(existingNote: NoteBody, next: NoteBody): boolean {
+function hasSameKind(existingNote: NoteBody, next: NoteBody): boolean {
   return lineMembers.every(member => existingNote[member] === next[member])
 }
 
@@ -145,11 +145,11 @@ export function draftNote({ name, at, body }: TurnNote, author: string): NoteDra
 }
 
 /** Creates the storing of notes while a turn runs. */
-export function createNoting(
+export function createNoteStore(
   { db, write }: StoreContext,
   { notes: table }: { readonly notes: NoteTable },
 ): Pick<WorkStore, 'note'> {
-  const findHeld = db.prepare<{ thread_id: number }>(
+  const selectLease = db.prepare<{ thread_id: number }>(
     'SELECT thread_id FROM turns WHERE message = ? AND lease_token = ? AND lease_owner IS NOT NULL',
   )
   return {
@@ -157,20 +157,20 @@ export function createNoting(
       const { message, token, task, content, thread } = turn
       const drafts = notes.map(note => draftNote(note, content.recipient))
       const size = drafts.reduce((sum, draft) => sum + draft.content.length, 0)
-      const held = await write(
+      const leasedTurns = await write(
         batch => {
-          const row = findHeld.get(message, token)
+          const row = selectLease.get(message, token)
           if (row) table.keep(batch, drafts, { message, thread: row.thread_id, owner: task?.owner })
           return row ? 1 : 0
         },
         { size, conflictKeys: () => [threadConflict(thread)] },
       )
-      refuseLostLease(held, `turn ${message}`)
+      refuseLostLease(leasedTurns, `turn ${message}`)
     },
   }
 }
 
-interface KeptRow {
+interface ReadableNoteRow {
   readonly seq: number
   readonly entry_id: string
   readonly answers: number
@@ -186,7 +186,7 @@ export function createNoteLookup({
   db,
   channels,
 }: Pick<StoreContext, 'db' | 'channels'>): Pick<LookupStore, 'readNotes'> {
-  const read = db.prepare<KeptRow>(
+  const read = db.prepare<ReadableNoteRow>(
     `SELECT seq, entry_id, answers, at, content FROM messages e WHERE scope = 'trace' AND thread_id = ?1 AND answers < ?2
        AND ${isNoted}
        AND NOT EXISTS (SELECT 1 FROM messages r JOIN threads t ON t.id = r.thread_id

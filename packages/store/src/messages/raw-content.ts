@@ -16,9 +16,9 @@ interface RawRow {
 }
 
 /** Adds the member `raw` to a message. Its first reading loads and decodes the stored bytes. */
-type AttachRaw = (number: number, message: Omit<NormalizedMessage, 'raw'>) => NormalizedMessage
+type AttachRawBytes = (number: number, message: Omit<NormalizedMessage, 'raw'>) => NormalizedMessage
 
-export function createRawAttacher(db: Sql, { readNow }: Pick<BlobFiles, 'readNow'>): AttachRaw {
+export function createRawAttacher(db: Sql, { readNow }: Pick<BlobFiles, 'readNow'>): AttachRawBytes {
   // After an edit this finds the raw bytes of the edit. The original bytes serve replays only.
   const find = db.prepare<RawRow>(
     `SELECT r.raw_form, coalesce(r.raw, b.bytes) AS bytes, CASE WHEN b.is_file = 1 THEN b.digest END AS file

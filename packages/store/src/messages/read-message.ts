@@ -7,7 +7,7 @@ import type { Sql } from '../sql/sql.ts'
 import { publicIdOf } from '../threads/threads.ts'
 import type { FirstMessage } from '../transaction/first-message.ts'
 import { createRawAttacher, defineRaw } from './raw-content.ts'
-import { asStored } from './stored-words.ts'
+import { asStored } from './stored-reader.ts'
 
 /** A message as it was admitted. It never changes. */
 export interface StoredMessage {
@@ -54,8 +54,8 @@ export function toStoredMessage(
   attachRaw: (message: Omit<NormalizedMessage, 'raw'>) => NormalizedMessage,
 ): StoredMessage {
   const content = attachRaw(readContent(row))
-  const readAgain = () => defineRaw(readContent(row), () => content.raw)
-  Object.defineProperty(content, asStored, { value: readAgain, configurable: true })
+  const readStored = () => defineRaw(readContent(row), () => content.raw)
+  Object.defineProperty(content, asStored, { value: readStored, configurable: true })
   return {
     number,
     agent: row.agent,
@@ -70,11 +70,11 @@ export function toStoredMessage(
 }
 
 function readContent({ envelope, key, public_id, content }: MessageRow): Omit<NormalizedMessage, 'raw'> {
-  const { id, in_reply_to, sender, recipient, ...rest } = parseJson<StoredEnvelope>(envelope)
+  const { id, in_reply_to, sender, recipient, ...otherMembers } = parseJson<StoredEnvelope>(envelope)
   const thread = { thread_id: publicIdOf({ key, public_id }), thread_source: key }
   const addressed = { id, ...thread, ...(in_reply_to !== undefined && { in_reply_to }), sender, recipient }
   // The thread's own names come last, so that no member of the envelope replaces them.
-  return { ...addressed, parts: parseJson<Part[]>(content), ...rest, ...thread }
+  return { ...addressed, parts: parseJson<Part[]>(content), ...otherMembers, ...thread }
 }
 
 export function readTaskKey(row: {

@@ -48,7 +48,7 @@ function readChanges({ edited_at, retracted_at }: ResponseRow): Pick<FoundRespon
   }
 }
 
-/** The most messages that a search for replies reads, because a public thread may be very long. */
+/** The maximum number of messages that a search for replies reads, because a public thread may be very long. */
 const maxSought = 500
 
 interface PositionRow {

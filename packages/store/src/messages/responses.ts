@@ -35,7 +35,7 @@ export interface ResponseTable {
   /** Finds the position of a response by its id, also of a deleted one. */
   findPosition(id: string): ResponsePosition | undefined
   /** Finds the response to a message so far. */
-  findGiven(message: number): Pick<ResponsePosition, 'seq' | 'retracted_at'> | undefined
+  findExisting(message: number): Pick<ResponsePosition, 'seq' | 'retracted_at'> | undefined
   /** Finds the partial answer of a message's open turn with its withdrawal; undefined if there is none or it was deleted. */
   findInterim(message: number): InterimResponse | undefined
   findByMessage(message: number): (StoredResponse & { readonly seq: number }) | undefined
@@ -94,7 +94,7 @@ export function createResponseTable(db: Sql): ResponseTable {
   const findPosition = db.prepare<ResponsePosition>(
     `SELECT r.seq, r.answers AS message, r.thread_id, r.agent, r.channel, r.retracted_at ${fromResponseName}`,
   )
-  const findGiven = db.prepare<Pick<ResponsePosition, 'seq' | 'retracted_at'>>(
+  const findExisting = db.prepare<Pick<ResponsePosition, 'seq' | 'retracted_at'>>(
     "SELECT seq, retracted_at FROM messages WHERE kind = 'response' AND answers = ?",
   )
   const findStanding = db.prepare<ResponsePosition & { readonly envelope: string }>(
@@ -120,7 +120,7 @@ export function createResponseTable(db: Sql): ResponseTable {
       return response
     },
     findPosition: id => findPosition.get(id),
-    findGiven: message => findGiven.get(message),
+    findExisting: message => findExisting.get(message),
     findInterim(message) {
       const row = findStanding.get(message)
       if (!row) return undefined
@@ -152,7 +152,7 @@ export function draftResponse(
 }
 
 /** Returns the draft of a response that begins a thread, with the thread's new id. */
-export function nameThreadOf(draft: ResponseDraft, response: NormalizedResponse, thread_id: string): ResponseDraft {
+export function setThreadId(draft: ResponseDraft, response: NormalizedResponse, thread_id: string): ResponseDraft {
   return { ...draft, envelope: formatEnvelope({ ...response, thread_id }) }
 }
 
@@ -165,12 +165,12 @@ export function readResponse({
   content,
   rendering,
 }: Pick<ResponseRow, 'envelope' | 'content' | 'rendering'>): StoredResponse {
-  const { id, thread_id, in_reply_to, sender, withdrawal: _, ...rest } = parseJson<StoredEnvelope>(envelope)
-  const response = { id, thread_id, in_reply_to, sender, parts: parseJson<Part[]>(content), ...rest }
+  const { id, thread_id, in_reply_to, sender, withdrawal: _, ...otherMembers } = parseJson<StoredEnvelope>(envelope)
+  const response = { id, thread_id, in_reply_to, sender, parts: parseJson<Part[]>(content), ...otherMembers }
   return { response, rendering: rendering === null ? undefined : parseJson(rendering) }
 }
 
-export interface AnsweredWords extends Pick<Turn, 'correlationId'> {
+export interface AnsweredMessage extends Pick<Turn, 'correlationId'> {
   /** Reads the message again, as it is stored. */
   readMessage(): NormalizedMessage
 }
@@ -185,6 +185,6 @@ export interface PartialAnswerPosition {
   /** The owner of the task. */
   readonly owner?: string | undefined
   /** The message that is answered, if it is in memory. */
-  readonly answered?: AnsweredWords | undefined
+  readonly answeredMessage?: AnsweredMessage | undefined
   readonly now: number
 }

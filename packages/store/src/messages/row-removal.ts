@@ -31,22 +31,22 @@ interface RowRemovalDeps {
 }
 
 export function createRowRemoval(db: Sql, { blobs, handledKeys }: RowRemovalDeps): RemoveRows {
-  const endTurn = db.prepare<{ state: MessageState }>('DELETE FROM turns WHERE message = ? RETURNING state')
-  const endDeliveries = createDeliveryRemoval(db)
+  const deleteTurn = db.prepare<{ state: MessageState }>('DELETE FROM turns WHERE message = ? RETURNING state')
+  const deleteDeliveries = createDeliveryRemoval(db)
   const findResponses = db.prepare<RemovedResponse>(
     "SELECT seq, native_id AS id, octet_length(content) AS bytes FROM messages WHERE kind = 'response' AND answers = ?",
   )
-  const endDuplicates = db.prepare('DELETE FROM duplicates WHERE message = ?')
-  const endRecords = db.prepare('DELETE FROM records WHERE message = ?')
+  const deleteDuplicates = db.prepare('DELETE FROM duplicates WHERE message = ?')
+  const deleteRecords = db.prepare('DELETE FROM records WHERE message = ?')
   const removeEntry = createEntryRemoval(db)
   return (batch, message, now) => {
     handledKeys.keep(message, now)
-    endDeliveries(batch, message)
-    addToTotal(batch, `messages.${endTurn.get(message)?.state ?? 'ignored'}`, -1)
+    deleteDeliveries(batch, message)
+    addToTotal(batch, `messages.${deleteTurn.get(message)?.state ?? 'ignored'}`, -1)
     const blobBytes = blobs.release(batch, message)
     const responses = findResponses.all(message)
-    endDuplicates.run(message)
-    endRecords.run(message)
+    deleteDuplicates.run(message)
+    deleteRecords.run(message)
     for (const { seq } of responses) removeEntry(seq)
     removeEntry(message)
     return { responses, blobBytes }
@@ -54,8 +54,8 @@ export function createRowRemoval(db: Sql, { blobs, handledKeys }: RowRemovalDeps
 }
 
 /**
- * Prepares the deletion of deliveries. The newest row is emptied instead, so that its number is not given again: a worker that still has the old
- * delivery would settle the new one, and a bounce would match it. `condition` has one parameter.
+ * Prepares the deletion of deliveries. The newest row is emptied instead of deleted, because its number would be reused: a worker with the old delivery would then settle the new one, and
+ * an old bounce would match it. `condition` has one parameter.
  */
 export function createDeliveryRemoval(
   db: Sql,
@@ -64,17 +64,17 @@ export function createDeliveryRemoval(
   const find = db.prepare<{ number: number; state: DeliveryRecord['state'] }>(
     `SELECT number, state FROM deliveries WHERE ${condition}`,
   )
-  const blank = db.prepare(
+  const clearRow = db.prepare(
     `UPDATE deliveries SET message = 0, thread_id = 0, response_seq = NULL, broadcast = NULL, destination = '', host = NULL, peer = NULL,
        target = 'null', state = 'sent', due_at = NULL, lease_owner = NULL, ended_at = 0, last_error = NULL, reason = NULL, note = NULL, wire = NULL
      WHERE number = ? AND number = (SELECT max(number) FROM deliveries)`,
   )
-  const end = db.prepare('DELETE FROM deliveries WHERE number = ?')
+  const deleteDelivery = db.prepare('DELETE FROM deliveries WHERE number = ?')
   return (batch, value) => {
     const deliveries = find.all(value)
     for (const { number, state } of deliveries) {
       addToTotal(batch, `deliveries.${state}`, -1)
-      if (blank.run(number).changes === 0) end.run(number)
+      if (clearRow.run(number).changes === 0) deleteDelivery.run(number)
     }
     return deliveries.length
   }

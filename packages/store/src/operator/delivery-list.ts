@@ -21,32 +21,32 @@ interface DeliveryRow {
 }
 
 export interface DeliveryList extends Pick<OperatorStore, 'listDeliveries'>, Pick<TraceStore, 'findDelivery'> {
-  ofMessage(number: number): readonly DeliveryRecord[]
+  listByMessage(number: number): readonly DeliveryRecord[]
 }
 
 const select = `SELECT d.number, m.channel, d.destination, d.state, d.attempt, d.last_error, d.due_at, d.lease_owner,
     d.queued_at, d.ended_at, m.native_id AS message_id, d.wire FROM deliveries d`
-const joined = 'JOIN messages m ON m.seq = d.message'
+const joinMessages = 'JOIN messages m ON m.seq = d.message'
 const filters = `d.number < ?1 AND d.number >= ?2 AND (m.agent = ?4 OR ?4 IS NULL) AND (m.channel = ?5 OR ?5 IS NULL)
   AND (d.queued_at >= ?6 OR ?6 IS NULL) AND (d.queued_at < ?7 OR ?7 IS NULL)
   AND (instr(lower(d.destination || ' ' || coalesce(d.last_error, '')), lower(?8)) > 0 OR ?8 IS NULL)
   ORDER BY d.number DESC LIMIT +?9`
-const listed = `${select} ${joined} WHERE (d.state = ?3 OR ?3 IS NULL) AND ${filters}`
+const selectPage = `${select} ${joinMessages} WHERE (d.state = ?3 OR ?3 IS NULL) AND ${filters}`
 /** Dead letters have an index of their own. */
-const listedDead = `${select} INDEXED BY deliveries_dead ${joined} WHERE d.state = 'dead' AND d.state = ?3 AND ${filters}`
+const listedDead = `${select} INDEXED BY deliveries_dead ${joinMessages} WHERE d.state = 'dead' AND d.state = ?3 AND ${filters}`
 
 export function createDeliveryList(db: Sql): DeliveryList {
-  const ofMessage = db.prepare<DeliveryRow>(`${select} ${joined} WHERE d.message = ? ORDER BY d.number`)
-  const list = db.prepare<DeliveryRow>(listed)
+  const listByMessage = db.prepare<DeliveryRow>(`${select} ${joinMessages} WHERE d.message = ? ORDER BY d.number`)
+  const list = db.prepare<DeliveryRow>(selectPage)
   const listDead = db.prepare<DeliveryRow>(listedDead)
-  const find = db.prepare<DeliveryRow>(`${select} ${joined} WHERE d.number = ?`)
+  const find = db.prepare<DeliveryRow>(`${select} ${joinMessages} WHERE d.number = ?`)
   const readAttempts = createAttemptReader(db)
   const toRecords = (rows: readonly DeliveryRow[]) => {
     const attempts = readAttempts(rows.map(({ number }) => number))
     return rows.map(row => toRecord(row, attempts.get(row.number)))
   }
   return {
-    ofMessage: number => toRecords(ofMessage.all(number)),
+    listByMessage: number => toRecords(listByMessage.all(number)),
     findDelivery: async id => (/^\d{1,15}$/.test(id) ? toRecords(find.all(Number(id)))[0] : undefined),
     async listDeliveries(page) {
       const query = page.state === 'dead' ? listDead : list

@@ -71,15 +71,15 @@ function createSeeker(
   last: { get(): Newest | undefined },
 ): Seek {
   return at => {
-    let low = 0
-    let high = (last.get()?.position ?? 0) + 1
-    while (low < high) {
-      const middle = Math.floor((low + high) / 2)
+    let lowest = 0
+    let highest = (last.get()?.position ?? 0) + 1
+    while (lowest < highest) {
+      const middle = Math.floor((lowest + highest) / 2)
       const row = from.get(middle)
-      if (row && row.position < high && toMs(row.at) < at) low = row.position + 1
-      else high = middle
+      if (row && row.position < highest && toMs(row.at) < at) lowest = row.position + 1
+      else highest = middle
     }
-    return low
+    return lowest
   }
 }
 

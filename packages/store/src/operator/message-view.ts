@@ -24,7 +24,7 @@ interface SummaryRow {
   readonly flags: string | null
 }
 
-interface StandingRow {
+interface MessageStateRow {
   readonly number: number
   readonly state: MessageState
   readonly error: string | null
@@ -58,50 +58,50 @@ export function createMessageView(
 ): Pick<OperatorStore, 'listMessages' | 'findMessage'> {
   const readSteps = createTurnSteps(db)
   const listNewest = prepareList(db)
-  const standing = `m.seq AS number, coalesce(w.state, 'ignored') AS state, w.error, m.proofs, coalesce(d.count, 0) AS duplicates, w.merged_into,
+  const stateColumns = `m.seq AS number, coalesce(w.state, 'ignored') AS state, w.error, m.proofs, coalesce(d.count, 0) AS duplicates, w.merged_into,
     m.trace, w.trace AS attempts, w.message IS NOT NULL AS has_turn, w.due_at, w.lease_owner, w.ended_at`
   const joins = 'LEFT JOIN turns w ON w.message = m.seq LEFT JOIN duplicates d ON d.message = m.seq'
-  const findByNumber = db.prepare<StandingRow>(
-    `SELECT ${standing} FROM messages m ${joins} WHERE m.seq = ? AND m.kind = 'message'`,
+  const findByNumber = db.prepare<MessageStateRow>(
+    `SELECT ${stateColumns} FROM messages m ${joins} WHERE m.seq = ? AND m.kind = 'message'`,
   )
-  const findById = db.prepare<StandingRow>(
-    `SELECT ${standing} FROM thread_aliases n JOIN messages m ON m.seq = n.message AND m.native_id = n.name AND m.kind = 'message' ${joins}
+  const findById = db.prepare<MessageStateRow>(
+    `SELECT ${stateColumns} FROM thread_aliases n JOIN messages m ON m.seq = n.message AND m.native_id = n.name AND m.kind = 'message' ${joins}
      WHERE n.name = ? ORDER BY json_extract(m.envelope, '$.sender.verified') DESC, m.seq`,
   )
-  const findByIds = ([id = '', ...others]: readonly string[]): readonly StandingRow[] => {
+  const findByIds = ([id = '', ...otherIds]: readonly string[]): readonly MessageStateRow[] => {
     const messages = findById.all(id)
-    return messages.length > 0 || others.length === 0 ? messages : findByIds(others)
+    return messages.length > 0 || otherIds.length === 0 ? messages : findByIds(otherIds)
   }
   const findNamesakes = (name: string) => {
-    const numbered = /^(?<mark>#?)(?<number>\d{1,15})$/.exec(name)?.groups
+    const numberMatch = /^(?<mark>#?)(?<number>\d{1,15})$/.exec(name)?.groups
     // A peer may number its messages, so digits alone are looked up as an id first.
-    const byId = numbered?.mark ? [] : findByIds(listIdSpellings(name))
-    return numbered && byId.length === 0 ? findByNumber.all(Number(numbered.number)) : byId
+    const byId = numberMatch?.mark ? [] : findByIds(listIdSpellings(name))
+    return numberMatch && byId.length === 0 ? findByNumber.all(Number(numberMatch.number)) : byId
   }
   return {
     listMessages: async page => listFiltered(listNewest, page).map(toSummary),
     async findMessage(id): Promise<MessageRecord | undefined> {
-      const [standing, ...others] = findNamesakes(id)
-      if (!standing) return undefined
-      const stored = readMessage(standing.number)
-      const steps = readSteps(standing.number, stored.thread)
+      const [stateRow, ...namesakes] = findNamesakes(id)
+      if (!stateRow) return undefined
+      const storedMessage = readMessage(stateRow.number)
+      const steps = readSteps(stateRow.number, storedMessage.thread)
       return {
-        number: standing.number,
-        thread: stored.thread,
-        message: stored.content,
-        proofs: parseJson(standing.proofs),
-        state: standing.state,
-        flags: stored.flags,
-        ...(standing.error !== null && { error: standing.error }),
-        response: responses.findByMessage(standing.merged_into ?? standing.number)?.response ?? null,
-        deliveries: deliveries.ofMessage(standing.number),
-        duplicates: standing.duplicates,
-        correlation_id: stored.correlationId,
-        ...(standing.merged_into !== null && { merged_into: standing.merged_into }),
-        ...(standing.trace !== null && { trace: parseJson<IntakeTrace>(standing.trace) }),
-        ...(standing.has_turn && standing.merged_into === null && { turn: toTurnRecord(standing) }),
+        number: stateRow.number,
+        thread: storedMessage.thread,
+        message: storedMessage.content,
+        proofs: parseJson(stateRow.proofs),
+        state: stateRow.state,
+        flags: storedMessage.flags,
+        ...(stateRow.error !== null && { error: stateRow.error }),
+        response: responses.findByMessage(stateRow.merged_into ?? stateRow.number)?.response ?? null,
+        deliveries: deliveries.listByMessage(stateRow.number),
+        duplicates: stateRow.duplicates,
+        correlation_id: storedMessage.correlationId,
+        ...(stateRow.merged_into !== null && { merged_into: stateRow.merged_into }),
+        ...(stateRow.trace !== null && { trace: parseJson<IntakeTrace>(stateRow.trace) }),
+        ...(stateRow.has_turn && stateRow.merged_into === null && { turn: toTurnRecord(stateRow) }),
         ...(steps.length > 0 && { steps }),
-        ...(others.length > 0 && { namesakes: others.map(({ number }) => number) }),
+        ...(namesakes.length > 0 && { namesakes: namesakes.map(({ number }) => number) }),
       }
     },
   }
@@ -144,7 +144,7 @@ function textOf({ content }: SummaryRow): string {
   return plainTextOf(parseJson<readonly Part[]>(content))
 }
 
-function toTurnRecord({ attempts, due_at, lease_owner, ended_at }: StandingRow): TurnRecord {
+function toTurnRecord({ attempts, due_at, lease_owner, ended_at }: MessageStateRow): TurnRecord {
   const isLeased = lease_owner !== null
   return {
     attempts: readAttempts(attempts),

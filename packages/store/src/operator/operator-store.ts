@@ -65,12 +65,12 @@ const messageStates: readonly MessageState[] = ['received', 'working', 'answered
 const deliveryStates: readonly DeliveryRecord['state'][] = ['queued', 'sent', 'later', 'dead', 'dismissed']
 
 function toCounts(totals: Totals, pendingRefusals: number): StoreCounts {
-  const pick = <State extends string>(kind: 'messages' | 'deliveries' | 'stopped', states: readonly State[]) =>
+  const selectTotals = <State extends string>(kind: 'messages' | 'deliveries' | 'stopped', states: readonly State[]) =>
     Object.fromEntries(states.map(state => [state, totals.get(`${kind}.${state}` as CounterName) ?? 0]))
   return {
-    messages: pick('messages', messageStates) as StoreCounts['messages'],
-    deliveries: pick('deliveries', deliveryStates) as StoreCounts['deliveries'],
-    stopped: pick('stopped', stopFlags) as StoreCounts['stopped'],
+    messages: selectTotals('messages', messageStates) as StoreCounts['messages'],
+    deliveries: selectTotals('deliveries', deliveryStates) as StoreCounts['deliveries'],
+    stopped: selectTotals('stopped', stopFlags) as StoreCounts['stopped'],
     refusals: (totals.get('refusals') ?? 0) + pendingRefusals,
     refused: listRefused(totals),
   }
@@ -104,12 +104,12 @@ const hostOfUrl = `lower(substr(${afterScheme}, 1, instr(${afterScheme}, '/') - 
 
 /** Joins the rows of one host that differ only in the port. */
 function joinPorts(rows: readonly HostRow[]): readonly HostRow[] {
-  const joined = new Map<string, HostRow>()
+  const hostsByName = new Map<string, HostRow>()
   for (const row of rows) {
     const host = row.host.replace(/:\d{1,5}$/, '')
-    const joinedRow = joined.get(host)
+    const joinedRow = hostsByName.get(host)
     const times = [joinedRow?.next_at, row.next_at].filter(at => at !== null && at !== undefined)
-    joined.set(host, {
+    hostsByName.set(host, {
       host,
       deliveries: row.deliveries + (joinedRow?.deliveries ?? 0),
       failing: row.failing + (joinedRow?.failing ?? 0),
@@ -117,7 +117,7 @@ function joinPorts(rows: readonly HostRow[]): readonly HostRow[] {
       next_at: times.length > 0 ? Math.min(...times) : null,
     })
   }
-  return [...joined.values()]
+  return [...hostsByName.values()]
 }
 
 /** Creates the statistics of waiting deliveries and of the time that messages take. */
@@ -147,18 +147,18 @@ function createFigures(db: Sql): Pick<OperatorStore, 'listWaitingHosts' | 'listT
     async listTimings({ since, limit }) {
       // Answers and notes are rows among the messages.
       const floor = (findNewest.get()?.seq ?? 0) - limit * rowsPerMessage
-      const earlier = findEarlier.get(floor, since)?.seq
-      const newest = listNewest.all(earlier ?? floor, since, limit)
+      const earlierSeq = findEarlier.get(floor, since)?.seq
+      const newest = listNewest.all(earlierSeq ?? floor, since, limit)
       const timings = newest.map(({ channel, at, ended_at }) => {
         const cameAt = Date.parse(at)
         return { channel, at: cameAt, ...(ended_at !== null && { tookMs: Math.max(0, ended_at - cameAt) }) }
       })
-      return { timings, isWhole: timings.length < limit && (earlier !== undefined || floor <= 0) }
+      return { timings, isWhole: timings.length < limit && (earlierSeq !== undefined || floor <= 0) }
     },
   }
 }
 
-/** The most rows that a list of messages reads for each message. */
+/** The maximum number of rows that a list of messages reads for each message. */
 const rowsPerMessage = 4
 
 interface ChangeRow {
@@ -176,7 +176,7 @@ interface TraceDeps {
 
 /** Creates the readings and notes of everything to which the record of a message refers. */
 function createTraceStore({ db, writeLightly }: StoreContext, tables: TraceDeps, deliveries: DeliveryList): TraceStore {
-  const noteAttempt = db.prepare(
+  const insertAttempt = db.prepare(
     `UPDATE turns SET trace = ${appendAttempt('?1')} WHERE message = ?2 AND EXISTS (SELECT 1 FROM messages
        WHERE seq = ?2 AND kind = 'message' AND forgotten_at IS NULL)`,
   )
@@ -190,7 +190,7 @@ function createTraceStore({ db, writeLightly }: StoreContext, tables: TraceDeps,
     findProofKey: async digest => tables.proofKeys.find(digest),
     readTurn: async message => readTurn(message),
     async noteAttempt({ message }, attempt) {
-      await writeLightly(() => noteAttempt.run(formatAttempt(attempt), message), {
+      await writeLightly(() => insertAttempt.run(formatAttempt(attempt), message), {
         conflictKeys: () => [`turn ${message}`],
       })
     },

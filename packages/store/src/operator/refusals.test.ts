@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { openStoreUnderTest } from '../../test/open-test-store.ts'
-import { keptPerSecond } from './refusals.ts'
+import { maxStoredPerSecond } from './refusals.ts'
 
 const refusal = { at: '2026-06-01T00:00:00.000Z', from: '192.0.2.1', reason: 'Cannot verify' }
 
@@ -8,10 +8,10 @@ test('the store counts all of a flood, lists a part of it, and loses nothing of 
   const { store, advance } = await openStoreUnderTest()
   const unsigned = { ...refusal, via: 'activitypub', code: 'unsigned' } as const
   const listed = Array.from({ length: 1_000 }, () => store.refuse(unsigned))
-  expect(listed.filter(Boolean)).toHaveLength(keptPerSecond)
+  expect(listed.filter(Boolean)).toHaveLength(maxStoredPerSecond)
   expect(store.refuse({ ...unsigned, code: 'expired' })).toBe(true)
   expect(store.refuse({ ...unsigned, via: 'email' })).toBe(true)
-  expect(await store.listRefusals({ limit: 2_000 })).toHaveLength(keptPerSecond + 2)
+  expect(await store.listRefusals({ limit: 2_000 })).toHaveLength(maxStoredPerSecond + 2)
   const { refusals, refused } = await store.count()
   expect(refusals).toBe(1_002)
   expect(refused.toSorted((one, other) => one.count - other.count)).toEqual([

@@ -17,11 +17,11 @@ export interface Refusals extends Pick<IntakeStore, 'refuse'>, Pick<OperatorStor
 }
 
 /**
- * The most refusals of each channel and code that are stored in a second. A flood of bad traffic must cost less than the traffic itself, so few are
+ * The maximum number of refusals of each channel and code that are stored in a second. A flood of bad traffic must cost less than the traffic itself, so few are
  * stored, and together. A flood of one kind hides no refusal of another.
  */
-export const keptPerSecond = 50
-const keptInAll = 10_000
+export const maxStoredPerSecond = 50
+const maxStored = 10_000
 const flushMs = 250
 
 export interface RefusalRow extends Pick<Refusal, 'at' | 'code' | 'reason'> {
@@ -49,19 +49,19 @@ export function createRefusals({ db, write, now, log }: StoreContext): Refusals 
        AND (instr(lower(coalesce(claimed_sender, '') || ' ' || peer), lower(?8)) > 0 OR ?8 IS NULL)
        AND (instr(lower(reason), lower(?9)) > 0 OR ?9 IS NULL) ORDER BY id DESC LIMIT +?10`,
   )
-  const mayKeep = createSecondLimits(keptPerSecond, now)
+  const mayKeep = createSecondLimits(maxStoredPerSecond, now)
   let buffer: Refusal[] = []
-  let refused = new Map<CounterName, number>()
+  let pendingCounts = new Map<CounterName, number>()
   let timer: NodeJS.Timeout | undefined
 
-  async function keepAll(kept: readonly Refusal[], counts: ReadonlyMap<CounterName, number>): Promise<void> {
+  async function storeAll(refusals: readonly Refusal[], counts: ReadonlyMap<CounterName, number>): Promise<void> {
     const count = sum(counts)
     try {
       const insertAll = (batch: Batch) => {
-        for (const refusal of kept) noteChange(batch, 'refusal', insert(...columnValues(refusal)))
-        prune.run(keptInAll)
+        for (const refusal of refusals) noteChange(batch, 'refusal', insert(...columnValues(refusal)))
+        prune.run(maxStored)
         addToTotal(batch, 'refusals', count)
-        for (const [name, each] of counts) addToTotal(batch, name, each)
+        for (const [name, amount] of counts) addToTotal(batch, name, amount)
       }
       await write(insertAll, { conflictKeys: () => ['refusals'] })
     } catch (error) {
@@ -74,22 +74,22 @@ export function createRefusals({ db, write, now, log }: StoreContext): Refusals 
   async function flush(): Promise<void> {
     clearTimeout(timer)
     timer = undefined
-    if (refused.size > 0) writing = Promise.all([writing, keepAll(buffer, refused)]).then(() => undefined)
+    if (pendingCounts.size > 0) writing = Promise.all([writing, storeAll(buffer, pendingCounts)]).then(() => undefined)
     buffer = []
-    refused = new Map()
+    pendingCounts = new Map()
     await writing
   }
 
   return {
     refuse(refusal) {
       const name = `refusals.${refusal.via}.${refusal.code}` as const
-      refused.set(name, (refused.get(name) ?? 0) + 1)
+      pendingCounts.set(name, (pendingCounts.get(name) ?? 0) + 1)
       timer ??= setTimeout(() => void flush(), flushMs).unref()
-      const isKept = mayKeep(name)
-      if (isKept) buffer.push(refusal)
-      return isKept
+      const isStored = mayKeep(name)
+      if (isStored) buffer.push(refusal)
+      return isStored
     },
-    pending: () => sum(refused),
+    pending: () => sum(pendingCounts),
     flush,
     async listRefusals(page) {
       await flush()
@@ -99,8 +99,8 @@ export function createRefusals({ db, write, now, log }: StoreContext): Refusals 
 }
 
 function filterValues({ limit, after, floor, agent, channel, code, since, until, sender, text }: RefusalPage) {
-  const words = [agent, channel, code, since, until, sender, text].map(value => value ?? null)
-  return [after ?? Number.MAX_SAFE_INTEGER, floor ?? 0, ...words, limit]
+  const filterValuesInOrder = [agent, channel, code, since, until, sender, text].map(value => value ?? null)
+  return [after ?? Number.MAX_SAFE_INTEGER, floor ?? 0, ...filterValuesInOrder, limit]
 }
 
 function columnValues(refusal: Refusal) {
@@ -131,21 +131,21 @@ export function toRefusal(row: RefusalRow): Refusal & { readonly number: number 
 }
 
 function sum(counts: ReadonlyMap<unknown, number>): number {
-  return [...counts.values()].reduce((total, each) => total + each, 0)
+  return [...counts.values()].reduce((total, count) => total + count, 0)
 }
 
 /** Creates a limit for each name and second. Names are few, because each is a channel and a code. */
 function createSecondLimits(perSecond: number, now: () => number): (name: string) => boolean {
-  const taken = new Map<string, number>()
+  const storedByAgent = new Map<string, number>()
   let second = 0
   return name => {
     const current = Math.floor(now() / 1000)
     if (current !== second) {
       second = current
-      taken.clear()
+      storedByAgent.clear()
     }
-    const count = (taken.get(name) ?? 0) + 1
-    taken.set(name, count)
+    const count = (storedByAgent.get(name) ?? 0) + 1
+    storedByAgent.set(name, count)
     return count <= perSecond
   }
 }

@@ -27,17 +27,17 @@ interface NotedBody {
 }
 
 /**
- * The most notes of one turn, and the most rows after a message among which its calls are looked for. A turn makes its calls soon after its message.
+ * The maximum number of notes of one turn, and the most rows after a message among which its calls are looked for. A turn makes its calls soon after its message.
  */
-const [mostNotes, mostLooked] = [500, 2_000]
+const [maxNotes, maxScanned] = [500, 2_000]
 
 export function createTurnSteps(db: Sql): (message: number, thread: number) => readonly TurnStep[] {
   const listNotes = db.prepare<NoteRow>(
-    `SELECT at, content FROM messages WHERE thread_id = ?1 AND scope = 'trace' AND answers = ?2 ORDER BY answers, seq LIMIT ${mostNotes}`,
+    `SELECT at, content FROM messages WHERE thread_id = ?1 AND scope = 'trace' AND answers = ?2 ORDER BY answers, seq LIMIT ${maxNotes}`,
   )
   const listCalled = db.prepare<CallRow>(
     `SELECT seq AS number, json_extract(envelope, '$.recipient') AS recipient FROM messages
-     WHERE seq > ?1 AND seq <= ?1 + ${mostLooked} AND kind = 'message' AND CAST(json_extract(envelope, '$.called_by.message') AS INTEGER) = ?1 ORDER BY seq`,
+     WHERE seq > ?1 AND seq <= ?1 + ${maxScanned} AND kind = 'message' AND CAST(json_extract(envelope, '$.called_by.message') AS INTEGER) = ?1 ORDER BY seq`,
   )
   return (message, thread) => {
     const notes = listNotes
@@ -45,20 +45,18 @@ export function createTurnSteps(db: Sql): (message: number, thread: number) => r
       .map(({ at, content }) => ({ at: Date.parse(at), body: parseJson<NotedBody>(content) }))
     const hasCalls = notes.some(({ body }) => body.kind === 'delegation')
     const called = hasCalls ? listCalled.all(message) : []
-    const ends = new Map(notes.flatMap(note => (isEnd(note.body) ? [[note.body.tool?.call_id, note]] : [])))
+    const endNotes = new Map(notes.flatMap(note => (isEnd(note.body) ? [[note.body.tool?.call_id, note]] : [])))
     const numbers = Map.groupBy(called, ({ recipient }) => recipient.toLowerCase())
     const steps = notes.flatMap(({ at, body }): readonly TurnStep[] => {
       if (body.stage !== undefined && body.kind === 'activity') return [describeStage(at, body)]
       if (body.kind === 'delegation') {
         const worker = body.tool?.args?.worker ?? ''
-        const end = ends.get(body.tool?.call_id)
+        const end = endNotes.get(body.tool?.call_id)
         return [describeCall({ at, worker, end, number: numbers.get(worker.toLowerCase())?.shift()?.number })]
       }
       return isEnd(body) ? [] : [{ kind: 'note', name: body.kind, at }]
     })
-    return steps.toSorted(
-      (one, other) => one.at - other.at || Number(other.kind === 'stage') - Number(one.kind === 'stage'),
-    )
+    return steps.toSorted((a, b) => a.at - b.at || Number(b.kind === 'stage') - Number(a.kind === 'stage'))
   }
 }
 
@@ -70,14 +68,14 @@ function describeStage(at: number, { stage = '', latency_ms: ms = 0 }: NotedBody
   return { kind: 'stage', name: stage, at: at - ms, ms }
 }
 
-interface FoundCall {
+interface ToolCallSpan {
   readonly at: number
   readonly worker: string
   readonly end: { readonly at: number; readonly body: NotedBody } | undefined
   readonly number: number | undefined
 }
 
-function describeCall({ at, worker, end, number }: FoundCall): TurnStep {
+function describeCall({ at, worker, end, number }: ToolCallSpan): TurnStep {
   const error = end?.body.tool?.error?.message
   return {
     kind: 'call',

@@ -17,9 +17,9 @@ export function createClaimRemoval(db: Sql): RemoveClaims {
   const list = db.prepare<Claim>('SELECT id, claimed_sender FROM refusals WHERE claimed_sender IS NOT NULL')
   const remove = db.prepare('DELETE FROM refusals WHERE id IN (SELECT CAST(value AS INTEGER) FROM json_each(?))')
   return names => {
-    const plain = names.map(name => name.replace(/^(?:mailto:|@)/, '').toLowerCase())
-    const wanted = plain.filter(name => name !== '')
-    const claims = list.all().filter(({ claimed_sender }) => wanted.some(name => isNamed(claimed_sender, name)))
+    const plainNames = names.map(name => name.replace(/^(?:mailto:|@)/, '').toLowerCase())
+    const wantedNames = plainNames.filter(name => name !== '')
+    const claims = list.all().filter(({ claimed_sender }) => wantedNames.some(name => isNamed(claimed_sender, name)))
     if (claims.length > 0) remove.run(formatJson(claims.map(({ id }) => id)))
     return claims.length
   }

@@ -19,10 +19,10 @@ export function openHandledSecret(db: Sql, isWritable: boolean): string {
   const find = db.prepare<{ value: string }>('SELECT value FROM secrets WHERE name = ?')
   const secret = find.get(handledSecretName)?.value
   if (secret !== undefined) return secret
-  const made = makeHandledSecret()
-  if (!isWritable) return made
-  db.prepare('INSERT INTO secrets (name, value) VALUES (?, ?) ON CONFLICT DO NOTHING').run(handledSecretName, made)
-  return find.get(handledSecretName)?.value ?? made
+  const newSecret = makeHandledSecret()
+  if (!isWritable) return newSecret
+  db.prepare('INSERT INTO secrets (name, value) VALUES (?, ?) ON CONFLICT DO NOTHING').run(handledSecretName, newSecret)
+  return find.get(handledSecretName)?.value ?? newSecret
 }
 
 /** Returns the SQL condition that a message with this digest was deleted and may arrive again. */

@@ -20,13 +20,13 @@ export interface ProofKeyTable {
 }
 
 /** The number of keys in the table, which drops those that were unused for longest. A sender can invent any number of actors with keys. */
-const keptKeys = 20_000
+const maxStoredKeys = 20_000
 
 /** The time after which the use of a key is written again, ms. */
-const noteUseMs = 12 * 3_600_000
+const useUpdateMs = 12 * 3_600_000
 
 /** The time for which memory vouches that a key is stored, ms, and the number of keys for which it does. */
-const [knownMs, mostKnownKeys] = [3_600_000, 5_000]
+const [knownMs, maxKnownKeys] = [3_600_000, 5_000]
 
 interface KeyRow extends Omit<ProofKey, 'owner'> {
   readonly owner: string | null
@@ -49,23 +49,23 @@ export function createProofKeyTable(db: Sql): ProofKeyTable {
   const find = db.prepare<KeyRow>('SELECT digest, kind, material, owner FROM proof_keys WHERE digest = ?')
   const lastSeen = new Map<string, number>()
 
-  function keepOne({ digest, kind, material, owner }: ProofKey, usedAt: number | undefined, now: number): void {
-    if (usedAt !== undefined && usedAt > now - noteUseMs) return
+  function upsertKey({ digest, kind, material, owner }: ProofKey, usedAt: number | undefined, now: number): void {
+    if (usedAt !== undefined && usedAt > now - useUpdateMs) return
     // A new row has the highest id, so the order of ids is the order of last use.
     if (usedAt !== undefined) remove.run(digest)
     insert.run(digest, kind, material, owner ?? null, now)
-    prune.run(keptKeys)
+    prune.run(maxStoredKeys)
   }
 
   return {
     choose: (keys, now) => keys.filter(({ digest }) => (lastSeen.get(digest) ?? 0) <= now - knownMs),
     noteStored(keys, now) {
-      if (lastSeen.size >= mostKnownKeys) lastSeen.clear()
+      if (lastSeen.size >= maxKnownKeys) lastSeen.clear()
       for (const { digest } of keys) lastSeen.set(digest, now)
     },
     findUse: ({ digest }) => findUse.get(digest)?.used_at,
     keep(keys, uses, now) {
-      for (const [at, key] of keys.entries()) keepOne(key, uses[at], now)
+      for (const [at, key] of keys.entries()) upsertKey(key, uses[at], now)
     },
     find(digest) {
       const row = find.get(digest)

@@ -35,7 +35,7 @@ export function hideKey({ kind, key }: RecordName, { digest }: Pick<KeyedDigests
  * Prepares the removal of people's names from the records that protect others from them. `agent` is null for all agents. It runs synchronously,
  * inside a write.
  */
-export function createRecordHiding(
+export function createRecordHider(
   db: Sql,
   digests: KeyedDigests,
 ): (agent: string | null, persons: readonly string[]) => void {
@@ -43,12 +43,12 @@ export function createRecordHiding(
     `SELECT id, kind, owner, key, value, person FROM records WHERE person IN (SELECT value FROM json_each(?2))
        AND (owner = 'agent:' || ?1 OR ?1 IS NULL) AND message IS NULL`,
   )
-  const endFormer = db.prepare('DELETE FROM records WHERE kind = ? AND owner = ? AND key = ?')
+  const deleteFormer = db.prepare('DELETE FROM records WHERE kind = ? AND owner = ? AND key = ?')
   const hide = db.prepare('UPDATE records SET key = ?2, value = ?3, person = ?4 WHERE id = ?1')
   return (agent, persons) => {
     for (const row of list.all(agent, JSON.stringify(persons)).filter(protects)) {
       const key = hideKey(row, digests) ?? row.key
-      endFormer.run(row.kind, row.owner, key)
+      deleteFormer.run(row.kind, row.owner, key)
       hide.run(row.id, key, formatJson(hideValue(row, key, digests)), digests.digest(row.person))
     }
   }
@@ -61,7 +61,7 @@ function protects({ kind, value }: ProtectingRow): boolean {
 }
 
 function hideValue({ value, person }: ProtectingRow, key: string, { digest }: KeyedDigests): Json {
-  const kept = parseJson<Json>(value)
-  if (!isJsonObject(kept)) return kept
-  return { ...kept, id: key, subject: digest(String(kept.subject)), address: digest(person) }
+  const storedValue = parseJson<Json>(value)
+  if (!isJsonObject(storedValue)) return storedValue
+  return { ...storedValue, id: key, subject: digest(String(storedValue.subject)), address: digest(person) }
 }

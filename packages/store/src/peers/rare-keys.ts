@@ -2,8 +2,8 @@
 import type { Ownership } from '../sql/ownership.ts'
 import type { Sql } from '../sql/sql.ts'
 
-/** The most keys in memory. If there are more, the table is asked for every key. */
-const mostRare = 100_000
+/** The maximum number of keys in memory. If there are more, the table is asked for every key. */
+const maxRareKeys = 100_000
 
 /** Keys that most messages look up and few find, such as blocks and withdrawals. The lookup of a key that never existed costs no statement. */
 interface RareKeys {
@@ -19,13 +19,13 @@ interface RareKeys {
  */
 export function loadRareKeys(db: Sql, sql: string, { isSoleWriter }: Ownership): RareKeys {
   if (!isSoleWriter) return { note() {}, mayHave: () => true }
-  const rows = db.prepare<Record<string, string>>(`${sql} LIMIT ${mostRare}`).all()
+  const rows = db.prepare<Record<string, string>>(`${sql} LIMIT ${maxRareKeys}`).all()
   const keys = new Set(rows.map(row => keyOf(Object.values(row))))
   return {
     note(parts) {
-      if (keys.size < mostRare) keys.add(keyOf(parts))
+      if (keys.size < maxRareKeys) keys.add(keyOf(parts))
     },
-    mayHave: parts => keys.size >= mostRare || keys.has(keyOf(parts)),
+    mayHave: parts => keys.size >= maxRareKeys || keys.has(keyOf(parts)),
   }
 }
 

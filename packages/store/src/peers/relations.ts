@@ -13,7 +13,7 @@ export interface RelationTable {
   unrelate(key: RelationKey): void
   forgetPeer(via: string, peer: string): void
   /** Ends all relations of a peer except a block. */
-  endRelations(via: string, peer: string): void
+  deleteRelations(via: string, peer: string): void
 }
 
 /** Relations that protect a peer. They stay when the gateway forgets the peer, and then name the peer by a digest. */
@@ -42,7 +42,7 @@ export function createRelationTable(db: Sql, ownership: Ownership): RelationTabl
     },
     unrelate: key => void remove.run(...keyValues(key)),
     forgetPeer: (via, peer) => void removePeer.run(peer, digestName(peer), via),
-    endRelations: (via, peer) => void removeOpen.run(peer, via),
+    deleteRelations: (via, peer) => void removeOpen.run(peer, via),
   }
 }
 

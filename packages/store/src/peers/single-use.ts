@@ -7,19 +7,19 @@ import type { StoreContext } from '../transaction/store-context.ts'
 
 /** Creates the store of keys that count once. A key is stored as its hash. Each insert removes two expired keys, so the table shrinks again. */
 export function createOnceStore({ db, write, now }: StoreContext): OnceStore {
-  const take = db.prepare(
+  const insertKey = db.prepare(
     'INSERT INTO single_use_keys (digest, expires_at) VALUES (?, ?) ON CONFLICT (digest) DO UPDATE SET expires_at = excluded.expires_at WHERE single_use_keys.expires_at < ?',
   )
   const removeOld = createOldKeyRemoval(db)
   return {
-    consumeOnce(key, until) {
+    consumeOnce(key, expiresAt) {
       const digest = hash('sha256', key, 'buffer')
-      const takeKey = () => {
-        const isFirst = take.run(digest, Math.ceil(until), now()).changes > 0
+      const consumeKey = () => {
+        const isFirst = insertKey.run(digest, Math.ceil(expiresAt), now()).changes > 0
         removeOld(now())
         return isFirst
       }
-      return write(takeKey, { conflictKeys: () => [`single use ${digest.toString('base64')}`] })
+      return write(consumeKey, { conflictKeys: () => [`single use ${digest.toString('base64')}`] })
     },
   }
 }

@@ -37,7 +37,7 @@ interface ThreadRow {
   readonly key: string
 }
 
-export function createChatterForgetting(
+export function createChatterForgetter(
   { db, channels, now }: Pick<StoreContext, 'db' | 'channels' | 'now'>,
   { transcript, objects, records }: ChatStores,
 ): ForgetChats {

@@ -10,7 +10,7 @@ import type { Batch } from '../transaction/batch.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import type { ForgetChats } from './forget-chats.ts'
 import type { LinkCodeTable } from './link-codes.ts'
-import type { EndLinks } from './link-ending.ts'
+import type { DeleteLinks } from './link-removal.ts'
 import type { PersonTable } from './person-table.ts'
 import { formatPersonKey, readPersonKey } from './person-table.ts'
 import { createThreadRemoval, sliceSize } from './remove-threads.ts'
@@ -20,14 +20,14 @@ import { createRestRemoval } from './remove-traces.ts'
 interface ForgettingDeps {
   readonly people: PersonTable
   readonly codes: LinkCodeTable
-  readonly endLinks: EndLinks
+  readonly deleteLinks: DeleteLinks
   readonly removeMessage: RemoveMessage
   readonly tables: RestDeps
   readonly forgetChats: ForgetChats
 }
 
 /** The person to forget, in the form that the statements need. */
-interface Whose {
+interface PersonFilter {
   readonly agent: string | null
   /** Addresses as `via @local@domain`, for channels where the address is the only identification. */
   readonly addresses: readonly string[]
@@ -39,73 +39,77 @@ interface Whose {
  * Creates the forgetting of people. Its statements read whole tables, which no other operation may, so they are prepared only when a person is
  * forgotten. An index for such a rare operation would cost every message.
  */
-export function createPersonForgetting(context: StoreContext, deps: ForgettingDeps): PeopleStore['forgetPerson'] {
-  let opened: PeopleStore['forgetPerson'] | undefined
+export function createPersonForgetter(context: StoreContext, deps: ForgettingDeps): PeopleStore['forgetPerson'] {
+  let preparedForget: PeopleStore['forgetPerson'] | undefined
   return async forgetting => {
-    opened ??= openForgetting(context, deps)
-    return opened(forgetting)
+    preparedForget ??= openForgetting(context, deps)
+    return preparedForget(forgetting)
   }
 }
 
 function openForgetting(
   context: StoreContext,
-  { people, codes, endLinks: endLinksOf, removeMessage, tables, forgetChats }: ForgettingDeps,
+  { people, codes, deleteLinks: endLinksOf, removeMessage, tables, forgetChats }: ForgettingDeps,
 ): PeopleStore['forgetPerson'] {
   const { db, write, now } = context
-  const links = createLinkForgetting(db, people, endLinksOf)
-  const endMessages = createWordRemoval(context, removeMessage)
-  const endThreads = createThreadRemoval(context)
+  const links = createLinkForgetter(db, people, endLinksOf)
+  const deleteMessages = createOwnMessageRemoval(context, removeMessage)
+  const deleteThreads = createThreadRemoval(context)
   const listChats = createChatFinder(context)
   const digests = createKeyedDigests(context)
-  const endRest = createRestRemoval(context, tables, digests)
+  const deleteRest = createRestRemoval(context, tables, digests)
 
-  async function endChats(chats: ReadonlySet<string>, { agent, leavesFiles = false }: Forgetting) {
-    const ended = { attachments: 0, others: 0 }
+  async function forgetOwnedChats(chats: ReadonlySet<string>, { agent, leavesFiles = false }: Forgetting) {
+    const counts = { attachments: 0, others: 0 }
     const unreachable: UnreachableObject[] = []
     for (const owner of chats) {
-      const { removed, removedCount, unreachable: left } = await forgetChats(owner, { agent, leavesFiles })
-      ended.attachments += removed
-      ended.others += removedCount
-      unreachable.push(...left)
+      const {
+        removed: removedFiles,
+        removedCount,
+        unreachable: unreachableFiles,
+      } = await forgetChats(owner, { agent, leavesFiles })
+      counts.attachments += removedFiles
+      counts.others += removedCount
+      unreachable.push(...unreachableFiles)
     }
-    return { ...ended, unreachable }
+    return { ...counts, unreachable }
   }
 
   return async (forgetting): Promise<Forgotten> => {
     const { agent, addresses, except = 0, isOwn = except > 0 } = forgetting
-    const { persons, keys, all } = links.find({ agent, addresses })
-    const whose = nameAll(agent, all, context.channels)
-    const { messages, threads, authors } = await endMessages(whose, except)
+    const { persons, keys, addresses: personAddresses } = links.find({ agent, addresses })
+    const personFilter = createPersonFilter(agent, personAddresses, context.channels)
+    const { messages, threads, authors } = await deleteMessages(personFilter, except)
     const chats = new Set([
       ...(await listChats(threads)),
-      ...whose.subjects.filter(subject => subject.startsWith('web:')),
+      ...personFilter.subjects.filter(subject => subject.startsWith('web:')),
     ])
-    const { attachments, others, unreachable } = await endChats(chats, forgetting)
-    await endThreads([...threads], except)
-    const subjects = [...new Set([...whose.subjects, ...authors])]
+    const { attachments, others: otherCount, unreachable } = await forgetOwnedChats(chats, forgetting)
+    await deleteThreads([...threads], except)
+    const subjects = [...new Set([...personFilter.subjects, ...authors])]
     // The links come last. After an interruption before this point all of the addresses are forgotten again.
-    const ended = await write(batch => {
-      const ends = codes.forget(batch, { agent, keys, isOwn }, now())
-      const { relations, traces } = endRest(batch, { agent: whose.agent, subjects, keys, isOwn })
-      return { links: links.end(batch, persons, now()), relations, traces: traces + ends + others }
+    const deletions = await write(batch => {
+      const deletedCodes = codes.forget(batch, { agent, keys, isOwn }, now())
+      const { relations, traces } = deleteRest(batch, { agent: personFilter.agent, subjects, keys, isOwn })
+      return { links: links.end(batch, persons, now()), relations, traces: traces + deletedCodes + otherCount }
     })
     context.scrub()
-    return { messages, attachments, ...ended, unreachable }
+    return { messages, attachments, ...deletions, unreachable }
   }
 }
 
-interface RemovedWords {
+interface RemovedMessages {
   readonly messages: number
   readonly threads: ReadonlySet<number>
   /** The principals of the authors. */
   readonly authors: ReadonlySet<string>
 }
 
-function createWordRemoval({ db, write, now }: StoreContext, removeMessage: RemoveMessage) {
+function createOwnMessageRemoval({ db, write, now }: StoreContext, removeMessage: RemoveMessage) {
   const listMessages = createMessageFinder(db)
   const findNewest = db.prepare<{ number: number | null }>('SELECT max(seq) AS number FROM messages')
 
-  return async (whose: Whose, except: number): Promise<RemovedWords> => {
+  return async (personFilter: PersonFilter, except: number): Promise<RemovedMessages> => {
     const threads = new Set<number>()
     const authors = new Set<string>()
     const removeOne = (batch: Batch, message: number) => {
@@ -113,7 +117,7 @@ function createWordRemoval({ db, write, now }: StoreContext, removeMessage: Remo
       if (thread !== undefined) threads.add(thread)
     }
     const removeSlice = (batch: Batch, after: number) => {
-      const messages = listMessages(whose, after, after + sliceSize)
+      const messages = listMessages(personFilter, after, after + sliceSize)
       for (const { principal } of messages) if (principal !== null) authors.add(principal)
       const ownMessages = messages.filter(({ seq }) => seq !== except)
       for (const { seq } of ownMessages) removeOne(batch, seq)
@@ -141,13 +145,13 @@ function createChatFinder({
  * Names a person for all tables. An account of the fediverse is identified by its actor if that is known, because its name may have belonged to
  * another account before. A chat user has one address and one principal for ever: the tables of their chats have the one, other tables the other.
  */
-export function nameAll(
+export function createPersonFilter(
   agent: string | undefined,
-  all: readonly PersonAddress[],
+  personAddresses: readonly PersonAddress[],
   { chats, isMailbox }: ChannelFacts,
-): Whose {
-  const provenAddresses = all.filter(({ via, subject }) => !isMailbox(via) && subject !== undefined)
-  const byAddress = all.filter(each => !provenAddresses.includes(each) || chats.includes(each.via))
+): PersonFilter {
+  const provenAddresses = personAddresses.filter(({ via, subject }) => !isMailbox(via) && subject !== undefined)
+  const byAddress = personAddresses.filter(address => !provenAddresses.includes(address) || chats.includes(address.via))
   return {
     agent: agent ?? null,
     addresses: byAddress.map(formatPersonKey),
@@ -160,50 +164,55 @@ interface LinkedPerson {
   readonly keys: readonly string[]
 }
 
-interface FoundPersons {
+interface PersonSearchResult {
   readonly persons: readonly LinkedPerson[]
   /** All addresses of the person, as keys. */
   readonly keys: readonly string[]
-  readonly all: readonly PersonAddress[]
+  readonly addresses: readonly PersonAddress[]
 }
 
 /** Creates the deletion of all links of the whole person, with every agent concerned. */
-function createLinkForgetting(db: Sql, people: PersonTable, endLinks: EndLinks) {
+function createLinkForgetter(db: Sql, people: PersonTable, endLinks: DeleteLinks) {
   const findAgents = db.prepare<{ agent: string }>('SELECT agent FROM person_links WHERE asker = ?1 OR target = ?1')
   /** Lists the addresses of the person. The list is empty if the address belongs to somebody else now. */
   function listPerson(agent: string, address: PersonAddress): readonly PersonAddress[] {
     const key = formatPersonKey(address)
     const subject = people.findSubject(agent, key)?.subject
     if (address.subject !== undefined && typeof subject === 'string' && subject !== address.subject) return []
-    return people.findKeys(agent, key).map(each => readPersonKey(each, people.findSubject(agent, each)?.subject))
+    return people
+      .findKeys(agent, key)
+      .map(linkedKey => readPersonKey(linkedKey, people.findSubject(agent, linkedKey)?.subject))
   }
 
-  function endPerson(batch: Batch, { agent, keys }: LinkedPerson, now: number): number {
+  function deletePerson(batch: Batch, { agent, keys }: LinkedPerson, now: number): number {
     // Further addresses may have been linked since the search.
-    const linked = new Set(keys.flatMap(key => people.findKeys(agent, key)))
-    for (const each of linked) people.endState(agent, each)
-    const ended = keys.reduce((sum, key) => sum + endLinks(batch, { agent, key }, now), 0)
-    people.dropUnlinked(agent, [...linked])
-    return ended
+    const linkedKeys = new Set(keys.flatMap(key => people.findKeys(agent, key)))
+    for (const linkedKey of linkedKeys) people.deleteState(agent, linkedKey)
+    const deletedLinks = keys.reduce((sum, key) => sum + endLinks(batch, { agent, key }, now), 0)
+    people.dropUnlinked(agent, [...linkedKeys])
+    return deletedLinks
   }
 
   return {
-    find({ agent, addresses }: Pick<Forgetting, 'agent' | 'addresses'>): FoundPersons {
-      const all = new Map(addresses.map(each => [formatPersonKey(each), each]))
+    find({ agent, addresses }: Pick<Forgetting, 'agent' | 'addresses'>): PersonSearchResult {
+      const addressesByKey = new Map(addresses.map(address => [formatPersonKey(address), address]))
       const persons: LinkedPerson[] = []
       for (const address of addresses) {
         const agents = agent === undefined ? findAgents.all(formatPersonKey(address)).map(row => row.agent) : [agent]
-        for (const each of new Set(agents)) {
-          const person = listPerson(each, address)
+        for (const concernedAgent of new Set(agents)) {
+          const person = listPerson(concernedAgent, address)
           for (const personAddress of person)
-            all.set(formatPersonKey(personAddress), { ...personAddress, ...all.get(formatPersonKey(personAddress)) })
-          persons.push({ agent: each, keys: person.map(formatPersonKey) })
+            addressesByKey.set(formatPersonKey(personAddress), {
+              ...personAddress,
+              ...addressesByKey.get(formatPersonKey(personAddress)),
+            })
+          persons.push({ agent: concernedAgent, keys: person.map(formatPersonKey) })
         }
       }
-      return { persons, keys: [...all.keys()], all: [...all.values()] }
+      return { persons, keys: [...addressesByKey.keys()], addresses: [...addressesByKey.values()] }
     },
     end: (batch: Batch, persons: readonly LinkedPerson[], now: number): number =>
-      persons.reduce((sum, person) => sum + endPerson(batch, person, now), 0),
+      persons.reduce((sum, person) => sum + deletePerson(batch, person, now), 0),
   }
 }
 
@@ -216,6 +225,6 @@ function createMessageFinder(db: Sql) {
        AND (principal IN (SELECT value FROM json_each(?4))
          OR channel || ' ' || lower(json_extract(envelope, '$.sender.address')) IN (SELECT value FROM json_each(?5)))`,
   )
-  return ({ agent, addresses, subjects }: Whose, after: number, until: number) =>
-    find.all(after, until, agent, JSON.stringify(subjects), JSON.stringify(addresses))
+  return ({ agent, addresses, subjects }: PersonFilter, after: number, upTo: number) =>
+    find.all(after, upTo, agent, JSON.stringify(subjects), JSON.stringify(addresses))
 }

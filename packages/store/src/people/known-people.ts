@@ -4,20 +4,20 @@ import { readAfterWait } from '../sql/engine-defaults.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import { readPersonKey } from './person-table.ts'
 
-interface KnownPerson extends PersonAddress {
+interface PersonRecord extends PersonAddress {
   /** The agent that knows the person; absent if it is not one agent. */
   readonly agent?: string | undefined
 }
 
 interface KnownPeople {
-  readonly persons: readonly KnownPerson[]
+  readonly persons: readonly PersonRecord[]
   /** Keys of the owners of chats, tasks and files. */
   readonly owners: readonly string[]
 }
 
 export interface KnownPeopleReader {
   /** Reads the senders of some messages after this number, with the last number of these messages. Returns undefined if there are no more. */
-  readSenders(after: number): Promise<{ readonly persons: readonly KnownPerson[]; readonly last: number } | undefined>
+  readSenders(after: number): Promise<{ readonly persons: readonly PersonRecord[]; readonly last: number } | undefined>
   /** Reads the people who are known without a message. */
   readOtherPeople(): Promise<KnownPeople>
 }
@@ -33,10 +33,10 @@ const sliceSize = 2_000
 
 /** Creates the reader. Its statements read whole tables, so they are prepared only when it is used, at the start after a restore. */
 export function createKnownPeopleReader(context: StoreContext): KnownPeopleReader {
-  let opened: ReturnType<typeof prepareQueries> | undefined
+  let queries: ReturnType<typeof prepareQueries> | undefined
   const open = () => {
-    opened ??= prepareQueries(context)
-    return opened
+    queries ??= prepareQueries(context)
+    return queries
   }
   return {
     async readSenders(after) {
@@ -82,12 +82,12 @@ function prepareQueries({ db }: StoreContext) {
   }
 }
 
-function readPerson({ agent, key, subject }: PersonRow): KnownPerson {
+function readPerson({ agent, key, subject }: PersonRow): PersonRecord {
   return { ...readPersonKey(key, subject), ...(agent !== null && { agent }) }
 }
 
 /** Returns the mailboxes and accounts in what a refused sender claimed to be. */
-function readClaim(claim: string, channels: readonly string[]): readonly KnownPerson[] {
+function readClaim(claim: string, channels: readonly string[]): readonly PersonRecord[] {
   const names = claim.slice(0, 1_000).match(/[^\s<>"@]+@[^\s<>"@]+/g) ?? []
   return names.flatMap(name => channels.map(via => ({ via, address: `@${name.toLowerCase()}` })))
 }

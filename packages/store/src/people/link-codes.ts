@@ -7,7 +7,7 @@ import { createKeyedDigests } from '../digests/keyed-digest.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { Batch } from '../transaction/batch.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
-import type { EndLinks } from './link-ending.ts'
+import type { DeleteLinks } from './link-removal.ts'
 import type { QueueLinkedEvent } from './linked-events.ts'
 import type { RemoveNotice } from './notice-removal.ts'
 import type { PersonTable } from './person-table.ts'
@@ -16,8 +16,8 @@ import { formatPersonKey, readPersonKey } from './person-table.ts'
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 /** The longest time for which anything is counted, ms. */
-const keptMs = 2 * dayMs
-const mostPurged = 20
+const retentionMs = 2 * dayMs
+const maxPurged = 20
 
 interface CodeRow {
   readonly message: number
@@ -32,7 +32,7 @@ export interface LinkCodeTable {
   request(batch: Batch, request: LinkRequest, now: number): LinkAsked
   confirm(batch: Batch, confirmation: LinkConfirmation, now: number): LinkConfirmed
   /** Deletes all codes from or to these addresses, with the notices that carried them, and returns their number. */
-  forget(batch: Batch, whose: ForgottenCodes, now: number): number
+  forget(batch: Batch, filter: ForgottenCodes, now: number): number
 }
 
 interface ForgottenCodes {
@@ -44,20 +44,20 @@ interface ForgottenCodes {
 
 interface LinkCodeDeps {
   readonly removeNotice: RemoveNotice
-  readonly endLinks: EndLinks
+  readonly deleteLinks: DeleteLinks
   readonly queueEvent: QueueLinkedEvent
 }
 
 export function createLinkCodeTable(
   { db, channels, handledSecret }: Pick<StoreContext, 'db' | 'channels' | 'handledSecret'>,
   people: PersonTable,
-  { removeNotice, endLinks, queueEvent }: LinkCodeDeps,
+  { removeNotice, deleteLinks, queueEvent }: LinkCodeDeps,
 ): LinkCodeTable {
   const codes = prepareCodeQueries(db)
   const digests = createKeyedDigests({ handledSecret })
   const links = createLinkTable(db, people)
   const removal = createCodeRemoval(db, removeNotice, digests)
-  const claim = createAddressClaim(people, endLinks)
+  const claim = createAddressClaim(people, deleteLinks)
   const findRefusal = createRefusalFinder({ db, channels }, people, digests)
 
   return {
@@ -71,32 +71,32 @@ export function createLinkCodeTable(
       const reason = findRefusal({ agent, from, to, host }, now)
       if (reason) return { outcome: 'refused', reason }
       codes.supersede.run(now, agent, from, to)
-      const whose = [from, host, asker.subject, to, target.subject ?? null, withoutTag(to, channels)] as const
-      codes.insert.run(message, agent, ...whose, digest, notice, now, now + linkLimits.codeMs)
+      const codeValues = [from, host, asker.subject, to, target.subject ?? null, withoutTag(to, channels)] as const
+      codes.insert.run(message, agent, ...codeValues, digest, notice, now, now + linkLimits.codeMs)
       return { outcome: 'sent', notice }
     },
     confirm(batch, { agent, asker, message, digest, formerDigests = [], notice, events }, now) {
       const digests = JSON.stringify([digest, ...formerDigests])
       const from = formatPersonKey(asker)
-      const used = codes.findUsed.get(agent, from, digests, message)
-      if (used)
+      const usedCode = codes.findUsed.get(agent, from, digests, message)
+      if (usedCode)
         return {
           outcome: 'linked',
-          target: readPersonKey(used.target),
-          notice: links.findNotice(agent, from, used.target) ?? notice,
+          target: readPersonKey(usedCode.target),
+          notice: links.findNotice(agent, from, usedCode.target) ?? notice,
         }
-      const whose = [agent, from, asker.subject, now, linkLimits.tries] as const
-      const waiting = codes.listOpen.all(...whose)
-      if (waiting.length === 0) return { outcome: 'none' }
-      const code = codes.find.get(...whose, digests)
+      const openCodeValues = [agent, from, asker.subject, now, linkLimits.tries] as const
+      const openCodes = codes.listOpen.all(...openCodeValues)
+      if (openCodes.length === 0) return { outcome: 'none' }
+      const code = codes.find.get(...openCodeValues, digests)
       if (!code) {
-        codes.miss.run(...whose)
-        return { outcome: 'wrong', triesLeft: Math.max(...waiting.map(({ tries }) => linkLimits.tries - tries - 1)) }
+        codes.miss.run(...openCodeValues)
+        return { outcome: 'wrong', triesLeft: Math.max(...openCodes.map(({ tries }) => linkLimits.tries - tries - 1)) }
       }
       codes.use.run(now, message, code.message)
       claim(batch, { agent, key: from, subject: asker.subject }, now)
       claim(batch, { agent, key: code.target, subject: code.target_subject ?? undefined }, now)
-      const proof = { asked: code.message, confirmed: message, notice, at: now }
+      const proof = { requestedIn: code.message, confirmedIn: message, notice, at: now }
       const before = people.describeAll(agent, [from, code.target])
       if (!links.join(agent, [from, code.target], proof)) return { outcome: 'full' }
       queueEvent(batch, { kind: 'link', before, after: people.describeAll(agent, [from]) }, events)
@@ -164,7 +164,7 @@ function createCodeRemoval(db: Sql, removeNotice: RemoveNotice, digests: KeyedDi
   }
 
   return {
-    purge: (batch, now) => void removeAll(batch, listOld.all(now - keptMs, mostPurged), now),
+    purge: (batch, now) => void removeAll(batch, listOld.all(now - retentionMs, maxPurged), now),
     forget(batch, { agent, keys, isOwn }, now) {
       const codes = listOf.all(agent ?? null, JSON.stringify(isOwn ? keys : digests.withDigests(keys)))
       if (!isOwn) return removeAll(batch, codes, now)
@@ -188,23 +188,23 @@ interface Owner {
  * Prepares the claim of an address by its owner. If the address had another principal before, its links and the state that they shared end, and the
  * new owner begins without them.
  */
-function createAddressClaim(people: PersonTable, endLinks: EndLinks) {
+function createAddressClaim(people: PersonTable, deleteLinks: DeleteLinks) {
   return (batch: Batch, { agent, key, subject }: Owner, now: number): void => {
     const storedSubject = people.findSubject(agent, key)?.subject
     if (typeof storedSubject === 'string' && subject !== undefined && storedSubject !== subject) {
       const before = people.findKeys(agent, key)
-      for (const each of before) people.endState(agent, each)
-      endLinks(batch, { agent, key }, now)
+      for (const formerKey of before) people.deleteState(agent, formerKey)
+      deleteLinks(batch, { agent, key }, now)
       people.dropUnlinked(agent, before)
     }
     people.know(agent, key, subject)
   }
 }
 
-interface Proof {
+interface LinkProof {
   readonly notice: string
-  readonly asked: number
-  readonly confirmed: number
+  readonly requestedIn: number
+  readonly confirmedIn: number
   readonly at: number
 }
 
@@ -215,7 +215,7 @@ interface LinkTable {
    * Links two addresses. The agent's state of the asker stays; that of the other is used only if the asker has none.
    * @returns false if the person has too many addresses
    */
-  join(agent: string, pair: readonly [asker: string, target: string], proof: Proof): boolean
+  join(agent: string, pair: readonly [asker: string, target: string], proof: LinkProof): boolean
 }
 
 function createLinkTable(db: Sql, people: PersonTable): LinkTable {
@@ -229,22 +229,22 @@ function createLinkTable(db: Sql, people: PersonTable): LinkTable {
   return {
     findNotice: (agent, asker, target) => find.get(agent, asker, target)?.notice,
     join(agent, [asker, target], proof) {
-      const own = people.findKeys(agent, asker)
+      const ownKeys = people.findKeys(agent, asker)
       const otherKeys = people.findKeys(agent, target)
-      if (new Set([...own, ...otherKeys]).size > linkLimits.addresses) {
+      if (new Set([...ownKeys, ...otherKeys]).size > linkLimits.addresses) {
         people.dropUnlinked(agent, [asker, target])
         return false
       }
-      insert.run(agent, asker, target, proof.asked, proof.confirmed, proof.notice, proof.at)
+      insert.run(agent, asker, target, proof.requestedIn, proof.confirmedIn, proof.notice, proof.at)
       const [id = asker] = people.findKeys(agent, asker)
-      people.moveState(agent, own[0] ?? asker, id)
+      people.moveState(agent, ownKeys[0] ?? asker, id)
       people.copyStateIfAbsent(agent, otherKeys[0] ?? target, id)
       return true
     },
   }
 }
 
-interface Wish {
+interface PlannedLink {
   readonly agent: string
   readonly from: string
   readonly to: string
@@ -256,22 +256,24 @@ function createRefusalFinder(
   { db, channels }: Pick<StoreContext, 'db' | 'channels'>,
   people: PersonTable,
   digests: KeyedDigests,
-): (wish: Wish, now: number) => LinkRefusal | undefined {
+): (wish: PlannedLink, now: number) => LinkRefusal | undefined {
   const count = (column: 'asker' | 'asker_host' | 'sent_to') => {
     const query = db.prepare<{ n: number }>(`SELECT count(*) AS n FROM link_codes WHERE ${column} = ? AND asked_at > ?`)
     return (value: string, since: number) =>
       digests.withDigests([value]).reduce((sum, name) => sum + (query.get(name, since)?.n ?? 0), 0)
   }
   const inAll = db.prepare<{ n: number }>('SELECT count(*) AS n FROM link_codes WHERE asked_at > ?')
-  const [ofAsker, ofHost, toTarget] = [count('asker'), count('asker_host'), count('sent_to')]
+  const [countByAsker, countByHost, countByTarget] = [count('asker'), count('asker_host'), count('sent_to')]
   return ({ agent, from, to, host }, now) => {
     const keys = people.findKeys(agent, from)
     if (keys.includes(to)) return 'linked'
     if (new Set([...keys, ...people.findKeys(agent, to)]).size > linkLimits.addresses) return 'full'
-    if (ofAsker(from, now - hourMs) >= linkLimits.askedPerHour) return 'asked_too_often'
+    if (countByAsker(from, now - hourMs) >= linkLimits.askedPerHour) return 'asked_too_often'
     if ((inAll.get(now - dayMs)?.n ?? 0) >= linkLimits.sentPerDay) return 'asked_too_often'
-    if (ofHost(host, now - dayMs) >= linkLimits.askedPerHostDay) return 'asked_too_often'
-    return toTarget(withoutTag(to, channels), now - dayMs) >= linkLimits.sentPerTargetDay ? 'sent_too_often' : undefined
+    if (countByHost(host, now - dayMs) >= linkLimits.askedPerHostDay) return 'asked_too_often'
+    return countByTarget(withoutTag(to, channels), now - dayMs) >= linkLimits.sentPerTargetDay
+      ? 'sent_too_often'
+      : undefined
   }
 }
 

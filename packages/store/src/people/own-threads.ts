@@ -15,49 +15,49 @@ interface ThreadRow {
   readonly begun_by: string | null
 }
 
-interface SaidRow {
+interface OwnEntryRow {
   readonly at: string
   readonly content: string
 }
 
 const columns = 'id, agent, channel, scope, key, begun_by'
-const longestBeginning = 120
-/** The most entries, from the end of a thread, among which the last message of a speaker is looked for. */
-const mostLooked = 500
+const maxBeginningChars = 120
+/** The maximum number of entries, from the end of a thread, among which the last message of a speaker is looked for. */
+const maxScannedEntries = 500
 
 type OwnThreadDeps = Pick<StoreContext, 'db' | 'channels'>
 
 /** Creates the store of a person's own threads among all conversations of an agent. */
 export function createOwnThreadStore({ db, channels }: OwnThreadDeps): OwnThreadStore {
-  const { listAlone, listBegun, find } = prepareThreadQueries({ db, channels })
+  const { listInScopes, listStarted, find } = prepareThreadQueries({ db, channels })
   const describe = createThreadDescriber({ db, channels })
   const findTarget = db.prepare<{ target: string }>(
-    `SELECT m.target FROM ${saidWith(channels)} AND e.kind = 'message' AND NOT (${isFromChat(channels)}) ORDER BY coalesce(e.answers, e.seq) DESC LIMIT 1`,
+    `SELECT m.target FROM ${selectOwnEntries(channels)} AND e.kind = 'message' AND NOT (${isFromChat(channels)}) ORDER BY coalesce(e.answers, e.seq) DESC LIMIT 1`,
   )
 
-  function findOwn(whose: OwnThreads, thread: number): ThreadRow | undefined {
-    const row = Number.isSafeInteger(thread) ? find.get(thread, whose.agent) : undefined
-    return row && isOwnThread(row, whose, channels) ? row : undefined
+  function findOwn(filter: OwnThreads, thread: number): ThreadRow | undefined {
+    const row = Number.isSafeInteger(thread) ? find.get(thread, filter.agent) : undefined
+    return row && isOwnThread(row, filter, channels) ? row : undefined
   }
 
   return {
     async listOwnThreads({ agent, scopes, subjects, limit, before = Number.MAX_SAFE_INTEGER }) {
       const rows = [
-        ...scopes.flatMap(({ via, scope }) => listAlone.all(scope, via, agent, before, limit + 1)),
-        ...subjects.flatMap(subject => listBegun.all(subject, agent, before, limit + 1)),
+        ...scopes.flatMap(({ via, scope }) => listInScopes.all(scope, via, agent, before, limit + 1)),
+        ...subjects.flatMap(subject => listStarted.all(subject, agent, before, limit + 1)),
       ]
       const newest = [...new Map(rows.map(row => [row.id, row])).values()].toSorted((a, b) => b.id - a.id)
       const page = newest.slice(0, limit)
       const threads = page.flatMap(row => describe(row, formatJson(subjects)))
       return { threads, next: newest.length > limit ? page.at(-1)?.id : undefined }
     },
-    async findOwnThread(whose, thread) {
-      const row = findOwn(whose, thread)
-      return row && describe(row, formatJson(whose.subjects))[0]
+    async findOwnThread(filter, thread) {
+      const row = findOwn(filter, thread)
+      return row && describe(row, formatJson(filter.subjects))[0]
     },
-    async readLastTarget(whose, thread) {
-      const row = findOwn(whose, thread)
-      const destination = row && findTarget.get(row.id, formatJson(whose.subjects))
+    async readLastTarget(filter, thread) {
+      const row = findOwn(filter, thread)
+      const destination = row && findTarget.get(row.id, formatJson(filter.subjects))
       return destination && parseJson<Json>(destination.target)
     },
   }
@@ -65,11 +65,11 @@ export function createOwnThreadStore({ db, channels }: OwnThreadDeps): OwnThread
 
 function prepareThreadQueries({ db, channels }: OwnThreadDeps) {
   return {
-    listAlone: db.prepare<ThreadRow>(
+    listInScopes: db.prepare<ThreadRow>(
       `SELECT ${columns} FROM threads WHERE scope <> 'public' AND lower(scope) = lower(?1) AND channel = ?2 AND agent = ?3
        AND (${channels.sql.ignoresCase('channel')} OR scope = ?1) AND id < ?4 ORDER BY id DESC LIMIT +?5`,
     ),
-    listBegun: db.prepare<ThreadRow>(
+    listStarted: db.prepare<ThreadRow>(
       `SELECT ${columns} FROM threads WHERE begun_by = ? AND agent = ? AND id < ? ORDER BY id DESC LIMIT +?`,
     ),
     find: db.prepare<ThreadRow>(`SELECT ${columns} FROM threads WHERE id = ? AND agent = ?`),
@@ -77,7 +77,7 @@ function prepareThreadQueries({ db, channels }: OwnThreadDeps) {
 }
 
 /** Returns the SQL that selects, in thread ?1, messages of the principals ?2 and the answers to them. */
-function saidWith(channels: StoreContext['channels']): string {
+function selectOwnEntries(channels: StoreContext['channels']): string {
   return `${saidInThread} WHERE e.thread_id = ?1 AND e.scope = 'conversation' AND ${isOwnMessage('?2', channels)}`
 }
 
@@ -86,23 +86,23 @@ function saidWith(channels: StoreContext['channels']): string {
  * principals.
  */
 function createThreadDescriber({ db, channels }: OwnThreadDeps) {
-  const own = saidWith(channels)
-  const findFirst = db.prepare<SaidRow>(
-    `SELECT e.at, e.content FROM ${own} AND e.kind = 'message' ORDER BY coalesce(e.answers, e.seq) LIMIT 1`,
+  const ownEntries = selectOwnEntries(channels)
+  const findFirst = db.prepare<OwnEntryRow>(
+    `SELECT e.at, e.content FROM ${ownEntries} AND e.kind = 'message' ORDER BY coalesce(e.answers, e.seq) LIMIT 1`,
   )
   const findFarthest = db.prepare<{ position: number }>(
     `SELECT coalesce(answers, seq) AS position FROM messages WHERE thread_id = ? AND scope = 'conversation'
-     ORDER BY coalesce(answers, seq) DESC LIMIT 1 OFFSET ${mostLooked - 1}`,
+     ORDER BY coalesce(answers, seq) DESC LIMIT 1 OFFSET ${maxScannedEntries - 1}`,
   )
-  const findLast = db.prepare<SaidRow>(
-    `SELECT e.at, '' AS content FROM ${own} AND coalesce(e.answers, e.seq) >= ?3
+  const findLast = db.prepare<OwnEntryRow>(
+    `SELECT e.at, '' AS content FROM ${ownEntries} AND coalesce(e.answers, e.seq) >= ?3
      ORDER BY coalesce(e.answers, e.seq) DESC, e.seq DESC LIMIT 1`,
   )
   return ({ id, channel: via, scope, key, begun_by }: ThreadRow, subjects: string): readonly OwnThread[] => {
     const first = findFirst.get(id, subjects)
     if (!first) return []
     const last = findLast.get(id, subjects, findFarthest.get(id)?.position ?? 0) ?? first
-    const beginning = plainTextOf(parseJson<readonly Part[]>(first.content)).trim().slice(0, longestBeginning)
+    const beginning = plainTextOf(parseJson<readonly Part[]>(first.content)).trim().slice(0, maxBeginningChars)
     const position = { id, via, scope, key, isShared: begun_by !== null }
     return [{ ...position, begunAt: first.at, lastAt: last.at, beginning: beginning.toWellFormed() }]
   }
@@ -115,7 +115,7 @@ function isOwnThread(
   channels: StoreContext['channels'],
 ): boolean {
   if (begun_by && subjects.includes(begun_by)) return true
-  const isSame = (other: string) =>
-    other === scope || (channels.ignoresCase(via) && other.toLowerCase() === scope.toLowerCase())
-  return scope !== 'public' && scopes.some(each => each.via === via && isSame(each.scope))
+  const isSame = (otherScope: string) =>
+    otherScope === scope || (channels.ignoresCase(via) && otherScope.toLowerCase() === scope.toLowerCase())
+  return scope !== 'public' && scopes.some(ownScope => ownScope.via === via && isSame(ownScope.scope))
 }

@@ -10,11 +10,11 @@ import type { Sql } from '../sql/sql.ts'
 import type { Batch } from '../transaction/batch.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import type { ChatStores } from './forget-chats.ts'
-import { createChatterForgetting } from './forget-chats.ts'
-import { createPersonForgetting } from './forget-person.ts'
+import { createChatterForgetter } from './forget-chats.ts'
+import { createPersonForgetter } from './forget-person.ts'
 import { createLinkCodeTable } from './link-codes.ts'
-import type { EndLinks } from './link-ending.ts'
-import { createLinkEnding } from './link-ending.ts'
+import type { DeleteLinks } from './link-removal.ts'
+import { createLinkRemoval } from './link-removal.ts'
 import type { QueueLinkedEvent } from './linked-events.ts'
 import { createLinkedEvents } from './linked-events.ts'
 import { createNoticeRemoval } from './notice-removal.ts'
@@ -44,9 +44,9 @@ export function createPeopleStore(
   const people = createPersonTable(db, context)
   const removeMessage = createRemoveMessage(db, tables)
   const removeNotice = createNoticeRemoval(db, removeMessage)
-  const endLinks = createLinkEnding(context, { removeNotice, removeMessage })
+  const deleteLinks = createLinkRemoval(context, { removeNotice, removeMessage })
   const queueEvent = createLinkedEvents(admitNew)
-  const codes = createLinkCodeTable(context, people, { removeNotice, endLinks, queueEvent })
+  const codes = createLinkCodeTable(context, people, { removeNotice, deleteLinks, queueEvent })
 
   return {
     async findPerson(agent, identity) {
@@ -66,54 +66,58 @@ export function createPeopleStore(
     },
     requestLink: request => write(batch => codes.request(batch, request, now())),
     confirmLink: confirmation => write(batch => codes.confirm(batch, confirmation, now())),
-    ...createUnlinking(context, people, { endLinks, queueEvent }),
+    ...createUnlink(context, people, { endLinks: deleteLinks, queueEvent }),
     ...createPeopleReader(db),
     ...createSpokenReader(context, people),
     readPersonHistory: createPersonHistory(context),
     ...createOwnThreadStore(context),
-    forgetPerson: createPersonForgetting(context, {
-      ...{ people, codes, endLinks, removeMessage, tables },
-      forgetChats: createChatterForgetting(context, chats),
+    forgetPerson: createPersonForgetter(context, {
+      ...{ people, codes, deleteLinks, removeMessage, tables },
+      forgetChats: createChatterForgetter(context, chats),
     }),
   }
 }
 
-function createUnlinking(
+function createUnlink(
   { db, write, now }: Pick<StoreContext, 'db' | 'write' | 'now'>,
   people: PersonTable,
-  { endLinks, queueEvent }: { readonly endLinks: EndLinks; readonly queueEvent: QueueLinkedEvent },
+  { endLinks: deleteLinks, queueEvent }: { readonly endLinks: DeleteLinks; readonly queueEvent: QueueLinkedEvent },
 ): Pick<PeopleStore, 'unlink' | 'unlinkAll'> {
   const listOf = db.prepare<{ agent: string; address: string }>(
     'SELECT agent, address FROM person_addresses WHERE subject = ?',
   )
 
   /** Ends all links of an address with its state. Nobody can tell any more who contributed which part of the shared state. */
-  function endAll(batch: Batch, agent: string, key: string, events?: LinkedEvents): number {
+  function deleteAllLinks(batch: Batch, agent: string, key: string, events?: LinkedEvents): number {
     const before = people.describeAll(agent, [key])
     const addresses = before.flatMap(person => person.addresses)
     const keys = addresses.map(formatPersonKey)
-    for (const each of keys) people.endState(agent, each)
-    const ended = endLinks(batch, { agent, key }, now())
+    for (const linkedKey of keys) people.deleteState(agent, linkedKey)
+    const deletedLinks = deleteLinks(batch, { agent, key }, now())
     people.dropUnlinked(agent, keys)
     if (events) {
-      const subjects = new Map(addresses.flatMap(each => (each.subject ? [[formatPersonKey(each), each.subject]] : [])))
+      const subjects = new Map(
+        addresses.flatMap(address => (address.subject ? [[formatPersonKey(address), address.subject]] : [])),
+      )
       queueEvent(batch, { kind: 'unlink', before, after: people.describeAll(agent, keys, subjects) }, events)
     }
-    return ended
+    return deletedLinks
   }
 
   return {
     unlink: ({ agent, identity, other, events }) =>
       write(batch => {
-        const [own, key] = [formatPersonKey(identity), formatPersonKey(other)]
-        const storedAddress = people.findSubject(agent, own)
-        if (own === key || storedAddress?.subject !== identity.subject) return false
-        if (!people.findKeys(agent, own).includes(key)) return false
-        endAll(batch, agent, key, events)
+        const [ownKey, key] = [formatPersonKey(identity), formatPersonKey(other)]
+        const storedAddress = people.findSubject(agent, ownKey)
+        if (ownKey === key || storedAddress?.subject !== identity.subject) return false
+        if (!people.findKeys(agent, ownKey).includes(key)) return false
+        deleteAllLinks(batch, agent, key, events)
         return true
       }),
     unlinkAll: subject =>
-      write(batch => listOf.all(subject).reduce((sum, { agent, address }) => sum + endAll(batch, agent, address), 0)),
+      write(batch =>
+        listOf.all(subject).reduce((sum, { agent, address }) => sum + deleteAllLinks(batch, agent, address), 0),
+      ),
   }
 }
 

@@ -8,8 +8,8 @@ import { recallEntry } from '../threads/history.ts'
 import { isOthersChat } from '../threads/person-words.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 
-/** The most conversations to read, the newest first. */
-const mostThreads = 200
+/** The maximum number of conversations to read, the newest first. */
+const maxThreads = 200
 
 /** The position of an entry: the message that it is or answers, and its own number. */
 interface EntryOrder {
@@ -54,12 +54,12 @@ export function createPersonHistory({
     const first = head > 0 ? listAll(findFirst, head).slice(0, head) : []
     const last = tail > 0 && head <= first.length ? listAll(findLast, tail).slice(-tail) : []
     const end = first.at(-1)
-    return readAll([...first, ...last.filter(each => !end || byPosition(end, each) < 0)], formatJson(speakers))
+    return readAll([...first, ...last.filter(entry => !end || byPosition(end, entry) < 0)], formatJson(speakers))
   }
 }
 
-function byPosition(left: EntryOrder, right: EntryOrder): number {
-  return left.position - right.position || left.seq - right.seq
+function byPosition(a: EntryOrder, b: EntryOrder): number {
+  return a.position - b.position || a.seq - b.seq
 }
 
 /** Prepares the search for private threads by their scopes. Scopes of mailboxes are compared regardless of case, all others exactly. */
@@ -71,10 +71,10 @@ function createPrivateThreadFinder({
 ) => readonly number[] {
   const find = db.prepare<{ id: number }>(
     `SELECT id FROM threads WHERE scope <> 'public' AND lower(scope) = lower(?1) AND channel = ?2 AND agent = ?3
-       AND (${channels.sql.ignoresCase('channel')} OR scope = ?1) ORDER BY id DESC LIMIT ${mostThreads}`,
+       AND (${channels.sql.ignoresCase('channel')} OR scope = ?1) ORDER BY id DESC LIMIT ${maxThreads}`,
   )
   return ({ agent, scopes }) => {
     const threadIds = scopes.flatMap(({ via, scope }) => find.all(scope, via, agent)).map(({ id }) => id)
-    return threadIds.toSorted((left, right) => right - left).slice(0, mostThreads)
+    return threadIds.toSorted((a, b) => b - a).slice(0, maxThreads)
   }
 }

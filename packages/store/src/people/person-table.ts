@@ -37,7 +37,7 @@ export interface PersonTable {
   moveState(agent: string, from: string, to: string): void
   /** Moves a state unless another one exists there. In that case the moved one is deleted. */
   copyStateIfAbsent(agent: string, from: string, to: string): void
-  endState(agent: string, person: string): void
+  deleteState(agent: string, person: string): void
 }
 
 export function createPersonTable(db: Sql, ownership: Ownership): PersonTable {
@@ -97,7 +97,7 @@ export function createPersonTable(db: Sql, ownership: Ownership): PersonTable {
       copyStateIfAbsent.run(agent, from, to)
       endState.run(agent, from)
     },
-    endState: (agent, person) => void endState.run(agent, person),
+    deleteState: (agent, person) => void endState.run(agent, person),
   }
 }
 
@@ -112,7 +112,8 @@ function createPersonReader(db: Sql, { listKeys, findSubject }: PersonReaderDeps
   )
   return (agent: string, key: string, subjects?: ReadonlyMap<string, string>): Person => {
     const keys = listKeys(agent, key)
-    const read = (each: string) => readPersonKey(each, findSubject(agent, each) ?? subjects?.get(each))
+    const read = (personKey: string) =>
+      readPersonKey(personKey, findSubject(agent, personKey) ?? subjects?.get(personKey))
     const links = keys.length > 1 ? listLinks.all(agent, JSON.stringify(keys)) : []
     return { id: keys[0] ?? key, founder: read(findFounder(links, key)), addresses: keys.map(read) }
   }
@@ -130,11 +131,12 @@ interface PersonLinkRow {
  */
 function findFounder(links: readonly PersonLinkRow[], key: string): string {
   const founders = new Map<string, string>()
-  const founderOf = (each: string) => founders.get(each) ?? each
-  for (const { asker, target } of links.toSorted((one, other) => one.id - other.id)) {
-    const [founder, joined] = [founderOf(asker), founderOf(target)]
-    for (const [each, former] of founders) if (former === joined) founders.set(each, founder)
-    founders.set(joined, founder).set(asker, founder).set(target, founder)
+  const founderOf = (personKey: string) => founders.get(personKey) ?? personKey
+  for (const { asker, target } of links.toSorted((a, b) => a.id - b.id)) {
+    const [founder, joinedFounder] = [founderOf(asker), founderOf(target)]
+    for (const [personKey, formerFounder] of founders)
+      if (formerFounder === joinedFounder) founders.set(personKey, founder)
+    founders.set(joinedFounder, founder).set(asker, founder).set(target, founder)
   }
   return founderOf(key)
 }

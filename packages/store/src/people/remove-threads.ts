@@ -22,29 +22,30 @@ export function createThreadRemoval({
   const findLast = db.prepare<{ number: number | null }>('SELECT max(seq) AS number FROM messages')
   const findThread = db.prepare<{ thread_id: number }>('SELECT thread_id FROM messages WHERE seq = ?')
   const findBackground = db.prepare<{ seq: number }>(`SELECT seq FROM fetched_context WHERE thread_id IN ${inList}`)
-  const endEntry = createEntryRemoval(db)
+  const deleteEntry = createEntryRemoval(db)
   const rows = createThreadRows(db)
 
-  const dropUsed = (left: Set<number>, except: number, after: number, until: number) => {
-    for (const { thread_id } of findUsed.all(JSON.stringify([...left]), after, until, except)) left.delete(thread_id)
+  const dropThreadsInUse = (remainingThreads: Set<number>, except: number, after: number, upTo: number) => {
+    for (const { thread_id } of findUsed.all(JSON.stringify([...remainingThreads]), after, upTo, except))
+      remainingThreads.delete(thread_id)
   }
-  function endAll(left: ReadonlySet<number>, kept: number | undefined): void {
-    const ended = JSON.stringify([...left])
-    for (const { seq } of findBackground.all(ended)) endEntry(seq)
-    rows.endMemory(ended)
-    rows.removeNames(JSON.stringify([...left].filter(thread => thread !== kept)))
+  function deleteRows(unusedThreads: ReadonlySet<number>, keptThread: number | undefined): void {
+    const threadList = JSON.stringify([...unusedThreads])
+    for (const { seq } of findBackground.all(threadList)) deleteEntry(seq)
+    rows.deleteMemory(threadList)
+    rows.removeNames(JSON.stringify([...unusedThreads].filter(thread => thread !== keptThread)))
   }
   return async (threads, except) => {
-    const left = new Set(threads)
+    const remainingThreads = new Set(threads)
     const last = (await readAfterWait(db, () => findLast.get()))?.number ?? 0
-    for (let after = 0; after < last && left.size > 0; after += sliceSize) {
-      await write(() => dropUsed(left, except, after, Math.min(after + sliceSize, last)))
+    for (let after = 0; after < last && remainingThreads.size > 0; after += sliceSize) {
+      await write(() => dropThreadsInUse(remainingThreads, except, after, Math.min(after + sliceSize, last)))
     }
-    if (left.size === 0) return
+    if (remainingThreads.size === 0) return
     await write(() => {
       // Threads with messages that have arrived in the meantime stay.
-      dropUsed(left, except, last, Number.MAX_SAFE_INTEGER)
-      endAll(left, findThread.get(except)?.thread_id)
+      dropThreadsInUse(remainingThreads, except, last, Number.MAX_SAFE_INTEGER)
+      deleteRows(remainingThreads, findThread.get(except)?.thread_id)
     })
   }
 }

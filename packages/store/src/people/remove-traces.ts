@@ -4,7 +4,7 @@ import { createDeliveryRemoval } from '../messages/row-removal.ts'
 import { createClaimRemoval } from '../peers/claims.ts'
 import { createNameRemoval } from '../peers/name-removal.ts'
 import type { ProofKeyTable } from '../peers/proof-keys.ts'
-import { createRecordHiding } from '../peers/protecting-records.ts'
+import { createRecordHider } from '../peers/protecting-records.ts'
 import type { PeerBlockingDeps } from '../queue/deliveries/peer-blocking.ts'
 import { createPeerBlocking } from '../queue/deliveries/peer-blocking.ts'
 import type { RecordedFetchTable } from '../replay/recorded-fetches.ts'
@@ -38,25 +38,25 @@ interface EndedRest {
  * the background of other conversations, and broadcasts of deleted messages.
  */
 export function createRestRemoval({ db, channels, now }: StoreContext, tables: RestDeps, digests: KeyedDigests) {
-  const hideRecords = createRecordHiding(db, digests)
+  const hideRecords = createRecordHider(db, digests)
   const removeClaims = createClaimRemoval(db)
   const removeNames = createNameRemoval(db)
-  const endWithdrawals = db.prepare('DELETE FROM withdrawals WHERE author IN (SELECT value FROM json_each(?))')
+  const deleteWithdrawals = db.prepare('DELETE FROM withdrawals WHERE author IN (SELECT value FROM json_each(?))')
   const { stopDeliveries } = createPeerBlocking(db, tables)
-  const endDeliveries = createDeliveryRemoval(
+  const deleteDeliveries = createDeliveryRemoval(
     db,
     `peer IN (SELECT value FROM json_each(json_extract(?1, '$.subjects'))) AND (json_extract(?1, '$.agent') IS NULL
        OR message IN (SELECT seq FROM messages WHERE agent = json_extract(?1, '$.agent')))`,
   )
-  const endRelations = db.prepare(
+  const deleteRelations = db.prepare(
     `DELETE FROM relations WHERE (?1 IS NULL OR agent = ?1) AND relation NOT IN ('blocked_by', 'suppressed')
        AND (peer IN (SELECT value FROM json_each(?2)) OR channel || ' @' || lower(peer) IN (SELECT value FROM json_each(?3)))`,
   )
-  const endRecords = db.prepare(
+  const deleteRecords = db.prepare(
     `DELETE FROM records WHERE person IN (SELECT value FROM json_each(?2)) AND (owner = 'agent:' || ?1 OR ?1 IS NULL)`,
   )
   // Others take part in these threads, whoever began them.
-  const endBeginnings = db.prepare(
+  const clearStarters = db.prepare(
     `UPDATE threads SET begun_by = '' WHERE (?1 IS NULL OR agent = ?1) AND begun_by IN (SELECT value FROM json_each(?2))`,
   )
   const forgetBackground = createBackgroundRemoval(db)
@@ -76,20 +76,20 @@ export function createRestRemoval({ db, channels, now }: StoreContext, tables: R
         )
       }
     }
-    const ended = [
-      endDeliveries(batch, JSON.stringify({ agent, subjects })),
+    const deletedRows = [
+      deleteDeliveries(batch, JSON.stringify({ agent, subjects })),
       forgetBackground(agent, subjectsJson),
-      endRecords.run(agent, JSON.stringify(persons)).changes,
+      deleteRecords.run(agent, JSON.stringify(persons)).changes,
       tables.lookups.forget(subjects),
-      endBeginnings.run(agent, JSON.stringify([...subjects, ...keys.flatMap(principalOf)])).changes,
+      clearStarters.run(agent, JSON.stringify([...subjects, ...keys.flatMap(principalOf)])).changes,
       tables.proofKeys.forgetOwners(subjects),
       removeClaims([...subjects, ...keys.map(key => readPersonKey(key).address)]),
-      endWithdrawals.run(subjectsJson).changes,
+      deleteWithdrawals.run(subjectsJson).changes,
       removeNames(agent, { subjects, keys }),
     ]
     removeBroadcasts()
-    const relations = endRelations.run(agent, subjectsJson, JSON.stringify(keys)).changes
-    return { relations, traces: ended.reduce((sum, count) => sum + count, 0) }
+    const relations = deleteRelations.run(agent, subjectsJson, JSON.stringify(keys)).changes
+    return { relations, traces: deletedRows.reduce((sum, count) => sum + count, 0) }
   }
 }
 
@@ -120,9 +120,9 @@ function createBroadcastRemoval(db: Sql): () => void {
     `UPDATE broadcasts SET message = 0, thread_id = 0, response_seq = NULL, target = 'null', due_at = NULL, lease_owner = NULL, ended_at = 0
      WHERE id = (SELECT max(id) FROM broadcasts) AND ${isOver}`,
   )
-  const endOthers = db.prepare(`DELETE FROM broadcasts WHERE ${isOver} AND id <> (SELECT max(id) FROM broadcasts)`)
+  const deleteOlder = db.prepare(`DELETE FROM broadcasts WHERE ${isOver} AND id <> (SELECT max(id) FROM broadcasts)`)
   return () => {
     blankNewest.run()
-    endOthers.run()
+    deleteOlder.run()
   }
 }

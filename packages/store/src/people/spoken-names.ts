@@ -6,7 +6,7 @@ import type { Sql } from '../sql/sql.ts'
 import type { ThreadIds } from '../threads/threads.ts'
 import { publicIdOf } from '../threads/threads.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
-import { nameAll } from './forget-person.ts'
+import { createPersonFilter } from './forget-person.ts'
 import type { PersonTable } from './person-table.ts'
 import { formatPersonKey } from './person-table.ts'
 import { sliceSize } from './remove-threads.ts'
@@ -22,11 +22,11 @@ interface SpokenRow {
 
 /** Creates the reader. Its statements read whole tables, so they are prepared only when a person is forgotten. */
 export function createSpokenReader(context: StoreContext, people: PersonTable): Pick<PeopleStore, 'findSpoken'> {
-  let opened: PeopleStore['findSpoken'] | undefined
+  let preparedFind: PeopleStore['findSpoken'] | undefined
   return {
     findSpoken(request) {
-      opened ??= openReader(context, people)
-      return opened(request)
+      preparedFind ??= openReader(context, people)
+      return preparedFind(request)
     },
   }
 }
@@ -35,22 +35,22 @@ function openReader(context: StoreContext, people: PersonTable): PeopleStore['fi
   const { db, channels } = context
   const findNewest = db.prepare<{ number: number | null }>('SELECT max(seq) AS number FROM messages')
   const listPersons = createPersonFinder(db, people)
-  const findWords = createWordFinder(db)
+  const findContents = createWordFinder(db)
   const findOthers = createOtherFinder(db)
   const readThread = db.prepare<ThreadIds>('SELECT key, public_id FROM threads WHERE id = ?')
   return async request => {
     const persons = await readAfterWait(db, () => listPersons(request))
-    const whose = nameSpeakers(request, persons, channels)
+    const personFilter = createSpeakerFilter(request, persons, channels)
     const last = (await readAfterWait(db, () => findNewest.get()))?.number ?? 0
     const rows: SpokenRow[] = []
     for (let after = 0; after < last; after += sliceSize) {
-      rows.push(...(await readAfterWait(db, () => findWords(whose, after))))
+      rows.push(...(await readAfterWait(db, () => findContents(personFilter, after))))
     }
-    const own = new Set(rows.map(({ seq }) => seq))
+    const ownSeqs = new Set(rows.map(({ seq }) => seq))
     const threads = new Set(rows.map(({ thread_id }) => thread_id))
     for (let after = 0; after < last && threads.size > 0; after += sliceSize) {
       for (const { seq, thread_id } of await readAfterWait(db, () => findOthers(after))) {
-        if (!own.has(seq)) threads.delete(thread_id)
+        if (!ownSeqs.has(seq)) threads.delete(thread_id)
       }
     }
     const namesByThread = await readAfterWait(db, () =>
@@ -80,24 +80,26 @@ function createPersonFinder(db: Sql, people: PersonTable) {
     const byAddress = addresses.flatMap(address =>
       findAgents
         .all(formatPersonKey(address))
-        .filter(row => isHeld(people.findSubject(row.agent, formatPersonKey(address))?.subject, address))
+        .filter(row => isSameSubject(people.findSubject(row.agent, formatPersonKey(address))?.subject, address))
         .map(row => ({ agent: row.agent, key: formatPersonKey(address) })),
     )
     const owned = owner === undefined ? [] : listOwned.all(owner).map(row => ({ agent: row.agent, key: row.address }))
-    const names = [...byAddress, ...owned].filter(each => agent === undefined || each.agent === agent)
-    const keysOf = Map.groupBy(names, each => each.agent)
-    return [...keysOf].flatMap(([of, keys]) =>
-      people.describeAll(of, [...new Set(keys.map(({ key }) => key))]).map(person => ({ ...person, agent: of })),
+    const names = [...byAddress, ...owned].filter(speakerName => agent === undefined || speakerName.agent === agent)
+    const keysOf = Map.groupBy(names, speakerName => speakerName.agent)
+    return [...keysOf].flatMap(([nameAgent, keys]) =>
+      people
+        .describeAll(nameAgent, [...new Set(keys.map(({ key }) => key))])
+        .map(person => ({ ...person, agent: nameAgent })),
     )
   }
 }
 
 /** Returns true unless the address belongs to somebody else now. */
-function isHeld(storedSubject: string | null | undefined, { subject }: PersonAddress): boolean {
+function isSameSubject(storedSubject: string | null | undefined, { subject }: PersonAddress): boolean {
   return subject === undefined || typeof storedSubject !== 'string' || storedSubject === subject
 }
 
-interface Speakers extends ReturnType<typeof nameAll> {
+interface Speakers extends ReturnType<typeof createPersonFilter> {
   readonly owner: string
 }
 
@@ -105,17 +107,17 @@ interface Speakers extends ReturnType<typeof nameAll> {
  * Names the speakers as the gateway does when it forgets them. An account with a known principal is not confused with another one that has its
  * address now.
  */
-function nameSpeakers(
+function createSpeakerFilter(
   { agent, addresses, owner }: SpokenRequest,
   persons: readonly Person[],
   channels: StoreContext['channels'],
 ): Speakers {
-  const all = new Map<string, PersonAddress>()
-  for (const each of [...persons.flatMap(person => person.addresses), ...addresses]) {
-    const key = formatPersonKey(each)
-    all.set(key, { ...all.get(key), ...each })
+  const addressesByKey = new Map<string, PersonAddress>()
+  for (const address of [...persons.flatMap(person => person.addresses), ...addresses]) {
+    const key = formatPersonKey(address)
+    addressesByKey.set(key, { ...addressesByKey.get(key), ...address })
   }
-  const { subjects, ...names } = nameAll(agent, [...all.values()], channels)
+  const { subjects, ...names } = createPersonFilter(agent, [...addressesByKey.values()], channels)
   return { ...names, subjects: owner === undefined ? subjects : [...subjects, owner], owner: owner ?? '' }
 }
 

@@ -3,7 +3,7 @@ import type { Log } from '@postern/message'
 import { ConfigError } from '@postern/message'
 import type { NoticeStore } from '@postern/pipeline'
 import { workKinds } from '@postern/pipeline'
-import { schemaSteps } from '../schema/steps.ts'
+import { schemaMigrations } from '../schema/migrations.ts'
 import { createNotices } from '../transaction/notice-hub.ts'
 import type { Notice } from '../transaction/notices.ts'
 import { listNotices } from '../transaction/notices.ts'
@@ -65,7 +65,7 @@ export function connectPostgres({ url, clock, log, holder, onUnusable, readsOnly
     operatorPool,
     schema,
     now,
-    version: schemaSteps.length,
+    version: schemaMigrations.length,
     onOutdated: reportOutdatedOnce,
     hintsOf: batch => hints.write(listNotices(batch)).map(payload => [channel, payload] as const),
   })

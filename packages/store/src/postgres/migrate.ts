@@ -4,8 +4,8 @@ import type { Client } from 'pg'
 import type { TableNames } from '../schema/expected-tables.ts'
 import { collectTableNames } from '../schema/expected-tables.ts'
 import { refuseUnknownSchema } from '../schema/known-schema.ts'
-import { describePendingSteps, refusePendingSteps } from '../schema/pending-steps.ts'
-import { schemaSteps } from '../schema/steps.ts'
+import { schemaMigrations } from '../schema/migrations.ts'
+import { describePendingMigrations, refusePendingMigrations } from '../schema/pending-migrations.ts'
 import { heartbeatTable } from './connection/upkeep/heartbeat.ts'
 import { writerLockOf } from './server/session.ts'
 import type { PostgresSettings } from './server/settings.ts'
@@ -31,8 +31,8 @@ export async function migratePostgres(
   await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`postern migration ${schema}`])
   const number = await readPostgresNumber(client, schema)
   if (number > 0) await refuseUnknownTables(client, settings, { number, steps })
-  const pending = changesTables ? undefined : describePendingSteps(number, steps)
-  refusePendingSteps({ key: 'store', name: `${location}, schema "${schema}"`, pending })
+  const pending = changesTables ? undefined : describePendingMigrations(number, steps)
+  refusePendingMigrations({ key: 'store', name: `${location}, schema "${schema}"`, pending })
   if (!changesTables && number === 0) {
     const fix = 'Start a gateway first, which makes them, or correct "store".'
     throw new ConfigError('store', `${location}, schema "${schema}" has no tables of a gateway`, fix)
@@ -83,7 +83,7 @@ export async function readPostgresNumber(client: Client, schema: string): Promis
 async function refuseUnknownTables(
   client: Client,
   { schema, location }: Pick<PostgresSettings, 'schema' | 'location'>,
-  { number, steps }: { readonly number: number; readonly steps: readonly string[] },
+  { number: version, steps }: { readonly number: number; readonly steps: readonly string[] },
 ): Promise<void> {
   const marks = await client.query<{ mark: string | null }>(
     "SELECT obj_description('store_version'::regclass, 'pg_class') AS mark",
@@ -91,7 +91,7 @@ async function refuseUnknownTables(
   const tables = await readTableNames(client, schema)
   const name = `${location}, schema "${schema}"`
   const isMarked = marks.rows[0]?.mark === mark
-  refuseUnknownSchema({ key: 'store', name, number, isMarked, readTables: () => tables }, steps)
+  refuseUnknownSchema({ key: 'store', name, version, isMarked, readTables: () => tables }, steps)
 }
 
 async function readTableNames(client: Client, schema: string): Promise<TableNames> {
@@ -109,7 +109,7 @@ async function readTableNames(client: Client, schema: string): Promise<TableName
 }
 
 /** Returns the statements that migrate a database from one number to another. A new database has no rows to convert. */
-export function listStatements(number: number, schema: string, steps = schemaSteps): readonly string[] {
+export function listStatements(number: number, schema: string, steps = schemaMigrations): readonly string[] {
   const isFirst = number === 0
   const begin = [`CREATE SCHEMA IF NOT EXISTS "${schema}"`, 'CREATE TABLE store_version (version int NOT NULL)']
   const end = isFirst ? 'INSERT INTO store_version VALUES' : 'UPDATE store_version SET version ='

@@ -3,8 +3,8 @@ import type { Log } from '@postern/message'
 import { ConfigError } from '@postern/message'
 import type { Client } from 'pg'
 import { handledSecretName, makeHandledSecret } from '../peers/handled-keys.ts'
-import { describePendingSteps } from '../schema/pending-steps.ts'
-import { schemaSteps } from '../schema/steps.ts'
+import { schemaMigrations } from '../schema/migrations.ts'
+import { describePendingMigrations } from '../schema/pending-migrations.ts'
 import { toConfigError } from './connection/store-errors.ts'
 import type { ClockReading } from './connection/upkeep/server-clock.ts'
 import { completeReading } from './connection/upkeep/server-clock.ts'
@@ -21,7 +21,7 @@ export const maxSkewMs = 2_000
 interface Surroundings {
   readonly now: () => number
   readonly log: Log
-  /** Migration steps; default: all `schemaSteps`. */
+  /** The migrations; default: `schemaMigrations`. */
   readonly steps?: readonly string[] | undefined
   /** False if a database of an earlier release is refused and its tables stay unchanged. */
   readonly changesTables?: boolean | undefined
@@ -47,7 +47,7 @@ interface PreparedDatabase {
  */
 export async function preparePostgres(
   url: string,
-  { now, log, steps = schemaSteps, changesTables = true }: Surroundings,
+  { now, log, steps = schemaMigrations, changesTables = true }: Surroundings,
 ): Promise<PreparedDatabase> {
   const settings = readPostgresUrl(url)
   try {
@@ -116,7 +116,7 @@ export async function inspectPostgres(url: string, now: () => number): Promise<P
       const mayCreate = await readRights(client, schema)
       const roundTripMs = await measureRoundTrip(client)
       const workers = await countWorkers(client, schema)
-      const pendingSteps = describePendingSteps(await readPostgresNumber(client, schema))
+      const pendingSteps = describePendingMigrations(await readPostgresNumber(client, schema))
       return {
         pendingSteps,
         version: Math.floor(version / 10_000),

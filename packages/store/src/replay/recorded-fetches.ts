@@ -26,10 +26,10 @@ export interface FetchLog extends Pick<ReplayStore, 'noteLookup' | 'findLookup'>
 }
 
 /** The number of answers in the table. The oldest are deleted first. */
-const keptInAll = 20_000
+const maxStoredFetches = 20_000
 /** The longest answer that is recorded, characters of JSON. Documents of peers are usually shorter. */
 const maxChars = 64 * 1024
-/** The most answers that wait to be written. Further ones are dropped. */
+/** The maximum number of answers that wait to be written. Further ones are dropped. */
 const maxWaiting = 1_000
 const flushMs = 250
 /** The number of questions whose last answer is known in memory. */
@@ -37,26 +37,26 @@ const maxKnown = 5_000
 
 export function createRecordedFetchTable(db: Sql): RecordedFetchTable {
   const end = db.prepare('DELETE FROM lookups WHERE owner IN (SELECT value FROM json_each(?))')
-  const endObject = db.prepare('DELETE FROM lookups WHERE object = ? AND owner = ?')
+  const deleteObject = db.prepare('DELETE FROM lookups WHERE object = ? AND owner = ?')
   const listeners: ((isForgotten: IsForgotten) => void)[] = []
-  function tell(isForgotten: IsForgotten): void {
+  function purgeForgotten(isForgotten: IsForgotten): void {
     for (const listener of listeners) listener(isForgotten)
   }
   return {
     forget(owners) {
       const { changes } = end.run(formatJson(owners))
-      tell(({ owner }) => owner !== undefined && owners.includes(owner))
+      purgeForgotten(({ owner }) => owner !== undefined && owners.includes(owner))
       return changes
     },
     forgetObject({ author, object }) {
-      endObject.run(object, author)
-      tell(lookup => lookup.object === object && lookup.owner === author)
+      deleteObject.run(object, author)
+      purgeForgotten(lookup => lookup.object === object && lookup.owner === author)
     },
     onForget: listener => void listeners.push(listener),
   }
 }
 
-interface WaitingLookup extends Omit<Lookup, 'answer'> {
+interface PendingLookup extends Omit<Lookup, 'answer'> {
   readonly answer: string
 }
 
@@ -64,8 +64,8 @@ const findSql = 'SELECT answer FROM lookups WHERE question = ? AND at <= ? ORDER
 
 /** Lookups that are being written into the table. */
 interface LookupBatch {
-  lookups: readonly WaitingLookup[]
-  written: Promise<void>
+  lookups: readonly PendingLookup[]
+  stored: Promise<void>
 }
 
 export function createRecordedFetches(
@@ -75,13 +75,13 @@ export function createRecordedFetches(
   const find = db.prepare<{ answer: string }>(findSql)
   const insertAll = createInsertion(db)
   const answerDigests = createKnownAnswers()
-  let waiting: WaitingLookup[] = []
+  let pendingLookups: PendingLookup[] = []
   const batches = new Set<LookupBatch>()
   let timer: NodeJS.Timeout | undefined
 
   table.onForget(isForgotten => {
-    const stays = (lookup: WaitingLookup) => !isForgotten(lookup)
-    waiting = waiting.filter(stays)
+    const stays = (lookup: PendingLookup) => !isForgotten(lookup)
+    pendingLookups = pendingLookups.filter(stays)
     for (const batch of batches) batch.lookups = batch.lookups.filter(stays)
     // The answer may no longer be in the table, so the next reader has to write it again.
     answerDigests.clear()
@@ -103,21 +103,21 @@ export function createRecordedFetches(
   async function flush(): Promise<void> {
     clearTimeout(timer)
     timer = undefined
-    if (waiting.length > 0) {
-      const batch: LookupBatch = { lookups: waiting, written: Promise.resolve() }
-      waiting = []
+    if (pendingLookups.length > 0) {
+      const batch: LookupBatch = { lookups: pendingLookups, stored: Promise.resolve() }
+      pendingLookups = []
       batches.add(batch)
-      batch.written = writeBatch(batch)
+      batch.stored = writeBatch(batch)
     }
-    await Promise.all([...batches].map(({ written }) => written))
+    await Promise.all([...batches].map(({ stored }) => stored))
   }
 
   return {
     noteLookup({ answer, ...lookup }) {
       const text = formatJson(answer)
-      if (text.length > maxChars || waiting.length >= maxWaiting) return
+      if (text.length > maxChars || pendingLookups.length >= maxWaiting) return
       if (!answerDigests.isNew(lookup.key, hash('sha256', text, 'base64'))) return
-      waiting.push({ ...lookup, answer: text })
+      pendingLookups.push({ ...lookup, answer: text })
       timer ??= setTimeout(() => void flush(), flushMs).unref()
     },
     async findLookup(key, at) {
@@ -129,7 +129,7 @@ export function createRecordedFetches(
   }
 }
 
-function createInsertion(db: Sql): (lookups: readonly WaitingLookup[]) => void {
+function createInsertion(db: Sql): (lookups: readonly PendingLookup[]) => void {
   const insert = db.prepare('INSERT INTO lookups (question, at, answer, owner, object) VALUES (?, ?, ?, ?, ?)')
   const prune = db.prepare('DELETE FROM lookups WHERE id <= (SELECT max(id) FROM lookups) - ?')
   // An author may delete a post while somebody still reads it, here or at another gateway.
@@ -140,7 +140,7 @@ function createInsertion(db: Sql): (lookups: readonly WaitingLookup[]) => void {
     for (const { key, at, answer, owner = null, object = null } of lookups) {
       if (!isWithdrawn(owner, object)) insert.run(key, at, answer, owner, object)
     }
-    prune.run(keptInAll)
+    prune.run(maxStoredFetches)
   }
 }
 
@@ -150,7 +150,7 @@ function createInsertion(db: Sql): (lookups: readonly WaitingLookup[]) => void {
  */
 function createKnownAnswers() {
   const digests = new Map<string, string>()
-  let written = 0
+  let storedCount = 0
   return {
     isNew(key: string, digest: string): boolean {
       const before = digests.get(key)
@@ -163,9 +163,9 @@ function createKnownAnswers() {
      * deleted first.
      */
     countWritten(count: number): void {
-      written += count
-      if (written < keptInAll / 2) return
-      written = 0
+      storedCount += count
+      if (storedCount < maxStoredFetches / 2) return
+      storedCount = 0
       digests.clear()
     },
     clear: () => digests.clear(),

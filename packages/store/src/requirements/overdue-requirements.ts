@@ -41,8 +41,9 @@ export function createOverdueStore(
       if (!requirement) return undefined
       const decision = decideByTimeout(requirement)
       const intake = correlationId === undefined ? undefined : planResolution(requirement, decision)
-      const said = intake && { ...intake, message: { ...intake.message, parts: sayOverdue(requirement) } }
-      const draft = said && correlationId !== undefined ? draftIntake(said, correlationId) : undefined
+      const intakeWithNotice = intake && { ...intake, message: { ...intake.message, parts: sayOverdue(requirement) } }
+      const draft =
+        intakeWithNotice && correlationId !== undefined ? draftIntake(intakeWithNotice, correlationId) : undefined
       return write(batch => {
         const { changes } = end.run(id, now(), formatJson(decision.resolver))
         const admitted = changes > 0 && draft && isToldTo(requirement) ? admitNew(batch, draft) : undefined

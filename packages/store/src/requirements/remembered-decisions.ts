@@ -46,15 +46,15 @@ export function createRememberedTable(db: Sql): RememberedTable {
   return {
     keep(requirement, decision, now) {
       const asker = queries.findAsker.get(requirement.message)
-      const planned = asker && planRemembered(requirement, decision, { sender: parseJson(asker.sender), now })
-      if (!planned) return
-      const { recordKey: position, value, until } = planned
+      const plannedRecord = asker && planRemembered(requirement, decision, { sender: parseJson(asker.sender), now })
+      if (!plannedRecord) return
+      const { recordKey: position, value, until: expiresAt } = plannedRecord
       const [kind, owner, key] = [position.kind, position.owner, position.key] as const
       const person = personKeyOf(asker.channel, requirement.address)
       // A decision for one conversation is deleted with the conversation.
       const message = value.scope === 'conversation' ? requirement.message : null
       queries.remove.run(kind, owner, key)
-      queries.insert.run(kind, owner, key, formatJson(value), message, person, until)
+      queries.insert.run(kind, owner, key, formatJson(value), message, person, expiresAt)
       queries.dropOldest.run(person, kind, owner)
     },
     list({ agent, persons, after = Number.MAX_SAFE_INTEGER, limit }, now) {
@@ -63,7 +63,7 @@ export function createRememberedTable(db: Sql): RememberedTable {
         ? persons.flatMap(person => queries.listOfPerson.all(...page, person))
         : queries.list.all(...page)
       return rows
-        .toSorted((one, other) => other.id - one.id)
+        .toSorted((a, b) => b.id - a.id)
         .slice(0, limit)
         .map(({ id: position, value }) => ({ ...readRemembered(value), number: position }))
     },
@@ -73,14 +73,14 @@ export function createRememberedTable(db: Sql): RememberedTable {
       if (!asker) return undefined
       const ids = listRememberedIds(requirement, parseJson(asker.sender))
       const decisions = ids.map(id => findByKey({ agent: requirement.agent, id }, now))
-      return decisions.find(each => each?.requirement === requirement.id)
+      return decisions.find(decision => decision?.requirement === requirement.id)
     },
     remove: ({ agent, id }) => queries.remove.run(rememberedKind, ownerOf(agent), id).changes > 0,
   }
 }
 
 function prepareRememberedQueries(db: Sql) {
-  const standing = 'kind = ?1 AND owner = ?2 AND expires_at > ?3 AND id < ?4'
+  const isStanding = 'kind = ?1 AND owner = ?2 AND expires_at > ?3 AND id < ?4'
   return {
     findAsker: db.prepare<{ sender: string; channel: string }>(
       `SELECT json_extract(envelope, '$.sender') AS sender, json_extract(envelope, '$.received_via') AS channel
@@ -95,10 +95,10 @@ function prepareRememberedQueries(db: Sql) {
        WHERE person = ?1 AND kind = ?2 AND owner = ?3 ORDER BY id DESC LIMIT -1 OFFSET ${mostRemembered})`,
     ),
     list: db.prepare<RecordRow>(
-      `SELECT id, value FROM records INDEXED BY records_owner WHERE ${standing} ORDER BY id DESC LIMIT +?5`,
+      `SELECT id, value FROM records INDEXED BY records_owner WHERE ${isStanding} ORDER BY id DESC LIMIT +?5`,
     ),
     listOfPerson: db.prepare<RecordRow>(
-      `SELECT id, value FROM records INDEXED BY records_person WHERE person = ?6 AND ${standing} ORDER BY id DESC LIMIT +?5`,
+      `SELECT id, value FROM records INDEXED BY records_person WHERE person = ?6 AND ${isStanding} ORDER BY id DESC LIMIT +?5`,
     ),
     find: db.prepare<{ value: string }>(
       'SELECT value FROM records WHERE kind = ? AND owner = ? AND key = ? AND expires_at > ?',

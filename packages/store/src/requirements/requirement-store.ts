@@ -9,7 +9,7 @@ import type { StoreContext } from '../transaction/store-context.ts'
 import type { PlanResolution, RequirementTable } from './requirement-table.ts'
 import { createRerunStore } from './rerun-requirement.ts'
 
-interface Decided {
+interface AdmissibleDecision {
   readonly requirement: RequirementRecord
   readonly decision: RequirementDecision
   readonly draft: MessageDraft
@@ -27,13 +27,13 @@ export function createRequirementStore(
 ): RequirementStore {
   const { write, now } = context
   const { requirements } = tables
-  function admitDecision(batch: Batch, { requirement, decision, draft }: Decided): Resolved {
+  function admitDecision(batch: Batch, { requirement, decision, draft }: AdmissibleDecision): Resolved {
     const admitted = admitNew(batch, draft)
     const isRefused = typeof admitted === 'string'
-    // A message of another task may still decide it.
+    // The requirement stays open, because a message of another task may decide it.
     if (isRefused && decision.task) return { outcome: 'refused', reason: 'taken', requirement }
     if (isRefused) requirements.expire(requirement)
-    else requirements.use(requirement, decision, now())
+    else requirements.resolve(requirement, decision, now())
     noteChange(batch, 'requirement', requirement.message)
     const after = requirements.find({ digest: decision.digest }, now()) ?? requirement
     return isRefused
@@ -46,10 +46,10 @@ export function createRequirementStore(
     findRequirement: async key => requirements.find(key, now()),
     listRequirements: async ({ status, subject, limit, after = Number.MAX_SAFE_INTEGER }) =>
       requirements.list({ status, subject, limit, after }, now()),
-    listRemembered: async filter => requirements.remembered.list(filter, now()),
-    findRemembered: async key => requirements.remembered.find(key, now()),
-    findRememberedOf: async requirement => requirements.remembered.findOf(requirement, now()),
-    revokeRemembered: key => write(() => requirements.remembered.remove(key)),
+    listRemembered: async filter => requirements.approvals.list(filter, now()),
+    findRemembered: async key => requirements.approvals.find(key, now()),
+    findRememberedOf: async requirement => requirements.approvals.findOf(requirement, now()),
+    revokeRemembered: key => write(() => requirements.approvals.remove(key)),
     async resolveRequirement(decision, correlationId): Promise<Resolved> {
       const requirement = requirements.find({ digest: decision.digest }, now())
       if (!requirement) return { outcome: 'refused', reason: 'unknown' }

@@ -25,7 +25,7 @@ import { createWaitingTaskFinder } from './waiting-task.ts'
 /** The time for which a requirement is kept after it has expired, ms. So long its decider can learn that it is over. */
 const remembranceMs = 30 * 86_400_000
 /** The most old requirements that the issue of new ones deletes. */
-const mostForgotten = 50
+const maxForgotten = 50
 
 interface RequirementDeps {
   readonly taskCancel: Pick<TaskCancel, 'cancel'>
@@ -59,11 +59,11 @@ export interface RequirementTable {
   ): RequirementRecord | RequirementObjection
   /** Returns the reason why a decision does not count, whoever makes it; undefined if it counts. */
   findObjection(requirement: RequirementRecord, decision: RequirementDecision): RequirementObjection | undefined
-  use(requirement: RequirementRecord, decision: RequirementDecision, now: number): void
+  resolve(requirement: RequirementRecord, decision: RequirementDecision, now: number): void
   /** Marks a requirement as expired, so that nobody can decide it any more. */
   expire(requirement: RequirementRecord): void
   /** The decisions that also count for later calls. */
-  readonly remembered: RememberedTable
+  readonly approvals: RememberedTable
 }
 
 interface RequirementRow {
@@ -86,27 +86,25 @@ interface RequirementRow {
   readonly receipt: string | null
 }
 
-const standing = `CASE WHEN status = 'open' AND expires_at <= ?1 THEN 'expired' ELSE status END`
+const statusSql = `CASE WHEN status = 'open' AND expires_at <= ?1 THEN 'expired' ELSE status END`
 const columns = `position, id, digest, agent, channel, thread_id, message, kind, subject, address, policy, issued_at, expires_at,
-  ${standing} AS status, resolved_at, resolver, receipt`
+  ${statusSql} AS status, resolved_at, resolver, receipt`
 
 export function createRequirementTable(db: Sql, { taskCancel }: RequirementDeps): RequirementTable {
   const findByDigest = db.prepare<RequirementRow>(`SELECT ${columns} FROM requirements WHERE digest = ?2`)
   const findById = db.prepare<RequirementRow>(`SELECT ${columns} FROM requirements WHERE id = ?2`)
   const list = db.prepare<RequirementRow>(
-    `SELECT ${columns} FROM requirements WHERE position < ?2 AND (${standing} = ?3 OR ?3 IS NULL)
+    `SELECT ${columns} FROM requirements WHERE position < ?2 AND (${statusSql} = ?3 OR ?3 IS NULL)
      AND (subject = ?5 OR ?5 IS NULL) ORDER BY position DESC LIMIT +?4`,
   )
   const findReceipt = db.prepare('SELECT 1 FROM requirements WHERE receipt = ?')
   const findTask = db.prepare<{ id: number }>('SELECT id FROM tasks WHERE owner = ? AND native_id = ?')
   const findTaskOf = db.prepare<{ task_id: number | null }>('SELECT task_id FROM messages WHERE seq = ?')
-  const use = db.prepare(
+  const updateResolution = db.prepare(
     `UPDATE requirements SET status = ?, resolved_at = ?, resolver = ?, receipt = ? WHERE position = ? AND status = 'open'`,
   )
-
   const expire = db.prepare("UPDATE requirements SET status = 'expired' WHERE position = ? AND status = 'open'")
-
-  const remembered = createRememberedTable(db)
+  const approvals = createRememberedTable(db)
 
   /** Returns true if the message is of another task than the requirement. One that opens a task decides the requirements of its context. */
   function isOfOtherTask({ task }: Intake, { message }: RequirementRecord): boolean {
@@ -138,13 +136,14 @@ export function createRequirementTable(db: Sql, { taskCancel }: RequirementDeps)
       if (kind !== decision.kind) return 'kind'
       return decision.receipt && findReceipt.get(decision.receipt.key) ? 'receipt_used' : undefined
     },
-    use(requirement, decision, now) {
+    resolve(requirement, decision, now) {
       const { outcome, resolver, receipt } = decision
-      const { changes } = use.run(outcome, now, formatJson(resolver), receipt?.key ?? null, requirement.number)
+      const values = [outcome, now, formatJson(resolver), receipt?.key ?? null] as const
+      const { changes } = updateResolution.run(...values, requirement.number)
       if (changes !== 1) throw new Error(`requirement ${requirement.number} is not open`)
-      remembered.keep(requirement, decision, now)
+      approvals.keep(requirement, decision, now)
     },
-    remembered,
+    approvals,
   }
   return table
 }
@@ -165,7 +164,7 @@ function createIssue(db: Sql, { taskCancel }: RequirementDeps): RequirementTable
        WHERE thread_id = ? AND status = 'open' ORDER BY position DESC LIMIT -1 OFFSET ${maxOpenRequirements}) RETURNING message`,
   )
   const forget = db.prepare(
-    `DELETE FROM requirements WHERE position IN (SELECT position FROM requirements WHERE expires_at < ? ORDER BY expires_at LIMIT ${mostForgotten})`,
+    `DELETE FROM requirements WHERE position IN (SELECT position FROM requirements WHERE expires_at < ? ORDER BY expires_at LIMIT ${maxForgotten})`,
   )
   const findWaitingTask = createWaitingTaskFinder(db)
   return (batch, requirements, { agent, channel, thread, message, now }) => {

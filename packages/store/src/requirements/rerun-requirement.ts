@@ -38,31 +38,32 @@ export function createRerunStore(
 
   /** Drafts the decision as a further message. It has no task if the task has ended, because an ended task gets no further turn. */
   function planRerun(requirement: RequirementRecord, { seq, resolution }: DecisionRow) {
-    const { task, ...planned } = planResolution(requirement, readDecision(requirement, parseJson(resolution)))
-    const id = `${planned.message.id}:${seq}`
+    const { task, ...plan } = planResolution(requirement, readDecision(requirement, parseJson(resolution)))
+    const id = `${plan.message.id}:${seq}`
     const isOpen = task && findOpenTask.get(task.owner, task.id) !== undefined
     const intake = {
-      ...planned,
-      message: { ...planned.message, id },
+      ...plan,
+      message: { ...plan.message, id },
       duplicateKey: id,
-      ...(planned.authorship && { authorship: { ...planned.authorship, object: id } }),
+      ...(plan.authorship && { authorship: { ...plan.authorship, object: id } }),
       ...(isOpen && { task }),
     }
-    const isChat = channels.chats.includes(planned.message.received_via)
+    const isChat = channels.chats.includes(plan.message.received_via)
     return { intake, hasEndedTask: task !== undefined && !isOpen && !isChat }
   }
 
   return {
     async rerunDecision(id, correlationId) {
       const requirement = requirements.find({ id }, now())
-      const said = requirement && findDecision.get(requirement.thread, requirement.message, id)
-      if (!requirement || !said) return { outcome: 'refused', reason: 'undecided' }
-      if (said.state !== 'failed') return { outcome: 'refused', reason: reasonOf(said.state) }
-      const { intake, hasEndedTask } = planRerun(requirement, said)
+      const decisionRow = requirement && findDecision.get(requirement.thread, requirement.message, id)
+      if (!requirement || !decisionRow) return { outcome: 'refused', reason: 'undecided' }
+      if (decisionRow.state !== 'failed') return { outcome: 'refused', reason: reasonOf(decisionRow.state) }
+      const { intake, hasEndedTask } = planRerun(requirement, decisionRow)
       const draft = draftIntake(intake, correlationId)
       return write((batch): Rerun => {
         const current = findDecision.get(requirement.thread, requirement.message, id)
-        if (current?.seq !== said.seq || current.state !== 'failed') return { outcome: 'refused', reason: 'running' }
+        if (current?.seq !== decisionRow.seq || current.state !== 'failed')
+          return { outcome: 'refused', reason: 'running' }
         const admitted = admitNew(batch, draft)
         if (typeof admitted === 'string') return { outcome: 'refused', reason: 'full' }
         noteChange(batch, 'requirement', requirement.message)

@@ -2,7 +2,10 @@
 import type { Sql } from '../sql/sql.ts'
 
 /** Finds the task of the message that asked, if it still waits and no other requirement of its thread counts at this time. */
-type FindWaitingTask = (asked: { readonly message: number; readonly thread: number }, now: number) => number | undefined
+type FindWaitingTask = (
+  requirement: { readonly message: number; readonly thread: number },
+  now: number,
+) => number | undefined
 
 export function createWaitingTaskFinder(db: Sql): FindWaitingTask {
   const find = db.prepare<{ id: number }>(

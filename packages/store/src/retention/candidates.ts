@@ -6,14 +6,14 @@ export interface PruneCandidate {
   readonly seq: number
   /** The time at which it arrived, ISO 8601 UTC. */
   readonly at: string
-  /** True if its sender proved nothing. False also for messages from before the counts of senders. */
+  /** True if its sender proved nothing. Also false for messages that were stored before the gateway counted bytes per sender. */
   readonly isUnproven: boolean
   readonly isOpen: boolean
   readonly rowBytes: number
   readonly rawBytes: number
   readonly fileBytes: number
   /** Digests of attachments that are stored only within the raw bytes. */
-  readonly parts: readonly string[]
+  readonly partDigests: readonly string[]
   readonly hasFiles: boolean
 }
 
@@ -26,7 +26,7 @@ interface CandidateRow {
   readonly raw_bytes: number
 }
 
-interface UseRow {
+interface BlobUseRow {
   readonly message: number
   readonly digest: string
   readonly bytes: number
@@ -44,13 +44,13 @@ const isOpenSql = (seq: string) => `(EXISTS (SELECT 1 FROM turns t WHERE t.messa
   OR EXISTS (SELECT 1 FROM deliveries d WHERE d.message = ${seq} AND d.ended_at IS NULL))`
 
 export function createCandidateList(db: Sql): CandidateList {
-  // The oldest messages come first. A list that reaches a message from after the cutoff has found all old ones.
-  const list = db.prepare<CandidateRow>(
+  // The oldest messages come first. The list ends at the first message after the cutoff, because all later ones are newer.
+  const selectMessages = db.prepare<CandidateRow>(
     `SELECT m.seq, m.at, m.stored_by, CASE WHEN ${isOpenSql('m.seq')} THEN 1 ELSE 0 END AS open,
        octet_length(m.content) + coalesce(octet_length(m.envelope), 0) AS row_bytes, coalesce(octet_length(m.raw), 0) AS raw_bytes
      FROM messages m WHERE m.seq > ? AND m.kind = 'message' AND m.forgotten_at IS NULL ORDER BY m.seq LIMIT +?`,
   )
-  const listUses = db.prepare<UseRow & { readonly is_raw: number }>(
+  const selectBlobUses = db.prepare<BlobUseRow & { readonly is_raw: number }>(
     `SELECT u.message, u.digest, u.bytes, u.part_encoding, CASE WHEN m.raw_digest = u.digest THEN 1 ELSE 0 END AS is_raw
      FROM blob_uses u JOIN messages m ON m.seq = u.message
      WHERE u.message = ? AND (m.raw_digest = u.digest OR instr(m.content, u.digest) > 0)`,
@@ -58,19 +58,19 @@ export function createCandidateList(db: Sql): CandidateList {
   const findOpen = db.prepare<{ open: number }>(`SELECT CASE WHEN ${isOpenSql('?1')} THEN 1 ELSE 0 END AS open`)
   return {
     read(after, cutoff, limit) {
-      const rows = list.all(after, limit)
+      const rows = selectMessages.all(after, limit)
       const end = rows.findIndex(({ at }) => at >= cutoff)
-      return rows.slice(0, end < 0 ? rows.length : end).map(row => toCandidate(row, listUses.all(row.seq)))
+      return rows.slice(0, end < 0 ? rows.length : end).map(row => toCandidate(row, selectBlobUses.all(row.seq)))
     },
     isOpen: seq => findOpen.get(seq)?.open === 1,
   }
 }
 
-function toCandidate(row: CandidateRow, uses: readonly (UseRow & { readonly is_raw: number })[]): PruneCandidate {
+function toCandidate(row: CandidateRow, uses: readonly (BlobUseRow & { readonly is_raw: number })[]): PruneCandidate {
   const raw = uses.filter(({ is_raw }) => is_raw === 1)
   const files = uses.filter(({ is_raw }) => is_raw === 0)
-  const parts = files.filter(({ part_encoding }) => part_encoding !== null).map(({ digest }) => digest)
-  const sumOf = (list: readonly UseRow[]) => list.reduce((sum, { bytes }) => sum + bytes, 0)
+  const partDigests = files.filter(({ part_encoding }) => part_encoding !== null).map(({ digest }) => digest)
+  const sumOf = (list: readonly BlobUseRow[]) => list.reduce((sum, { bytes }) => sum + bytes, 0)
   return {
     seq: row.seq,
     at: row.at,
@@ -79,7 +79,7 @@ function toCandidate(row: CandidateRow, uses: readonly (UseRow & { readonly is_r
     rowBytes: row.row_bytes,
     rawBytes: row.raw_bytes + sumOf(raw),
     fileBytes: sumOf(files),
-    parts,
+    partDigests,
     hasFiles: files.length > 0,
   }
 }

@@ -26,7 +26,7 @@ interface PruneCutoffs {
 }
 
 /** The numbers of deleted messages, raw bytes, messages with deleted files, and refusals, and the bytes of all these. */
-interface Pruned {
+interface PruneSummary {
   readonly messages: number
   readonly unproven: number
   readonly raw: number
@@ -37,7 +37,10 @@ interface Pruned {
 
 export interface Pruning {
   /** Deletes data that is older than the cutoffs, slice by slice. With `isDry` it only counts. Messages on which somebody still works stay. */
-  prune(cutoffs: PruneCutoffs, options?: { readonly isDry?: boolean; readonly signal?: AbortSignal }): Promise<Pruned>
+  prune(
+    cutoffs: PruneCutoffs,
+    options?: { readonly isDry?: boolean; readonly signal?: AbortSignal },
+  ): Promise<PruneSummary>
 }
 
 interface PruneDeps extends RemoveMessageDeps {
@@ -47,16 +50,12 @@ interface PruneDeps extends RemoveMessageDeps {
 }
 
 /** Creates the pruning. Its statements are prepared at its first use, because they read from the oldest message on. */
-export function createPruning(
-  context: StoreContext,
-  tables: PruneDeps,
-  lookup: Pick<LookupStore, 'findBlob'>,
-): Pruning {
-  let opened: Pruning['prune'] | undefined
+export function createPruner(context: StoreContext, tables: PruneDeps, lookup: Pick<LookupStore, 'findBlob'>): Pruning {
+  let preparedPrune: Pruning['prune'] | undefined
   return {
     prune(cutoffs, options) {
-      opened ??= openPruning(context, tables, lookup)
-      return opened(cutoffs, options)
+      preparedPrune ??= openPruning(context, tables, lookup)
+      return preparedPrune(cutoffs, options)
     },
   }
 }
@@ -72,7 +71,7 @@ function findPruned(candidate: PruneCandidate, cutoffs: PruneCutoffs): readonly 
   if (isOlder(cutoffs.messages)) return ['messages']
   if (candidate.isUnproven && isOlder(cutoffs.unproven)) return ['unproven']
   const files = candidate.hasFiles && isOlder(cutoffs.files)
-  const raw = candidate.rawBytes > 0 && (isOlder(cutoffs.raw) || (files && candidate.parts.length > 0))
+  const raw = candidate.rawBytes > 0 && (isOlder(cutoffs.raw) || (files && candidate.partDigests.length > 0))
   return [...(files ? (['files'] as const) : []), ...(raw ? (['raw'] as const) : [])]
 }
 
@@ -95,9 +94,9 @@ function openPruning(
 ): Pruning['prune'] {
   const { db, write, scrub } = context
   const list = createCandidateList(db)
-  const pruneSlice = createSlicePruning(context, { tables, lookup, list })
-  const endThreads = createEmptyThreadRemoval(db)
-  const refusals = createRefusalPruning(db)
+  const pruneSlice = createSlicePruner(context, { tables, lookup, list })
+  const deleteEmptyThreads = createEmptyThreadRemoval(db)
+  const refusals = createRefusalPruner(db)
 
   async function pruneMessages(cutoffs: PruneCutoffs, newest: string, tally: Tally): Promise<void> {
     for (let after: number | undefined = 0; after !== undefined && !tally.signal?.aborted; ) {
@@ -105,8 +104,8 @@ function openPruning(
       const candidates = await readAfterWait(db, () => list.read(from, newest, sliceSize))
       const plans = planSlice(candidates, cutoffs)
       countPlans(tally, plans)
-      const ended = tally.isDry || plans.length === 0 ? [] : await pruneSlice(plans)
-      for (const thread of ended) tally.threads.add(thread)
+      const deletedThreads = tally.isDry || plans.length === 0 ? [] : await pruneSlice(plans)
+      for (const thread of deletedThreads) tally.threads.add(thread)
       after = candidates.length < sliceSize ? undefined : candidates.at(-1)?.seq
     }
   }
@@ -116,7 +115,7 @@ function openPruning(
     const threads = new Set<number>()
     const newest = findNewestCutoff(cutoffs)
     if (newest !== undefined) await pruneMessages(cutoffs, newest, { total, threads, isDry, signal })
-    if (threads.size > 0) await write(() => endThreads([...threads]))
+    if (threads.size > 0) await write(() => deleteEmptyThreads([...threads]))
     const { refused: before } = cutoffs
     if (before !== undefined) {
       total.refused = await (isDry
@@ -129,7 +128,7 @@ function openPruning(
 }
 
 interface Tally {
-  readonly total: { -readonly [Name in keyof Pruned]: number }
+  readonly total: { -readonly [Name in keyof PruneSummary]: number }
   readonly threads: Set<number>
   readonly isDry: boolean
   readonly signal: AbortSignal | undefined
@@ -156,17 +155,17 @@ interface SliceDeps {
 }
 
 /** Prepares the pruning of a slice, which returns the threads of the deleted messages. */
-function createSlicePruning(
+function createSlicePruner(
   { db, write, now, files }: StoreContext,
   { tables, lookup, list }: SliceDeps,
 ): (plans: readonly Plan[]) => Promise<readonly number[]> {
   const removeMessage = createRemoveMessage(db, tables)
-  const content = createContentPruning(db, tables)
+  const content = createContentPruner(db, tables)
 
-  function pruneOne(batch: Batch, { candidate: { seq }, kinds }: Plan, kept: readonly Blob[]): readonly number[] {
+  function pruneOne(batch: Batch, { candidate: { seq }, kinds }: Plan, keptBlobs: readonly Blob[]): readonly number[] {
     // A worker may have begun to work on it in the meantime.
     if (list.isOpen(seq)) return []
-    if (!isWhole(kinds)) content.prune(batch, seq, { kinds, kept })
+    if (!isWhole(kinds)) content.prune(batch, seq, { kinds, keptBlobs })
     const thread = isWhole(kinds) ? removeMessage(batch, seq, now()) : undefined
     return thread === undefined ? [] : [thread]
   }
@@ -174,15 +173,15 @@ function createSlicePruning(
   /** Prunes the raw bytes of one message after storing their attachments apart. */
   async function pruneWithParts(plan: Plan): Promise<void> {
     const blobs = await Promise.all(
-      plan.candidate.parts.map(digest => readAfterWait(db, () => lookup.findBlob(digest))),
+      plan.candidate.partDigests.map(digest => readAfterWait(db, () => lookup.findBlob(digest))),
     )
-    const kept = blobs.filter(blob => blob !== undefined)
-    await files.hold(kept, () => write(batch => void pruneOne(batch, plan, kept)))
+    const keptBlobs = blobs.filter(blob => blob !== undefined)
+    await files.hold(keptBlobs, () => write(batch => void pruneOne(batch, plan, keptBlobs)))
   }
 
   return async plans => {
     const keepsParts = ({ candidate, kinds }: Plan) =>
-      kinds.includes('raw') && !kinds.includes('files') && candidate.parts.length > 0
+      kinds.includes('raw') && !kinds.includes('files') && candidate.partDigests.length > 0
     const otherPlans = plans.filter(plan => !keepsParts(plan))
     const threads =
       otherPlans.length > 0 ? await write(batch => otherPlans.flatMap(plan => pruneOne(batch, plan, []))) : []
@@ -194,7 +193,7 @@ function createSlicePruning(
 /** Returns the newest cutoff. Messages that are younger than that are never read. */
 function findNewestCutoff({ messages, unproven, raw, files }: PruneCutoffs): string | undefined {
   return [messages, unproven, raw, files]
-    .filter(each => each !== undefined)
+    .filter(kind => kind !== undefined)
     .sort()
     .at(-1)
 }
@@ -203,29 +202,29 @@ interface ContentPruning {
   prune(
     batch: Batch,
     seq: number,
-    plan: { readonly kinds: readonly PrunedKind[]; readonly kept: readonly Blob[] },
+    plan: { readonly kinds: readonly PrunedKind[]; readonly keptBlobs: readonly Blob[] },
   ): void
 }
 
 /** Prepares the deletion of raw bytes and files from a message that stays. The totals of its owner and its sender change with it. */
-function createContentPruning(db: Sql, { entries, blobs, responses }: PruneDeps): ContentPruning {
+function createContentPruner(db: Sql, { entries, blobs, responses }: PruneDeps): ContentPruning {
   const find = db.prepare<{ content: string; stored_by: string | null }>(
     'SELECT content, stored_by FROM messages WHERE seq = ?',
   )
   const dropRaw = db.prepare('UPDATE messages SET raw = NULL, raw_digest = NULL, arrival = NULL WHERE seq = ?')
-  const bookChange = createTaskShares(db)
+  const addShareChange = createTaskShares(db)
   return {
-    prune(batch, seq, { kinds, kept }) {
+    prune(batch, seq, { kinds, keptBlobs }) {
       const row = find.get(seq)
       if (!row) return
-      bookChange(batch, seq, () => {
+      addShareChange(batch, seq, () => {
         if (kinds.includes('files'))
           entries.reword(seq, formatJson(parseJson<readonly Part[]>(row.content).map(dropFile)))
         if (kinds.includes('raw')) {
-          blobs.keepAll(kept, seq, row.stored_by)
+          blobs.insertAll(keptBlobs, seq, row.stored_by)
           dropRaw.run(seq)
         }
-        blobs.releaseUnnamed(batch, seq, responses.findGiven(seq)?.seq ?? seq)
+        blobs.releaseUnnamed(batch, seq, responses.findExisting(seq)?.seq ?? seq)
       })
     },
   }
@@ -250,13 +249,13 @@ function createEmptyThreadRemoval(db: Sql): (threads: readonly number[]) => void
   const rows = createThreadRows(db)
   return threads => {
     const empty = formatJson(listEmpty.all(formatJson(threads)).map(({ id }) => id))
-    rows.endMemory(empty)
+    rows.deleteMemory(empty)
     rows.removeNames(empty)
   }
 }
 
 /** Prepares the pruning of refusals. Their table has at most 10,000 rows. */
-function createRefusalPruning(db: Sql) {
+function createRefusalPruner(db: Sql) {
   const count = db.prepare<{ count: number }>('SELECT count(*) AS count FROM refusals WHERE at < ?')
   const remove = db.prepare('DELETE FROM refusals WHERE at < ?')
   return {

@@ -30,7 +30,7 @@ export function readTableNames(db: FileDatabase): TableNames {
   return collectTableNames(columns.all(), triggers.all())
 }
 
-/** Builds the tables that `steps` make, in memory, and returns their names. */
+/** Builds the tables that the migrations make, in memory, and returns their names. */
 export function listExpectedTables(steps: readonly string[]): TableNames {
   const db = new DatabaseSync(':memory:', { enableForeignKeyConstraints: false })
   try {
@@ -47,11 +47,11 @@ export function listExpectedTables(steps: readonly string[]): TableNames {
  */
 export function findTableDifference(expected: TableNames, actual: TableNames): string | undefined {
   for (const [table, columns] of expected.columns) {
-    const own = actual.columns.get(table)
-    if (!own) return `it has no table "${table}"`
-    const missing = [...columns].find(column => !own.has(column))
+    const actualColumns = actual.columns.get(table)
+    if (!actualColumns) return `it has no table "${table}"`
+    const missing = [...columns].find(column => !actualColumns.has(column))
     if (missing) return `its table "${table}" has no column "${missing}"`
-    const extra = [...own].find(column => !columns.has(column))
+    const extra = [...actualColumns].find(column => !columns.has(column))
     if (extra) return `its table "${table}" has a column "${extra}"`
   }
   const trigger = [...expected.triggers].find(name => !actual.triggers.has(name))

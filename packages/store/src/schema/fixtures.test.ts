@@ -8,7 +8,7 @@ import { findUnsound } from '../../test/soundness.ts'
 import { openSqliteStore } from '../index.ts'
 import { readTableNames } from './expected-tables.ts'
 import { migrateDatabase } from './migrate.ts'
-import { schemaSteps } from './steps.ts'
+import { schemaMigrations } from './migrations.ts'
 
 const open = (path: string) =>
   openSqliteStore({
@@ -26,7 +26,7 @@ function readDefinitions(db: DatabaseSync) {
 }
 
 test('every number of the tables has a fixture, by its own program', () => {
-  expect(listFixtureNumbers()).toEqual(schemaSteps.map((_, at) => at + 1))
+  expect(listFixtureNumbers()).toEqual(schemaMigrations.map((_, at) => at + 1))
 })
 
 test.each(listFixtureNumbers())('a database of number %i opens, keeps its conversations and goes on', async number => {

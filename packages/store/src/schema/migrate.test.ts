@@ -5,9 +5,9 @@ import { discardLog, makeDirectory } from '../../test/open-test-store.ts'
 import { secondVersion } from '../../test/second-version.ts'
 import { openSqliteStore } from '../index.ts'
 import { migrateDatabase } from './migrate.ts'
-import { schemaSteps } from './steps.ts'
+import { schemaMigrations } from './migrations.ts'
 
-const withNext = [...schemaSteps, secondVersion]
+const withNext = [...schemaMigrations, secondVersion]
 
 async function openFilled(): Promise<DatabaseSync> {
   const path = `${makeDirectory()}/postern.db`
@@ -45,7 +45,7 @@ test('a step that fails leaves the file as it was, with the steps before it undo
   const failing = [...withNext, 'CREATE TABLE third (id INTEGER) STRICT; UPDATE threads SET no_such_column = 1;']
   expect(() => migrateDatabase(db, { steps: failing })).toThrow('no_such_column')
   expect(db.isTransaction).toBe(false)
-  expect([readVersion(db), listNames(db)]).toEqual([schemaSteps.length, before])
+  expect([readVersion(db), listNames(db)]).toEqual([schemaMigrations.length, before])
   migrateDatabase(db, { steps: withNext })
   expect(readVersion(db)).toBe(withNext.length)
 })
@@ -54,7 +54,7 @@ test('migrateDatabase() names the file of a newer release, and says what to do',
   const db = await openFilled()
   migrateDatabase(db, { steps: withNext })
   const before = listNames(db)
-  const numbers = `its tables have number ${withNext.length}, and this release knows ${schemaSteps.length}`
+  const numbers = `its tables have number ${withNext.length}, and this release knows ${schemaMigrations.length}`
   expect(() => migrateDatabase(db, { path: '/data/postern.db' })).toThrow(
     `data: "/data/postern.db" was written by a newer release (${numbers}). Start that release or a later one.`,
   )

@@ -3,30 +3,33 @@ import type { FileDatabase } from '../sql/sql.ts'
 import { sqlOf } from '../sql/sql.ts'
 import { readTableNames } from './expected-tables.ts'
 import { refuseUnknownSchema } from './known-schema.ts'
-import { schemaSteps } from './steps.ts'
+import { schemaMigrations } from './migrations.ts'
 
-/** The `PRAGMA application_id` of our files: "Pstn" in ASCII. Files of number 1 have none. */
+/** The `PRAGMA application_id` of our files: "Pstn" in ASCII. Files of version 1 have none. */
 const applicationId = 0x5073746e
 
-interface Migration {
+interface MigrationOptions {
   /** The path of the file, for messages. */
   readonly path?: string | undefined
   readonly steps?: readonly string[] | undefined
 }
 
 /**
- * Migrates a file to the newest tables, by all steps or none.
+ * Migrates a file to the newest tables, by all migrations or none.
  * @throws ConfigError `data` if a newer release wrote it, or a program with unknown tables
  */
-export function migrateDatabase(db: FileDatabase, { path = ':memory:', steps = schemaSteps }: Migration = {}): void {
-  refuseUnknownFile(db, { path, steps })
-  if (readSchemaNumber(db) === steps.length) return
-  // Another process may be migrating the same file, so the number is read inside the transaction.
+export function migrateDatabase(
+  db: FileDatabase,
+  { path = ':memory:', steps: migrations = schemaMigrations }: MigrationOptions = {},
+): void {
+  refuseUnknownFile(db, { path, steps: migrations })
+  if (readSchemaVersion(db) === migrations.length) return
+  // Another process may be migrating the same file, so the version is read inside the transaction.
   db.exec('BEGIN IMMEDIATE')
   try {
-    refuseUnknownFile(db, { path, steps })
-    for (const step of steps.slice(readSchemaNumber(db))) db.exec(step)
-    db.exec(`PRAGMA user_version = ${steps.length}; PRAGMA application_id = ${applicationId}`)
+    refuseUnknownFile(db, { path, steps: migrations })
+    for (const migration of migrations.slice(readSchemaVersion(db))) db.exec(migration)
+    db.exec(`PRAGMA user_version = ${migrations.length}; PRAGMA application_id = ${applicationId}`)
     db.exec('COMMIT')
   } catch (error) {
     if (db.isTransaction) db.exec('ROLLBACK')
@@ -34,22 +37,25 @@ export function migrateDatabase(db: FileDatabase, { path = ':memory:', steps = s
   }
 }
 
-interface FileInQuestion {
+interface CheckedFile {
   readonly path: string
   readonly key?: 'data' | 'backup'
   readonly steps?: readonly string[]
 }
 
-/** Refuses a file whose tables are not those of a number that this release knows. An empty file passes. @throws ConfigError */
-export function refuseUnknownFile(db: FileDatabase, { path, key = 'data', steps = schemaSteps }: FileInQuestion): void {
-  const number = readSchemaNumber(db)
-  if (number === 0) return
+/** Refuses a file whose tables match no schema version of this release. An empty file passes. @throws ConfigError */
+export function refuseUnknownFile(
+  db: FileDatabase,
+  { path, key = 'data', steps: migrations = schemaMigrations }: CheckedFile,
+): void {
+  const version = readSchemaVersion(db)
+  if (version === 0) return
   const isMarked = readPragma(db, 'application_id') === applicationId
-  refuseUnknownSchema({ key, name: `"${path}"`, number, isMarked, readTables: () => readTableNames(db) }, steps)
+  refuseUnknownSchema({ key, name: `"${path}"`, version, isMarked, readTables: () => readTableNames(db) }, migrations)
 }
 
-/** Returns the number of steps that a file has had; 0 for a new one. */
-export function readSchemaNumber(db: FileDatabase): number {
+/** Returns the schema version of a file, which is the number of its migrations; 0 for a new file. */
+export function readSchemaVersion(db: FileDatabase): number {
   return readPragma(db, 'user_version')
 }
 

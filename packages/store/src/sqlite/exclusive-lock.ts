@@ -5,7 +5,7 @@ import { toOpenError } from './inspect-file.ts'
 import { createPrivateFile } from './private-file.ts'
 import { primaryCodeOf } from './write/sqlite-errors.ts'
 
-/** The time to wait for the lock, ms. A command that checks whether a gateway runs holds it for a moment. */
+/** The time to wait for the lock, ms. It covers a command that holds the lock briefly to check whether a gateway runs. */
 const probeTimeoutMs = 1_000
 
 /**

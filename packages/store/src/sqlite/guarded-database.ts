@@ -1,4 +1,4 @@
-// Stops an open database after damage.
+// Maps the errors of an open database to errors of the store, and reports damage.
 import type { DatabaseSync } from 'node:sqlite'
 import type { FileDatabase, SqlValue } from '../sql/sql.ts'
 import { isDamage, toStoreError } from './write/sqlite-errors.ts'

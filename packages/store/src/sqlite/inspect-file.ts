@@ -2,8 +2,8 @@
 import { existsSync, statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import { ConfigError } from '@postern/message'
-import { readSchemaNumber } from '../schema/migrate.ts'
-import { describePendingSteps } from '../schema/pending-steps.ts'
+import { readSchemaVersion } from '../schema/migrate.ts'
+import { describePendingMigrations } from '../schema/pending-migrations.ts'
 import { refuseMissingDatabase } from './database-marker.ts'
 import { openForReading } from './reading/open-for-reading.ts'
 import { primaryCodeOf } from './write/sqlite-errors.ts'
@@ -60,7 +60,7 @@ export function findPendingSteps(path: string): string | undefined {
   try {
     let pending: string | undefined
     openForReading(path, db => {
-      pending = describePendingSteps(readSchemaNumber(db))
+      pending = describePendingMigrations(readSchemaVersion(db))
     }).close()
     return pending
   } catch (error) {

@@ -10,7 +10,7 @@ import { expect, test } from 'vitest'
 import { discardLog, makeDirectory, openStoreUnderTest } from '../../test/open-test-store.ts'
 import { openSqliteStore } from '../index.ts'
 import { migrateDatabase } from '../schema/migrate.ts'
-import { schemaSteps } from '../schema/steps.ts'
+import { schemaMigrations } from '../schema/migrations.ts'
 
 const leaseRequest = { holder: 'worker', limit: 9, leaseMs: 60_000 }
 
@@ -66,7 +66,7 @@ test('migrateDatabase() does nothing to a file that is up to date', () => {
   const before = version()
   migrateDatabase(db)
   expect(version()).toEqual(before)
-  expect(db.prepare('PRAGMA user_version').get()).toEqual({ user_version: schemaSteps.length })
+  expect(db.prepare('PRAGMA user_version').get()).toEqual({ user_version: schemaMigrations.length })
 })
 
 test('the store refuses a second gateway on the same data until the first one closes, and lets a reader in', async () => {

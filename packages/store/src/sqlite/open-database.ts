@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { ConfigError } from '@postern/message'
 import { migrateDatabase } from '../schema/migrate.ts'
-import { refusePendingSteps } from '../schema/pending-steps.ts'
+import { refusePendingMigrations } from '../schema/pending-migrations.ts'
 import { sqlOf } from '../sql/sql.ts'
 import { refuseEmptyDatabase, refuseMissingDatabase } from './database-marker.ts'
 import { findPendingSteps, refuseDamagedAtStart, toOpenError } from './inspect-file.ts'
@@ -28,15 +28,15 @@ export function stopWaiting(db: DatabaseSync): void {
 }
 
 /**
- * Creates the cleaning of the log. Deleted data are overwritten only in the file itself, while old pages stay in the log until it is emptied. It
- * waits for no reader.
+ * Creates the function that truncates the write-ahead log. Deleted data is overwritten only in the file itself, while old pages stay in the log until
+ * it is truncated. The function does not wait for readers.
  */
 export function createScrub(db: DatabaseSync): () => void {
   return () => db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
 }
 
 /**
- * Creates the rewriting of the file. Afterwards deleted data are not even in the unused space of a page. It may take long and blocks everything else.
+ * Creates the function that rewrites the file (VACUUM), so that unused space holds no deleted data. It may take long and blocks everything else.
  */
 export function createRewrite(db: DatabaseSync): () => void {
   const scrub = createScrub(db)
@@ -59,12 +59,12 @@ interface OpenDatabaseOptions {
 
 /**
  * Opens the file, readable only by its owner, at the newest schema.
- * @throws ConfigError if it is no database of ours, is damaged, or is missing although there are traces of it
+ * @throws ConfigError if it is not a database of Postern, is damaged, or is missing although its lock or log exists
  */
 export function openDatabase(path: string, { changesTables = true }: OpenDatabaseOptions = {}): DatabaseSync {
   if (path !== ':memory:') {
     refuseMissingDatabase(path)
-    if (!changesTables) refusePendingSteps({ key: 'data', name: `"${path}"`, pending: findPendingSteps(path) })
+    if (!changesTables) refusePendingMigrations({ key: 'data', name: `"${path}"`, pending: findPendingSteps(path) })
     createPrivateFile(path)
   }
   try {
@@ -75,7 +75,7 @@ export function openDatabase(path: string, { changesTables = true }: OpenDatabas
   }
 }
 
-/** Refuses a missing database. Only a start creates one, because a command in a wrong folder would leave one there. @throws ConfigError */
+/** Refuses a missing database. Only a start creates one; otherwise a command in the wrong folder would leave one there. @throws ConfigError */
 export function refuseNoDatabase(path: string): void {
   refuseMissingDatabase(path)
   if (existsSync(path)) return

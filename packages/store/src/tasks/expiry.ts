@@ -1,4 +1,4 @@
-// Deletes tasks whose time is over.
+// Deletes expired tasks.
 import type { TaskExpiry, TaskStore } from '@postern/pipeline'
 import type { BlobTable } from '../blobs/blob-table.ts'
 import type { NoteTable } from '../messages/notes.ts'
@@ -13,7 +13,7 @@ import { addTaskBytes } from '../transaction/totals.ts'
 import { cancelKeyOf, cancelKeySql } from './cancel-events.ts'
 import type { TaskTable } from './task-table.ts'
 
-/** The most messages that one transaction deletes, so that other writes run in between. */
+/** The maximum number of messages that one transaction deletes, so that other writes run in between. */
 const mostMessages = 200
 
 interface TaskPosition {
@@ -28,7 +28,7 @@ export interface ExpiryDeps {
   readonly tasks: TaskTable
 }
 
-/** Creates the deletion of whole tasks with all their messages, slice by slice, the oldest first. */
+/** Creates the function that deletes expired tasks with all their messages, the oldest first and in several transactions. */
 export function createTaskExpiry(context: StoreContext, tables: ExpiryDeps): Pick<TaskStore, 'expireTasks'> {
   const { db, write } = context
   const findNext = createNextFinder(db)
@@ -70,8 +70,8 @@ export function createTaskExpiry(context: StoreContext, tables: ExpiryDeps): Pic
 }
 
 /**
- * Condition of a task that may be deleted: nobody works on it, and no delivery is open. A task with the newest entry stays, so that the number of
- * that entry is not given again.
+ * The condition of a task that may be deleted: no turn and no delivery of it is open. A task with the newest entry stays, because the number of that
+ * entry would be reused.
  */
 const isRemovable = `t.state NOT IN ('submitted', 'working')
   AND NOT EXISTS (SELECT 1 FROM turns w WHERE w.task_id = t.id AND w.ended_at IS NULL)
@@ -84,7 +84,7 @@ const isRemovable = `t.state NOT IN ('submitted', 'working')
     OR EXISTS (SELECT 1 FROM messages e WHERE (e.seq = c.seq OR e.kind = 'response' AND e.answers = c.seq)
       AND e.seq = (SELECT max(seq) FROM messages))))`
 
-/** Prefix of owners that are people. Their chats stay until somebody forgets them. */
+/** The prefix of owners who are people. Their chats stay until they are deleted explicitly. */
 const lastingOwner = 'web:'
 
 function createNextFinder(db: Sql): (expiry: TaskExpiry) => readonly TaskPosition[] {

@@ -209,7 +209,7 @@ export function createTaskShares(db: Sql): BookChange {
   }
 }
 
-/** The most bytes of entries that are read for all tasks of one answer. */
+/** The maximum number of bytes of entries that are read for all tasks of one answer. */
 export const maxEntryBytes = 8 * 1024 * 1024
 
 type ToTaskRecord = (row: TaskRow, response: TaskRecord['response'], maxBytes?: number) => TaskRecord
@@ -311,7 +311,7 @@ function createTaskAnswerReader(db: Sql): TaskAnswerReader {
   }
 }
 
-/** The most entries of one task that are read. */
+/** The maximum number of entries of one task that are read. */
 const maxEntries = 1_000
 
 /**

@@ -22,8 +22,8 @@ export interface BackgroundDeps {
 }
 
 /**
- * Creates the storing of background. Its position is after all earlier messages and before the turn's message. So the history that an agent
- * has seen stays as it was, and later background comes later.
+ * Creates the store of background: earlier posts of a conversation that a channel fetched. An entry is placed after all earlier messages and before the
+ * message of the turn, so the history that an agent has seen does not change.
  */
 export function createBackgroundStore(
   { db, write, now }: StoreContext,
@@ -72,7 +72,7 @@ function draftEntry(added: BackgroundEntry): Draft {
   return { added, entry: { nativeId, scope: 'conversation', kind: 'context', ...said } }
 }
 
-/** Names a piece of background within its thread, because several conversations may contain it. */
+/** Creates the check whether a thread already has a post, as a message or as background. The same post may be in several threads. */
 function createKnownFinder(db: Sql): (turn: Turn, id: string) => boolean {
   const findName = db.prepare(
     'SELECT 1 FROM thread_aliases WHERE name = ? AND agent = ? AND channel = ? AND is_key = 0 AND thread_id = ?',
@@ -90,7 +90,7 @@ function createNaming(db: Sql): (turn: Turn, scope: string, name: string) => voi
   return ({ agent, via, thread }, scope, name) => void insert.run(name, agent, via, scope, thread)
 }
 
-/** Deletes background that its author deletes, at most `limit` entries at once. @returns their number */
+/** Deletes background that its author has withdrawn, a bounded number of entries at once. @returns the number of deleted entries */
 type ForgetBackground = (withdrawal: Withdrawal, via: ChannelName) => number
 
 export function createBackgroundForgetting(

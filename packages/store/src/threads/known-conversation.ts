@@ -12,7 +12,7 @@ interface ThreadRow {
 
 export function createConversationLookup(db: Sql): Pick<LookupStore, 'findConversation' | 'findLastWritten'> {
   const findById = db.prepare<ThreadRow>('SELECT id, scope, key FROM threads WHERE public_id = ? AND agent = ?')
-  // Agents know a thread that is older than these ids by its key.
+  // A thread from before `public_id` existed has none, so agents know it by its key.
   const findByKey = db.prepare<ThreadRow>(
     `SELECT t.id, t.scope, t.key FROM thread_aliases a JOIN threads t ON t.id = a.thread_id
      WHERE a.name = ? AND a.agent = ? AND a.is_key = 1 AND t.public_id IS NULL LIMIT 1`,
@@ -21,7 +21,7 @@ export function createConversationLookup(db: Sql): Pick<LookupStore, 'findConver
     `SELECT seq, principal FROM messages WHERE thread_id = ? AND scope = 'conversation' AND kind = 'message'
      ORDER BY coalesce(answers, seq) DESC LIMIT 1`,
   )
-  // Messages of a list, a form or a program, and copies, may show the address of a person who has not written.
+  // Messages of lists, forms and programs, and copies, may carry the address of a person who did not write them.
   const findLastPersonal = db.prepare<{ seq: number }>(
     `SELECT seq FROM messages WHERE thread_id = ? AND scope = 'conversation' AND kind = 'message'
        AND (flags IS NULL OR NOT EXISTS (SELECT 1 FROM json_each(flags) WHERE value IN (SELECT value FROM json_each(?))))

@@ -28,7 +28,7 @@ export interface ThreadIds {
   readonly public_id: string | null
 }
 
-/** A thread of a message. `begun` has the ids of a new thread, whose key is still to be added to the names. */
+/** The thread that a message was assigned to. `newThread` has the ids of a new thread; the caller must still add its key to the names. */
 export interface AssignedThread {
   readonly thread: number
   readonly begun?: ThreadIds
@@ -89,7 +89,7 @@ export function createThreadTable(db: Sql): ThreadTable {
     { message: { thread_source: key }, thread: { begunBy } }: Intake,
     scope: NameScope,
   ): AssignedThread {
-    // An operation that is run again has already sent its id, so the same id is returned.
+    // If the operation runs again, it reuses the id of its first run, which may already have been sent.
     const public_id = batch.once(() => randomUUID())
     const thread = insertThread(key, public_id, scope.agent, scope.channel, scope.scope, begunBy ?? null)
     return { thread, begun: { key, public_id } }
@@ -126,11 +126,11 @@ function namesOf({ message, id, aliases }: Naming): readonly NameRow[] {
 }
 
 const namesInto = 'INSERT INTO thread_aliases (name, agent, channel, scope, is_key, thread_id, message)'
-/** Prepares the insert of names. An existing name keeps its thread; an id also names its message. */
+/** The conflict clause of the insert: an existing name keeps its thread, and its message is set if one is given. */
 const knownKeep =
   'ON CONFLICT (name, agent, channel, scope, is_key) DO UPDATE SET message = coalesce(excluded.message, thread_aliases.message)'
 
-/** The most rows of one statement. Most messages have two or three names. */
+/** The maximum number of rows of one statement. Most messages have two or three names. */
 const mostTogether = 4
 
 function createNameInserter(db: Sql): (thread: number, scope: NameScope, rows: readonly NameRow[]) => void {

@@ -18,14 +18,14 @@ interface InsertedEntry {
   readonly bytes: number
 }
 
-/** The entries of threads. All members run synchronously, and those that change rows inside a write. */
+/** The entries of threads. All members run synchronously. Those that change rows must be called inside a write. */
 export interface TranscriptTable {
   insert(thread: number, entry: EntryBody, positions: EntryPositions): InsertedEntry
   /** Adds the names that the writer gave to an entry. With `isFirst` existing names keep their entry. */
   addNames(thread: number, entry: TranscriptEntry, isFirst?: boolean): void
   /** Finds an entry by one of the names that `identifyEntry` gives. */
   findByName(thread: number, name: string): TranscriptEntry | undefined
-  /** Lists all entries that one foreign message became. */
+  /** Lists the entries that were made from one message of another format. */
   listGroup(thread: number, group: string): readonly TranscriptEntry[]
   /** Finds the last answer that is visible in the chat. */
   findLastAnswer(thread: number): TranscriptEntry | undefined
@@ -100,7 +100,7 @@ export function createTranscriptTable(db: Sql, said: StoreEntries): TranscriptTa
 }
 
 interface Reading {
-  /** Entries that were read from the store. One reading serves all pieces of a message. */
+  /** Entries that were read from the store. They are read once for all pieces of a message. */
   readonly entriesByMessage: Map<number, readonly EntryBody[] | undefined>
   readonly isExact: boolean
 }

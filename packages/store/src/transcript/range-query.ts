@@ -6,14 +6,14 @@ import type { Query, Sql, SqlValue } from '../sql/sql.ts'
 import type { TranscriptRow, TranscriptTable } from './entry-table.ts'
 import { transcriptColumns } from './entry-table.ts'
 
-/** The most agents that are each read from an index. With more of them the query filters the whole thread. */
+/** The maximum number of values for which the query has one branch each. With more of them it filters the whole thread. */
 const maxArms = 64
 
-/** Queries by one index each, merged by position. So a page costs the same however long the thread is. */
+/** The branches of a UNION, each of which uses one index. The cost of a page does not depend on the length of the thread. */
 interface Arms {
   readonly condition: string
   readonly values: readonly string[]
-  /** The column by which the arms select. */
+  /** The column by which the branches select. */
   readonly column?: FilterColumn
   /** The index to use. Without this hint SQLite would read the whole thread after the page. */
   readonly index?: string
@@ -58,7 +58,7 @@ export function createRangeReader(
   }
 }
 
-/** Chooses the arms of a query. The value `''` stands for the whole thread. */
+/** Chooses the branches of a query. The value `''` stands for the whole thread. */
 function chooseArms({ agent_keys, scopes, chat }: EntryRange): Arms {
   const keys = agent_keys && [...new Set(agent_keys)]
   if (keys && keys.length <= maxArms) return armsOf('agent_key', keys, chat)
@@ -68,7 +68,7 @@ function chooseArms({ agent_keys, scopes, chat }: EntryRange): Arms {
 
 const indexes = { agent_key: 'transcript_entries_agent', scope: 'transcript_entries_scope' } as const
 
-/** Builds one arm for each value. Positions in the chat have an index of their own. */
+/** Builds one branch for each value. Positions in the chat have an index of their own. */
 function armsOf(column: keyof typeof indexes, values: readonly string[], isChat = false): Arms {
   return { condition: `e.${column} = ?`, values, column, ...(!isChat && { index: indexes[column] }) }
 }
@@ -101,7 +101,7 @@ function bindArm(thread: number, range: EntryRange, { value, column }: Arms & { 
   return [thread, value, finite(after_seq), finite(before_seq), ...lists]
 }
 
-/** Lists the filters of a range, except the column by which the arms select. */
+/** Lists the filters of a range, except the column by which the branches select. */
 function listFilters(
   { scopes, kinds, agent_keys }: EntryRange,
   done?: FilterColumn,

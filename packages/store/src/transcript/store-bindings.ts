@@ -13,14 +13,14 @@ export interface StoreThreadName {
   readonly key: string
 }
 
-/** Entries of a bound conversation that a thread does not have yet, at most `mostNews` of them. */
+/** Entries of a bound conversation that a thread does not have yet, at most `maxNewEntries` of them. */
 export interface ThreadNews {
   readonly store_thread: number
   readonly position: number
   readonly said: readonly (readonly [seq: number, entries: readonly EntryBody[]])[]
 }
 
-/** The most entries that one transaction adds, so that other writes run in between. */
+/** The maximum number of entries that one transaction adds, so that other writes run in between. */
 const mostNews = 200
 
 /** Bindings of conversations to threads. Their members run synchronously. */
@@ -35,7 +35,7 @@ export interface StoreBindings {
   listBound(thread: number): readonly number[]
   hasNews(thread: number): boolean
   listNews(thread: number, thread_id: string): readonly ThreadNews[]
-  /** Notes that a thread has these entries. */
+  /** Moves the position of the binding behind these entries. */
   moveOn(thread: number, news: ThreadNews): void
   remove(thread: number): void
 }

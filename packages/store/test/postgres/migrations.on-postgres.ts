@@ -3,7 +3,7 @@ import { sketchedChannels, sketchIntake } from '@postern/testing'
 import { expect, test, vi } from 'vitest'
 import { inspectPostgres, openPostgresStore } from '../../src/postgres/index.ts'
 import { preparePostgres } from '../../src/postgres/prepare.ts'
-import { schemaSteps } from '../../src/schema/steps.ts'
+import { schemaMigrations } from '../../src/schema/migrations.ts'
 import { discardLog } from '../open-test-store.ts'
 import { Randomness } from '../random-system.ts'
 import { listFixtureNumbers, readPostgresFixture } from '../schema-fixture/fixtures.ts'
@@ -12,7 +12,7 @@ import { createFindUnsound } from './find-unsound.ts'
 import { makeDatabase, schemaOf } from './open-postgres-test-store.ts'
 import { askServer } from './test-server.ts'
 
-const withNext = [...schemaSteps, secondVersion]
+const withNext = [...schemaMigrations, secondVersion]
 let time = Date.UTC(2026, 5, 1)
 
 /** Loads a database as the program of its release left it. */
@@ -85,7 +85,7 @@ test.each(listFixtureNumbers())('a database of number %i opens, keeps its conver
   await store.close()
   expect(await createFindUnsound(schema)()).toEqual([])
   const fresh = makeDatabase()
-  await migrate(fresh, schemaSteps)
+  await migrate(fresh, schemaMigrations)
   expect(await describeTables(schema)).toEqual(await describeTables(schemaOf(fresh)))
 })
 
@@ -136,11 +136,11 @@ async function breakOffMigration(schema: string): Promise<void> {
 test('an interrupted migration leaves everything as it was, and the next start repeats it', async () => {
   const { url, schema } = await makeFilled()
   const before = await readThreads(schema)
-  const early = [...schemaSteps, `CREATE TABLE early (id INTEGER PRIMARY KEY) STRICT;${secondVersion}`]
+  const early = [...schemaMigrations, `CREATE TABLE early (id INTEGER PRIMARY KEY) STRICT;${secondVersion}`]
   const breakingOff = breakOffMigration(schema)
   await expect(migrate(url, early)).rejects.toThrow(ConfigError)
   await breakingOff
-  expect(await readVersion(schema)).toEqual([{ version: schemaSteps.length }])
+  expect(await readVersion(schema)).toEqual([{ version: schemaMigrations.length }])
   expect(await askServer(`SELECT to_regclass('${schema}.early') AS made`)).toEqual([{ made: null }])
   await migrate(url, early)
   expect(await readVersion(schema)).toEqual([{ version: withNext.length }])

@@ -2,7 +2,7 @@
 import type { z } from 'zod'
 import { InvalidAnswer } from '../errors.ts'
 
-/** The most faults that one sentence names. */
+/** The maximum number of faults that one sentence names. */
 const maxNamed = 3
 /** The most characters of a value that a sentence quotes. */
 const maxQuoted = 40

@@ -12,7 +12,7 @@ export type MentionPolicy = (typeof mentionPolicies)[number]
 
 export const defaultMentionPolicy: MentionPolicy = 'conversation'
 
-/** The most names in one text. Further ones count as plain text. */
+/** The maximum number of names in one text. Further ones count as plain text. */
 const maxNames = 500
 const namePattern =
   /(?<![\p{L}\p{N}_@/.+-])@[\w.-]{1,64}@[\p{L}\p{N}](?:[\p{L}\p{M}\p{N}.-]{0,251}[\p{L}\p{M}\p{N}])?/gu

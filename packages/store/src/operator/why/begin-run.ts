@@ -4,12 +4,12 @@ import { formatJson, parseJson } from '../../sql/json-columns.ts'
 import type { StoreContext } from '../../transaction/store-context.ts'
 
 /** The number of runs that stay in the table. */
-const mostRuns = 200
+const maxRuns = 200
 /** The time after which a silent gateway counts as ended, ms. A running one reports every minute. */
 const aliveMs = 90_000
 
 /** Creates the beginning of a run, which notes that a gateway runs. */
-export function createRunBeginning({
+export function createRunStarter({
   db,
   write,
   now,
@@ -35,9 +35,9 @@ export function createRunBeginning({
   }
 
   function findDifference(holder: string, setup: RunSetup, adopts: boolean): SetupDifference | undefined {
-    const stored = Object.fromEntries(listStored.all().map(({ name, value }) => [name, value]))
-    const ofStore = adopts ? undefined : compareSetups({ ...setup, ...stored }, setup, false)
-    if (ofStore || isSoleWriter) return ofStore
+    const storedSettings = Object.fromEntries(listStored.all().map(({ name, value }) => [name, value]))
+    const setupDifference = adopts ? undefined : compareSetups({ ...setup, ...storedSettings }, setup, false)
+    if (setupDifference || isSoleWriter) return setupDifference
     const running = listRunning.all(now() - aliveMs, holder)
     return running
       .map(row => compareSetups(parseJson(row.setup), setup, true))
@@ -54,7 +54,7 @@ export function createRunBeginning({
           for (const name of ['mode', 'origin'] as const) keep.run(name, setup[name])
           if (isSoleWriter) extendKilled()
           insert.run(holder, now(), formatJson({ ...setup }))
-          prune.run(mostRuns)
+          prune.run(maxRuns)
           return undefined
         },
         { conflictKeys: () => ['gateway runs'] },
@@ -63,14 +63,19 @@ export function createRunBeginning({
 }
 
 /** Compares two setups and returns the first difference. Data of a simulation mean nothing to real peers, so its origin may change. */
-function compareSetups(stored: RunSetup, given: RunSetup, isRunning: boolean): SetupDifference | undefined {
-  const facts = ['mode', ...(given.mode === 'production' ? (['origin'] as const) : []), 'agents', 'issuers'] as const
+function compareSetups(storedSetup: RunSetup, currentSetup: RunSetup, isRunning: boolean): SetupDifference | undefined {
+  const facts = [
+    'mode',
+    ...(currentSetup.mode === 'production' ? (['origin'] as const) : []),
+    'agents',
+    'issuers',
+  ] as const
   return facts
     .map(fact => ({
       fact,
-      stored: [stored[fact]].flat().join(', '),
-      given: [given[fact]].flat().join(', '),
+      stored: [storedSetup[fact]].flat().join(', '),
+      given: [currentSetup[fact]].flat().join(', '),
       isRunning,
     }))
-    .find(each => each.stored !== each.given)
+    .find(setting => setting.stored !== setting.given)
 }

@@ -2,18 +2,18 @@
 import type { Downtime, WhyStore } from '@postern/pipeline'
 import type { StoreContext } from '../../transaction/store-context.ts'
 
-/** The most downtimes in a record. The newest ones count. */
-const mostDowntimes = 20
+/** The maximum number of downtimes in a record. The newest ones count. */
+const maxDowntimes = 20
 /** The longest silence of a gateway that still runs, ms. It reports every minute, and may be late. */
 const slackMs = 90_000
 
 /** Creates the notes that a gateway still runs, and that it has ended. */
 export function createRunNotes({ db, writeLightly, now }: StoreContext): Pick<WhyStore, 'noteGatewayRun'> {
-  const see = db.prepare('UPDATE gateway_runs SET seen_at = ? WHERE holder = ?')
+  const updateSeenAt = db.prepare('UPDATE gateway_runs SET seen_at = ? WHERE holder = ?')
   const end = db.prepare('UPDATE gateway_runs SET seen_at = ?, has_ended = 1 WHERE holder = ?')
   return {
     noteGatewayRun: (holder, stage) =>
-      writeLightly(() => void (stage === 'runs' ? see : end).run(now(), holder), {
+      writeLightly(() => void (stage === 'runs' ? updateSeenAt : end).run(now(), holder), {
         conflictKeys: () => ['gateway runs'],
       }),
   }
@@ -29,8 +29,8 @@ interface RunRow {
 export function createDowntimes({ db, isSoleWriter }: StoreContext): () => readonly Downtime[] {
   const list = db.prepare<RunRow>('SELECT began_at, seen_at, has_ended FROM gateway_runs')
   return () => {
-    const runs = list.all().toSorted((one, other) => one.began_at - other.began_at)
-    return findGaps(runs, isSoleWriter ? 0 : slackMs).slice(-mostDowntimes)
+    const runs = list.all().toSorted((a, b) => a.began_at - b.began_at)
+    return findGaps(runs, isSoleWriter ? 0 : slackMs).slice(-maxDowntimes)
   }
 }
 

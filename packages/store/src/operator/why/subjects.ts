@@ -2,7 +2,7 @@
 import type { WhyStore, WhySubject, WhyWords } from '@postern/pipeline'
 import type { Sql } from '../../sql/sql.ts'
 
-type FindNumbers = (words: WhyWords) => readonly number[]
+type FindNumbers = (search: WhyWords) => readonly number[]
 type FindByText = (text: string) => readonly number[]
 
 /** The condition of the newest entries, to which a search without an index is limited. */
@@ -21,9 +21,9 @@ export function createWhySubjects(db: Sql): Pick<WhyStore, 'findWhySubject'> {
     ['id', byIds(createRecentFinder(db))],
   ]
   return {
-    async findWhySubject(words) {
+    async findWhySubject(search) {
       for (const [by, find] of finders) {
-        const messages = find(words)
+        const messages = find(search)
         if (messages.length > 0) return { by, messages }
       }
       return undefined
@@ -90,11 +90,11 @@ function createDeliveryFinder(db: Sql): FindNumbers {
 /** Finds the newest messages to an agent, or else those from a sender. */
 function createAddressFinder(db: Sql): FindNumbers {
   const select = `SELECT m.seq AS number FROM messages m WHERE ${recent} AND m.kind = 'message'`
-  const ofAgent = prepareFinder(db, `${select} AND m.agent = ? ${newest}`)
-  const ofSender = prepareFinder(db, `${select} AND lower(json_extract(m.author, '$.address')) = ? ${newest}`)
+  const findByAgent = prepareFinder(db, `${select} AND m.agent = ? ${newest}`)
+  const findBySender = prepareFinder(db, `${select} AND lower(json_extract(m.author, '$.address')) = ? ${newest}`)
   return ({ agent, sender }) => {
-    const messages = agent === undefined ? [] : ofAgent(agent)
-    return messages.length > 0 || sender === undefined ? messages : ofSender(sender.toLowerCase())
+    const messages = agent === undefined ? [] : findByAgent(agent)
+    return messages.length > 0 || sender === undefined ? messages : findBySender(sender.toLowerCase())
   }
 }
 

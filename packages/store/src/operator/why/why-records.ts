@@ -8,8 +8,8 @@ import type { WhyMessageRow } from './message-rows.ts'
 import { createWhyMessageReader } from './message-rows.ts'
 import { createDowntimes } from './runs.ts'
 
-/** The most messages, and the most deliveries and requirements of one message. */
-const [mostRecords, mostOfOne] = [500, 20]
+/** The maximum number of messages, and the most deliveries and requirements of one message. */
+const [maxRecords, maxPerMessage] = [500, 20]
 
 interface OfMessage {
   readonly message: number
@@ -24,7 +24,7 @@ export function createWhyRecords(context: StoreContext): Pick<WhyStore, 'listWhy
   const readDowntimes = createDowntimes(context)
   return {
     async listWhyRecords(numbers) {
-      const rows = readMessages(formatJson(numbers.slice(0, mostRecords)))
+      const rows = readMessages(formatJson(numbers.slice(0, maxRecords)))
       const leaders = formatJson([...new Set(rows.map(leaderOf))])
       const deliveries = groupByMessage(readDeliveries(leaders))
       const requirements = groupByMessage(readRequirements(leaders, now()))
@@ -55,7 +55,7 @@ function groupByMessage<Row extends OfMessage>(rows: readonly Row[]): ReadonlyMa
   for (const row of rows) {
     const group = groups.get(row.message) ?? []
     groups.set(row.message, group)
-    if (group.length < mostOfOne) group.push(row)
+    if (group.length < maxPerMessage) group.push(row)
   }
   return groups
 }
@@ -83,7 +83,7 @@ function createDeliveryReader(db: Sql) {
   return (messages: string) =>
     find
       .all(messages)
-      .toSorted((one, other) => one.number - other.number)
+      .toSorted((a, b) => a.number - b.number)
       .map(row => ({ message: row.message, row: toDelivery(row) }))
 }
 
@@ -125,7 +125,7 @@ function createRequirementReader(db: Sql) {
   return (messages: string, now: number) =>
     find
       .all(now, messages)
-      .toSorted((one, other) => one.issued_at - other.issued_at)
+      .toSorted((a, b) => a.issued_at - b.issued_at)
       .map(row => ({ message: row.message, row: toRequirement(row) }))
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { collectPortedStatements } from '../../../test/collect-statements.ts'
 import { secondVersion } from '../../../test/second-version.ts'
-import { schemaSteps } from '../../schema/steps.ts'
+import { schemaMigrations } from '../../schema/migrations.ts'
 import { listStatements } from '../migrate.ts'
 import { translateQuery } from './translate-query.ts'
 import { translateSchema } from './translate-schema.ts'
@@ -33,18 +33,18 @@ test('no statement of the store keeps SQLite’s own syntax after its translatio
 
 test('a new database gets all tables, indexes and triggers that a file has, and nothing that changes rows', () => {
   const made = listStatements(0, 'postern').join(';\n')
-  const names = schemaSteps.join('\n').matchAll(/CREATE (?:TABLE|TRIGGER|(?:UNIQUE )?INDEX) (\w+)/g)
+  const names = schemaMigrations.join('\n').matchAll(/CREATE (?:TABLE|TRIGGER|(?:UNIQUE )?INDEX) (\w+)/g)
   for (const [, name] of names) expect(made).toMatch(new RegExp(`CREATE (TABLE|TRIGGER|(UNIQUE )?INDEX) ${name}\\b`))
   expect(made).not.toMatch(/\b(STRICT|WITHOUT ROWID|REFERENCES|BLOB|AUTOINCREMENT|GLOB)\b/)
   expect(made.match(/^(INSERT|UPDATE|DELETE).*/gm)).toEqual([
-    `INSERT INTO store_version VALUES (${schemaSteps.length})`,
+    `INSERT INTO store_version VALUES (${schemaMigrations.length})`,
   ])
 })
 
 test('a step that changes rows keeps no syntax of SQLite’s own, and runs only on a database that has rows', () => {
-  const steps = [...schemaSteps, secondVersion]
+  const steps = [...schemaMigrations, secondVersion]
   const isOnRows = (sql: string) => /^(INSERT|UPDATE|DELETE|WITH)\b/.test(sql)
-  const later = listStatements(schemaSteps.length, 'postern', steps)
+  const later = listStatements(schemaMigrations.length, 'postern', steps)
   expect(later.at(-1)).toBe(`UPDATE store_version SET version = (${steps.length})`)
   const ofRows = later.filter(isOnRows)
   expect(ofRows.length).toBeGreaterThan(2)

@@ -5,7 +5,7 @@ import type { MessageDraft } from '../../messages/message-draft.ts'
 import { draftIntake } from '../../messages/message-draft.ts'
 import type { ReadMessage } from '../../messages/read-message.ts'
 import type { ResponsePosition, ResponseTable } from '../../messages/responses.ts'
-import { nameThreadOf } from '../../messages/responses.ts'
+import { setThreadId } from '../../messages/responses.ts'
 import type { Sql } from '../../sql/sql.ts'
 import type { AssignedThread, ThreadTable } from '../../threads/threads.ts'
 import { nameScopeOf, publicIdOf } from '../../threads/threads.ts'
@@ -114,7 +114,7 @@ function createSyntheticAdmission(db: Sql, { threads, turns }: Pick<ActionWriter
 function nameThread(draft: PartialAnswerDraft, { begun }: AssignedThread): PartialAnswerDraft {
   const { response } = draft.answer
   if (!begun || !response) return draft
-  return { ...draft, response: nameThreadOf(draft.response, response, publicIdOf(begun)) }
+  return { ...draft, response: setThreadId(draft.response, response, publicIdOf(begun)) }
 }
 
 function sendOf({ seq, message, thread_id, agent, channel }: ResponsePosition, now: number): NewDelivery {

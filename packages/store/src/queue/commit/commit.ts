@@ -4,7 +4,7 @@ import { StateChanged } from '@postern/message'
 import type { Answer, Blob, Turn, WorkStore } from '@postern/pipeline'
 import type { NoteTable } from '../../messages/notes.ts'
 import type { PartialAnswerPosition } from '../../messages/responses.ts'
-import { findStoredWords } from '../../messages/stored-words.ts'
+import { findStoredReader } from '../../messages/stored-reader.ts'
 import type { RequirementTable } from '../../requirements/requirement-table.ts'
 import type { TaskTable } from '../../tasks/task-table.ts'
 import type { WatchTable } from '../../tasks/watches.ts'
@@ -142,6 +142,6 @@ function keepNotes(
 function positionOf(turn: Turn, { thread_id, task_id }: TurnRow, at: number) {
   const { message, agent, via, task, content, correlationId } = turn
   const position = { message, agent, channel: via, thread: thread_id, task: task_id ?? undefined }
-  const readMessage = findStoredWords(content)
+  const readMessage = findStoredReader(content)
   return { ...position, owner: task?.owner, now: at, answered: readMessage && { readMessage, correlationId } }
 }

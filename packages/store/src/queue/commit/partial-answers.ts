@@ -57,13 +57,13 @@ export function createPartialAnswerTable(db: Sql, tables: PartialAnswerDeps): Pa
 
   const table: PartialAnswerTable = {
     say(batch, draft, answer, position) {
-      const given = answer.isRevision ? responses.findGiven(position.message) : undefined
+      const given = answer.isRevision ? responses.findExisting(position.message) : undefined
       // A partial answer that was deleted during its turn stays deleted.
       if (given && given.retracted_at !== null) return given.seq
       if (given && !draft) table.withdrawInterim(batch, position.message, position.now)
       const response = draft && insertOrReword(batch, draft, given?.seq, position)
-      const { answered } = position
-      const atHand = draft && !given && answered ? { ...answered, response: draft.response } : undefined
+      const { answeredMessage } = position
+      const atHand = draft && !given && answeredMessage ? { ...answeredMessage, response: draft.response } : undefined
       table.send(batch, answer, { ...position, response, atHand })
       return response
     },
@@ -95,7 +95,7 @@ function insertResponse(
   const { message, thread, owner } = position
   const seq = responses.insert(position, response)
   const { blobs: newBlobs = [], aliases = [] } = answer
-  const blobBytes = newBlobs.length > 0 ? blobs.keepAll(newBlobs, message) : 0
+  const blobBytes = newBlobs.length > 0 ? blobs.insertAll(newBlobs, message) : 0
   if (owner !== undefined) addTaskBytes(batch, owner, Buffer.byteLength(response.content) + blobBytes)
   threads.addAnswerNames(thread, { message, id: response.id, aliases })
   return seq

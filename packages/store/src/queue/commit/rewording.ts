@@ -38,7 +38,7 @@ export function createRewording(db: Sql, { notes, responses, blobs, deliveries }
     reword(batch, { seq, message }, { response, withdrawal, blobs: newBlobs = [] }, now) {
       bookChange(batch, message, () => {
         responses.revise(seq, draftResponse(response, { withdrawal }), now)
-        blobs.keepAll(newBlobs, message)
+        blobs.insertAll(newBlobs, message)
         blobs.releaseUnnamed(batch, message, seq)
       })
     },

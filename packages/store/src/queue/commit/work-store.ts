@@ -1,9 +1,9 @@
 // Assembles the work of turns and deliveries.
 import type { WorkStore } from '@postern/pipeline'
 import type { BlobTable } from '../../blobs/blob-table.ts'
-import { createFileKeeping } from '../../blobs/object-store.ts'
-import { createNoting, createStreamedAnswers } from '../../messages/notes.ts'
-import { forgetStoredWords } from '../../messages/stored-words.ts'
+import { createFileAttacher } from '../../blobs/object-store.ts'
+import { createNoteStore, createStreamedAnswers } from '../../messages/notes.ts'
+import { dropStoredReader } from '../../messages/stored-reader.ts'
 import type { Sql } from '../../sql/sql.ts'
 import type { TaskTable } from '../../tasks/task-table.ts'
 import type { BackgroundDeps } from '../../threads/background.ts'
@@ -35,7 +35,7 @@ interface WorkStoreDeps extends TurnCommitDeps, ActionWriterDeps, BackgroundDeps
 export function createWorkStore(context: StoreContext, tables: WorkStoreDeps): WorkStore {
   const { renewTurn, ...turns } = createTurnLeases(context, tables)
   const { renewDelivery, ...deliveries } = createDeliveryLeases(context, tables)
-  const fileKeeping = createFileKeeping(context, tables)
+  const fileKeeping = createFileAttacher(context, tables)
   const findNextDue = context.db.prepare<{ due_at: number | null }>(
     `SELECT min(due_at) AS due_at FROM (
        SELECT min(due_at) AS due_at FROM turns WHERE due_at IS NOT NULL
@@ -48,14 +48,14 @@ export function createWorkStore(context: StoreContext, tables: WorkStoreDeps): W
     ...deliveries,
     ...createBackgroundStore(context, tables),
     ...createCommit(context, tables, createActionWriting(context.db, tables)),
-    ...createNoting(context, tables),
+    ...createNoteStore(context, tables),
     ...createStreamedAnswers(context, tables),
     ...createBroadcasts(context, tables),
     ...createSettle(context, tables),
     ...listConsumerSetters(tables),
     async keepFiles(turn, kept) {
       await fileKeeping.keepFiles(turn, kept)
-      forgetStoredWords(turn.content)
+      dropStoredReader(turn.content)
     },
     renew: (work, leaseMs) => ('content' in work ? renewTurn(work, leaseMs) : renewDelivery(work, leaseMs)),
     nextDue: async () => findNextDue.get()?.due_at ?? undefined,

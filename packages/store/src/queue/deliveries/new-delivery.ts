@@ -2,7 +2,7 @@
 import type { ChannelName } from '@postern/message'
 import { findShareGroup } from '@postern/message'
 import type { PlannedDelivery } from '@postern/pipeline'
-import type { AnsweredWords, ResponseDraft } from '../../messages/responses.ts'
+import type { AnsweredMessage, ResponseDraft } from '../../messages/responses.ts'
 import { formatJson } from '../../sql/json-columns.ts'
 
 /** The cause of new deliveries: the message, its answer and their agent. */
@@ -21,7 +21,7 @@ export interface NewDelivery {
 }
 
 /** A message and its answer in memory. */
-interface DeliveryWords extends AnsweredWords {
+interface DeliveryWords extends AnsweredMessage {
   readonly response: ResponseDraft
 }
 

@@ -79,5 +79,5 @@ export function toLease(
 /** Returns true if the turn of a message has no queue mode and the message is small enough to keep. */
 function isPlain(draft: MessageDraft): boolean {
   const { message, thread } = draft.intake
-  return (message.kind ?? 'message') === 'message' && !thread.joined && !draft.lane && isSmall(draft)
+  return (message.kind ?? 'message') === 'message' && !thread.joined && !draft.queuePosition && isSmall(draft)
 }

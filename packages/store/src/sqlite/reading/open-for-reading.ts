@@ -12,8 +12,7 @@ export interface ReadDatabase {
   /** True if no gateway works with the file. */
   readonly isAlone: boolean
   /**
-   * Returns false if the file has changed. Then no result of a reading since the opening is reliable, and no error either. Call it after each
-   * reading.
+   * Returns false if the file has changed. In that case no result or error since the opening is reliable. Call it after each reading.
    */
   isSound(): boolean
   close(): void
@@ -22,7 +21,7 @@ export interface ReadDatabase {
 /** The time for which a reader waits while another program holds the file, ms. */
 const lockTimeoutMs = 30_000
 
-/** The number of times that a file is opened if it changes in between. */
+/** The maximum number of attempts to open a file that keeps changing. */
 const mostTries = 3
 
 /**

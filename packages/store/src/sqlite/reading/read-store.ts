@@ -7,8 +7,8 @@ import { assembleStore, completeStore } from '../../assemble.ts'
 import type { StoredChannel } from '../../channels/channel-facts.ts'
 import { createBlobFiles } from '../../files/blob-files.ts'
 import { openHandledSecret } from '../../peers/handled-keys.ts'
-import { readSchemaNumber, refuseUnknownFile } from '../../schema/migrate.ts'
-import { describePendingSteps, refusePendingSteps } from '../../schema/pending-steps.ts'
+import { readSchemaVersion, refuseUnknownFile } from '../../schema/migrate.ts'
+import { describePendingMigrations, refusePendingMigrations } from '../../schema/pending-migrations.ts'
 import { sqlOf } from '../../sql/sql.ts'
 import { createNotices } from '../../transaction/notice-hub.ts'
 import { refusingWriter } from '../../transaction/refusing-writer.ts'
@@ -65,7 +65,11 @@ function openChecked(path: string): ReadDatabase {
   try {
     return openForReading(path, db => {
       db.exec('PRAGMA temp_store = MEMORY; PRAGMA cache_size = -4096')
-      refusePendingSteps({ key: 'data', name: `"${path}"`, pending: describePendingSteps(readSchemaNumber(db)) })
+      refusePendingMigrations({
+        key: 'data',
+        name: `"${path}"`,
+        pending: describePendingMigrations(readSchemaVersion(db)),
+      })
       refuseUnknownFile(db, { path })
       refuseDamagedAtStart(db, path)
     })

@@ -26,7 +26,7 @@ export function putInOrder(jobs: readonly WriteJob[]): readonly WriteJob[] {
   return last.length > 0 ? [...jobs.filter(({ isLast }) => !isLast), ...last] : jobs
 }
 
-/** Removes the first jobs from the queue, as many as fit into one transaction and at least one. */
+/** Removes from the queue as many jobs as fit into one transaction, but at least one, and returns them. */
 export function takeJobs(queue: WriteJob[]): WriteJob[] {
   let size = 0
   const end = queue.findIndex((job, index) => {

@@ -8,7 +8,7 @@ export interface TranscriptThread {
   readonly id: number
   readonly last_seq: number
   readonly last_chat_seq: number
-  /** The number of entries that were written into the thread. Entries that the store keeps count there. */
+  /** The number of entries that were written into the thread. Entries that are stored as messages count in the quota of the message store instead. */
   readonly entries: number
   readonly bytes: number
   readonly fences: number
@@ -19,7 +19,7 @@ export interface TranscriptThread {
 /** The last positions of a thread and the amounts stored in it. */
 export type ThreadExtent = Pick<TranscriptThread, 'last_seq' | 'last_chat_seq' | 'entries' | 'bytes'>
 
-/** Threads, their names and their locks. All members run synchronously, and those that change rows inside a write. */
+/** Threads, their names and their locks. All members run synchronously. Those that change rows must be called inside a write. */
 export interface TranscriptThreads {
   /** Finds a thread of its owner. */
   find(key: ThreadKey): TranscriptThread | undefined

@@ -1,13 +1,13 @@
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
-import { schemaSteps } from '../steps.ts'
+import { schemaMigrations } from '../migrations.ts'
 
 const origin = 'https://gateway.test'
 const key = (...names: string[]) => JSON.stringify(names)
 
 function openBefore(): DatabaseSync {
   const db = new DatabaseSync(':memory:')
-  for (const step of schemaSteps.slice(0, 4)) db.exec(step)
+  for (const step of schemaMigrations.slice(0, 4)) db.exec(step)
   return db
 }
 
@@ -24,7 +24,7 @@ function moveRequirement({ channel, owner, address }: { channel: string; owner: 
     `INSERT INTO requirements (id, digest, agent, channel, thread_id, message, kind, subject, address, policy, issued_at, expires_at)
      VALUES ('r', 'd', 'desk', ?, 1, 1, 'unauthorized', ?, '', '{}', 0, 0)`,
   ).run(channel, key(origin, 'ann'))
-  db.exec(schemaSteps[4] ?? '')
+  db.exec(schemaMigrations[4] ?? '')
   return db.prepare('SELECT subject FROM requirements').get()?.subject
 }
 
@@ -35,7 +35,7 @@ function moveBan(person: string): readonly unknown[] {
     "INSERT INTO records (kind, owner, key, version, value, person) VALUES ('swarm-ban', 'agent:desk', ?, 1, 'true', ?)",
   )
   insert.run(key('swarm', 'guard', key(origin, 'ann')), person)
-  db.exec(schemaSteps[4] ?? '')
+  db.exec(schemaMigrations[4] ?? '')
   return db
     .prepare('SELECT key FROM records ORDER BY id')
     .all()

@@ -9,13 +9,17 @@ import type { RemoveNotice } from './notice-removal.ts'
  * its messages.
  * @returns the number of links
  */
-export type EndLinks = (batch: Batch, whose: { readonly agent: string; readonly key: string }, now: number) => number
+export type DeleteLinks = (
+  batch: Batch,
+  address: { readonly agent: string; readonly key: string },
+  now: number,
+) => number
 
-export function createLinkEnding(
+export function createLinkRemoval(
   { db }: Pick<StoreContext, 'db'>,
   { removeNotice, removeMessage }: { readonly removeNotice: RemoveNotice; readonly removeMessage: RemoveMessage },
-): EndLinks {
-  const end = db.prepare<{ notice: string }>(
+): DeleteLinks {
+  const deleteLinks = db.prepare<{ notice: string }>(
     'DELETE FROM person_links WHERE agent = ?1 AND (asker = ?2 OR target = ?2) RETURNING notice',
   )
   const findCopies = db.prepare<{ message: number }>(
@@ -24,9 +28,9 @@ export function createLinkEnding(
        OR m.principal = (SELECT a.subject FROM person_addresses a WHERE a.agent = ?1 AND a.address = ?2))`,
   )
   return (batch, { agent, key }, now) => {
-    const ended = end.all(agent, key)
+    const deletedLinks = deleteLinks.all(agent, key)
     for (const { message } of findCopies.all(agent, key)) removeMessage(batch, message, now)
-    for (const { notice } of ended) removeNotice(batch, notice, now)
-    return ended.length
+    for (const { notice } of deletedLinks) removeNotice(batch, notice, now)
+    return deletedLinks.length
   }
 }

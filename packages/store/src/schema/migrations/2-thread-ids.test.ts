@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
-import { firstSchema } from '../first/first-schema.ts'
-import { threadIdStep } from './2-thread-ids.ts'
+import { initialSchema } from '../initial/initial-schema.ts'
+import { addThreadIds } from './2-thread-ids.ts'
 
 /** A thread of a database of number 1. It has an entry with this id if somebody has written in it. */
 interface OldThread {
@@ -15,7 +15,7 @@ interface OldThread {
 /** Reads the id of each thread after the step; null stands for its key. */
 function readIdsAfter(threads: readonly OldThread[]): readonly unknown[] {
   const db = new DatabaseSync(':memory:')
-  db.exec(firstSchema)
+  db.exec(initialSchema)
   const insert = db.prepare('INSERT INTO threads (agent, channel, scope, key) VALUES (?, ?, ?, ?)')
   const name = db.prepare(
     'INSERT INTO thread_aliases (name, agent, channel, scope, is_key, thread_id) VALUES (?, ?, ?, ?, 1, ?)',
@@ -28,7 +28,7 @@ function readIdsAfter(threads: readonly OldThread[]): readonly unknown[] {
     name.run(key, agent, channel, scope, lastInsertRowid)
     if (entry !== undefined) say.run(entry, lastInsertRowid)
   }
-  db.exec(threadIdStep)
+  db.exec(addThreadIds)
   return db
     .prepare('SELECT public_id FROM threads ORDER BY id')
     .all()

@@ -5,8 +5,8 @@ import { expect, test } from 'vitest'
 import { discardLog, makeDirectory } from '../../test/open-test-store.ts'
 import { writeFixture } from '../../test/schema-fixture/fixtures.ts'
 import { findPendingSteps, openSqliteStore } from '../index.ts'
-import { describePendingSteps } from './pending-steps.ts'
-import { schemaSteps } from './steps.ts'
+import { schemaMigrations } from './migrations.ts'
+import { describePendingMigrations } from './pending-migrations.ts'
 
 test('describePendingSteps() names the tables and columns that a start would add', () => {
   const steps = [
@@ -14,11 +14,11 @@ test('describePendingSteps() names the tables and columns that a start would add
     'ALTER TABLE one ADD COLUMN b TEXT; CREATE TABLE two (c TEXT)',
     "UPDATE one SET a = ''",
   ]
-  expect(describePendingSteps(1, steps)).toBe(
+  expect(describePendingMigrations(1, steps)).toBe(
     'its tables have number 1, and a start of this release makes it 3 (adds "one.b" and the table "two")',
   )
-  expect(describePendingSteps(2, steps)).toContain('(rewrites rows)')
-  expect([0, 3].map(number => describePendingSteps(number, steps))).toEqual([undefined, undefined])
+  expect(describePendingMigrations(2, steps)).toContain('(rewrites rows)')
+  expect([0, 3].map(number => describePendingMigrations(number, steps))).toEqual([undefined, undefined])
 })
 
 test('a store that may not change tables refuses a file of an earlier release and leaves it as it is', async () => {
@@ -26,7 +26,7 @@ test('a store that may not change tables refuses a file of an earlier release an
   const before = readFileSync(path)
   const options = { channels: sketchedChannels, path, now: () => 0, log: discardLog }
   await expect(openSqliteStore({ ...options, changesTables: false })).rejects.toThrow(
-    `data: "${path}" is of an earlier release: its tables have number 1, and a start of this release makes it ${schemaSteps.length} (adds `,
+    `data: "${path}" is of an earlier release: its tables have number 1, and a start of this release makes it ${schemaMigrations.length} (adds `,
   )
   await expect(openSqliteStore({ ...options, changesTables: false })).rejects.toThrow('Back the data up, then start')
   expect(findPendingSteps(path)).toContain('number 1')

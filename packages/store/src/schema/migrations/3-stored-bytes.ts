@@ -15,7 +15,7 @@ const endZero = `
 
 const ofMessage = { inserted: sizeOf('NEW'), removed: `-(${sizeOf('OLD')})` }
 
-export const storedBytesStep = `
+export const addStoredBytes = `
 -- For whom the bytes count: 'u:' (proves nothing) or 'p:' and a digest of the sender; NULL: for nobody.
 ALTER TABLE messages ADD COLUMN stored_by TEXT;
 

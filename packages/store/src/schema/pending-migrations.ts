@@ -2,22 +2,25 @@
 import { ConfigError, formatList } from '@postern/message'
 import type { TableNames } from './expected-tables.ts'
 import { listExpectedTables } from './expected-tables.ts'
-import { schemaSteps } from './steps.ts'
+import { schemaMigrations } from './migrations.ts'
 
-/** Describes the changes that a start would make to a database of this number. Returns undefined if there are none. */
-export function describePendingSteps(number: number, steps: readonly string[] = schemaSteps): string | undefined {
-  if (number === 0 || number >= steps.length) return undefined
-  const added = listAdded(listExpectedTables(steps.slice(0, number)), listExpectedTables(steps))
-  const changes = added.length > 0 ? `adds ${formatList(added)}` : 'rewrites rows'
-  return `its tables have number ${number}, and a start of this release makes it ${steps.length} (${changes})`
+/** Describes the migrations that a start would run on a database of this version. Returns undefined if there are none. */
+export function describePendingMigrations(
+  version: number,
+  migrations: readonly string[] = schemaMigrations,
+): string | undefined {
+  if (version === 0 || version >= migrations.length) return undefined
+  const additions = listAdded(listExpectedTables(migrations.slice(0, version)), listExpectedTables(migrations))
+  const changes = additions.length > 0 ? `adds ${formatList(additions)}` : 'rewrites rows'
+  return `its tables have number ${version}, and a start of this release makes it ${migrations.length} (${changes})`
 }
 
 /** Lists new tables, and new columns of existing tables. */
 function listAdded(before: TableNames, after: TableNames): readonly string[] {
   return [...after.columns].flatMap(([table, columns]) => {
-    const own = before.columns.get(table)
-    if (!own) return [`the table "${table}"`]
-    return [...columns].filter(column => !own.has(column)).map(column => `"${table}.${column}"`)
+    const existingColumns = before.columns.get(table)
+    if (!existingColumns) return [`the table "${table}"`]
+    return [...columns].filter(column => !existingColumns.has(column)).map(column => `"${table}.${column}"`)
   })
 }
 
@@ -25,12 +28,12 @@ interface PendingDatabase {
   readonly key: 'data' | 'store'
   /** The name for operators: the path of the file in quotes, or the database and its schema. */
   readonly name: string
-  /** The result of `describePendingSteps`. */
+  /** The result of `describePendingMigrations`. */
   readonly pending: string | undefined
 }
 
 /** Refuses to work with a database whose tables only a start may change. @throws ConfigError */
-export function refusePendingSteps({ key, name, pending }: PendingDatabase): void {
+export function refusePendingMigrations({ key, name, pending }: PendingDatabase): void {
   if (pending === undefined) return
   throw new ConfigError(key, `${name} is of an earlier release: ${pending}`, pendingFix)
 }

@@ -16,7 +16,7 @@ import { turnSchema } from './turns.ts'
  * member of the contract hold its JSON. `due_at` is set only on work that may be leased (ready, leased or waiting for its time), so one small partial
  * index serves every lease. `ended_at` is set once work is over.
  */
-export const firstSchema: string = [
+export const initialSchema: string = [
   threadSchema,
   messageSchema,
   blobSchema,

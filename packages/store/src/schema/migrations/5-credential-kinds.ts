@@ -14,7 +14,7 @@ UPDATE requirements SET subject = '["${claim}",' || substr(subject, 2) WHERE sub
  * client, an API key and an account with a digest in its address, so it holds for all three, as before. The key of a ban contains the principal as a
  * JSON string.
  */
-export const credentialKindStep: string = String.raw`
+export const renameCredentialKinds: string = String.raw`
 UPDATE requirements SET subject = '["chat_token",' || substr(subject, 2) WHERE substr(subject, 1, 1) = '[' AND channel = 'web' AND EXISTS
   (SELECT 1 FROM messages m WHERE m.seq = requirements.message AND json_extract(m.envelope, '$.sender.address') LIKE '@%@web.%');
 ${nameClaim('api_key', 'client_id')}

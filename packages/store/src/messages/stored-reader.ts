@@ -4,16 +4,16 @@ import type { NormalizedMessage } from '@postern/message'
 /** The key of the function that reads a message again. Agents may change the message that they get. */
 export const asStored = Symbol('as stored')
 
-interface ReadAgain {
+interface StoredReader {
   [asStored]?: (() => NormalizedMessage) | undefined
 }
 
 /** Returns the function that reads a message again from its row. Merged messages and messages whose row has changed have none. */
-export function findStoredWords(message: NormalizedMessage): (() => NormalizedMessage) | undefined {
-  return (message as ReadAgain)[asStored]
+export function findStoredReader(message: NormalizedMessage): (() => NormalizedMessage) | undefined {
+  return (message as StoredReader)[asStored]
 }
 
 /** Drops the function that reads a message again, because its row has changed. */
-export function forgetStoredWords(message: NormalizedMessage): void {
+export function dropStoredReader(message: NormalizedMessage): void {
   Object.defineProperty(message, asStored, { value: undefined })
 }

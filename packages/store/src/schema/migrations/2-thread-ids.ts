@@ -5,7 +5,7 @@
  * threads that share a key, in different scopes or channels, had one memory at such an agent. They get the id of their first entry, which is random,
  * too.
  */
-export const threadIdStep: string = `
+export const addThreadIds: string = `
 ALTER TABLE threads ADD COLUMN public_id TEXT;
 
 UPDATE threads SET public_id = coalesce(

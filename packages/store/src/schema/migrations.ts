@@ -1,0 +1,34 @@
+// Lists the numbered migrations from the tables of any release to the newest ones.
+import { initialSchema } from './initial/initial-schema.ts'
+import { addThreadIds } from './migrations/2-thread-ids.ts'
+import { addStoredBytes } from './migrations/3-stored-bytes.ts'
+import { deleteNamedKeys } from './migrations/4-keys-without-names.ts'
+import { renameCredentialKinds } from './migrations/5-credential-kinds.ts'
+import { addFirstAttempts } from './migrations/6-first-attempts.ts'
+import { addGatewaySetups } from './migrations/7-gateway-setups.ts'
+import { addObjectStorages } from './migrations/8-object-storages.ts'
+import { addWithdrawnDeliveries } from './migrations/9-withdrawn-deliveries.ts'
+import { addOverdueRequirements } from './migrations/10-overdue-requirements.ts'
+import { indexThreadIds } from './migrations/11-thread-ids-found.ts'
+import { addDeliveryReasons } from './migrations/12-delivery-reasons.ts'
+import { addThreadEvents } from './migrations/13-thread-events.ts'
+
+/**
+ * The migrations in their order. A database of version n has had the first n. A landed migration is never edited, because databases have had it already.
+ * A change of the tables is one more migration at the end, with a fixture of its own (CONTRIBUTING.md, "Change the tables").
+ */
+export const schemaMigrations: readonly string[] = [
+  initialSchema,
+  addThreadIds,
+  addStoredBytes,
+  deleteNamedKeys,
+  renameCredentialKinds,
+  addFirstAttempts,
+  addGatewaySetups,
+  addObjectStorages,
+  addWithdrawnDeliveries,
+  addOverdueRequirements,
+  indexThreadIds,
+  addDeliveryReasons,
+  addThreadEvents,
+]
