@@ -35,7 +35,7 @@ async function notifyWatch(
   { store, system, timeoutMs }: NotifyDeps,
 ): Promise<Transmitted> {
   const { owner, id, watch } = delivery.target as unknown as WatchTarget
-  const taskWatch = (await store.listWatches({ owner, id })).find(each => each.id === watch)
+  const taskWatch = (await store.listWatches({ owner, id })).find(candidate => candidate.id === watch)
   if (!taskWatch) return { note: 'the configuration was deleted' }
   const target = readPushTarget(taskWatch.target)
   const body = JSON.stringify(target.version === '0.3' ? writeLegacyEvent(event) : event)
@@ -57,11 +57,11 @@ function headersOf({ token, scheme, credentials, version }: PushTarget): Readonl
   }
 }
 
-const passing: ReadonlySet<number> = new Set([408, 425, 429])
+const temporaryStatuses: ReadonlySet<number> = new Set([408, 425, 429])
 
 function checkAnswer(status: number, { reply_line: replyLine }: DeliveryReply, retryAfter: number | undefined): void {
   if (status >= 200 && status < 300) return
   const problem = `Cannot notify: the receiver answered ${status}`
-  if (status < 500 && !passing.has(status)) throw new Undeliverable(problem, { status, replyLine })
+  if (status < 500 && !temporaryStatuses.has(status)) throw new Undeliverable(problem, { status, replyLine })
   throw new Unavailable(problem, { status, replyLine, ...(retryAfter !== undefined && { retryAfter }) })
 }

@@ -17,7 +17,7 @@ import { createLargeAnswers } from './endpoint/answers.ts'
 import { createTaskForms } from './forms/task-forms.ts'
 import type { OwnKeyRing } from './keys/own-keys.ts'
 import { createKeySetRoute, createOwnIssuer, createOwnKeyRing, describeKey } from './keys/own-keys.ts'
-import { callersTogether } from './message/person-behind.ts'
+import { sharedOwnerFactor } from './message/person-behind.ts'
 import { createOperations, guardOperations } from './operations/operations.ts'
 import { createPushReply } from './push/push-reply.ts'
 import { addressTask, describeTask, previewTaskTarget, renderDelivery, showDelivery, showTasks } from './render.ts'
@@ -69,7 +69,8 @@ export function openA2a(fullConfig: A2aConfig, gateway: ChannelContext): Channel
       routes: endpoint.routes,
       release: endpoint.release,
       ...(grpc && {
-        listen: async former => (await loadGrpc()).openGrpcListener(atPortOf(grpc, former), endpoint.deps),
+        listen: async previousListener =>
+          (await loadGrpc()).openGrpcListener(atPortOf(grpc, previousListener), endpoint.deps),
       }),
     },
     actions: { addressReply: createPushReply(store), call: createAgentCaller(client) },
@@ -88,7 +89,7 @@ export function openA2a(fullConfig: A2aConfig, gateway: ChannelContext): Channel
       preview: ({ turn, response }) =>
         renderUnsent(sender, { turn: { ...turn, target: previewTaskTarget(response) }, response }),
       replay: createCallReplay(config, gateway),
-      rehearse: (agent, ways) => rehearseCall(`@${agent}@${agents.domain}`, ways, client),
+      rehearse: (agent, fetches) => rehearseCall(`@${agent}@${agents.domain}`, fetches, client),
     },
     keys: {
       list: async () => (await keys.list()).map(describeKey),
@@ -109,14 +110,14 @@ function openEndpoint(config: A2aConfig, gateway: ChannelContext, keys: OwnKeyRi
     { store: tasks, system },
     {
       perCaller: limits.streams_per_caller,
-      perConnector: limits.streams_per_caller * callersTogether,
+      perConnector: limits.streams_per_caller * sharedOwnerFactor,
       idleMs: limits.stream_idle_seconds * 1000,
     },
   )
   const expiry = createExpiry(gateway, {
     taskMs: config.task_ttl,
-    most: limits.tasks_per_caller,
-    bytes: limits.bytes_per_caller,
+    maxTasks: limits.tasks_per_caller,
+    maxBytes: limits.bytes_per_caller,
   })
   const cursors = createCursors(store)
   const forms = createTaskForms(system)
@@ -156,8 +157,11 @@ function openEndpoint(config: A2aConfig, gateway: ChannelContext, keys: OwnKeyRi
 export { a2aDescriptor } from './speaker.ts'
 
 /** Returns the configuration with the port that was chosen before, so that a free port stays the same. */
-function atPortOf<At extends { readonly port: number }>(config: At, former: { readonly port: number } | undefined): At {
-  return config.port === 0 && former ? { ...config, port: former.port } : config
+function atPortOf<At extends { readonly port: number }>(
+  config: At,
+  previousListener: { readonly port: number } | undefined,
+): At {
+  return config.port === 0 && previousListener ? { ...config, port: previousListener.port } : config
 }
 
 /** Limits the chain of agents in the configuration to the maximum of the gateway. */
@@ -174,7 +178,7 @@ export const a2a: ChannelModule<A2aConfig, 'a2a'> = {
   tokens: {
     of: ({ auth }) => auth,
     scopesOf: ({ auth }) => auth.scopes,
-    join: (config, other) => ({ ...config, auth: joinTokenRules(config.auth, other) }),
+    join: (config, otherConfig) => ({ ...config, auth: joinTokenRules(config.auth, otherConfig) }),
   },
   simulatedDefaults: ({ origin, issuers }) => [
     ['a2a/auth/issuers', issuers.map(issuer => ({ ...issuer, audience: `${origin}/a2a` })), 'issuer'],

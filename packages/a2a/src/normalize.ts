@@ -14,8 +14,8 @@ import { fileReaders } from './parts/parts.ts'
 import type { ResolvedMessage } from './resolve.ts'
 
 /** Converts a proven message to an intake. `domain` is that of our agents. */
-export function normalizeMessage(proven: ResolvedMessage, domain: string): Intake {
-  const { call, params, task, chain, phase, handedOver, senderEvidence, claim, receivedAt } = proven
+export function normalizeMessage(resolvedMessage: ResolvedMessage, domain: string): Intake {
+  const { call, params, task, chain, phase, handedOver, senderEvidence, claim, receivedAt } = resolvedMessage
   const { caller, agent } = call
   const { message } = params
   const recipient = `@${agent.name}@${domain}`
@@ -38,13 +38,13 @@ export function normalizeMessage(proven: ResolvedMessage, domain: string): Intak
       ...phase,
       ...handedOver,
     },
-    duplicateKey: duplicateKeyOf(proven),
+    duplicateKey: duplicateKeyOf(resolvedMessage),
     // The fingerprint leaves out the client's options for the answer, so that a repetition is recognized.
     fingerprint: hash('sha256', canonicalizeJson(toWellFormed(stripMessage(params.message, evidence)))),
     thread: { scope: caller.owner, references: [] },
     aliases: [],
     proofs: [caller.proof, ...senderEvidence.proofs],
-    arrival: recordCallArrival(proven),
+    arrival: recordCallArrival(resolvedMessage),
     raw: { bytes: rawOf(call), form: 'json' },
     ...(blobs.length > 0 && { blobs }),
     target: { id: task.id, context: task.context },
@@ -72,9 +72,9 @@ function duplicateKeyOf({ call, params, task }: ResolvedMessage): string {
 export function rawOf({ document, bytes, binding }: Call): Uint8Array {
   const envelope = binding === 'JSONRPC' && isJsonObject(document) ? document : undefined
   const params = envelope ? envelope.params : document
-  const stripped = stripParams(params)
-  if (stripped === params) return bytes
-  return Buffer.from(JSON.stringify(envelope ? { ...envelope, params: stripped } : stripped))
+  const strippedParams = stripParams(params)
+  if (strippedParams === params) return bytes
+  return Buffer.from(JSON.stringify(envelope ? { ...envelope, params: strippedParams } : strippedParams))
 }
 
 /** Reads the id of the answered message. A2A has no member for it, so it is in the namespace of Mentionable. */
@@ -110,8 +110,8 @@ function recordCallArrival({ call, senderEvidence, claim }: ResolvedMessage): Js
 }
 
 export function recordCaller({ binding, version, caller }: Call): { readonly [member: string]: Json } {
-  const { scopes: _, usedKey: _key, ...who } = caller
-  return { binding, version, caller: who as unknown as Json }
+  const { scopes: _, usedKey: _key, ...callerFields } = caller
+  return { binding, version, caller: callerFields as unknown as Json }
 }
 
 /** Restores a call from its record. Returns undefined if the value is not such a record. */
@@ -135,9 +135,9 @@ function stripParams(params: unknown): unknown {
     ? leaveOut(params.configuration, pushConfigs)
     : params.configuration
   // The gateway reads none of these, but a caller may have put them here.
-  const outer = stripMessage(params) as typeof params
-  if (message === params.message && configuration === params.configuration && outer === params) return params
-  return { ...outer, message, configuration }
+  const strippedParams = stripMessage(params) as typeof params
+  if (message === params.message && configuration === params.configuration && strippedParams === params) return params
+  return { ...strippedParams, message, configuration }
 }
 
 /** Returns the message without credentials. */
@@ -162,9 +162,9 @@ function leaveOut(
 const textTypes: ReadonlySet<string> = new Set<TextPart['mime']>(['text/plain', 'text/markdown', 'text/html'])
 
 /** Converts A2A parts to ours. Bytes are stored by their digest. `data` keeps its exact JSON. */
-export function readParts(wire: readonly WirePart[]) {
+export function readParts(wireParts: readonly WirePart[]) {
   const blobs: Blob[] = []
-  const parts = wire.map((part): Part => {
+  const parts = wireParts.map((part): Part => {
     const content = contentOf(part)
     const note = readPartNote(part)
     if (content === 'text') return readLink(note) ?? readText(part)
@@ -193,15 +193,15 @@ const members = ['artifact_type', 'description', 'url', 'title'] as const
 
 const kinds: ReadonlySet<unknown> = new Set(['file', 'artifact', 'link'])
 
-const mostChars = 4_096
+const maxChars = 4_096
 
 /** Reads the writer's note of a part. Members that are not short texts are ignored. */
 function readPartNote({ metadata }: WirePart): Partial<PartNote> {
-  const noted = isJsonObject(metadata?.mentionable) ? metadata.mentionable : {}
-  if (!kinds.has(noted.kind)) return {}
+  const mentionable = isJsonObject(metadata?.mentionable) ? metadata.mentionable : {}
+  if (!kinds.has(mentionable.kind)) return {}
   const texts = members.flatMap(name => {
-    const value = noted[name]
-    return typeof value === 'string' && value !== '' && value.length <= mostChars ? [[name, value] as const] : []
+    const value = mentionable[name]
+    return typeof value === 'string' && value !== '' && value.length <= maxChars ? [[name, value] as const] : []
   })
-  return { kind: noted.kind as PartNote['kind'], ...Object.fromEntries(texts) }
+  return { kind: mentionable.kind as PartNote['kind'], ...Object.fromEntries(texts) }
 }

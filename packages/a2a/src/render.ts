@@ -16,7 +16,7 @@ import type {
 import { agentPausedText } from '@postern/pipeline'
 import type { WireArtifact, WireMessage, WirePart, WireTask } from './format/wire.ts'
 import { countPartChars, countTaskChars, restStates, wireStateOf } from './format/wire.ts'
-import type { KnownBytes } from './parts/parts.ts'
+import type { BytesByDigest } from './parts/parts.ts'
 import { writeOtherPart } from './parts/parts.ts'
 
 type TaskIds = Pick<TaskRecord, 'id' | 'context'>
@@ -54,10 +54,10 @@ export function renderDelivery({ target, response, message }: Delivery): TaskDoc
   const isPushed = ids.watch !== undefined
   const state = (ids.state ?? response?.status ?? 'submitted') as TaskState
   const updatedAt = ids.at ?? Date.parse(response?.created_at ?? message.received_at)
-  const show = (said: NormalizedResponse | undefined) =>
+  const show = (answer: NormalizedResponse | undefined) =>
     renderTask(
-      { ...ids, state, updatedAt, response: said },
-      { made: madeBy(said), history: [], bytesByDigest: noBytes },
+      { ...ids, state, updatedAt, response: answer },
+      { artifacts: artifactsOf(answer), history: [], bytesByDigest: noBytes },
     )
   const task = show(response)
   return { task: isPushed && countTaskChars(task) > maxPushedChars ? show(undefined) : task, isPushed }
@@ -82,29 +82,32 @@ export async function showTask(
   view: TaskView,
 ): Promise<WireTask> {
   const history = pickHistory(record, view.historyLength)
-  const made = view.includeArtifacts ? listMade(record) : []
-  const said = [...made, ...history, ...(record.response ? [record.response] : [])]
-  const bytesByDigest = await knownBytes(
+  const artifacts = view.includeArtifacts ? listArtifactsOf(record) : []
+  const partHolders = [...artifacts, ...history, ...(record.response ? [record.response] : [])]
+  const bytesByDigest = await loadBytes(
     store,
-    said.flatMap(({ parts }) => parts),
+    partHolders.flatMap(({ parts }) => parts),
   )
   const isPaused = store.isPaused?.(record.agent) === true
-  return renderTask(record, { made, history, bytesByDigest, isPaused })
+  return renderTask(record, { artifacts, history, bytesByDigest, isPaused })
 }
 
-const noBytes: KnownBytes = new Map()
+const noBytes: BytesByDigest = new Map()
 
 /** Reads the bytes of attachments. Most answers have none, so the result need not be a promise. */
-export function knownBytes(store: Pick<Store, 'findBlob'>, parts: readonly Part[]): KnownBytes | Promise<KnownBytes> {
+export function loadBytes(
+  store: Pick<Store, 'findBlob'>,
+  parts: readonly Part[],
+): BytesByDigest | Promise<BytesByDigest> {
   return parts.some(part => part.kind !== 'text') ? readKnownBytes(store, parts) : noBytes
 }
 
 type ShownTask = Pick<SettledTask, 'id' | 'context' | 'state' | 'updatedAt' | 'response'>
 
 interface RenderView {
-  readonly made: readonly Made[]
+  readonly artifacts: readonly ProducedArtifact[]
   readonly history: readonly Entry[]
-  readonly bytesByDigest: KnownBytes
+  readonly bytesByDigest: BytesByDigest
   /** True if the agent begins no turn until an operator resumes it. */
   readonly isPaused?: boolean
 }
@@ -113,18 +116,19 @@ interface RenderView {
  * Renders a task. Results are artifacts and never messages (A2A §3.7). A question, a refusal or a failure is the status message until the next
  * message is being processed, because an answered question is history. A task that waits for a paused agent says so.
  */
-function renderTask(record: ShownTask, { made, history, bytesByDigest, isPaused = false }: RenderView): WireTask {
+function renderTask(record: ShownTask, { artifacts, history, bytesByDigest, isPaused = false }: RenderView): WireTask {
   const { id, context, state, updatedAt, response } = record
-  const said = response && restStates.has(state) ? partsSaid(response) : []
-  const answer = response && said.length > 0 ? { id: response.id, parts: said } : undefined
-  const told = answer ?? (isPaused && state === 'submitted' ? { id: `${id}-paused`, parts: pausedParts } : undefined)
-  const message = told && renderAnswer(told, record, bytesByDigest)
+  const statusParts = response && restStates.has(state) ? listStatusParts(response) : []
+  const answer = response && statusParts.length > 0 ? { id: response.id, parts: statusParts } : undefined
+  const statusMessage =
+    answer ?? (isPaused && state === 'submitted' ? { id: `${id}-paused`, parts: pausedParts } : undefined)
+  const message = statusMessage && renderAnswer(statusMessage, record, bytesByDigest)
   return {
     id,
     contextId: context,
     status: { state: wireStateOf[state], timestamp: isoTime(updatedAt), ...(message && { message }) },
-    ...(made.length > 0 && {
-      artifacts: made.map(each => renderArtifact(each, bytesByDigest)),
+    ...(artifacts.length > 0 && {
+      artifacts: artifacts.map(artifact => renderArtifact(artifact, bytesByDigest)),
     }),
     ...(history.length > 0 && { history: history.map(entry => renderEntry(entry, record, bytesByDigest)) }),
   }
@@ -133,55 +137,58 @@ function renderTask(record: ShownTask, { made, history, bytesByDigest, isPaused 
 const pausedParts: readonly Part[] = [{ kind: 'text', mime: 'text/plain', content: agentPausedText }]
 
 /** An artifact that the agent has made. */
-export interface Made {
+export interface ProducedArtifact {
   readonly id: string
   readonly name?: string | undefined
   readonly parts: readonly Part[]
 }
 
 /** Lists the artifacts of an answer: one for each section, and one with the id of the answer for the parts without a section. */
-export function splitSections(id: string, parts: readonly Part[]): readonly Made[] {
-  const made = new Map<string | undefined, Made & { readonly parts: Part[] }>()
+export function splitSections(id: string, parts: readonly Part[]): readonly ProducedArtifact[] {
+  const artifactsBySection = new Map<string | undefined, ProducedArtifact & { readonly parts: Part[] }>()
   for (const part of parts) {
     const section = sectionOf(part)
-    const artifact = made.get(section?.id) ?? { ...nameArtifact(id, section), parts: [] }
+    const artifact = artifactsBySection.get(section?.id) ?? { ...describeArtifact(id, section), parts: [] }
     artifact.parts.push(part)
-    made.set(section?.id, artifact)
+    artifactsBySection.set(section?.id, artifact)
   }
-  return [...made.values()]
+  return [...artifactsBySection.values()]
 }
 
 /** Names an artifact. The id is the same for the same section, whether it is streamed or complete. */
-function nameArtifact(id: string, section: AnswerSection | undefined): Omit<Made, 'parts'> {
+function describeArtifact(id: string, section: AnswerSection | undefined): Omit<ProducedArtifact, 'parts'> {
   if (!section) return { id }
   return { id: `${id}-${hash('sha256', section.id).slice(0, 12)}`, ...(section.name && { name: section.name }) }
 }
 
-export function renderArtifact({ id: artifactId, name, parts }: Made, bytesByDigest?: KnownBytes): WireArtifact {
+export function renderArtifact(
+  { id: artifactId, name, parts }: ProducedArtifact,
+  bytesByDigest?: BytesByDigest,
+): WireArtifact {
   return { artifactId, ...(name && { name }), parts: writeParts(parts, bytesByDigest) }
 }
 
 /** Lists all artifacts of the task, streamed or complete, oldest first. */
-function listMade({ earlier, response, heard }: SettledTask): readonly Made[] {
+function listArtifactsOf({ earlier, response, heard }: SettledTask): readonly ProducedArtifact[] {
   return [
-    ...earlier.flatMap(madeBy),
-    ...madeBy(response),
+    ...earlier.flatMap(artifactsOf),
+    ...artifactsOf(response),
     ...heard.flatMap(({ id, parts }) => splitSections(id, parts)),
   ]
 }
 
-function madeBy(answer: NormalizedResponse | undefined): readonly Made[] {
-  return answer ? splitSections(answer.id, partsMade(answer)) : []
+function artifactsOf(answer: NormalizedResponse | undefined): readonly ProducedArtifact[] {
+  return answer ? splitSections(answer.id, listArtifactParts(answer)) : []
 }
 
 /** Returns the parts that are an artifact: a result, or the parts that were streamed before a question, a refusal or a failure. */
-export function partsMade(response: NormalizedResponse): readonly Part[] {
+export function listArtifactParts(response: NormalizedResponse): readonly Part[] {
   if (isResult(response)) return response.parts
   return [...response.parts.slice(0, response.results ?? 0), ...(response.unfinished ?? [])]
 }
 
 /** Returns the parts that are a status message: a question, a refusal or a failure, without the parts that an artifact has already. */
-export function partsSaid(response: NormalizedResponse): readonly Part[] {
+export function listStatusParts(response: NormalizedResponse): readonly Part[] {
   return isResult(response) ? [] : response.parts.slice(response.results ?? 0)
 }
 
@@ -192,7 +199,7 @@ function isResult({ status }: NormalizedResponse): boolean {
 
 /** Returns parts in their wire form, with attachments. */
 export async function showParts(store: Pick<Store, 'findBlob'>, parts: readonly Part[]): Promise<readonly WirePart[]> {
-  return writeParts(parts, await knownBytes(store, parts))
+  return writeParts(parts, await loadBytes(store, parts))
 }
 
 /**
@@ -204,38 +211,40 @@ function pickHistory(record: SettledTask, historyLength: number): readonly Entry
   if (historyLength === 0) return []
   const { entries = [], response, earlier } = record
   const last = entries.at(-1)
-  const past = response && last?.role === 'assistant' ? entries.slice(0, -1) : entries
-  const said = new Map(earlier.map(answer => [answer.id, partsSaid(answer)]))
-  const messages = past.map(entry => (entry.role === 'assistant' ? withSaid(entry, said) : entry))
+  const pastEntries = response && last?.role === 'assistant' ? entries.slice(0, -1) : entries
+  const statusPartsById = new Map(earlier.map(answer => [answer.id, listStatusParts(answer)]))
+  const messages = pastEntries.map(entry =>
+    entry.role === 'assistant' ? withStatusParts(entry, statusPartsById) : entry,
+  )
   return messages.filter(({ parts }) => parts.length > 0).slice(-historyLength)
 }
 
-function withSaid(entry: Entry, said: ReadonlyMap<string, readonly Part[]>): Entry {
-  return { ...entry, parts: said.get(entry.nativeId ?? '') ?? entry.parts }
+function withStatusParts(entry: Entry, statusPartsById: ReadonlyMap<string, readonly Part[]>): Entry {
+  return { ...entry, parts: statusPartsById.get(entry.nativeId ?? '') ?? entry.parts }
 }
 
 /** Returns the task with the newest part of its history within about `maxChars`. The server chooses the length. */
 export function trimHistory(task: WireTask, maxChars: number): WireTask {
-  const { history = [], ...rest } = task
+  const { history = [], ...members } = task
   let chars = 0
   const first = history.findLastIndex(({ parts }) => {
     chars += countPartChars(parts)
     return chars > maxChars
   })
   if (first < 0) return task
-  const kept = history.slice(first + 1)
-  return kept.length > 0 ? { ...rest, history: kept } : rest
+  const shortHistory = history.slice(first + 1)
+  return shortHistory.length > 0 ? { ...members, history: shortHistory } : members
 }
 
 function renderAnswer(
-  { id: messageId, parts }: Made,
+  { id: messageId, parts }: ProducedArtifact,
   { id, context }: TaskIds,
-  bytesByDigest?: KnownBytes,
+  bytesByDigest?: BytesByDigest,
 ): WireMessage {
   return { messageId, role: 'ROLE_AGENT', contextId: context, taskId: id, parts: writeParts(parts, bytesByDigest) }
 }
 
-function renderEntry(entry: Entry, { id, context }: TaskIds, bytesByDigest: KnownBytes): WireMessage {
+function renderEntry(entry: Entry, { id, context }: TaskIds, bytesByDigest: BytesByDigest): WireMessage {
   return {
     messageId: entry.nativeId ?? entry.entryId,
     role: entry.role === 'user' ? 'ROLE_USER' : 'ROLE_AGENT',
@@ -252,10 +261,10 @@ const maxBytes = 16 * 1024 * 1024
 export async function readKnownBytes(
   store: Pick<Store, 'findBlob'>,
   parts: readonly Part[],
-  most = maxBytes,
-): Promise<KnownBytes> {
+  limitBytes = maxBytes,
+): Promise<BytesByDigest> {
   const bytesByDigest = new Map<string, string>()
-  let remainingBytes = most
+  let remainingBytes = limitBytes
   for (const digest of new Set(parts.flatMap(digestOf))) {
     const blob = await store.findBlob(digest)
     if (!blob || blob.bytes.length > remainingBytes) continue
@@ -311,7 +320,7 @@ function showRecord<Task extends SettledTask>(record: Task, show: ShowRequiremen
   const { owner, id, agent, context, state, updatedAt } = record
   let entries: readonly Entry[] | undefined
   let response: { readonly read: NormalizedResponse | undefined } | undefined
-  const shown: SettledTask = {
+  const shownTask: SettledTask = {
     owner,
     id,
     agent,
@@ -334,7 +343,7 @@ function showRecord<Task extends SettledTask>(record: Task, show: ShowRequiremen
       return record.heard
     },
   }
-  return shown as Task
+  return shownTask as Task
 }
 
 /** Shows a delivery to a subscriber, who has the rights of the task's owner, because the owner set up the subscription. */
@@ -343,13 +352,16 @@ export function showDelivery(delivery: Delivery, show: ShowRequirement | undefin
   return show && response ? { ...delivery, response: withParts(response, show) } : delivery
 }
 
-function withParts<Said extends { readonly parts: readonly Part[] }>(said: Said, show: ShowRequirement): Said {
-  const parts = showRequirements(said.parts, show)
-  return parts === said.parts ? said : { ...said, parts }
+function withParts<HasParts extends { readonly parts: readonly Part[] }>(
+  partHolder: HasParts,
+  show: ShowRequirement,
+): HasParts {
+  const parts = showRequirements(partHolder.parts, show)
+  return parts === partHolder.parts ? partHolder : { ...partHolder, parts }
 }
 
 /** Converts our parts to A2A parts. Parts that A2A lacks become `data` of their own kind, so that nothing is lost. */
-export function writeParts(parts: readonly Part[], bytesByDigest: KnownBytes = noBytes): readonly WirePart[] {
+export function writeParts(parts: readonly Part[], bytesByDigest: BytesByDigest = noBytes): readonly WirePart[] {
   return parts.flatMap(part =>
     part.kind === 'text' ? { text: part.content, mediaType: part.mime } : writeOtherPart(part, bytesByDigest),
   )

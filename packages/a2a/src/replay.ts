@@ -24,29 +24,32 @@ export function createCallReplay(
 ): NonNullable<ChannelDiagnostics['replay']> {
   return async ({ agent, arrival, raw, target }, moment) => {
     const gateway = { ...context, ...moment }
-    const kept = restoreCall(arrival)
+    const storedCall = restoreCall(arrival)
     const task = readTask(target)
-    if (!kept || !task) return undefined
-    const { question } = kept
+    if (!storedCall || !task) return undefined
+    const { question } = storedCall
     const document = parseCallBody(raw)
     const call = {
-      caller: kept.caller,
+      caller: storedCall.caller,
       agent: findAddressee(agent, gateway),
       from: '',
-      params: question === undefined ? readParams[kept.binding](document, kept.version) : task,
+      params: question === undefined ? readParams[storedCall.binding](document, storedCall.version) : task,
       document,
       bytes: raw,
-      binding: kept.binding,
-      version: kept.version,
+      binding: storedCall.binding,
+      version: storedCall.version,
       lastEventId: undefined,
       canReplay: false,
     } as Call
     if (question !== undefined) {
-      const canceled = normalizeCancel({ call, ...task, question, at: gateway.system.now() }, gateway.agents.domain)
-      return { ...canceled, duplicateKey: canceled.message.id }
+      const cancelIntake = normalizeCancel(
+        { call, ...task, question, canceledAt: gateway.system.now() },
+        gateway.agents.domain,
+      )
+      return { ...cancelIntake, duplicateKey: cancelIntake.message.id }
     }
-    const resolved = await resolveMessage(call, { config, gateway }, { ...kept, task })
-    return normalizeMessage(resolved, gateway.agents.domain)
+    const resolvedMessage = await resolveMessage(call, { config, gateway }, { ...storedCall, task })
+    return normalizeMessage(resolvedMessage, gateway.agents.domain)
   }
 }
 

@@ -12,7 +12,7 @@ import type { HandedOver } from './message/handed-over.ts'
 import { readHandedOver } from './message/handed-over.ts'
 import type { CheckedClaim, Phase, SenderEvidence } from './message/mentionable.ts'
 import { clampChain, noSenderEvidence, readPhase, readPolicyClaim, readSenderEvidence } from './message/mentionable.ts'
-import { callersTogether, findPersonBehind } from './message/person-behind.ts'
+import { findPersonBehind, sharedOwnerFactor } from './message/person-behind.ts'
 import { createWatch } from './push/watch.ts'
 import { findOwnTask } from './tasks/own-tasks.ts'
 import { makeTaskId } from './tasks/task-id.ts'
@@ -42,7 +42,7 @@ interface ResolveMessageDeps {
 }
 
 /** The findings about a stored message from its arrival. A replay uses them and does not check again. */
-interface KeptFindings {
+interface StoredFindings {
   readonly task: TaskIds
   readonly evidence?: SenderEvidence | undefined
   readonly resolution?: CheckedClaim['resolution'] | undefined
@@ -52,7 +52,7 @@ interface KeptFindings {
 export async function resolveMessage(
   call: Call,
   { config, gateway }: ResolveMessageDeps,
-  kept?: KeptFindings,
+  findings?: StoredFindings,
 ): Promise<ResolvedMessage> {
   const params = checkParams('SendMessage', call.params) as SendMessageParams
   const { message, configuration } = params
@@ -66,14 +66,15 @@ export async function resolveMessage(
   const chain = mentionable && clampChain(mentionable, config.limits.max_hops)
   const phase = mentionable && readPhase(mentionable)
   const handedOver = mentionable && (await readHandedOver(mentionable, call, gateway))
-  const task = kept?.task ?? (await resolveTask(message, call, gateway))
+  const task = findings?.task ?? (await resolveTask(message, call, gateway))
   const watch = push && (await resolveWatch(push, task.id, call, gateway))
   const senderEvidence =
-    kept?.evidence ??
+    findings?.evidence ??
     (mentionable ? await readSenderEvidence(mentionable, message.messageId, call, gateway) : noSenderEvidence)
-  const claim = kept?.resolution
-    ? { resolution: kept.resolution }
-    : mentionable && (await readPolicyClaim(mentionable, call, { ...gateway, accepted: senderEvidence.accepted }))
+  const claim = findings?.resolution
+    ? { resolution: findings.resolution }
+    : mentionable &&
+      (await readPolicyClaim(mentionable, call, { ...gateway, acceptedEvidence: senderEvidence.accepted }))
   return {
     call,
     params,
@@ -91,9 +92,11 @@ export async function resolveMessage(
  * Returns the share of the owner's limit. Callers without credentials share one owner, and so do the people who use one connector. Their names
  * distinguish them.
  */
-function shareOf(call: Call, evidence: SenderEvidence, most: number): Pick<TaskIntake, 'most' | 'share'> {
+function shareOf(call: Call, evidence: SenderEvidence, maxTasks: number): Pick<TaskIntake, 'most' | 'share'> {
   const name = call.caller.isAnonymous ? networkOf(call.from) : findPersonBehind(call, evidence)
-  return name === undefined ? { most } : { most: most * callersTogether, share: { name, most } }
+  return name === undefined
+    ? { most: maxTasks }
+    : { most: maxTasks * sharedOwnerFactor, share: { name, most: maxTasks } }
 }
 
 type TaskIds = Pick<TaskIntake, 'id' | 'context'>
@@ -148,22 +151,22 @@ function refuseContext(description: string): A2aRejection {
 }
 
 /** Checks that every part has a media type that the card declares. @throws A2aRejection `contentTypeNotSupported` */
-function checkInputModes(parts: readonly WirePart[], declared: readonly string[]): void {
-  const at = parts.findIndex(part => !isTaken(mediaTypeOf(part), declared))
-  if (at < 0) return
-  const violations = [{ field: `message.parts[${at}].mediaType`, description: 'is not an input mode of this agent' }]
-  const message = `Cannot SendMessage: message.parts[${at}] is of a media type this agent does not take`
+function checkInputModes(parts: readonly WirePart[], declaredModes: readonly string[]): void {
+  const index = parts.findIndex(part => !isAcceptedType(mediaTypeOf(part), declaredModes))
+  if (index < 0) return
+  const violations = [{ field: `message.parts[${index}].mediaType`, description: 'is not an input mode of this agent' }]
+  const message = `Cannot SendMessage: message.parts[${index}] is of a media type this agent does not take`
   throw new A2aRejection('contentTypeNotSupported', message, { violations })
 }
 
 /** Returns true if a media type is declared. A type with the suffix of JSON is JSON (RFC 6839 §3.1). */
-function isTaken(type: string, declared: readonly string[]): boolean {
-  return declared.includes(type) || (type.endsWith('+json') && declared.includes('application/json'))
+function isAcceptedType(type: string, declaredModes: readonly string[]): boolean {
+  return declaredModes.includes(type) || (type.endsWith('+json') && declaredModes.includes('application/json'))
 }
 
 /** Checks that the client accepts one of our output modes. A client that names none accepts all. @throws A2aRejection `contentTypeNotSupported` */
-function checkOutputModes(accepted: readonly string[], declared: readonly string[]): void {
-  if (accepted.length === 0 || accepted.some(mode => isOffered(mode, declared))) return
+function checkOutputModes(acceptedModes: readonly string[], declaredModes: readonly string[]): void {
+  if (acceptedModes.length === 0 || acceptedModes.some(mode => isOffered(mode, declaredModes))) return
   const description = 'names none of the output modes of this agent'
   const violations = [{ field: 'configuration.acceptedOutputModes', description }]
   throw new A2aRejection('contentTypeNotSupported', `Cannot SendMessage: acceptedOutputModes ${description}`, {
@@ -171,10 +174,12 @@ function checkOutputModes(accepted: readonly string[], declared: readonly string
   })
 }
 
-function isOffered(mode: string, declared: readonly string[]): boolean {
+function isOffered(mode: string, declaredModes: readonly string[]): boolean {
   const [type = ''] = mode.toLowerCase().split(';')
   // Older clients write `text` for every text type.
-  const wanted = /^\s*\w+\s*$/.test(type) ? `${type.trim()}/*` : type.trim()
-  if (wanted === '*/*') return true
-  return wanted.endsWith('/*') ? declared.some(own => own.startsWith(wanted.slice(0, -1))) : declared.includes(wanted)
+  const wantedType = /^\s*\w+\s*$/.test(type) ? `${type.trim()}/*` : type.trim()
+  if (wantedType === '*/*') return true
+  return wantedType.endsWith('/*')
+    ? declaredModes.some(declaredMode => declaredMode.startsWith(wantedType.slice(0, -1)))
+    : declaredModes.includes(wantedType)
 }

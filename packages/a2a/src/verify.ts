@@ -23,7 +23,7 @@ export function createVerifyCaller(
   config: A2aConfig,
   gateway: AuthDeps,
   challenger: Challenger,
-  own?: OwnIssuer,
+  ownIssuer?: OwnIssuer,
 ): VerifyCaller {
   const { auth } = config
   const { system, store, agents } = gateway
@@ -31,14 +31,15 @@ export function createVerifyCaller(
   const findApiKey = createApiKeyCheck(auth.api_keys)
   const apiKeyHeader = auth.api_keys.length > 0 ? auth.api_key_header : undefined
   const anonymous = auth.anonymous ? nobodyAt(agents.domain) : undefined
-  const issuers = listIssuers(auth.issuers, gateway, own)
-  const shared = findSharedHosts(issuers, agents.domain, own)
+  const issuers = listIssuers(auth.issuers, gateway, ownIssuer)
+  const sharedHosts = findSharedHosts(issuers, agents.domain, ownIssuer)
   const verifyBearer = createTokenVerifier<Caller>(
     {
       issuers,
       rules: auth,
       scopes: table,
-      describe: (token, scopes) => tokenCaller(token, { scopes, isHostShared: shared.has(token.issuer.config.issuer) }),
+      describe: (token, scopes) =>
+        tokenCaller(token, { scopes, isHostShared: sharedHosts.has(token.issuer.config.issuer) }),
     },
     { system, store, origin: agents.origin },
   )

@@ -24,10 +24,10 @@ export function readAgentConfig(
   name: string,
   config: unknown,
 ): { readonly config: AgentConfig; readonly kind: AgentKind } {
-  const parsed = agentConfigSchema.safeParse(config)
+  const parseResult = agentConfigSchema.safeParse(config)
   const kind = findAgentKind(readUse(config))
-  if (parsed.success && kind) return { config: parsed.data, kind }
-  const [issue] = parsed.error?.issues ?? []
+  if (parseResult.success && kind) return { config: parseResult.data, kind }
+  const [issue] = parseResult.error?.issues ?? []
   const key = ['agents', name, ...(issue?.path ?? [])].join('.')
   throw new ConfigError(key, issue?.message ?? 'is not valid', describeFix(config, kind))
 }
@@ -38,8 +38,8 @@ function checkAgentConfig(config: { readonly use: string }): {
 } {
   const kind = findAgentKind(config.use)
   if (!kind) return { issues: [describeUnknownKind(config.use)] }
-  const parsed = kind.schema.safeParse(config)
-  return parsed.success ? { config: { ...parsed.data }, issues: [] } : { issues: parsed.error.issues }
+  const parseResult = kind.schema.safeParse(config)
+  return parseResult.success ? { config: { ...parseResult.data }, issues: [] } : { issues: parseResult.error.issues }
 }
 
 function describeUnknownKind(use: string): Issue {

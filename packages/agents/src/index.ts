@@ -9,9 +9,9 @@ export { describeLoadFault } from './modules/import-module.ts'
 export {
   importOperatorModule,
   listOperatorModules,
-  renewOperatorModules,
-  withGivenModules,
-  withNewOperatorModules,
+  reloadAllModules,
+  withPreloadedModules,
+  withReloadedModules,
 } from './modules/operator-modules.ts'
 export type { AgentChange, AgentDeps, AgentDepsOptions, ReplacedAgent } from './open.ts'
 export { openAgents } from './open.ts'

@@ -8,16 +8,16 @@ import type { AgentIcon } from './config/profile.ts'
 import { readIcon } from './config/profile.ts'
 import type { AgentConfigInput } from './config.ts'
 import { readAgentConfig } from './config.ts'
-import type { AgentStores, AgentSystem, CommonAgentConfig, OpenedAgent, Opening } from './kind/agent-kind.ts'
-import { hearOnly } from './kind/hear-only.ts'
+import type { AgentOpenDeps, AgentStores, AgentSystem, CommonAgentConfig, OpenedAgent } from './kind/agent-kind.ts'
 import { createHistoryView } from './kind/history-view.ts'
+import { limitToKinds } from './kind/limit-to-kinds.ts'
 import type { AgentSet, OpenResident, RunningDirectory } from './kind/running-agents.ts'
 import { createRunningAgents } from './kind/running-agents.ts'
 
 /** The names under which agents are published. The grammar is narrow, without empty segments between dots, so that every wire can carry them. */
 const namePattern = /^(?=.{1,64}$)[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/
 
-export interface AgentDepsOptions extends Omit<Opening, 'name' | 'stores'> {
+export interface AgentDepsOptions extends Omit<AgentOpenDeps, 'name' | 'stores'> {
   /** The host in every `@agent@domain`. */
   readonly domain: string
   /** The https origin, without a slash at the end. */
@@ -31,7 +31,7 @@ export interface AgentDepsOptions extends Omit<Opening, 'name' | 'stores'> {
 /** The agents of this gateway. */
 export interface AgentDeps extends RunningDirectory {
   /** Opens the agents of another configuration, or the same ones again. If one cannot be opened, none is. @throws ConfigError */
-  prepare(listed: ListedAgents, deps: Pick<AgentDepsOptions, 'system' | 'operators'>): Promise<AgentChange>
+  prepare(agentConfigs: ListedAgents, deps: Pick<AgentDepsOptions, 'system' | 'operators'>): Promise<AgentChange>
   /** Closes all agents, including those that others have replaced. */
   close(): Promise<void>
 }
@@ -53,33 +53,33 @@ function openMemoryStores(system: AgentSystem): AgentStores {
 }
 
 /** Opens every agent of the configuration. If one fails, all fail. @throws ConfigError */
-export async function openAgents(listed: ListedAgents, options: AgentDepsOptions): Promise<AgentDeps> {
+export async function openAgents(agentConfigs: ListedAgents, options: AgentDepsOptions): Promise<AgentDeps> {
   const { domain, origin } = options
-  const running = createRunningAgents(await openAgentSet(listed, options), { domain, origin })
-  const former = new Set<OpenResident>()
-  const commit = (renewed: AgentSet) => {
-    const replaced = [...running.replace(renewed).residents.values()]
-    for (const resident of replaced) former.add(resident)
-    return replaced.map(resident => ({
+  const runningAgents = createRunningAgents(await openAgentSet(agentConfigs, options), { domain, origin })
+  const formerResidents = new Set<OpenResident>()
+  const commit = (nextSet: AgentSet) => {
+    const replacedResidents = [...runningAgents.replace(nextSet).residents.values()]
+    for (const resident of replacedResidents) formerResidents.add(resident)
+    return replacedResidents.map(resident => ({
       name: resident.profile.name,
       async close() {
         await resident.close()
-        former.delete(resident)
+        formerResidents.delete(resident)
       },
     }))
   }
-  return Object.assign(running.directory, {
+  return Object.assign(runningAgents.directory, {
     async prepare(changed: ListedAgents, deps: Pick<AgentDepsOptions, 'system' | 'operators'>) {
-      const renewed = await openAgentSet(changed, { ...options, ...deps })
-      return { commit: () => commit(renewed), discard: () => closeResidents(renewed.residents.values()) }
+      const nextSet = await openAgentSet(changed, { ...options, ...deps })
+      return { commit: () => commit(nextSet), discard: () => closeResidents(nextSet.residents.values()) }
     },
-    close: () => closeResidents([...former, ...running.listResidents()]),
+    close: () => closeResidents([...formerResidents, ...runningAgents.listResidents()]),
   })
 }
 
 /** Opens all agents of a configuration. If one cannot be opened, it closes the others again. @throws ConfigError */
-async function openAgentSet(listed: ListedAgents, options: AgentDepsOptions): Promise<AgentSet> {
-  const { agents, default_agent } = listed
+async function openAgentSet(agentConfigs: ListedAgents, options: AgentDepsOptions): Promise<AgentSet> {
+  const { agents, default_agent } = agentConfigs
   const names = Object.keys(agents)
   for (const name of names) checkAgentName(name)
   checkDefaultAgent(default_agent, names)
@@ -109,19 +109,19 @@ async function openResident(name: string, input: unknown, options: AgentDepsOpti
   const { config, kind } = readAgentConfig(name, input)
   const { system, baseDir, log, version, origin, stores = openMemoryStores(options.system), operators } = options
   const icon = await readIcon(config.icon, { key: `agents.${name}.icon`, baseDir })
-  const opened = await kind.open(config, { name, system, baseDir, log, stores, operators })
+  const openedAgent = await kind.open(config, { name, system, baseDir, log, stores, operators })
   log.debug({ agent: name, use: config.use }, 'agent opened')
-  if (config.receives.includes('forget') && !opened.agent.forget) throw await refuseForgetting(name, opened)
+  if (config.receives.includes('forget') && !openedAgent.agent.forget) throw await forgetRefusal(name, openedAgent)
   const profile = {
-    ...describeAgent(config, opened, name),
+    ...describeAgent(config, openedAgent, name),
     version,
     ...describeIcon(config.icon, icon, `${origin}/agents/${name}`),
   }
   return {
     profile,
     icon,
-    running: runAgent(opened.agent, config),
-    close: createAgentClosing(name, opened, log),
+    runningAgent: runAgent(openedAgent.agent, config),
+    close: createAgentCloser(name, openedAgent, log),
   }
 }
 
@@ -130,22 +130,26 @@ function listReceived(receives: CommonAgentConfig['receives']): readonly Message
   return messageKinds.filter(kind => receives.includes(kind))
 }
 
-async function refuseForgetting(name: string, opened: OpenedAgent): Promise<ConfigError> {
-  await opened.close?.()
+async function forgetRefusal(name: string, openedAgent: OpenedAgent): Promise<ConfigError> {
+  await openedAgent.close?.()
   const problem = 'has "forget", and this agent forgets nobody by itself'
   const fix = 'Remove "forget". A webhook takes it; a module exports a function "forget".'
   return new ConfigError(`agents.${name}.receives`, problem, fix)
 }
 
-function describeAgent(config: CommonAgentConfig, opened: OpenedAgent, name: string): Omit<AgentProfile, 'version'> {
+function describeAgent(
+  config: CommonAgentConfig,
+  openedAgent: OpenedAgent,
+  name: string,
+): Omit<AgentProfile, 'version'> {
   const { fields, discoverable, indexable, also_known_as, deadline, receives } = config
   return {
     name,
     deadlineMs: parseDuration(deadline),
     ...(receives.includes('cancel') && { hearsCancels: true as const }),
     ...(config.a2a && { card: describeCard(config.a2a) }),
-    displayName: config.name ?? opened.displayName ?? name,
-    description: config.description ?? opened.description ?? '',
+    displayName: config.name ?? openedAgent.displayName ?? name,
+    description: config.description ?? openedAgent.description ?? '',
     isDiscoverable: discoverable,
     isIndexable: indexable,
     ...(fields && { fields }),
@@ -154,11 +158,11 @@ function describeAgent(config: CommonAgentConfig, opened: OpenedAgent, name: str
 }
 
 function describeIcon(
-  configured: string | undefined,
+  configuredIcon: string | undefined,
   icon: AgentIcon | undefined,
   page: string,
 ): Pick<AgentProfile, 'iconUrl' | 'iconType'> {
-  return icon ? { iconUrl: `${page}/icon/${icon.fileName}`, iconType: icon.mediaType } : { iconUrl: configured }
+  return icon ? { iconUrl: `${page}/icon/${icon.fileName}`, iconType: icon.mediaType } : { iconUrl: configuredIcon }
 }
 
 function runAgent(
@@ -166,7 +170,7 @@ function runAgent(
   { deadline, history, receives, people, mentions, credentials }: CommonAgentConfig,
 ): RunningAgent {
   return {
-    agent: hearOnly(agent, receives),
+    agent: limitToKinds(agent, receives),
     receives: listReceived(receives),
     history: createHistoryPolicy(history),
     deadlineMs: parseDuration(deadline),
@@ -208,7 +212,7 @@ export interface AgentChange {
 }
 
 /** Returns a function that closes an agent once. A failure is logged, so that it does not prevent the others from closing. */
-function createAgentClosing(name: string, { close }: OpenedAgent, log: Log): () => Promise<void> {
+function createAgentCloser(name: string, { close }: OpenedAgent, log: Log): () => Promise<void> {
   return lazy(async () => {
     try {
       await close?.()

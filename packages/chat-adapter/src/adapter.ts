@@ -57,7 +57,7 @@ export function createPosternAdapter(options: PosternAdapterOptions = {}): Poste
   const key = readWebhookKey(secret)
   if (key.length === 0) throw new Error(`The secret of the webhook agent ${webhookSecretFix}`)
   const { origin = process.env.POSTERN_ORIGIN } = options
-  const open: OpenAdapter = {
+  const openAdapter: OpenAdapter = {
     operator,
     gateway: { ...(origin && { origin: new URL(origin).origin }), reachedAt: operator?.url },
     handling: new AsyncLocalStorage(),
@@ -70,22 +70,22 @@ export function createPosternAdapter(options: PosternAdapterOptions = {}): Poste
     persistThreadHistory: true,
     lockScope: 'thread',
     async initialize(chat) {
-      open.chat = chat
+      openAdapter.chat = chat
     },
     encodeThreadId: formatThreadId,
     decodeThreadId: parseThreadId,
     channelIdFromThreadId: id => id.split(':').slice(0, 2).join(':'),
-    parseMessage: raw => toChatMessage(raw as NormalizedMessage, open.gateway),
+    parseMessage: raw => toChatMessage(raw as NormalizedMessage, openAdapter.gateway),
     rehydrateAttachment,
     renderFormatted: content => posternFormat.fromAst(content),
     async handleWebhook(request, webhook) {
       const body = await request.text()
       if (!isSignedWebhook(request.headers, body, { key, now: now() })) return new Response(null, { status: 401 })
-      const { chat } = open
+      const { chat } = openAdapter
       if (!chat) return new Response(null, { status: 503 })
-      return answerInOrder(parseJsonText(body) as NormalizedMessage, { chat, adapter: this, open, webhook })
+      return answerInOrder(parseJsonText(body) as NormalizedMessage, { chat, adapter: this, openAdapter, webhook })
     },
-    ...createPosting(open),
+    ...createPostMethods(openAdapter),
     // Chat SDK stores the history itself (`persistThreadHistory`).
     fetchMessages: async () => ({ messages: [] }),
     async fetchThread(id) {
@@ -115,40 +115,44 @@ interface HandledMessage {
   turn: HeldAnswer | undefined
 }
 
-type Posting = Pick<PosternAdapter, 'postMessage' | 'editMessage' | 'deleteMessage' | 'addReaction' | 'removeReaction'>
+type PostMethods = Pick<
+  PosternAdapter,
+  'postMessage' | 'editMessage' | 'deleteMessage' | 'addReaction' | 'removeReaction'
+>
 
 /**
  * Creates the posting side of the adapter. A post of a bot answers `own`, the message whose handler got the thread, or else the message in
  * whose handler the bot posts.
  */
-function createPosting(open: OpenAdapter, own?: HandledMessage): Posting {
+function createPostMethods(openAdapter: OpenAdapter, ownMessage?: HandledMessage): PostMethods {
   const find = (threadId: string): HandledMessage | undefined => {
-    const handled = own ?? open.handling.getStore()
-    return handled?.threadId === threadId ? handled : undefined
+    const handledMessage = ownMessage ?? openAdapter.handling.getStore()
+    return handledMessage?.threadId === threadId ? handledMessage : undefined
   }
-  const act = async (threadId: string, action: AgentAction): Promise<void> => {
+  const performAction = async (threadId: string, action: AgentAction): Promise<void> => {
     const turn = find(threadId)?.turn
     if (turn) turn.act(action)
-    else await perform(threadId, action, open)
+    else await perform(threadId, action, openAdapter)
   }
   return {
     async postMessage(threadId, message) {
       const parts = await writePostable(message)
-      const handled = find(threadId)
-      const id = handled?.turn?.post(parts) ?? (await postLater(threadId, parts, { open, handled }))
+      const handledMessage = find(threadId)
+      const id =
+        handledMessage?.turn?.post(parts) ?? (await postLater(threadId, parts, { openAdapter, handledMessage }))
       return { id, threadId, raw: { parts } }
     },
     async editMessage(threadId, id, message) {
       const parts = await writePostable(message)
       const isOpen = find(threadId)?.turn?.edit(id, parts) === true
-      if (!isOpen) await act(threadId, { act: 'edit', response: id, parts: [...parts] })
+      if (!isOpen) await performAction(threadId, { act: 'edit', response: id, parts: [...parts] })
       return { id, threadId, raw: { parts } }
     },
     async deleteMessage(threadId, id) {
-      if (!find(threadId)?.turn?.remove(id)) await act(threadId, { act: 'delete', response: id })
+      if (!find(threadId)?.turn?.remove(id)) await performAction(threadId, { act: 'delete', response: id })
     },
-    addReaction: (threadId, message, emoji) => act(threadId, { act: readReaction(emoji), message }),
-    removeReaction: (threadId, message, emoji) => act(threadId, { act: `un${readReaction(emoji)}`, message }),
+    addReaction: (threadId, message, emoji) => performAction(threadId, { act: readReaction(emoji), message }),
+    removeReaction: (threadId, message, emoji) => performAction(threadId, { act: `un${readReaction(emoji)}`, message }),
   }
 }
 
@@ -160,26 +164,30 @@ async function perform(threadId: string, action: AgentAction, { operator }: Open
 }
 
 interface LatePost {
-  readonly open: OpenAdapter
-  readonly handled: HandledMessage | undefined
+  readonly openAdapter: OpenAdapter
+  readonly handledMessage: HandledMessage | undefined
 }
 
 /** Posts to the person whose message the post answers. */
-async function postLater(threadId: string, parts: readonly Part[], { open, handled }: LatePost): Promise<string> {
-  const sender = handled?.sender ?? (await findOnlySender(open.chat?.getState(), threadId))
-  return perform(threadId, planDirectPost(parts, sender), open)
+async function postLater(
+  threadId: string,
+  parts: readonly Part[],
+  { openAdapter, handledMessage }: LatePost,
+): Promise<string> {
+  const sender = handledMessage?.sender ?? (await findOnlySender(openAdapter.chat?.getState(), threadId))
+  return perform(threadId, planDirectPost(parts, sender), openAdapter)
 }
 
 interface WebhookDeps {
   readonly chat: ChatInstance
   readonly adapter: Adapter
-  readonly open: OpenAdapter
+  readonly openAdapter: OpenAdapter
   readonly webhook: WebhookOptions | undefined
 }
 
 /** Answers the messages of one thread one after another, because Chat SDK's own queue would let the handler of one answer another. */
 async function answerInOrder(raw: NormalizedMessage, deps: WebhookDeps): Promise<Response> {
-  const { busy, gateway } = deps.open
+  const { busy, gateway } = deps.openAdapter
   const message = toChatMessage(raw, gateway)
   const before = busy.get(message.threadId)
   const answer = (async () => {
@@ -198,29 +206,29 @@ async function answerInOrder(raw: NormalizedMessage, deps: WebhookDeps): Promise
 /** Waits for the bot's handlers. The gateway retries a call whose handler failed, and makes sure that no post is repeated. */
 async function answerWebhook(
   message: PosternMessage,
-  { chat, adapter, open, webhook }: WebhookDeps,
+  { chat, adapter, openAdapter, webhook }: WebhookDeps,
 ): Promise<Response> {
   const { threadId } = message
   const sender = readHeardSender(message.raw)
   const turn = createHeldAnswer(randomUUID())
-  const handled: HandledMessage = { threadId, sender, turn }
+  const handledMessage: HandledMessage = { threadId, sender, turn }
   const tasks: Promise<unknown>[] = []
   const waitUntil = (task: Promise<unknown>) => void tasks.push(task)
   await rememberSender(chat.getState(), threadId, sender)
   try {
-    const handling = { ...webhook, waitUntil, deduplicate: false, propagateHandlerErrors: true }
-    const own: Adapter = { ...adapter, ...createPosting(open, handled) }
-    await open.handling.run(handled, async () => {
-      await chat.processMessage(own, threadId, message, handling)
+    const webhookOptions = { ...webhook, waitUntil, deduplicate: false, propagateHandlerErrors: true }
+    const ownAdapter: Adapter = { ...adapter, ...createPostMethods(openAdapter, handledMessage) }
+    await openAdapter.handling.run(handledMessage, async () => {
+      await chat.processMessage(ownAdapter, threadId, message, webhookOptions)
       await Promise.all(tasks)
     })
   } catch {
     return new Response(null, { status: 500 })
   } finally {
-    handled.turn = undefined
+    handledMessage.turn = undefined
   }
-  const said = turn.end()
-  return said ? Response.json(said) : new Response(null, { status: 204 })
+  const answer = turn.end()
+  return answer ? Response.json(answer) : new Response(null, { status: 204 })
 }
 
 function readReaction(emoji: EmojiValue | string): 'like' | 'boost' {
@@ -240,11 +248,11 @@ const toleranceMs = 300_000
 function isSignedWebhook(headers: Headers, body: string, { key, now }: { key: Uint8Array; now: number }): boolean {
   const [id, at] = [headers.get('webhook-id') ?? '', headers.get('webhook-timestamp') ?? '']
   if (!/^\d{1,12}$/.test(at) || Math.abs(now - Number(at) * 1000) > toleranceMs) return false
-  const expected = createHmac('sha256', key).update(`${id}.${at}.${body}`).digest()
+  const expectedMac = createHmac('sha256', key).update(`${id}.${at}.${body}`).digest()
   // Nobody who rotates a secret sends more than a few signatures.
-  const given = (headers.get('webhook-signature') ?? '').split(' ').slice(0, 4)
-  return given.some(signature => {
+  const signatures = (headers.get('webhook-signature') ?? '').split(' ').slice(0, 4)
+  return signatures.some(signature => {
     const bytes = Buffer.from(signature.replace(/^v1,/, ''), 'base64')
-    return signature.startsWith('v1,') && bytes.length === expected.length && timingSafeEqual(bytes, expected)
+    return signature.startsWith('v1,') && bytes.length === expectedMac.length && timingSafeEqual(bytes, expectedMac)
   })
 }

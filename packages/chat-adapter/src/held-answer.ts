@@ -31,14 +31,14 @@ export function createHeldAnswer(turnId: string): HeldAnswer {
       return id
     },
     edit(id, parts) {
-      const at = findAt(id)
-      if (at >= 0) posts[at] = { id, parts }
-      return at >= 0
+      const index = findAt(id)
+      if (index >= 0) posts[index] = { id, parts }
+      return index >= 0
     },
     remove(id) {
-      const at = findAt(id)
-      if (at >= 0) posts.splice(at, 1)
-      return at >= 0
+      const index = findAt(id)
+      if (index >= 0) posts.splice(index, 1)
+      return index >= 0
     },
     act: action => void acts.push(action),
     end() {

@@ -11,11 +11,15 @@ export interface PosternOperator {
 }
 
 /** Performs an action as an agent (`POST /operator/api/agents/{agent}/acts`). @returns the id of a post. @throws Error with the gateway's message */
-export async function performForBot({ url, token }: PosternOperator, agent: string, act: AgentAction): Promise<string> {
+export async function performForBot(
+  { url, token }: PosternOperator,
+  agent: string,
+  action: AgentAction,
+): Promise<string> {
   const answer = await fetch(`${url}/operator/api/agents/${encodeURIComponent(agent)}/acts`, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ acts: [act] }),
+    body: JSON.stringify({ acts: [action] }),
   })
   const said = readAnswer(await answer.text())
   if (!answer.ok) throw new Error(said.detail ?? `The gateway answered ${answer.status}`)

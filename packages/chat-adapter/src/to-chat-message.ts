@@ -22,12 +22,12 @@ export interface GatewayAddress {
 
 /** Converts a message of the gateway for Chat SDK. Every message is for the agent, so each counts as a mention. */
 export function toChatMessage(raw: NormalizedMessage, gateway: GatewayAddress = {}): PosternMessage {
-  const formatted = parseMarkdown(textOf(raw.parts))
+  const formattedText = parseMarkdown(textOf(raw.parts))
   return new Message({
     id: raw.id,
     threadId: formatThreadId({ agent: agentOf(raw), thread: raw.thread_id }),
-    text: toPlainText(formatted),
-    formatted,
+    text: toPlainText(formattedText),
+    formatted: formattedText,
     raw,
     author: readAuthor(raw),
     metadata: { dateSent: new Date(raw.received_at), edited: false },
@@ -79,9 +79,9 @@ function readAttachment(part: Part, gateway: GatewayAddress): readonly Attachmen
   if (bytes_ref.kind === 'inline') return [{ ...common, data: Buffer.from(bytes_ref.data_base64, 'base64') }]
   const { url } = bytes_ref
   if (url === undefined) return [common]
-  const served = bytes_ref.kind === 'content_addressed' ? findServedAt(new URL(url), gateway) : undefined
-  if (bytes_ref.kind === 'url' || !served) return [{ ...common, url }]
-  return [rehydrateAttachment({ ...common, url, fetchMetadata: { url: served, digest: bytes_ref.digest } })]
+  const servedPath = bytes_ref.kind === 'content_addressed' ? findServedAt(new URL(url), gateway) : undefined
+  if (bytes_ref.kind === 'url' || !servedPath) return [{ ...common, url }]
+  return [rehydrateAttachment({ ...common, url, fetchMetadata: { url: servedPath, digest: bytes_ref.digest } })]
 }
 
 /** Returns the address at which the gateway serves a file; undefined for an address that is not the gateway's. */
@@ -145,8 +145,8 @@ export function formatThreadId({ agent, thread }: PosternThread): string {
 
 /** Parses the id of a thread. @throws Error for an id of another adapter */
 export function parseThreadId(id: string): PosternThread {
-  const [head, agent, encoded, ...rest] = id.split(':')
-  if (head !== prefix || !agent || !encoded || rest.length > 0)
+  const [head, agent, encodedAddress, ...remaining] = id.split(':')
+  if (head !== prefix || !agent || !encodedAddress || remaining.length > 0)
     throw new Error(`Cannot read thread "${id}": expected postern:<agent>:<thread>`)
-  return { agent, thread: Buffer.from(encoded, 'base64url').toString('utf8') }
+  return { agent, thread: Buffer.from(encodedAddress, 'base64url').toString('utf8') }
 }

@@ -7,9 +7,9 @@ import type { DkimSigner } from './dkim/own-keys.ts'
 import { addressMail } from './out/address-mail.ts'
 import { encodeMail } from './out/encode-mail.ts'
 import { giveToLocalAgent } from './out/local-agent.ts'
-import type { MailWire } from './out/mail-wire.ts'
+import type { OutgoingMail } from './out/outgoing-mail.ts'
 import { recordSuppression, unaskedPeer } from './out/suppression.ts'
-import type { MailRendering } from './render.ts'
+import type { RenderMailDeps } from './render.ts'
 import { describeMail, renderMail } from './render.ts'
 import { emailDescriptor } from './speaker.ts'
 import type { AddressTokens } from './tokens/address-tokens.ts'
@@ -25,14 +25,14 @@ interface DeliverMailDeps {
 }
 
 /** Creates the sender of mail, which addresses, renders and delivers responses. */
-export function createMailSender(rendering: MailRendering, delivering: DeliverMailDeps) {
-  const { agents, maxHops } = rendering
+export function createMailSender(renderDeps: RenderMailDeps, deliverDeps: DeliverMailDeps) {
+  const { agents, maxHops } = renderDeps
   return createSender({
     descriptor: emailDescriptor,
-    address: answered => addressMail(answered, agents, maxHops),
-    render: delivery => renderMail(delivery, rendering),
+    address: turn => addressMail(turn, agents, maxHops),
+    render: delivery => renderMail(delivery, renderDeps),
     describe: describeMail,
-    deliver: (wire, delivery) => deliverMail(wire, delivery, delivering),
+    deliver: (mail, delivery) => deliverMail(mail, delivery, deliverDeps),
   })
 }
 
@@ -41,20 +41,20 @@ export function createMailSender(rendering: MailRendering, delivering: DeliverMa
  * names its delivery (VERP). A mail counts as sent when the smarthost has accepted it.
  * @throws Unavailable, Undeliverable
  */
-async function deliverMail(wire: MailWire, delivery: Delivery, delivering: DeliverMailDeps): Promise<Transmitted> {
-  const { gateway, signer } = delivering
-  const tokens = await delivering.openTokens()
-  const message = await encodeMail(wire, markMail(wire, delivery, delivering, tokens), gateway.store)
-  if (!wire.localAgent) await refuseSuppressed(delivery, wire, gateway)
-  const signed = await signer.sign(message, chooseSigningTime(wire, delivery))
-  if (wire.localAgent)
-    return giveToLocalAgent({ signed, wire, delivery, localAgent: wire.localAgent }, gateway, delivering.agents)
+async function deliverMail(mail: OutgoingMail, delivery: Delivery, deps: DeliverMailDeps): Promise<Transmitted> {
+  const { gateway, signer } = deps
+  const tokens = await deps.openTokens()
+  const message = await encodeMail(mail, markMail(mail, delivery, deps, tokens), gateway.store)
+  if (!mail.localAgent) await refuseSuppressed(delivery, mail, gateway)
+  const signedMail = await signer.sign(message, chooseSigningTime(mail, delivery))
+  if (mail.localAgent)
+    return giveToLocalAgent({ signedMail, mail, delivery, localAgent: mail.localAgent }, gateway, deps.agents)
   const from = tokens.bounceAddress(delivery.agent, delivery.id)
   try {
-    const { response, reply } = await gateway.system.submitMail({ ...wire.envelope, from }, signed)
+    const { response, reply } = await gateway.system.submitMail({ ...mail.envelope, from }, signedMail)
     return { note: response, ...reply }
   } catch (error) {
-    if (error instanceof Undeliverable && error.isDeadAddress) await suppress(wire, delivery, error, delivering)
+    if (error instanceof Undeliverable && error.isDeadAddress) await suppress(mail, delivery, error, deps)
     throw error
   }
 }
@@ -64,47 +64,47 @@ async function deliverMail(wire: MailWire, delivery: Delivery, delivering: Deliv
  * mail.
  */
 async function suppress(
-  { envelope: { to } }: MailWire,
+  { envelope: { to } }: OutgoingMail,
   { agent, id }: Delivery,
   { message }: Undeliverable,
   { gateway, agents }: DeliverMailDeps,
 ): Promise<void> {
   const [peer = ''] = to
   const effect = { kind: 'relate', relation: 'suppressed', peer, target: message } as const
-  const words = `No more mail to ${peer}: ${message}.`
-  await recordSuppression({ agent, id: `refused:${id}`, words, flag: 'bounce_hard', effect }, { ...gateway, agents })
+  const text = `No more mail to ${peer}: ${message}.`
+  await recordSuppression({ agent, id: `refused:${id}`, text, flag: 'bounce_hard', effect }, { ...gateway, agents })
 }
 
 /**
  * Returns the signing time, which is the date of the mail, so that each attempt sends the same octets. A mail that is queued more than a day
  * after its date, for example because it is resumed, gets the time of queueing, so that its signature has not expired.
  */
-function chooseSigningTime({ date }: MailWire, { queuedAt }: Delivery): string {
+function chooseSigningTime({ date }: OutgoingMail, { queuedAt }: Delivery): string {
   return queuedAt > Date.parse(date) + dayMs ? isoTime(queuedAt) : date
 }
 
-function markMail(wire: MailWire, { agent }: Delivery, { agents, config }: DeliverMailDeps, tokens: AddressTokens) {
-  const [id = ''] = wire.messageId.split('@')
-  const tag = wire.replyTo?.split('@')[0]?.slice(agent.length + 1)
-  const plan = { response: id, tag, at: Date.parse(wire.date) }
-  const own = config.reply_tokens ? tokens.replyAddress(agent, plan) : undefined
-  const [mailbox = ''] = wire.envelope.to
+function markMail(mail: OutgoingMail, { agent }: Delivery, { agents, config }: DeliverMailDeps, tokens: AddressTokens) {
+  const [id = ''] = mail.messageId.split('@')
+  const tag = mail.replyTo?.split('@')[0]?.slice(agent.length + 1)
+  const plan = { response: id, tag, issuedAt: Date.parse(mail.date) }
+  const tokenAddress = config.reply_tokens ? tokens.replyAddress(agent, plan) : undefined
+  const [mailbox = ''] = mail.envelope.to
   const unsubscribeUrl =
-    wire.isLetter && agents.origin.startsWith('https:')
+    mail.startsConversation && agents.origin.startsWith('https:')
       ? `${agents.origin}/email/unsubscribe/${agent}/${tokens.formatUnsubscription({ agent, mailbox })}`
       : undefined
-  return { replyTo: own ?? wire.replyTo, hop: tokens.formatHop(agent, wire, id), unsubscribeUrl }
+  return { replyTo: tokenAddress ?? mail.replyTo, hop: tokens.formatHop(agent, mail, id), unsubscribeUrl }
 }
 
 /** Refuses a suppressed address. Mail that bounces or gets complaints harms the reputation of all other mail. */
 async function refuseSuppressed(
   { agent }: Delivery,
-  { envelope, isLetter }: MailWire,
+  { envelope, startsConversation }: OutgoingMail,
   { store }: Pick<ChannelContext, 'store'>,
 ): Promise<void> {
   const [peer = ''] = envelope.to
   const find = (to: string) => store.findRelation({ via: 'email', agent, relation: 'suppressed', peer: to })
-  const relation = (await find(peer)) ?? (isLetter ? await find(unaskedPeer(peer)) : undefined)
+  const relation = (await find(peer)) ?? (startsConversation ? await find(unaskedPeer(peer)) : undefined)
   if (!relation) return
   const reason = typeof relation.target === 'string' ? relation.target : 'suppressed'
   throw new Undeliverable(`Cannot send mail: this address is suppressed (${reason})`, { isSuppressed: true })

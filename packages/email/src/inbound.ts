@@ -20,16 +20,16 @@ export function createMailInbound({
   config,
   maxHops,
   openTokens,
-  ...verifying
+  ...verifyDeps
 }: MailInboundDeps): Inbound<RawMail, ProvenMail> {
-  const { agents } = verifying.gateway
+  const { agents } = verifyDeps.gateway
   // The tokens are read with the first mail, so that `normalize` stays pure.
   let tokens: AddressTokens | undefined
   return {
     name: 'email',
     async verify(raw, steps) {
       tokens ??= await openTokens()
-      return verifyMail(raw, { ...verifying, tokens, steps })
+      return verifyMail(raw, { ...verifyDeps, tokens, steps })
     },
     normalize(mail) {
       if (!tokens) throw new Error('mail is normalized that was not verified')

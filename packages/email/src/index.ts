@@ -49,7 +49,7 @@ export function openEmail(config: EmailConfig, gateway: ChannelContext, deps: Em
   const { system, store, agents } = gateway
   const { limits, listen } = config
   const pool = deps.pool ?? createMimePool({ limits, system })
-  const closing = new AbortController()
+  const shutdown = new AbortController()
   const openTokens = createTokenKey(gateway)
   const inbound = openInbound(config, gateway, pool, openTokens)
   const intake = createMailIntake(inbound, gateway)
@@ -67,10 +67,10 @@ export function openEmail(config: EmailConfig, gateway: ChannelContext, deps: Em
         system: { ...system, consumeOnce: (key, until) => store.consumeOnce(key, until) },
       }).route('/', createUnsubscribeRoutes({ gateway, openTokens })),
       ...(listen && {
-        listen: former => {
-          void warmUp([openAddressReader, loadSpf, loadDmarc, loadSmtpServer], system, closing.signal)
+        listen: previousListener => {
+          void warmUp([openAddressReader, loadSpf, loadDmarc, loadSmtpServer], system, shutdown.signal)
           return openSmtpListener({
-            config: listen.port === 0 && former ? { ...listen, port: former.port } : listen,
+            config: listen.port === 0 && previousListener ? { ...listen, port: previousListener.port } : listen,
             maxBytes: limits.message_bytes,
             bodies: gateway.bodies ?? unboundedBodies,
             sleep: system.sleep,
@@ -80,7 +80,7 @@ export function openEmail(config: EmailConfig, gateway: ChannelContext, deps: Em
         },
       }),
       close() {
-        closing.abort()
+        shutdown.abort()
         return pool.close()
       },
     },
@@ -95,7 +95,7 @@ export function openEmail(config: EmailConfig, gateway: ChannelContext, deps: Em
 }
 
 /** The unlimited memory budget of a channel that runs without a gateway. */
-const unboundedBodies: BodyBudget = { hold: () => ({ add() {}, async take() {}, release() {} }) }
+const unboundedBodies: BodyBudget = { hold: () => ({ add() {}, async acquire() {}, release() {} }) }
 
 function openInbound(
   config: EmailConfig,
@@ -110,13 +110,13 @@ function openInbound(
     config,
     limits,
     trust,
-    tellsUnreadable: config.encrypted_notice,
+    notifiesUnreadable: config.encrypted_notice,
     dns: createMailDns(system, limits),
     readSimple: createSimpleReader({ limits, readKey: createKeyReader(parseKeyRecord) }),
     pool,
     mayDefer: createDeferrals(store, system, limits.deferral_ms),
     noteSignature: createSignatureReplays(system),
-    meetCorrespondent: createCorrespondents({ store, system }),
+    recordCorrespondent: createCorrespondents({ store, system }),
     openAddresses: lazy(openAddressReader),
     openTokens,
     maxHops: gateway.maxHops ?? defaultMaxHops,

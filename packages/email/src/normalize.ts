@@ -22,10 +22,16 @@ import { readThread } from './intake/thread.ts'
 import { readHeaderText } from './mail/header-text.ts'
 import { formatMailbox } from './mail/mailbox.ts'
 import type { AddressedAgent } from './mail/recipients.ts'
-import { judgeFor } from './message/disposition.ts'
+import { decideDisposition } from './message/disposition.ts'
 import { describeAddressing, listMailParts } from './message/mail-parts.ts'
 import { mayBeReplayed } from './message/replayed-copy.ts'
-import { describeReply, describeTarget, listOthers, listReferences, nameBeginner } from './message/reply-target.ts'
+import {
+  describeInitiator,
+  describeReply,
+  describeTarget,
+  listOtherRecipients,
+  listReferences,
+} from './message/reply-target.ts'
 import { describeAuthor } from './message/sender.ts'
 import type { ReplyAddress } from './out/reply-address.ts'
 import { chooseReplyAddress } from './out/reply-address.ts'
@@ -48,27 +54,27 @@ export interface NormalizeMailDeps {
 }
 
 /** Makes one intake for each agent that the envelope names. It is pure. */
-export function normalizeMail(given: ProvenMail, normalizing: NormalizeMailDeps): Intake[] {
-  const thread = readThread(given, given.body.digest)
+export function normalizeMail(provenMail: ProvenMail, deps: NormalizeMailDeps): Intake[] {
+  const thread = readThread(provenMail, provenMail.body.digest)
   // A reaction that answers no mail is treated as an ordinary mail, as in Gmail.
-  const reaction = thread.inReplyTo === undefined ? undefined : readReaction(given)
-  const mail = reaction === undefined ? given : { ...given, body: bodyOfReaction(given.body, reaction) }
-  const reply = chooseReplyAddress(mail, normalizing)
+  const reaction = thread.inReplyTo === undefined ? undefined : readReaction(provenMail)
+  const mail = reaction === undefined ? provenMail : { ...provenMail, body: bodyOfReaction(provenMail.body, reaction) }
+  const reply = chooseReplyAddress(mail, deps)
   const marks = matchMailRules({ header: mail.header, text: mail.body.text })
-  const isAutomatic = isAutoReply(mail, marks) && !readAgentMail(mail, normalizing.maxHops)
+  const isAutomatic = isAutoReply(mail, marks) && !readAgentMail(mail, deps.maxHops)
   const mailFlags = isAutomatic ? [...mail.flags, 'auto_reply'] : mail.flags
   const answerTo = reply.namedBy && { answer_to: reply.mailbox }
-  const told = { ...mail.body, details: { ...describeAddressing(mail), ...answerTo, ...mail.body.details } }
-  const reading = {
+  const body = { ...mail.body, details: { ...describeAddressing(mail), ...answerTo, ...mail.body.details } }
+  const content = {
     reply,
     thread,
     kind: reaction === undefined ? ('message' as const) : ('reaction' as const),
     report: mayReport(mail) ? readReport(mail) : undefined,
-    words: digestText(mail),
+    digests: digestText(mail),
     listParts: (flags: readonly string[]) =>
-      listMailParts(told, { subject: readHeaderText(mail.header, 'subject'), flags: [...mailFlags, ...flags] }),
+      listMailParts(body, { subject: readHeaderText(mail.header, 'subject'), flags: [...mailFlags, ...flags] }),
   }
-  return mail.recipients.map(recipient => normalizeFor(recipient, mail, reading, normalizing))
+  return mail.recipients.map(recipient => normalizeFor(recipient, mail, content, deps))
 }
 
 /**
@@ -79,19 +85,19 @@ function mayReport({ raw, header, addresses: { author } }: ProvenMail): boolean 
 }
 
 /** The part of a mail that costs time to read and is the same for every recipient, so it is read once. */
-interface MailReading {
+interface MailContent {
   readonly reply: ReplyAddress
   readonly thread: MailThread
   readonly kind: 'message' | 'reaction'
   readonly report: ReadReport | undefined
-  readonly words: TextDigests
+  readonly digests: TextDigests
   listParts(flags: readonly string[]): Part[]
 }
 
 function normalizeFor(
   recipient: AddressedAgent,
   mail: ProvenMail,
-  { reply, thread, kind, report: written, words, listParts }: MailReading,
+  { reply, thread, kind, report: parsedReport, digests, listParts }: MailContent,
   { agents, tokens, config, maxHops }: NormalizeMailDeps,
 ): Intake {
   const { authentication, body, raw } = mail
@@ -99,22 +105,25 @@ function normalizeFor(
   const senderHistory = mail.senderHistories.get(agent) ?? noSenderHistory
   const address = formatAddress({ local: agent, domain: agents.domain })
   const read = tokens.readTag(agent, recipient.tag, Date.parse(raw.receivedAt))
-  const others = listOthers(mail, reply, { agents, config })
+  const otherRecipients = listOtherRecipients(mail, reply, { agents, config })
   const agentMail = readAgentMail(mail, maxHops)
   const chain = agentMail?.chain
-  const noted = [...senderHistory.flags, ...(mayBeReplayed(mail, recipient, agents) ? [replayFlag] : [])]
+  const recipientFlags = [...senderHistory.flags, ...(mayBeReplayed(mail, recipient, agents) ? [replayFlag] : [])]
   const { messageId } = thread
-  const marking = { recipient, agents, tokens, token: read.token, messageId, agentMail, reply, config }
-  const { flags, handling, report } = judgeFor(mail, marking, { noted, reply, written }, config)
-  const scope = scopeOf(mail, reply, others)
+  const markContext = { recipient, agents, tokens, token: read.token, messageId, agentMail, reply, config }
+  const dispositionFacts = { recipientFlags, reply, parsedReport }
+  const { flags, handling, report } = decideDisposition(mail, markContext, dispositionFacts, config)
+  const scope = scopeOf(mail, reply, otherRecipients)
   const isSilent = handling === 'show'
-  const target = { ...describeTarget(mail, thread, read), ...describeReply(reply, { others, scope, chain, isSilent }) }
+  const replyFields = describeReply(reply, { others: otherRecipients, scope, chain, isSilent })
+  const target = { ...describeTarget(mail, thread, read), ...replyFields }
   const duplicateKey = `${address} ${identifyMail(mail)}${handling === 'answer' ? '' : ' kept'}`
   const references = listReferences(thread, read)
   const namedMailbox = reply.namedBy && reply.mailbox
-  const budgeted = { agent, words, beginsThread: references.length === 0, isToAll: others.length > 0, namedMailbox }
-  const isTold = handling === 'answer' && mail.unreadable.has(agent)
-  const notice = isTold ? planUnreadable(mail, { target, duplicateKey, domain: agents.domain }) : noNotice
+  const isToAll = otherRecipients.length > 0
+  const budgetFacts = { agent, digests, beginsThread: references.length === 0, isToAll, namedMailbox }
+  const sendsNotice = handling === 'answer' && mail.unreadable.has(agent)
+  const notice = sendsNotice ? planUnreadable(mail, { target, duplicateKey, domain: agents.domain }) : noNotice
   return {
     agent,
     message: {
@@ -124,25 +133,25 @@ function normalizeFor(
       ...(thread.inReplyTo && { in_reply_to: thread.inReplyTo }),
       sender: describeAuthor(mail.addresses.author, authentication, { audience: address, issuedAt: raw.receivedAt }),
       recipient: address,
-      parts: listParts(noted),
+      parts: listParts(recipientFlags),
       recipient_capabilities: { mention_relay: emailDescriptor.mentionRelay, ...(chain && { agent_chain: chain }) },
       received_via: 'email',
       received_at: raw.receivedAt,
     },
     duplicateKey,
-    thread: { scope, references, ...nameBeginner(mail, others) },
+    thread: { scope, references, ...describeInitiator(mail, otherRecipients) },
     aliases: [...thread.aliases, ...notice.aliases],
     proofs: [...authentication.proofs, ...senderHistory.proofs],
     sentAt: Date.parse(readHeaderText(mail.header, 'date')),
     arrival: recordEnvelope(raw, mail.historyFlags),
-    raw: { bytes: mail.keptOctets, form: 'text' },
+    raw: { bytes: mail.storedOctets, form: 'text' },
     blobs: body.files.map(({ digest, bytes, mime }) => ({ digest, bytes, mime })),
     target: packTarget(target),
     deliveries: notice.deliveries,
     disposition: handling === 'keep' ? 'keep' : 'answer',
     flags: [...new Set(flags)],
     effects: handling === 'answer' ? [...liftSuppression(mail), ...senderHistory.effects(thread.id)] : report.effects,
-    ...(handling !== 'keep' && planBudgets(mail, budgeted, config.budgets)),
+    ...(handling !== 'keep' && planBudgets(mail, budgetFacts, config.budgets)),
   }
 }
 
@@ -162,6 +171,6 @@ function liftSuppression(mail: ProvenMail): RelationEffect[] {
     addresses: { author },
     raw,
   } = mail
-  if (!authentication.isVerified || !isRecent(mail.covered, Date.parse(raw.receivedAt))) return []
+  if (!authentication.isVerified || !isRecent(mail.signedHeader, Date.parse(raw.receivedAt))) return []
   return [{ kind: 'unrelate', relation: 'suppressed', peer: formatMailbox(author) }]
 }

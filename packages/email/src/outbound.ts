@@ -29,9 +29,9 @@ export function openMailOutbound(
 ) {
   const { selector } = config.dkim
   const signer = createDkimSigner({ store, domain: agents.domain, selector, clock: system })
-  const rendering = { agents, config, fileAddress, showRequirement, maxHops }
-  const delivering = { gateway: { admission, store, system }, agents, signer, config, openTokens }
-  const sender = createMailSender(rendering, delivering)
+  const renderDeps = { agents, config, fileAddress, showRequirement, maxHops }
+  const deliverDeps = { gateway: { admission, store, system }, agents, signer, config, openTokens }
+  const sender = createMailSender(renderDeps, deliverDeps)
   const findCorrespondents = createCorrespondentFinder(config, { store, system })
   return {
     ...sender,
@@ -40,8 +40,7 @@ export function openMailOutbound(
         addressDirectMessage(post, { agents, unasked: config, correspondents }),
       ...(findCorrespondents && { findCorrespondents }),
       addressNotice: action => addressMailNotice(action, agents),
-      addressReply: async answered =>
-        refuseMailReply(answered, config, system.now()) ?? addressMail(answered, agents, maxHops),
+      addressReply: async turn => refuseMailReply(turn, config, system.now()) ?? addressMail(turn, agents, maxHops),
     },
     conversations: {
       fetchBackground: createMailBackground({ store, agents, isQuoting: config.quote }),

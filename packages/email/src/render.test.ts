@@ -1,7 +1,7 @@
 import type { NormalizedMessage, NormalizedResponse, Part } from '@postern/message'
 import type { AgentDirectory, Delivery } from '@postern/pipeline'
 import { describe, expect, test } from 'vitest'
-import type { MailRendering } from './render.ts'
+import type { RenderMailDeps } from './render.ts'
 import { extendThreadIndex, renderMail } from './render.ts'
 
 const agents: AgentDirectory = {
@@ -39,7 +39,7 @@ const response: NormalizedResponse = {
 
 function render(
   changes: Partial<NormalizedResponse> = {},
-  options: Partial<MailRendering> & { quote?: boolean; words?: string; aim?: object } = {},
+  options: Partial<RenderMailDeps> & { quote?: boolean; words?: string; aim?: object } = {},
 ) {
   const { quote = false, words, aim = {}, ...rest } = options
   const parts: Part[] = words === undefined ? message.parts : [{ kind: 'text', mime: 'text/plain', content: words }]

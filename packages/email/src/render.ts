@@ -20,13 +20,13 @@ import { trimReferences } from './intake/thread.ts'
 import { withoutControls } from './mail/header-text.ts'
 import { parseMailbox } from './mail/mailbox.ts'
 import { replySubject } from './mail/subjects.ts'
-import type { MailAttachment, MailWire } from './out/mail-wire.ts'
-import { quoteMessage } from './out/mail-wire.ts'
+import type { MailAttachment, OutgoingMail } from './out/outgoing-mail.ts'
+import { quoteMessage } from './out/outgoing-mail.ts'
 import type { MailTarget } from './out/target.ts'
 import { readTarget } from './out/target.ts'
 import { describeNotice } from './out/unreadable.ts'
 
-export interface MailRendering {
+export interface RenderMailDeps {
   readonly agents: AgentDirectory
   /** The configuration. `attach_bytes` is the maximum size of all attachments together, in octets before base64. */
   readonly config: { readonly quote: boolean; readonly attach_bytes: number }
@@ -40,66 +40,68 @@ export interface MailRendering {
  * The numbers of references that are kept at the beginning and at the end. RFC 5322 §3.6.4 allows a long chain to be shortened, and programs look at
  * its root and its end.
  */
-const [firstReferences, lastReferences] = [5, 15]
+const [maxFirstReferences, maxLastReferences] = [5, 15]
 
 /** The longest subject in characters. Together with the name of the field it fits a line (RFC 5322 §2.1.1) even unfolded. */
-const maxSubject = 900
+const maxSubjectChars = 900
 
 /** Renders a response as a mail. The same delivery always gives the same mail, octet by octet. It is pure. */
 export function renderMail(
   delivery: Delivery,
-  { agents, config, fileAddress, showRequirement, maxHops }: MailRendering,
-): MailWire {
+  { agents, config, fileAddress, showRequirement, maxHops }: RenderMailDeps,
+): OutgoingMail {
   const { agent, message } = delivery
   const target = readTarget(delivery.target)
-  const response = presentResponse(findWords(delivery, target), message, showRequirement)
+  const response = presentResponse(readResponse(delivery, target), message, showRequirement)
   const address = `${agent}@${agents.domain}`
   const parts = attachOrLink(response.parts, config.attach_bytes, fileAddress)
-  const said = readableBody(parts, response.status)
-  const quote = config.quote ? quoteAsked(delivery) : undefined
+  const body = readableBody(parts, response.status)
+  const quote = config.quote ? quoteOriginal(delivery) : undefined
   return {
     envelope: { from: address, to: [target.recipient ?? target.mailbox] },
     from: { name: withoutControls(agents.find(agent)?.displayName ?? agent), address },
     to: { name: withoutControls(target.name ?? ''), address: target.mailbox },
-    alsoTo: target.also_to ?? [],
+    otherTo: target.also_to ?? [],
     cc: target.cc ?? [],
-    replyTo: replyToTag(address, target.tag),
+    replyTo: formatTaggedAddress(address, target.tag),
     subject: chooseSubject(response, target),
-    isLetter: target.is_letter === true,
+    startsConversation: target.is_letter === true,
     messageId: `${response.id}@${agents.domain}`,
     inReplyTo: target.message_id && isQuotable(target.message_id) ? target.message_id : undefined,
-    references: chainOf(target),
+    references: listReferenceChain(target),
     threadTopic: target.thread_topic && withoutControls(target.thread_topic),
     threadIndex: extendThreadIndex(target.thread_index, { response: response.id, at: Date.parse(response.created_at) }),
     hop: (target.hop ?? 0) + 1,
     maxHops: target.max_hops ?? maxHops,
     date: response.created_at,
-    text: quote ? `${said.text}\n\n${quote.text}` : said.text,
-    html: quote ? `${said.html}\n${quote.html}` : said.html,
+    text: quote ? `${body.text}\n\n${quote.text}` : body.text,
+    html: quote ? `${body.html}\n${quote.html}` : body.html,
     attachments: attachedFiles(parts),
     localAgent: target.localAgent,
   }
 }
 
 /** Returns the response of an agent, or else the notice of the gateway. */
-function findWords(delivery: Delivery, target: MailTarget): NormalizedResponse {
-  const words = delivery.response ?? describeNotice(delivery, target)
-  if (!words) throw new Error('a mail delivery without a response')
-  return words
+function readResponse(delivery: Delivery, target: MailTarget): NormalizedResponse {
+  const response = delivery.response ?? describeNotice(delivery, target)
+  if (!response) throw new Error('a mail delivery without a response')
+  return response
 }
 
 /** Returns the quote of the answered mail. A message from a chat is not a mail, and a notice answers no message. */
-function quoteAsked({ message, response }: Delivery) {
+function quoteOriginal({ message, response }: Delivery) {
   return response && message.received_via === 'email' ? quoteMessage(message) : undefined
 }
 
 function chooseSubject({ subject }: Pick<NormalizedResponse, 'subject'>, target: MailTarget): string {
-  const own = subject ?? (target.is_letter ? target.subject : undefined)
-  return own ? withoutControls(own).slice(0, maxSubject).toWellFormed() : replySubject(target.subject)
+  const givenSubject = subject ?? (target.is_letter ? target.subject : undefined)
+  return givenSubject
+    ? withoutControls(givenSubject).slice(0, maxSubjectChars).toWellFormed()
+    : replySubject(target.subject)
 }
 
 /** Describes a mail for the operator, without the octets of its attachments. */
-export function describeMail({ envelope, attachments, ...mail }: MailWire): Json {
+export function describeMail({ envelope, attachments, ...mail }: OutgoingMail): Json {
   const files = attachments.map(({ name, mime, bytes_ref }) => ({
     name,
     mime,
@@ -108,9 +110,9 @@ export function describeMail({ envelope, attachments, ...mail }: MailWire): Json
   return { envelope: { ...envelope }, ...mail, attachments: files }
 }
 
-function replyToTag(address: string, tag: string | undefined): string | undefined {
-  const tagged = tag && address.replace('@', () => `+${tag}@`)
-  return tagged && parseMailbox(tagged) ? tagged : undefined
+function formatTaggedAddress(address: string, tag: string | undefined): string | undefined {
+  const taggedAddress = tag && address.replace('@', () => `+${tag}@`)
+  return taggedAddress && parseMailbox(taggedAddress) ? taggedAddress : undefined
 }
 
 /** Returns true if an id is ASCII. Any other id would turn the answer into a mail that needs SMTPUTF8 (RFC 6532), which few servers support. */
@@ -118,9 +120,9 @@ function isQuotable(id: string): boolean {
   return /^[!-~]+$/.test(id)
 }
 
-function chainOf({ references, message_id }: MailTarget): string[] {
+function listReferenceChain({ references, message_id }: MailTarget): string[] {
   const chain = new Set([...references, ...(message_id ? [message_id] : [])])
-  return trimReferences([...chain].filter(isQuotable), firstReferences, lastReferences)
+  return trimReferences([...chain].filter(isQuotable), maxFirstReferences, maxLastReferences)
 }
 
 /** One part of the response in both forms of a multipart/alternative. */
@@ -141,8 +143,11 @@ const statusTexts: Readonly<Record<ResponseStatus, string>> = {
 /** Writes the body for people: every part as text and as HTML, in order. */
 function readableBody(parts: readonly Part[], status: ResponseStatus): Block {
   const blocks = parts.flatMap(part => blockOf(part) ?? [])
-  const shown = blocks.length > 0 ? blocks : [plainBlock(statusTexts[status])]
-  return { text: shown.map(({ text }) => text).join('\n\n'), html: shown.map(({ html }) => html).join('\n') }
+  const shownBlocks = blocks.length > 0 ? blocks : [plainBlock(statusTexts[status])]
+  return {
+    text: shownBlocks.map(({ text }) => text).join('\n\n'),
+    html: shownBlocks.map(({ html }) => html).join('\n'),
+  }
 }
 
 /** Returns the files among the parts that the mail contains. Files at a URL are linked in the text. */
@@ -187,11 +192,11 @@ function linkBlock(title: string, url: string, description?: string): Block {
 }
 
 function policyBlock({ policy }: PolicyPart): Block {
-  const said = plainBlock([policy.title, policy.message].filter(Boolean).join('\n'))
-  if (!policy.url) return said
-  const until = typeof policy.expires_at === 'string' ? untilText(policy.expires_at) : undefined
-  const link = linkBlock(policy.action_label ?? policy.url, policy.url, until)
-  return { text: `${said.text}\n${link.text}`, html: `${said.html}\n${link.html}` }
+  const policyBlock = plainBlock([policy.title, policy.message].filter(Boolean).join('\n'))
+  if (!policy.url) return policyBlock
+  const expiryText = typeof policy.expires_at === 'string' ? untilText(policy.expires_at) : undefined
+  const link = linkBlock(policy.action_label ?? policy.url, policy.url, expiryText)
+  return { text: `${policyBlock.text}\n${link.text}`, html: `${policyBlock.html}\n${link.html}` }
 }
 
 function untilText(expiresAt: string): string {
@@ -218,7 +223,7 @@ function fileBlock({ name, bytes_ref }: FilePart | ArtifactPart): Block | undefi
 function attachOrLink(
   parts: readonly Part[],
   attachBytes: number,
-  fileAddress: MailRendering['fileAddress'],
+  fileAddress: RenderMailDeps['fileAddress'],
 ): readonly Part[] {
   let remainingBytes = attachBytes
   return parts.map(part => {
@@ -248,13 +253,13 @@ const epochTicks = 116_444_736_000_000_000n
  */
 export function extendThreadIndex(
   index: string | undefined,
-  { response, at }: { response: string; at: number },
+  { response, at: createdMs }: { response: string; at: number },
 ): string | undefined {
   if (!index) return undefined
   const octets = Buffer.from(index, 'base64')
   if (octets.length < 22 || (octets.length - 22) % 5 !== 0 || octets.length > 500) return undefined
   const began = octets.readUIntBE(0, 6)
-  const ticks = BigInt(at) * 10_000n + epochTicks - (BigInt(began) << 16n)
+  const ticks = BigInt(createdMs) * 10_000n + epochTicks - (BigInt(began) << 16n)
   const child = Buffer.alloc(5)
   child.writeUInt32BE(packDelta(ticks < 0n ? -ticks : ticks))
   // These bits are the same for the same answer, so that a second attempt sends the same octets.

@@ -12,11 +12,11 @@ export function createMailReplay(
   openInbound: (moment: ReplayMoment) => Inbound<RawMail, ProvenMail>,
 ): NonNullable<ChannelDiagnostics['replay']> {
   return async ({ agent, arrival, raw }, moment) => {
-    const kept = restoreEnvelope(arrival)
-    if (!kept) return undefined
+    const envelope = restoreEnvelope(arrival)
+    if (!envelope) return undefined
     const inbound = openInbound(moment)
     const receivedAt = isoTime(moment.system.now())
-    const proven = await inbound.verify({ octets: raw, ...kept, receivedAt }, createIntakeSteps(moment.system))
-    return inbound.normalize(proven).find(intake => intake.agent === agent)
+    const provenMail = await inbound.verify({ octets: raw, ...envelope, receivedAt }, createIntakeSteps(moment.system))
+    return inbound.normalize(provenMail).find(intake => intake.agent === agent)
   }
 }

@@ -7,13 +7,13 @@ import type { ChannelDescriptor, SpeakerRules } from '@postern/pipeline'
 const speaker: SpeakerRules = {
   assurance: 'address',
   identify(address, { subject }) {
-    const own = formatMailSubject(address)
-    return subject.toLowerCase() === own ? own : undefined
+    const ownSubject = formatMailSubject(address)
+    return subject.toLowerCase() === ownSubject ? ownSubject : undefined
   },
   readAddress(text) {
-    const bare = text.replace(/^mailto:/i, '')
-    if (/^(@|acct:|https:)/i.test(bare)) return undefined
-    const address = parseIfAddress(bare)
+    const plainText = text.replace(/^mailto:/i, '')
+    if (/^(@|acct:|https:)/i.test(plainText)) return undefined
+    const address = parseIfAddress(plainText)
     return address && { address, subject: formatMailSubject(address) }
   },
   showAddress: address => address.slice(1),

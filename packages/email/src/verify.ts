@@ -3,12 +3,12 @@
 import { networkOf } from '@postern/http'
 import { Rejection } from '@postern/message'
 import { noChain, planChain } from './arc/chain.ts'
-import { findBelieved, isStructureOpen, withoutForeignResults } from './authenticate/believed-verdict.ts'
 import type { MayDefer } from './authenticate/deferrals.ts'
 import type { MailEvidence } from './authenticate/evidence.ts'
 import type { MailTimes } from './authenticate/note-proofs.ts'
 import { noteAuthentication } from './authenticate/note-proofs.ts'
 import type { ProvenMail } from './authenticate/proven-mail.ts'
+import { findTrustedVerdict, isStructureOpen, withoutForeignResults } from './authenticate/trusted-verdict.ts'
 import { readUpstream } from './authenticate/upstream.ts'
 import type { Authentication } from './authenticate/verdict.ts'
 import { findProofId, judgeMail, unjudgedMail } from './authenticate/verdict.ts'
@@ -41,7 +41,7 @@ import { checkSpf } from './policy/spf.ts'
 import type { MailSender, MimePool } from './pool/pool.ts'
 import { readCovered } from './signatures/coverage.ts'
 import { fetchKeys } from './signatures/fetch-keys.ts'
-import type { SignatureJudging } from './signatures/judge-signature.ts'
+import type { JudgeOptions } from './signatures/judge-signature.ts'
 import { classifySignature } from './signatures/judge-signature.ts'
 import { planSignatures } from './signatures/plan-signatures.ts'
 import type { NoteSignature } from './signatures/signature-replays.ts'
@@ -50,31 +50,31 @@ import { mayBeDamaged } from './signatures/transit-damage.ts'
 export interface VerifyMailDeps extends ReadMailDeps {
   readonly trust: MailTrust
   /** True if authors of encrypted mail are notified that it cannot be read. */
-  readonly tellsUnreadable: boolean
+  readonly notifiesUnreadable: boolean
   readonly dns: MailDns
   readonly readSimple: SimpleReader
   readonly pool: MimePool
   readonly mayDefer: MayDefer
   readonly noteSignature: NoteSignature
-  readonly meetCorrespondent: MeetCorrespondent
+  readonly recordCorrespondent: MeetCorrespondent
 }
 
 /**
  * Finds and proves the author of a message (RFC 6376, 7208, 9989). It reads the header first, then finds the
- * recipients, then asks DNS, and does the heavy work last. A message that is not simple is read in a thread of its own.
+ * recipients, then asks DNS, and does the heavy work last. A message that is not simple is parsed in a worker thread.
  * @throws Rejection, Unavailable
  */
-export async function verifyMail(raw: RawMail, verifying: VerifyMailDeps): Promise<ProvenMail> {
-  const mail = await readUnprovenMail(raw, verifying)
-  const { gateway, pool, readSimple, limits, trust, steps } = verifying
+export async function verifyMail(raw: RawMail, deps: VerifyMailDeps): Promise<ProvenMail> {
+  const mail = await readUnprovenMail(raw, deps)
+  const { gateway, pool, readSimple, limits, trust, steps } = deps
   const chain = trust.arc_sealers.length > 0 ? planChain(mail.header, trust.arc_sealers) : noChain
   const plan = planSignatures(mail.header, mail.addresses.author.domain, { limits, chain })
-  const keyBudget = verifying.dns.openBudget()
-  void askPolicyEarly(mail, verifying)
-  const times: MailTimes = { asked: steps.now(), cachedNames: verifying.dns.listKnown(plan.keyNames) }
+  const keyBudget = deps.dns.openBudget()
+  void askPolicyEarly(mail, deps)
+  const times: MailTimes = { startedAt: steps.now(), cachedNames: deps.dns.listKnown(plan.keyNames) }
   const [keys, spf] = await Promise.all([
     fetchKeys(plan, keyBudget),
-    runSpf(raw, verifying).finally(() => {
+    runSpf(raw, deps).finally(() => {
       times.spf = steps.now()
     }),
   ])
@@ -83,84 +83,86 @@ export async function verifyMail(raw: RawMail, verifying: VerifyMailDeps): Promi
   const { endpoint } = raw.envelope
   const authorDomain = mail.addresses.author.domain
   const upstream = trust.upstreams.length > 0 ? readUpstream(mail.header, { endpoint, authorDomain, trust }) : undefined
-  const believed = findBelieved(mail, upstream)
-  const isLoose = isStructureOpen(mail, isSealed, believed)
-  const reading = { isLoose, isVouched: believed !== undefined, keepsQuotes: keepsQuotes(mail.header) }
-  const job = { octets: raw.octets, ignored: plan.ignored, keys, isSealed, ...reading, now }
-  const simple = await readSimple(job, mail.header)
-  const judging = { now, minKeyBits: trust.min_key_bits, isDamaged: mayBeDamaged(mail) }
-  const early = { signatures: simple.signatures, spf, believed, judging, trust }
-  const read = 'body' in simple ? simple : await pool.run(simple, describeSender(mail, early))
+  const trustedVerdict = findTrustedVerdict(mail, upstream)
+  const isLoose = isStructureOpen(mail, isSealed, trustedVerdict)
+  const parseOptions = { isLoose, isVouched: trustedVerdict !== undefined, keepsQuotes: keepsQuotes(mail.header) }
+  const job = { octets: raw.octets, ignoredRanges: plan.ignored, keys, isSealed, ...parseOptions, now }
+  const simpleResult = await readSimple(job, mail.header)
+  const judgeOptions = { now, minKeyBits: trust.min_key_bits, isDamaged: mayBeDamaged(mail) }
+  const earlyEvidence = { signatures: simpleResult.signatures, spf, trustedVerdict, judgeOptions, trust }
+  const parsedMail =
+    'body' in simpleResult ? simpleResult : await pool.run(simpleResult, describeSender(mail, earlyEvidence))
   times.read = steps.now()
-  const signatures = read?.signatures.map(report => classifySignature(report, judging)) ?? []
-  const authentication = read
-    ? await judge(mail, { signatures, spf, chain: read.chain, upstream, believed }, read, verifying)
+  const signatures = parsedMail?.signatures.map(report => classifySignature(report, judgeOptions)) ?? []
+  const authentication = parsedMail
+    ? await judge(mail, { signatures, spf, chain: parsedMail.chain, upstream, trustedVerdict }, parsedMail, deps)
     : unjudgedMail('the parser was stopped')
   noteAuthentication(steps, authentication.proofs, keys, times)
-  refuseImpostors(mail.addresses.author, authentication, verifying)
-  const body = read?.body ?? withoutBody(mail)
-  const { covered, named, flags: uncovered } = readCovered(mail.header, mail.addresses, authentication.coverage)
+  refuseImpostors(mail.addresses.author, authentication, deps)
+  const body = parsedMail?.body ?? withoutBody(mail)
+  const coverage = readCovered(mail.header, mail.addresses, authentication.coverage)
+  const { signedHeader, signedRecipients } = coverage
   const historyFlags = raw.historyFlags ?? [
-    ...(await noteReuse(mail, verifying)),
-    ...noteReplay({ ...mail, named }, authentication, verifying),
+    ...(await noteReuse(mail, deps)),
+    ...noteReplay({ ...mail, signedRecipients }, authentication, deps),
   ]
-  const senderHistories = await meetAuthor(mail, authentication, verifying)
-  const unreadable = await findUnreadable({ ...mail, covered, authentication, body }, verifying)
+  const senderHistories = await recordAuthor(mail, authentication, deps)
+  const unreadable = await findUnreadable({ ...mail, signedHeader, authentication, body }, deps)
   const flags = [
     ...plan.flags,
-    ...flagsOf(mail, verifying),
+    ...listMailFlags(mail, deps),
     ...historyFlags,
     ...authentication.flags,
-    ...uncovered,
+    ...coverage.flags,
     ...body.flags,
   ]
-  const keptOctets = withoutForeignResults(mail, upstream?.field)
-  const proven = { historyFlags, covered, named, authentication, body, senderHistories, unreadable, keptOctets, flags }
-  return { ...mail, ...proven } as unknown as ProvenMail
+  const storedOctets = withoutForeignResults(mail, upstream?.field)
+  const findings = { historyFlags, signedHeader, signedRecipients, authentication, body, senderHistories, unreadable }
+  return { ...mail, ...findings, storedOctets, flags } as unknown as ProvenMail
 }
 
-interface EarlyEvidence extends Pick<MailEvidence, 'spf' | 'believed'> {
-  /** Signatures that are computed already. They are absent if the thread that reads the mail computes them. */
+interface EarlyEvidence extends Pick<MailEvidence, 'spf' | 'trustedVerdict'> {
+  /** Signatures that are computed already. They are absent if the worker thread computes them. */
   readonly signatures: MimeJob['signatures']
-  readonly judging: SignatureJudging
+  readonly judgeOptions: JudgeOptions
   readonly trust: MailTrust
 }
 
-/** Describes the sender for the queue of the threads, by the evidence before the mail is read. */
+/** Describes the sender for the queue of the worker threads, from the evidence that is known before parsing. */
 function describeSender(
   { raw, addresses: { author } }: UnprovenMail,
-  { signatures = [], spf, believed, judging, trust }: EarlyEvidence,
+  { signatures = [], spf, trustedVerdict, judgeOptions, trust }: EarlyEvidence,
 ): MailSender {
   const isSigned = signatures.some(
     report =>
-      classifySignature(report, judging).verdict === 'pass' && alignsWithoutPolicy(report.domain, author.domain),
+      classifySignature(report, judgeOptions).verdict === 'pass' && alignsWithoutPolicy(report.domain, author.domain),
   )
   const isSent = trust.spf_only && spf?.result === 'pass' && alignsWithoutPolicy(spf.domain, author.domain)
   const { ip } = raw.envelope
-  return { isProven: believed !== undefined || isSigned || isSent, network: ip && networkOf(ip) }
+  return { isProven: trustedVerdict !== undefined || isSigned || isSent, network: ip && networkOf(ip) }
 }
 
 /** Compares the author with the correspondents of each agent. A report has no author who could resemble another. */
-async function meetAuthor(
+async function recordAuthor(
   { recipients, addresses: { author }, isReport }: UnprovenMail,
   { isVerified }: Authentication,
-  { meetCorrespondent }: VerifyMailDeps,
+  { recordCorrespondent }: VerifyMailDeps,
 ): Promise<ReadonlyMap<string, SenderHistory>> {
-  const meeting = isReport ? [] : recipients
+  const metRecipients = isReport ? [] : recipients
   return new Map(
     await Promise.all(
-      meeting.map(async ({ agent }) => [agent, await meetCorrespondent(agent, author, isVerified)] as const),
+      metRecipients.map(async ({ agent }) => [agent, await recordCorrespondent(agent, author, isVerified)] as const),
     ),
   )
 }
 
 async function findUnreadable(
-  mail: Omit<UnreadableMail, 'thread'> & Pick<ProvenMail, 'body' | 'covered'>,
-  { tellsUnreadable, gateway: { store, system } }: VerifyMailDeps,
+  mail: Omit<UnreadableMail, 'thread'> & Pick<ProvenMail, 'body' | 'signedHeader'>,
+  { notifiesUnreadable, gateway: { store, system } }: VerifyMailDeps,
 ): Promise<ReadonlySet<string>> {
-  if (!tellsUnreadable || !mail.body.flags.some(flag => encryptedFlags.has(flag))) return new Set()
-  const once = { consumeOnce: store.consumeOnce.bind(store), now: () => system.now() }
-  return chooseUnreadable({ ...mail, thread: readThread(mail, mail.body.digest) }, once)
+  if (!notifiesUnreadable || !mail.body.flags.some(flag => encryptedFlags.has(flag))) return new Set()
+  const onceStore = { consumeOnce: store.consumeOnce.bind(store), now: () => system.now() }
+  return chooseUnreadable({ ...mail, thread: readThread(mail, mail.body.digest) }, onceStore)
 }
 
 /** Flags a Message-ID that an earlier mail had. The new mail never replaces the earlier one. A second copy of the same mail is not stored. */
@@ -173,7 +175,7 @@ async function noteReuse({ header, recipients }: UnprovenMail, { gateway }: Veri
 
 /** Flags a repeated valid signature for a recipient whom its mail does not name. */
 function noteReplay(
-  { named: { to, cc }, recipients }: Pick<ProvenMail, 'named' | 'recipients'>,
+  { signedRecipients: { to, cc }, recipients }: Pick<ProvenMail, 'signedRecipients' | 'recipients'>,
   authentication: Authentication,
   { noteSignature, gateway }: VerifyMailDeps,
 ): string[] {
@@ -229,10 +231,10 @@ function keepsQuotes(header: HeaderBlock): boolean {
   return !isReply || isForwardSubject(findField(header, 'subject') ?? '')
 }
 
-function flagsOf({ header, addresses: { author } }: UnprovenMail, { gateway }: VerifyMailDeps): string[] {
-  const repeated = findRepeatedFields(header).length > 0 ? ['duplicate_header'] : []
+function listMailFlags({ header, addresses: { author } }: UnprovenMail, { gateway }: VerifyMailDeps): string[] {
+  const repeatedFlags = findRepeatedFields(header).length > 0 ? ['duplicate_header'] : []
   const isHiding = ['from', 'subject'].some(name => hidesInHeader(findField(header, name) ?? ''))
-  return [...repeated, ...(isHiding ? ['invisible_characters'] : []), ...findLookAlikes(author, gateway.agents)]
+  return [...repeatedFlags, ...(isHiding ? ['invisible_characters'] : []), ...findLookAlikes(author, gateway.agents)]
 }
 
 function withoutBody({ raw, header }: UnprovenMail): MailBody {

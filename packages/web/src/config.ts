@@ -166,7 +166,7 @@ export const webConfigSchema = z
   })
   .superRefine(({ auth, operators }, context) => {
     for (const [index, { issuer }] of auth.issuers.entries()) {
-      const isFirst = auth.issuers.findIndex(each => each.issuer === issuer) === index
+      const isFirst = auth.issuers.findIndex(other => other.issuer === issuer) === index
       const message = 'stands there already: of two entries for one issuer only one would count'
       if (!isFirst) context.addIssue({ code: 'custom', path: ['auth', 'issuers', index, 'issuer'], message })
     }

@@ -23,13 +23,13 @@ export interface WebDeps {
   readonly attachments: WebAttachments
   readonly transcript: BoundTranscript
   /** The same transcript, which refuses writes beyond `quota`. */
-  readonly bounded: BoundTranscript
+  readonly limitedTranscript: BoundTranscript
   readonly quota: OwnerQuota
   /** Deletes one chat. It returns false if there is none. */
   forgetChat(chat: { readonly owner: string; readonly agent: string; readonly key: string }): Promise<boolean>
   readonly records: RecordStore & RecordDeps
   /** A signal that is aborted when the gateway stops, because a stream without an end would delay the stop. */
-  readonly leaving: AbortSignal
+  readonly shutdownSignal: AbortSignal
   /** Returns true if people may link their addresses for this agent. */
   isLinking(agent: string): boolean
 }
@@ -49,7 +49,7 @@ export interface BoundTranscript extends TranscriptStore {
    * Checks that the owner may add this much.
    * @throws Rejection too_large
    */
-  checkQuota(owner: string, by: OwnerQuota, most: OwnerQuota): Promise<void>
+  checkQuota(owner: string, added: OwnerQuota, limits: OwnerQuota): Promise<void>
 }
 
 interface StoreConversation {
@@ -65,12 +65,12 @@ export interface RecordDeps {
 }
 
 /** Returns the same transcript with a quota for each owner. It refuses a write beyond the quota (`too_large`) and changes nothing. */
-export function boundTranscript(transcript: BoundTranscript, most: OwnerQuota): BoundTranscript {
+export function boundTranscript(transcript: BoundTranscript, limits: OwnerQuota): BoundTranscript {
   return {
     ...transcript,
-    openThread: (owner, alias) => transcript.openThread(owner, alias, most),
-    append: (thread, entries, request) => transcript.append(thread, entries, { ...request, most }),
-    replace: (thread, entries, request) => transcript.replace(thread, entries, { ...request, most }),
+    openThread: (owner, alias) => transcript.openThread(owner, alias, limits),
+    append: (thread, entries, request) => transcript.append(thread, entries, { ...request, most: limits }),
+    replace: (thread, entries, request) => transcript.replace(thread, entries, { ...request, most: limits }),
   }
 }
 
@@ -82,10 +82,10 @@ export const maxRead = 16 * 1024 * 1024
  * cookies.
  */
 export function answerCors(origins: readonly string[]): MiddlewareHandler {
-  const allowed = new Set(origins)
+  const allowedOrigins = new Set(origins)
   return async (c, next) => {
     const origin = c.req.header('origin')
-    const isAllowed = origin !== undefined && allowed.has(origin)
+    const isAllowed = origin !== undefined && allowedOrigins.has(origin)
     if (c.req.method === 'OPTIONS' && isAllowed) {
       return c.body(null, 204, {
         'access-control-allow-origin': origin,
@@ -123,8 +123,8 @@ export type OpenRuns = ReturnType<typeof createOpenCount>
  * Creates the limit on an owner's simultaneous streams or uploads.
  * @throws Rejection (the call) rate_limited
  */
-export function createOpenRuns(most: number, refusal = 'Cannot run: too many runs are open'): OpenRuns {
-  return createOpenCount(most, () => new Rejection('rate_limited', refusal, { retryAfter: 5 }))
+export function createOpenRuns(maxOpen: number, refusal = 'Cannot run: too many runs are open'): OpenRuns {
+  return createOpenCount(maxOpen, () => new Rejection('rate_limited', refusal, { retryAfter: 5 }))
 }
 
 /** Returns true if the client accepts server-sent events. Wildcards and `application/json` count too. */
@@ -133,7 +133,7 @@ export function acceptsStream(accept = ''): boolean {
 }
 
 /** The error for a run whose id is in use already, because no run is started twice. */
-export class RunRepeated extends Error {
+export class RepeatedRun extends Error {
   override readonly name = 'RunRepeated'
 }
 
@@ -143,7 +143,7 @@ export function answerFaults({ gateway }: Pick<WebDeps, 'gateway'>, handle: (c: 
     try {
       return await handle(c)
     } catch (error) {
-      if (!(error instanceof RunRepeated)) return toProblem(error, gateway.system.log)
+      if (!(error instanceof RepeatedRun)) return toProblem(error, gateway.system.log)
       return writeProblem(409, { code: 'run_repeated', detail: 'Cannot run: this run was started already' })
     }
   }
@@ -170,8 +170,8 @@ export function answerOwner(
  * Reads the JSON of a body.
  * @throws Rejection malformed, too_large
  */
-export async function readJson(c: Context, { config }: Pick<WebDeps, 'config'>, what: string): Promise<unknown> {
-  return parseBoundedJson(await readBody(c.req.raw, config.limits.run_bytes), { what })
+export async function readJson(c: Context, { config }: Pick<WebDeps, 'config'>, description: string): Promise<unknown> {
+  return parseBoundedJson(await readBody(c.req.raw, config.limits.run_bytes), { what: description })
 }
 
 /**

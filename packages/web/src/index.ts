@@ -53,14 +53,14 @@ export async function openWeb(config: WebConfig, context: WebContext): Promise<C
   const { transcript, objects } = context
   const secret = await gateway.store.openSecret('web-storage')
   const quota = quotaOf(config)
-  const leaving = new AbortController()
+  const shutdown = new AbortController()
   const deps = {
     ...context,
     config,
     gateway,
-    bounded: boundTranscript(transcript, quota),
+    limitedTranscript: boundTranscript(transcript, quota),
     quota,
-    leaving: leaving.signal,
+    shutdownSignal: shutdown.signal,
     verifyOwner: createVerifyOwner(config, context),
     responseSemaphore: createResponseSemaphore(atOnce),
     attachments: createWebAttachments({ config, gateway, objects, secret }),
@@ -77,7 +77,7 @@ export async function openWeb(config: WebConfig, context: WebContext): Promise<C
     ...sender,
     endpoint: {
       routes,
-      release: () => leaving.abort(),
+      release: () => shutdown.abort(),
       ...(config.enabled && { entrance: { label: 'chat', path: '/api/v1/agent/runs' } }),
     },
     conversations: {
@@ -106,7 +106,7 @@ export const web: ChannelModule<WebConfig, 'web', WebContext> = {
   open: openWeb,
   tokens: {
     of: ({ auth }) => auth,
-    join: (config, other) => ({ ...config, auth: joinTokenRules(config.auth, other) }),
+    join: (config, otherConfig) => ({ ...config, auth: joinTokenRules(config.auth, otherConfig) }),
   },
   openBytes: ({ storage }, system) => (storage.kind === 's3' ? openS3Bytes(storage, system) : undefined),
   fileRules: ({ attachments }) => attachments,
@@ -123,15 +123,23 @@ function admitDevCallers(config: WebConfig, { operatorDigest, origin, issuers }:
   if (!enabled) return config
   const tokens = [{ name: 'operator', sha256: operatorDigest }]
   const audience = `${origin}/api/v1`
-  const { auth: admitted } = webConfigSchema.parse({
+  const { auth: admittedAuth } = webConfigSchema.parse({
     auth: { tokens, issuers: issuers.map(issuer => ({ ...issuer, audience })) },
   })
   return {
     ...config,
     auth: {
       ...auth,
-      tokens: [...auth.tokens, ...admitted.tokens.filter(({ name }) => auth.tokens.every(own => own.name !== name))],
-      issuers: [...auth.issuers, ...admitted.issuers.filter(it => auth.issuers.every(own => own.issuer !== it.issuer))],
+      tokens: [
+        ...auth.tokens,
+        ...admittedAuth.tokens.filter(({ name }) => auth.tokens.every(ownToken => ownToken.name !== name)),
+      ],
+      issuers: [
+        ...auth.issuers,
+        ...admittedAuth.issuers.filter(admittedIssuer =>
+          auth.issuers.every(ownIssuer => ownIssuer.issuer !== admittedIssuer.issuer),
+        ),
+      ],
     },
   }
 }

@@ -12,7 +12,15 @@ const names = { agent: 'chat', domain: 'agents.test', threadId: 't', runId: 'r',
 const content = { parts: [], blobs: [], warnings: [] }
 
 function keep(text: string): string {
-  const { raw } = normalizeRun({ ...names, owner, content, document: { text }, former: new Set(), arrival: {}, at: 0 })
+  const { raw } = normalizeRun({
+    ...names,
+    owner,
+    content,
+    document: { text },
+    formerIds: new Set(),
+    arrival: {},
+    receivedMs: 0,
+  })
   return (JSON.parse(Buffer.from(raw.bytes).toString()) as { readonly text: string }).text
 }
 
@@ -46,7 +54,15 @@ test.each([
 test('normalizeRun() keeps only the ids of repeated messages, and new messages whole', () => {
   const say = (id: string) => ({ id, role: 'user', content: `words of ${id}` })
   const document = { threadId: 't', messages: [say('m1'), { role: 'user' }, say('m2')] }
-  const { raw } = normalizeRun({ ...names, owner, content, document, former: new Set(['m1']), arrival: {}, at: 0 })
+  const { raw } = normalizeRun({
+    ...names,
+    owner,
+    content,
+    document,
+    formerIds: new Set(['m1']),
+    arrival: {},
+    receivedMs: 0,
+  })
   expect(JSON.parse(Buffer.from(raw.bytes).toString())).toEqual({
     threadId: 't',
     messages: [{ id: 'm1', role: 'user' }, { role: 'user' }, say('m2')],

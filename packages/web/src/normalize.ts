@@ -6,7 +6,7 @@ import type { Intake, OwnThread } from '@postern/pipeline'
 import type { TranscriptEntry } from '@postern/transcript'
 import type { ReadContent } from './input/file-parts.ts'
 import type { RunNews } from './input/reconcile-run.ts'
-import type { AskedRun } from './resolve.ts'
+import type { RequestedRun } from './resolve.ts'
 import { webDescriptor } from './speaker.ts'
 import type { Conversation } from './threads/own-threads.ts'
 import type { WebPerson } from './verify.ts'
@@ -27,11 +27,11 @@ export interface ProvenRun {
   /** The parsed request. */
   readonly document: unknown
   /** The ids of the messages in the request that are not new. */
-  readonly former: ReadonlySet<string>
+  readonly formerIds: ReadonlySet<string>
   /** The facts that the stored request lacks, for a replay. */
   readonly arrival: Json
   /** The time of receipt, ms since the epoch. */
-  readonly at: number
+  readonly receivedMs: number
   /** The conversation of another channel that the run continues, with the target of an answer on that channel. */
   readonly joined?:
     | (Pick<OwnThread, 'id' | 'via' | 'key'> & { readonly target: Json; readonly mentionRelay: MentionRelay })
@@ -40,20 +40,33 @@ export interface ProvenRun {
 
 /** Converts a run to the intake that the store keeps and the agent reads. It is pure. */
 export function normalizeRun(run: ProvenRun): Intake {
-  const { owner, agent, domain, threadId, runId, messageId, closed, content, document, former, arrival, at, joined } =
-    run
+  const {
+    owner,
+    agent,
+    domain,
+    threadId,
+    runId,
+    messageId,
+    closed,
+    content,
+    document,
+    formerIds,
+    arrival,
+    receivedMs,
+    joined,
+  } = run
   const recipient = `@${agent}@${domain}`
   return {
     agent,
     message: {
       id: messageId,
       thread_source: joined?.key ?? threadId,
-      sender: senderOf(owner, recipient, at),
+      sender: senderOf(owner, recipient, receivedMs),
       recipient,
       parts: [...content.parts],
       recipient_capabilities: { mention_relay: joined?.mentionRelay ?? webDescriptor.mentionRelay },
       received_via: 'web',
-      received_at: isoTime(at),
+      received_at: isoTime(receivedMs),
       ...(closed !== undefined && { kind: 'cancel', in_reply_to: closed }),
     },
     // A run is started once (AG-UI: a run id names one execution), and a question is closed once, regardless of the run.
@@ -66,7 +79,7 @@ export function normalizeRun(run: ProvenRun): Intake {
     aliases: [],
     proofs: [proofOf(owner)],
     arrival,
-    raw: { bytes: Buffer.from(JSON.stringify(leaveOutFormer(document, former), hideTokens)), form: 'json' },
+    raw: { bytes: Buffer.from(JSON.stringify(withoutFormer(document, formerIds), hideTokens)), form: 'json' },
     ...(content.blobs.length > 0 && { blobs: content.blobs }),
     target: joined?.target ?? { run: runId, thread: threadId },
     disposition: 'answer',
@@ -79,17 +92,17 @@ export function normalizeRun(run: ProvenRun): Intake {
  * Removes the content of known messages from a request. A client sends the whole conversation with each run, so storing each copy whole would need
  * quadratic space. Known messages keep only their ids and roles.
  */
-function leaveOutFormer(document: unknown, former: ReadonlySet<string>): unknown {
+function withoutFormer(document: unknown, formerIds: ReadonlySet<string>): unknown {
   const { messages } = document as { readonly messages?: readonly { readonly id?: unknown; readonly role?: unknown }[] }
-  if (!messages || former.size === 0) return document
-  const shown = messages.map(message => {
+  if (!messages || formerIds.size === 0) return document
+  const newMessages = messages.map(message => {
     const { id, role } = message
-    return typeof id === 'string' && former.has(id) ? { id, role } : message
+    return typeof id === 'string' && formerIds.has(id) ? { id, role } : message
   })
-  return { ...(document as object), messages: shown }
+  return { ...(document as object), messages: newMessages }
 }
 
-const longest = 64 * 1024
+const maxTextChars = 64 * 1024
 
 // A pattern that starts to match also ends, so text that resembles addresses is read once.
 const signedUrl = /https?:\/\/[^/?#\s"]+(\/storage\/v1\/object\/sign\/[^?#\s"]+)(?:\?[^#\s"]*)?/g
@@ -100,7 +113,7 @@ const signedUrl = /https?:\/\/[^/?#\s"]+(\/storage\/v1\/object\/sign\/[^?#\s"]+)
  */
 function hideTokens(_: string, value: unknown): unknown {
   if (typeof value !== 'string') return value
-  if (value.length > longest && /^[A-Za-z0-9+/=\s]+$/.test(value)) return `sha256:${hash('sha256', value)}`
+  if (value.length > maxTextChars && /^[A-Za-z0-9+/=\s]+$/.test(value)) return `sha256:${hash('sha256', value)}`
   return hideToken(value)
 }
 
@@ -133,8 +146,8 @@ export interface RunArrival {
 }
 
 /** A run with the new content that it adds to the conversation, before it is stored. */
-export interface SaidRun {
-  readonly asked: AskedRun
+export interface RunRecord {
+  readonly request: RequestedRun
   readonly news: RunNews
   /** The answers to waiting questions. */
   readonly answers: readonly string[]
@@ -144,16 +157,16 @@ export interface SaidRun {
   readonly joined: Conversation['joined']
 }
 
-export function recordRun({ asked, news, answers, closed, content, joined }: SaidRun): Json {
-  const { owner, subject, issuer, address, credential } = asked.owner
-  const keptTexts = (content.kept ?? []).filter(text => hideToken(text) !== text)
+export function recordRun({ request, news, answers, closed, content, joined }: RunRecord): Json {
+  const { owner, subject, issuer, address, credential } = request.owner
+  const textsWithoutTokens = (content.kept ?? []).filter(text => hideToken(text) !== text)
   const arrival: RunArrival = {
     owner: { owner, subject, issuer, address, ...(credential && { credential }) },
     said: news.said.map(({ id }) => id),
     ...(news.toolResults.length > 0 && { calls: news.toolResults.map(({ call }) => describeCall(call)) }),
     ...(answers.length > 0 && { answers }),
     ...(closed !== undefined && { closed }),
-    ...(keptTexts.length > 0 && { whole: keptTexts }),
+    ...(textsWithoutTokens.length > 0 && { whole: textsWithoutTokens }),
     ...(content.blobs.length > 0 && { files: content.parts.flatMap(describeFile) }),
     ...(joined && {
       joined: { id: joined.id, via: joined.via, key: joined.key, mentionRelay: joined.mentionRelay },

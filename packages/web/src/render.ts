@@ -7,7 +7,7 @@ import type { AnsweredTurn, Delivery } from '@postern/pipeline'
 /** Returns the delivery of an answer. The client reads the answer from the store, so a committed answer counts as delivered. */
 export function addressRun({ turn }: AnsweredTurn) {
   return {
-    deliveries: [{ to: `run:${runOf(turn.target)}`, target: turn.target, pulled: true }],
+    deliveries: [{ to: `run:${runIdOf(turn.target)}`, target: turn.target, pulled: true }],
     aliases: [],
   }
 }
@@ -33,7 +33,7 @@ export function showChatAnswer({ id, parts }: NormalizedResponse, fileAddress: F
   return parseJsonText(JSON.stringify(message)) as Json
 }
 
-function runOf(target: unknown): string {
+function runIdOf(target: unknown): string {
   return String((target as { readonly run?: unknown } | null)?.run ?? '')
 }
 
@@ -44,7 +44,7 @@ export type FileAddress = ((digest: string) => string) | undefined
 export const blockBreak = '\n\n'
 
 /** A file in the metadata of the message whose text links to it. */
-export interface ShownFile {
+export interface FileView {
   readonly kind: 'file' | 'artifact'
   readonly name?: string | undefined
   readonly mime_type?: string | undefined
@@ -58,17 +58,17 @@ export function writeBlocks(parts: readonly Part[], fileAddress: FileAddress): s
   return blocks.filter(Boolean).join(blockBreak)
 }
 
-export function listFiles(parts: readonly Part[], fileAddress: FileAddress): readonly ShownFile[] {
+export function listFiles(parts: readonly Part[], fileAddress: FileAddress): readonly FileView[] {
   return parts.flatMap(part => (part.kind === 'file' || part.kind === 'artifact' ? [showFile(part, fileAddress)] : []))
 }
 
-function showFile(part: FilePart | ArtifactPart, fileAddress: FileAddress): ShownFile {
+function showFile(part: FilePart | ArtifactPart, fileAddress: FileAddress): FileView {
   const { kind, name, mime, size, bytes_ref } = part
   const sha256 = bytes_ref.kind === 'content_addressed' ? bytes_ref.digest : undefined
-  return { kind, name, mime_type: mime, size, sha256, url: addressOf(part, fileAddress) }
+  return { kind, name, mime_type: mime, size, sha256, url: fileUrlOf(part, fileAddress) }
 }
 
-function addressOf({ bytes_ref }: FilePart | ArtifactPart, fileAddress: FileAddress): string | undefined {
+function fileUrlOf({ bytes_ref }: FilePart | ArtifactPart, fileAddress: FileAddress): string | undefined {
   const url = bytes_ref.kind === 'content_addressed' ? fileAddress?.(bytes_ref.digest) : undefined
   return url ?? (bytes_ref.kind === 'url' && isFollowed(bytes_ref.url) ? bytes_ref.url : undefined)
 }
@@ -80,15 +80,15 @@ export function writeBlock(part: Part, fileAddress: FileAddress): string {
   if (part.kind === 'policy') return part.policy.message
   if (part.kind !== 'file' && part.kind !== 'artifact') return ''
   const { name = 'file' } = part
-  const address = addressOf(part, fileAddress)
+  const address = fileUrlOf(part, fileAddress)
   return address === undefined ? name : writeLink({ url: address, title: name })
 }
 
 /** Returns the text and links of an answer together. HTML becomes the Markdown that a chat shows. */
 export function readChatText(parts: readonly Part[]): string {
   const isHtml = (part: Part) => part.kind === 'text' && part.mime === 'text/html'
-  const written = parts.map(part => (isHtml(part) ? { ...part, content: writeBlock(part, undefined) } : part))
-  return plainTextOf(written as readonly Part[])
+  const wireParts = parts.map(part => (isHtml(part) ? { ...part, content: writeBlock(part, undefined) } : part))
+  return plainTextOf(wireParts as readonly Part[])
 }
 
 /** Returns true for web pages and mailboxes only, because other addresses may run code in a browser. */
@@ -102,7 +102,7 @@ function writeLink({ url, title = url }: Pick<LinkPart, 'url' | 'title'>): strin
 }
 
 /** The refusal of an agent to answer, which is shown in the run's error and in the history. */
-export interface ShownRefusal {
+export interface RefusalView {
   readonly kind: RefusalKind
   readonly title: string
   readonly retry_after_seconds?: number | undefined
@@ -117,7 +117,7 @@ const titles: Readonly<Record<RefusalKind, string>> = {
 }
 
 /** Finds the first refusal in an answer, or returns undefined. */
-export function findRefusal(parts: readonly Part[]): (ShownRefusal & { readonly message: string }) | undefined {
+export function findRefusal(parts: readonly Part[]): (RefusalView & { readonly message: string }) | undefined {
   for (const { kind: policyKind, title, message, retry_after_seconds } of policiesOf(parts)) {
     const kind = refusalKinds.find(refusalKind => refusalKind === policyKind)
     if (kind) return { kind, title: title ?? titles[kind], message, retry_after_seconds }
@@ -129,7 +129,7 @@ export function findRefusal(parts: readonly Part[]): (ShownRefusal & { readonly 
 export function describeRefusal({ parts }: Pick<NormalizedResponse, 'parts'>): {
   readonly message: string
   readonly code: string
-  readonly details?: ShownRefusal
+  readonly details?: RefusalView
 } {
   const refusal = findRefusal(parts)
   if (!refusal) return { message: readChatText(parts) || 'The agent refused', code: 'rejected' }

@@ -3,7 +3,7 @@ import type { RunAgentInput } from '@ag-ui/core'
 import type { IntakeSteps, RefusalContext } from '@postern/pipeline'
 import type { TranscriptEntry } from '@postern/transcript'
 import type { WebDeps } from './endpoint.ts'
-import { maxRead, RunRepeated } from './endpoint.ts'
+import { maxRead, RepeatedRun } from './endpoint.ts'
 import type { RunNews } from './input/reconcile-run.ts'
 import { reconcileRun } from './input/reconcile-run.ts'
 import type { Conversation } from './threads/own-threads.ts'
@@ -17,7 +17,7 @@ interface ResolvedRun {
   /** The last entries of the conversation. */
   readonly recent: readonly TranscriptEntry[]
   /** The same entries without answers of the gateway, which ask nothing and show nothing of an agent. */
-  readonly spoken: readonly TranscriptEntry[]
+  readonly entries: readonly TranscriptEntry[]
   readonly news: RunNews
 }
 
@@ -25,21 +25,21 @@ interface ResolvedRun {
 const recentEntries = 400
 
 /** Finds the conversation of a run, and the new messages of the run. @throws Rejection no_recipient, RunRepeated */
-export async function resolveRun(asked: AskedRun, deps: WebDeps): Promise<ResolvedRun> {
-  const { owner, input } = asked
-  const [repeated, reading] = await Promise.allSettled([
+export async function resolveRun(request: RequestedRun, deps: WebDeps): Promise<ResolvedRun> {
+  const { owner, input } = request
+  const [repeatCheck, readingResult] = await Promise.allSettled([
     deps.gateway.store.findTask({ owner: owner.owner, id: input.runId }),
-    readRecent(asked, deps),
+    readRecent(request, deps),
   ])
-  if (takeValue(repeated)) throw new RunRepeated()
-  const { conversation, recent } = takeValue(reading)
-  const spoken = recent.filter(({ stage }) => stage !== 'gateway')
-  return { conversation, recent, spoken, news: reconcileRun(input, recent) }
+  if (valueOrThrow(repeatCheck)) throw new RepeatedRun()
+  const { conversation, recent } = valueOrThrow(readingResult)
+  const entries = recent.filter(({ stage }) => stage !== 'gateway')
+  return { conversation, recent, entries, news: reconcileRun(input, recent) }
 }
 
 /** Reads the conversation of a run and its last entries. @throws Rejection no_recipient */
 export async function readRecent(
-  { owner, agent, input }: Pick<AskedRun, 'owner' | 'agent' | 'input'>,
+  { owner, agent, input }: Pick<RequestedRun, 'owner' | 'agent' | 'input'>,
   deps: WebDeps,
 ): Promise<Pick<ResolvedRun, 'conversation' | 'recent'>> {
   const conversation = await findWebConversation({ owner, agent, threadId: input.threadId }, deps)
@@ -48,13 +48,13 @@ export async function readRecent(
 }
 
 /** Returns the value of a settled promise, or throws the reason of its rejection. */
-function takeValue<Value>(settled: PromiseSettledResult<Value>): Value {
-  if (settled.status === 'rejected') throw settled.reason
-  return settled.value
+function valueOrThrow<Value>(result: PromiseSettledResult<Value>): Value {
+  if (result.status === 'rejected') throw result.reason
+  return result.value
 }
 
 /** A run in the form that the client requested, before the gateway stores anything. */
-export interface AskedRun {
+export interface RequestedRun {
   readonly owner: WebOwner
   readonly agent: string
   readonly input: RunAgentInput

@@ -102,12 +102,12 @@ export function createVerifyOwner({ auth }: WebConfig, deps: OwnerReaderDeps): V
     throw new Rejection('unsigned', 'Cannot answer: a bearer token is needed')
   }
 
-  return async (visit, act = readingMethods.has(visit.method) ? 'read' : 'write') => {
+  return async (visit, action = readingMethods.has(visit.method) ? 'read' : 'write') => {
     const name = findStatic(visit.headers.get('authorization'))
     if (name !== undefined) {
       return {
-        ...namePerson(agents.origin, name, `web.${agents.domain}`),
-        ...kindOf(agents.origin, agents.origin),
+        ...toWebPerson(agents.origin, name, `web.${agents.domain}`),
+        ...credentialOf(agents.origin, agents.origin),
         scheme: 'Bearer',
         usedKey: { from: 'config' },
       }
@@ -117,8 +117,8 @@ export function createVerifyOwner({ auth }: WebConfig, deps: OwnerReaderDeps): V
       credential => admit(credential, visit),
       challenger,
     )
-    const allowing = operations[act].map(operation => table[operation])
-    checkScope(owner, allowing, challenger)
+    const allowingScopes = operations[action].map(operation => table[operation])
+    checkScope(owner, allowingScopes, challenger)
     return owner
   }
 }
@@ -148,15 +148,15 @@ function trustIssuer(config: WebIssuer, system: System): IssuerTrust {
 function describePerson({ principal }: VerifiedToken, domain: string): WebPerson {
   const { issuer, claim, value } = principal
   if (claim !== 'sub') throw new Rejection('signature_invalid', 'Cannot verify token: its subject is no name')
-  return namePerson(issuer, value, `${tagOf(issuer)}.web.${domain}`)
+  return toWebPerson(issuer, value, `${issuerTag(issuer)}.web.${domain}`)
 }
 
 /** Refuses an issuer with the gateway's own origin, because it could use the name of any configured token. */
 function checkIssuers({ issuers }: WebConfig['auth'], origin: string): void {
-  const at = issuers.findIndex(({ issuer }) => issuer === origin)
-  if (at < 0) return
+  const index = issuers.findIndex(({ issuer }) => issuer === origin)
+  if (index < 0) return
   const problem = 'is the origin of the gateway itself, under which it knows the names of web.auth.tokens'
-  throw new ConfigError(`web.auth.issuers.${at}.issuer`, problem, 'Let the issuer have a name of its own.')
+  throw new ConfigError(`web.auth.issuers.${index}.issuer`, problem, 'Let the issuer have a name of its own.')
 }
 
 /** Returns the proof of a person who chats. */
@@ -168,7 +168,7 @@ export function proofOf({ issuer, subject }: Pick<WebPerson, 'issuer' | 'subject
 export function senderOf(
   { address, subject, issuer, credential }: Pick<WebPerson, 'address' | 'subject' | 'issuer' | 'credential'>,
   audience: string,
-  at: number,
+  receivedMs: number,
 ): NormalizedMessage['sender'] {
   const evidence = {
     method: 'a2a-oauth',
@@ -176,7 +176,7 @@ export function senderOf(
     issuer,
     assurance: 'oauth',
     audience,
-    issuedAt: isoTime(at),
+    issuedAt: isoTime(receivedMs),
     credential,
   } as const
   return { address, auth_method: 'a2a-oauth', verified: true, identities: [mintTransportEvidence(evidence)] }
@@ -185,15 +185,15 @@ export function senderOf(
 /** Returns the sender for an owner's key, as the store identifies people who may decide. `origin` is the gateway's own. */
 export function senderOfKey(owner: string, origin: string): NormalizedMessage['sender'] {
   const [issuer = '', subject = ''] = parseJsonText(owner.slice('web:'.length)) as readonly string[]
-  return senderOf({ issuer, subject, address: '', ...kindOf(issuer, origin) }, '', 0)
+  return senderOf({ issuer, subject, address: '', ...credentialOf(issuer, origin) }, '', 0)
 }
 
 /** Returns the kind of a configured token. `checkIssuers` ensures that only `web.auth.tokens` have names under the gateway's own origin. */
-function kindOf(issuer: string, origin: string): Pick<WebPerson, 'credential'> {
+function credentialOf(issuer: string, origin: string): Pick<WebPerson, 'credential'> {
   return issuer === origin ? { credential: 'chat_token' } : {}
 }
 
-function namePerson(issuer: string, subject: string, host: string): WebPerson {
+function toWebPerson(issuer: string, subject: string, host: string): WebPerson {
   const isPlain = /^[a-z0-9][a-z0-9._-]{0,40}$/.test(subject)
   // A plain name never begins with an underscore, so nobody can have a name that looks like a hash.
   const local = isPlain ? subject : `_${hash('sha256', subject).slice(0, 24)}`
@@ -204,7 +204,7 @@ function namePerson(issuer: string, subject: string, host: string): WebPerson {
  * Returns the label of an issuer's own host below the gateway's domain. So nobody is mistaken for an agent, or for a person of the same name at
  * another issuer.
  */
-function tagOf(issuer: string): string {
+function issuerTag(issuer: string): string {
   return `i${hash('sha256', issuer).slice(0, 10)}`
 }
 

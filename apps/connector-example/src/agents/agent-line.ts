@@ -18,7 +18,7 @@ export interface KnownAgent {
   readonly canPush: boolean
 }
 
-interface AgentCall extends Pick<FollowTaskDeps, 'configuration' | 'onWords'> {
+interface AgentCall extends Pick<FollowTaskDeps, 'configuration' | 'onPartialAnswer'> {
   readonly agent: KnownAgent
   readonly message: object
   /** The id of the task that the call continues. */
@@ -88,9 +88,13 @@ export function createAgentLine({ config, keys, system, closing }: LineDeps): Ag
       knownAgents.set(address, agent, times.keptMs)
       return agent
     },
-    call: ({ agent, message, taskId, configuration, onWords }) =>
+    call: ({ agent, message, taskId, configuration, onPartialAnswer }) =>
       within(times.callMs, signal =>
-        followTask(message, { ...lineTo(agent, signal), configuration, ...(onWords && { onWords }) }, taskId),
+        followTask(
+          message,
+          { ...lineTo(agent, signal), configuration, ...(onPartialAnswer && { onPartialAnswer }) },
+          taskId,
+        ),
       ),
     read: (agent, taskId) => within(times.lookupMs, signal => readTask(taskId, lineTo(agent, signal))),
   }

@@ -120,7 +120,7 @@ async function runTurn(turn: RoomTurn, working: Working): Promise<void> {
     const configuration = tasks.configure(seat, agent)
     const message = renderMessage(turn, { config, keys, now: system.now })
     const answer = await line
-      .call({ agent, message, taskId: seat.taskId, configuration, onWords: pace.push })
+      .call({ agent, message, taskId: seat.taskId, configuration, onPartialAnswer: pace.push })
       .finally(pace.stop)
     if (decision) settleRequirement(decision.requirement, decision.outcome, rooms)
     showAnswer(answer, { room, entryId: entry.id, origin: agent.origin, seat }, working)

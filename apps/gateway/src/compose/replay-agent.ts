@@ -2,7 +2,7 @@
 import { realpathSync } from 'node:fs'
 import { dirname, resolve, sep } from 'node:path'
 import type { AgentDepsOptions } from '@postern/agents'
-import { openAgents, withNewOperatorModules } from '@postern/agents'
+import { openAgents, withReloadedModules } from '@postern/agents'
 import { ConfigError, Rejection } from '@postern/message'
 import type { ReplayAgent } from '@postern/operator'
 import type { Config } from '../config/schema.ts'
@@ -22,7 +22,7 @@ export async function openAgentFile(name: string, file: string, deps: AgentFileD
   const use = findInProject(file, listRoots(config.agents[name], opening.baseDir), opening.baseDir)
   try {
     const agent = { ...keepCommon(config.agents[name]), use }
-    const agents = await withNewOperatorModules(() =>
+    const agents = await withReloadedModules(() =>
       openAgents({ agents: { [name]: agent }, default_agent: name }, opening),
     )
     const running = agents.findRunning(name)

@@ -2,7 +2,7 @@
 import { relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isDeepStrictEqual } from 'node:util'
-import { listOperatorModules, renewOperatorModules } from '@postern/agents'
+import { listOperatorModules, reloadAllModules } from '@postern/agents'
 import { channelModules } from '../channels.ts'
 import type { AnyChannelModule } from '../config/channel-slices.ts'
 import { readAt, writeAt } from '../config/environment.ts'
@@ -46,7 +46,7 @@ async function reload(paths: ReadonlySet<string>, reloading: Reloading): Promise
   const { log } = gateway.system
   const otherPaths = [...paths].filter(path => !isModule(path, folder))
   const isModuleChanged = otherPaths.length < paths.size
-  if (isModuleChanged) renewOperatorModules()
+  if (isModuleChanged) reloadAllModules()
   let subject = 'configuration cannot be reloaded; the former one stays in use'
   try {
     const { config, waiting } = keepFixedSettings(await reloading.readConfig(), reloading.running)

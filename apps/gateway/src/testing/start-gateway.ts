@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { withGivenModules, withNewOperatorModules } from '@postern/agents'
+import { withPreloadedModules, withReloadedModules } from '@postern/agents'
 import { lazy } from '@postern/message'
 import { describeError } from '@postern/operator'
 import type { Simulation } from '@postern/simulation'
@@ -131,10 +131,10 @@ function createRuns(options: RunsOptions): Runs {
       const port = last?.listening[0]?.port
       const ports = { ...freePorts, ...(port !== undefined && { POSTERN_LISTEN_PORT: String(port) }) }
       const environment = { ...process.env, ...ports, POSTERN_DATA: data }
-      last = await withNewOperatorModules(async () => {
+      last = await withReloadedModules(async () => {
         const file = await readConfigFile({ environment, workingDir: resolve(folder), settings })
         const options = { log: createLog({ level: log, readable: true }), simulation, clock }
-        return withGivenModules(locateModules(modules, file), () => openDev(file, options))
+        return withPreloadedModules(locateModules(modules, file), () => openDev(file, options))
       })
       isRunning = true
       await checkStarts(last.gateway.starts())

@@ -8,10 +8,10 @@ import type { ApiKeyConfig } from '../config.ts'
  * so that the time of the answer reveals nothing about them.
  * @throws Rejection `signature_invalid`
  */
-export function createApiKeyCheck(keys: readonly ApiKeyConfig[]): (presented: string) => ApiKeyConfig {
+export function createApiKeyCheck(keys: readonly ApiKeyConfig[]): (apiKey: string) => ApiKeyConfig {
   const digests = keys.map(config => ({ config, digest: Buffer.from(config.sha256, 'hex') }))
-  return presented => {
-    const digest = hash('sha256', presented, 'buffer')
+  return apiKey => {
+    const digest = hash('sha256', apiKey, 'buffer')
     let match: ApiKeyConfig | undefined
     for (const key of digests) if (timingSafeEqual(key.digest, digest)) match = key.config
     if (!match) throw new Rejection('signature_invalid', 'Cannot take request: API key is not one of ours')

@@ -38,12 +38,12 @@ const plainLocal = /^[a-z0-9]([a-z0-9._-]{0,62}[a-z0-9])?$/
 export function addressOf(principal: Principal, { isHostShared = false } = {}): string {
   const { issuer, claim, value } = principal
   const domain = new URL(issuer).hostname
-  if (isHostShared) return formatAddress({ local: slugOf(principal, ownerOf(principal)), domain })
-  const own = claim === 'sub' && plainLocal.test(value) ? value : undefined
-  return formatAddress({ local: own ?? slugOf(principal, `${claim} ${value}`), domain })
+  if (isHostShared) return formatAddress({ local: createSlug(principal, ownerOf(principal)), domain })
+  const plainName = claim === 'sub' && plainLocal.test(value) ? value : undefined
+  return formatAddress({ local: plainName ?? createSlug(principal, `${claim} ${value}`), domain })
 }
 
-function slugOf({ value }: Principal, distinct: string): string {
+function createSlug({ value }: Principal, distinct: string): string {
   const slug = value
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')
@@ -92,7 +92,7 @@ export function apiKeyCaller({ name, scopes }: ApiKeyConfig, { domain, origin, t
     owner: ownerOf(principal),
     isAnonymous: false,
     // The local part is never a plain name, because plain names at our domain belong to our agents.
-    address: formatAddress({ local: slugOf(principal, ownerOf(principal)), domain }),
+    address: formatAddress({ local: createSlug(principal, ownerOf(principal)), domain }),
     authMethod: 'a2a-oauth',
     subject: name,
     issuer: origin,

@@ -8,21 +8,24 @@ import type { OwnIssuer } from '../keys/own-keys.ts'
 export function listIssuers(
   configs: readonly TrustedIssuerConfig[],
   { system }: Pick<ChannelContext, 'system'>,
-  own: OwnIssuer | undefined,
+  ownIssuer: OwnIssuer | undefined,
 ): readonly OwnIssuer[] {
-  const trusted = configs.map(config => ({ config, keys: createIssuerKeys(config.jwks, toConfigured(system)) }))
-  return [...(own && !configs.some(({ issuer }) => issuer === own.config.issuer) ? [own] : []), ...trusted]
+  const trustedIssuers = configs.map(config => ({ config, keys: createIssuerKeys(config.jwks, toConfigured(system)) }))
+  return [
+    ...(ownIssuer && !configs.some(({ issuer }) => issuer === ownIssuer.config.issuer) ? [ownIssuer] : []),
+    ...trustedIssuers,
+  ]
 }
 
 /** Finds the issuers with ambiguous plain names: those that share a host, and those at the domain of our agents. */
 export function findSharedHosts(
   issuers: readonly OwnIssuer[],
   domain: string,
-  own: OwnIssuer | undefined,
+  ownIssuer: OwnIssuer | undefined,
 ): ReadonlySet<string> {
   const hosts = issuers.map(({ config }) => hostOf(config))
   const isShared = ({ config }: OwnIssuer) => {
-    const isAgents = config !== own?.config && hostOf(config) === domain
+    const isAgents = config !== ownIssuer?.config && hostOf(config) === domain
     return isAgents || hosts.filter(host => host === hostOf(config)).length > 1
   }
   return new Set(issuers.filter(isShared).map(({ config }) => config.issuer))

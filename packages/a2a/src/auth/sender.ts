@@ -13,15 +13,20 @@ const maxProfileChars = 200
  */
 export function renderSender(
   caller: Caller,
-  accepted: readonly IdentityEvidence[],
+  acceptedEvidence: readonly IdentityEvidence[],
   { audience, issuedAt }: { readonly audience: string; readonly issuedAt: string },
 ): Sender {
   const { address, authMethod, keyId, subject, issuer, credential } = caller
-  const profile = readProfile(accepted)
+  const profile = readProfile(acceptedEvidence)
   const name = profile?.display_name
-  const shown = { address, ...(name && { display_name: name }), ...(profile && { profile }) }
+  const displayFields = { address, ...(name && { display_name: name }), ...(profile && { profile }) }
   if (authMethod === 'none') {
-    return { ...shown, auth_method: 'none', verified: false, ...(accepted.length > 0 && { identities: [...accepted] }) }
+    return {
+      ...displayFields,
+      auth_method: 'none',
+      verified: false,
+      ...(acceptedEvidence.length > 0 && { identities: [...acceptedEvidence] }),
+    }
   }
   const evidence = {
     method: authMethod,
@@ -34,11 +39,11 @@ export function renderSender(
     credential,
   } as const
   return {
-    ...shown,
+    ...displayFields,
     auth_method: authMethod,
     verified: true,
     ...(keyId && { key_id: keyId }),
-    identities: [mintTransportEvidence(evidence), ...accepted],
+    identities: [mintTransportEvidence(evidence), ...acceptedEvidence],
   }
 }
 
@@ -46,13 +51,13 @@ export function renderSender(
  * Returns the profile of a person on the chat platform whose connector provides evidence (MN-2.2, MN-6.5). It uses
  * valid evidence, and for display only. It returns undefined if no evidence has a profile.
  */
-export function readProfile(accepted: readonly IdentityEvidence[]): SenderProfile | undefined {
-  for (const { claims = {}, subject } of accepted) {
+export function readProfile(acceptedEvidence: readonly IdentityEvidence[]): SenderProfile | undefined {
+  for (const { claims = {}, subject } of acceptedEvidence) {
     const { profile, platform } = claims
     if (!isJsonObject(profile)) continue
-    const shown = profileMembers.flatMap(name => listText(name, profile[name]))
+    const profileTexts = profileMembers.flatMap(name => listText(name, profile[name]))
     const provider = isJsonObject(platform) ? listText('provider', platform.provider) : []
-    return Object.fromEntries([...shown, ...provider, ['provider_subject', subject]])
+    return Object.fromEntries([...profileTexts, ...provider, ['provider_subject', subject]])
   }
   return undefined
 }

@@ -71,8 +71,8 @@ const limitsExtension = 'urn:postern:a2a:limits:v1'
 
 /** Returns true if there is an extended card. There is one if callers can identify themselves, and by default only if all of them must. */
 export function hasExtendedCard({ auth, capabilities }: Pick<A2aConfig, 'auth' | 'capabilities'>): boolean {
-  const isWanted = capabilities.extended_card ?? !auth.anonymous
-  return isWanted && (auth.issuers.length > 0 || auth.api_keys.length > 0)
+  const hasExtendedCard = capabilities.extended_card ?? !auth.anonymous
+  return hasExtendedCard && (auth.issuers.length > 0 || auth.api_keys.length > 0)
 }
 
 /** Returns the enabled capabilities. */

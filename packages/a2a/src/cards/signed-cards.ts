@@ -26,7 +26,7 @@ interface CardDeps {
   readonly keys: OwnKeyRing
 }
 
-interface KnownCard {
+interface CachedCard {
   readonly agent: AgentProfile
   readonly kid: string
   readonly card: Promise<ServedCard>
@@ -39,7 +39,7 @@ interface KnownCard {
 export function createCards({ config, gateway, keys }: CardDeps) {
   const { origin } = gateway.agents
   const jku = origin + ownKeySetPath
-  const cards = new Map<string, KnownCard>()
+  const cards = new Map<string, CachedCard>()
   const grpcAddress = config.grpc?.in_card
     ? (config.grpc.address ?? `${new URL(origin).hostname}:${config.grpc.port}`)
     : undefined
@@ -50,13 +50,13 @@ export function createCards({ config, gateway, keys }: CardDeps) {
   }
 
   async function serve(source: CardSource, key: OwnKey, isMixed: boolean): Promise<ServedCard> {
-    const own = renderAgentCard(source, config)
-    const card = isMixed ? renderMixedCard(own) : own
+    const ownCard = renderAgentCard(source, config)
+    const card = isMixed ? renderMixedCard(ownCard) : ownCard
     // Some clients verify the card as received, others only the members that they know. Each finds a signature that fits.
-    const signed = isMixed ? [card, own] : [own]
+    const cardsToSign = isMixed ? [card, ownCard] : [ownCard]
     const text = JSON.stringify({
       ...card,
-      signatures: await Promise.all(signed.map(each => signCard(each, key, jku))),
+      signatures: await Promise.all(cardsToSign.map(form => signCard(form, key, jku))),
     })
     // The content and the key determine the name, so that every process of the gateway uses the same one.
     const etag = `"${hash('sha256', key.kid + canonicalizeJson(card), 'base64url').slice(0, 27)}"`
@@ -89,15 +89,15 @@ export function createCards({ config, gateway, keys }: CardDeps) {
 
 /** Returns the text to sign: the RFC 8785 form of the card without its signatures (A2A §8.4.1). @throws TypeError for a card without this form */
 export function toSignedBytes(card: object): Uint8Array {
-  const { signatures: _, ...rest } = card as { readonly signatures?: unknown }
-  return new TextEncoder().encode(canonicalizeJson(rest))
+  const { signatures: _, ...unsignedCard } = card as { readonly signatures?: unknown }
+  return new TextEncoder().encode(canonicalizeJson(unsignedCard))
 }
 
 /** Signs a card with a detached JWS (A2A §4.4.7, §8.4.2, RFC 7515 App. F). The key is published at `jku`. */
 async function signCard(card: object, { privateKey, kid }: OwnKey, jku: string) {
   const { FlattenedSign } = await loadJose()
-  const signed = await new FlattenedSign(toSignedBytes(card))
+  const signature = await new FlattenedSign(toSignedBytes(card))
     .setProtectedHeader({ alg: 'ES256', kid, typ: 'JOSE', jku })
     .sign(privateKey)
-  return { protected: signed.protected ?? '', signature: signed.signature }
+  return { protected: signature.protected ?? '', signature: signature.signature }
 }

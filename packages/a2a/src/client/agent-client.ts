@@ -12,12 +12,12 @@ import { readKnownBytes, writeParts } from '../render.ts'
 import { createCardCache } from './cards/cache.ts'
 import { createClientTokens } from './client-credentials.ts'
 import type { AgentInterface } from './exchange/bindings.ts'
-import { CallerRefused } from './exchange/exchange.ts'
+import { CallerRefusal } from './exchange/exchange.ts'
 import { openCallDeadline } from './exchange/fetch-document.ts'
 import type { FollowTaskDeps } from './follow-task.ts'
 import { followTask } from './follow-task.ts'
 import { createPeerCredentials, createTokenSigner } from './peer-credentials.ts'
-import { tryAgain, wasNotTaken } from './try-again.ts'
+import { tryAgain, wasNotAccepted } from './retry.ts'
 
 /**
  * Creates the function by which our agents call other agents. It finds and verifies the card, authenticates, sends the message, and follows the
@@ -28,13 +28,13 @@ export function createAgentCaller(options: A2aClientDeps): CallAgent {
   const { client, limits } = options.config
   const signToken = createTokenSigner(createOwnKeyRing(options), options, anySystem)
   // The rules for configured addresses apply to configured peers only, because a peer may have chosen the address of any other call.
-  const [ways, configuredWays] = [anySystem, toConfigured(anySystem)].map(system =>
+  const [callers, configuredCallers] = [anySystem, toConfigured(anySystem)].map(system =>
     openWays({ ...options, system }, signToken),
   ) as [CallWays, CallWays]
 
   async function callWithin(address: string, parts: readonly Part[], options: CallWithin): Promise<AgentCallAnswer> {
     const { signal, taskId, traceparent, timeoutMs, peer, onPiece, onSend } = options
-    const { system, findAgent, credentialsFor } = peer ? configuredWays : ways
+    const { system, findAgent, credentialsFor } = peer ? configuredCallers : callers
     const { to, card, signedBy } = await findAgent(address, signal)
     const files = parts.filter(part => takesBytes(part, to))
     const bytesByDigest = files.length > 0 ? await readKnownBytes(store, files, maxSentBytes) : undefined
@@ -55,11 +55,12 @@ export function createAgentCaller(options: A2aClientDeps): CallAgent {
     const answer = await followTask(message, line, taskId).catch(error => {
       // If the card requires no credential but the agent rejects a call without one, the second call has one. The card may be outdated, and so may a
       // token.
-      if (!(error instanceof CallerRefused) || !second) throw error
+      if (!(error instanceof CallerRefusal) || !second) throw error
       return followTask(message, { ...line, credentials: second }, taskId)
     })
-    const { rest, ...finished } = answer
-    return { ...finished, ...(onPiece && { rest }), source: { address, card, ...(signedBy && { signedBy }) } }
+    const { rest, ...finishedAnswer } = answer
+    const source = { address, card, ...(signedBy && { signedBy }) }
+    return { ...finishedAnswer, ...(onPiece && { rest }), source }
   }
 
   return async (address, parts, options) => {
@@ -67,12 +68,12 @@ export function createAgentCaller(options: A2aClientDeps): CallAgent {
     const timeoutMs = options.peer?.withinMs ?? client.call_seconds * 1000
     const { signal, clear } = openCallDeadline(timeoutMs, options.signal, anySystem)
     // The id is the same in every attempt, so that the peer answers only once.
-    const messageId = nameCall(address, parts, options) ?? randomHex(anySystem, 16)
-    const { begin, mayHaveActed, ...watch } = watchCall(options)
-    const within = { ...options, ...watch, chain, signal, timeoutMs, messageId }
+    const messageId = deriveMessageId(address, parts, options) ?? randomHex(anySystem, 16)
+    const { beginAttempt, mayHaveActed, ...watch } = watchCall(options)
+    const callOptions = { ...options, ...watch, chain, signal, timeoutMs, messageId }
     const call = () => {
-      begin()
-      return callWithin(address, parts, within)
+      beginAttempt()
+      return callWithin(address, parts, callOptions)
     }
     try {
       return await (options.peer ? tryAgain(call, { signal, system: anySystem, mayHaveActed }) : call())
@@ -92,9 +93,9 @@ function openWays({ config, system, store }: A2aClientDeps, signToken: ReturnTyp
 
 /** Records the progress of each attempt of a call. */
 function watchCall({ onPiece }: AgentCallOptions) {
-  let [hasSent, hasTold] = [false, false]
+  let [hasSent, hasPassedPiece] = [false, false]
   return {
-    begin(): void {
+    beginAttempt(): void {
       hasSent = false
     },
     onSend(): void {
@@ -102,11 +103,11 @@ function watchCall({ onPiece }: AgentCallOptions) {
     },
     ...(onPiece && {
       onPiece(piece: readonly Part[]): void {
-        hasTold = true
+        hasPassedPiece = true
         onPiece(piece)
       },
     }),
-    mayHaveActed: (error: Unavailable) => hasTold || (hasSent && !wasNotTaken(error)),
+    mayHaveActed: (error: Unavailable) => hasPassedPiece || (hasSent && !wasNotAccepted(error)),
   }
 }
 
@@ -147,7 +148,11 @@ function renderCall(parts: readonly WirePart[], options: CallWithin, handedOver:
  * Returns the id of a message that is the same when the turn is repeated. The same content with the same id gets no second answer, and other
  * content is another call.
  */
-function nameCall(address: string, parts: readonly Part[], { as, retryKey }: AgentCallOptions): string | undefined {
+function deriveMessageId(
+  address: string,
+  parts: readonly Part[],
+  { as, retryKey }: AgentCallOptions,
+): string | undefined {
   if (retryKey === undefined) return undefined
   return hash('sha256', canonicalizeJson(toWellFormed([retryKey, as, address, parts]))).slice(0, 32)
 }

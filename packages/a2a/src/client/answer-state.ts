@@ -8,7 +8,7 @@ import { part } from '../validate/params.ts'
 import { anyText, identifier, line } from '../validate/texts.ts'
 import { refuseAnswer, UnreadableAnswer } from './exchange/fetch-document.ts'
 import type { ReceivedArtifacts } from './received-artifacts.ts'
-import { createReceivedArtifacts, joinWhole, nameArtifacts } from './received-artifacts.ts'
+import { createReceivedArtifacts, joinWhole, listArtifactTexts } from './received-artifacts.ts'
 
 /** The response status for each task state that ends the wait for an answer. States of work in progress are absent. */
 const endings: Readonly<Record<string, ResponseStatus>> = {
@@ -21,8 +21,8 @@ const endings: Readonly<Record<string, ResponseStatus>> = {
 }
 const states = [...Object.keys(endings), 'TASK_STATE_SUBMITTED', 'TASK_STATE_WORKING']
 
-const most = { parts: 1_000, artifacts: 200 } as const
-const parts = arrayOf(part, { max: most.parts })
+const limits = { parts: 1_000, artifacts: 200 } as const
+const parts = arrayOf(part, { max: limits.parts })
 const message = shapeOf({
   messageId: identifier(256),
   role: oneOf(['ROLE_AGENT']),
@@ -37,7 +37,7 @@ const ids = { id: identifier(256), contextId: optional(line(256)) }
 const eventIds = { taskId: identifier(256), contextId: optional(line(256)) }
 const schemas: Readonly<Record<EventName, z.ZodType>> = {
   message,
-  task: shapeOf({ ...ids, status, artifacts: optional(arrayOf(artifact, { max: most.artifacts })) }),
+  task: shapeOf({ ...ids, status, artifacts: optional(arrayOf(artifact, { max: limits.artifacts })) }),
   statusUpdate: shapeOf({ ...eventIds, status }),
   artifactUpdate: shapeOf({ ...eventIds, artifact }),
 }
@@ -70,47 +70,48 @@ interface AnswerProgress {
   readonly status: ResponseStatus | undefined
   readonly statusName: StatusName | undefined
   /** The parts of the latest message. */
-  readonly said: readonly Part[]
+  readonly messageParts: readonly Part[]
   readonly context: string | undefined
 }
 
 /** Creates the state of an answer to one call, which may be a message, a task, or a task and its updates. */
 export function createAnswerState(expected: ExpectedAnswer) {
-  const nothing = { task: undefined, status: undefined, statusName: undefined, context: undefined }
-  let progress: AnswerProgress = { ...nothing, said: [] }
+  const emptyProgress = { task: undefined, status: undefined, statusName: undefined, context: undefined }
+  let progress: AnswerProgress = { ...emptyProgress, messageParts: [] }
   let artifactsSeen: ReadonlyMap<string, string> = new Map()
   const artifacts = createReceivedArtifacts(expected.onPiece, expected.artifactsBefore)
-  let { before: repeated } = expected
+  let { before: statusBefore } = expected
 
   /** Returns the response status, or undefined if the task only repeats the status from before the message. */
   const endOf = ({ status, statusName }: AnswerProgress) =>
-    repeated && statusName && isSameStatus(statusName, repeated) ? undefined : status
+    statusBefore && statusName && isSameStatus(statusName, statusBefore) ? undefined : status
 
   return {
     /** Reads one result or event of a stream. @throws Undeliverable if it is invalid, or names another task than the one before */
-    take(event: unknown): void {
+    accept(event: unknown): void {
       const [name, value] = readEvent(event)
       const before = progress.task?.id ?? expected.taskId
-      const about = name === 'message' ? undefined : String(value.id ?? value.taskId)
-      if (before !== undefined && about !== undefined && about !== before)
+      const subjectId = name === 'message' ? undefined : String(value.id ?? value.taskId)
+      if (before !== undefined && subjectId !== undefined && subjectId !== before)
         throw refuseAnswer('it is about another task')
-      progress = readers[name](value, nameTask(value, name, progress), artifacts)
-      if (name === 'task') artifactsSeen = nameArtifacts(listArtifacts(value))
-      if (progress.said.length + artifacts.countParts() > most.parts) throw refuseAnswer('it has too many parts')
+      progress = readers[name](value, withTask(value, name, progress), artifacts)
+      if (name === 'task') artifactsSeen = listArtifactTexts(listArtifacts(value))
+      if (progress.messageParts.length + artifacts.countParts() > limits.parts)
+        throw refuseAnswer('it has too many parts')
     },
     /** Returns the id of the task, for later requests. */
     taskId: () => progress.task?.id,
     /** Returns the parts of the artifacts so far. */
     soFar: () => artifacts.parts(),
     /** Returns the finished answer, or undefined while the agent works. */
-    finished(): FinishedAnswer | undefined {
+    findFinished(): FinishedAnswer | undefined {
       const status = endOf(progress)
       if (status === undefined) return undefined
       // The message beside the results of a completed task is not a result of its own (A2A §3.7).
-      const said = status === 'completed' && artifacts.parts().length > 0 ? [] : progress.said
+      const statusParts = status === 'completed' && artifacts.parts().length > 0 ? [] : progress.messageParts
       return {
-        parts: [...artifacts.parts(), ...said],
-        rest: [...artifacts.rest(), ...said],
+        parts: [...artifacts.parts(), ...statusParts],
+        rest: [...artifacts.rest(), ...statusParts],
         status,
         contextId: progress.task?.context ?? progress.context,
         taskId: progress.task?.id,
@@ -122,7 +123,7 @@ export function createAnswerState(expected: ExpectedAnswer) {
     artifactsSeen: () => artifactsSeen,
     /** Accepts the status from before the message as the answer, because no other came. */
     acceptRepeated(): void {
-      repeated = undefined
+      statusBefore = undefined
     },
   }
 }
@@ -131,7 +132,7 @@ export function createAnswerState(expected: ExpectedAnswer) {
  * Records the task that an event names. A stream may begin with an update, because updates name their task. For continued tasks, a2a-python and
  * a2a-go do so. a2a-go's template always does, although A2A §3.1.2 requires a task first.
  */
-function nameTask({ taskId, contextId }: Member, name: EventName, progress: AnswerProgress): AnswerProgress {
+function withTask({ taskId, contextId }: Member, name: EventName, progress: AnswerProgress): AnswerProgress {
   if (progress.task !== undefined || (name !== 'statusUpdate' && name !== 'artifactUpdate')) return progress
   return { ...progress, task: { id: String(taskId), context: readText(contextId) } }
 }
@@ -157,7 +158,7 @@ const readers: Readonly<Record<EventName, EventReader>> = {
   message: (value, progress) => ({
     ...progress,
     status: 'completed',
-    said: joinWhole((value as unknown as WireMessage).parts),
+    messageParts: joinWhole((value as unknown as WireMessage).parts),
     context: readText(value.contextId),
   }),
   task(value, progress, artifacts) {
@@ -170,7 +171,7 @@ const readers: Readonly<Record<EventName, EventReader>> = {
   statusUpdate: (value, progress) => readStatus(value.status as Member, progress),
   artifactUpdate(value, progress, artifacts) {
     const artifact = value.artifact as WireArtifact
-    if (artifacts.size() >= most.artifacts && !artifacts.has(artifact.artifactId)) {
+    if (artifacts.size() >= limits.artifacts && !artifacts.has(artifact.artifactId)) {
       throw refuseAnswer('it has too many artifacts')
     }
     artifacts.update(artifact, { append: value.append === true, isLast: value.lastChunk === true })
@@ -183,9 +184,9 @@ function listArtifacts({ artifacts }: Member): readonly WireArtifact[] {
 }
 
 function readStatus(status: Member, progress: AnswerProgress): AnswerProgress {
-  const { state, message: said } = status
-  const words = isJsonObject(said) ? joinWhole((said as unknown as WireMessage).parts) : []
-  return { ...progress, status: endings[String(state)], statusName: nameStatus(status), said: words }
+  const { state, message: statusMessage } = status
+  const messageParts = isJsonObject(statusMessage) ? joinWhole((statusMessage as unknown as WireMessage).parts) : []
+  return { ...progress, status: endings[String(state)], statusName: statusNameOf(status), messageParts }
 }
 
 function readText(value: unknown): string | undefined {
@@ -193,9 +194,9 @@ function readText(value: unknown): string | undefined {
 }
 
 /** The name of a task's status, by which a repetition is recognized (A2A §4.1.2). */
-export type StatusName = ReturnType<typeof nameStatus>
+export type StatusName = ReturnType<typeof statusNameOf>
 
-function nameStatus({ state, timestamp, message }: Readonly<Record<string, unknown>>) {
+function statusNameOf({ state, timestamp, message }: Readonly<Record<string, unknown>>) {
   return { state, timestamp, messageId: isJsonObject(message) ? message.messageId : undefined }
 }
 

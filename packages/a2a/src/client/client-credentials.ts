@@ -4,11 +4,11 @@ import type { System } from '@postern/message'
 import { parseUrl } from '@postern/message'
 import type { OAuthClient } from '@postern/pipeline'
 import type { AgentInterface } from './exchange/bindings.ts'
-import { CallerRefused } from './exchange/exchange.ts'
+import { CallerRefusal } from './exchange/exchange.ts'
 import { checkAvailable, readPeerObject, refuseAgent } from './exchange/fetch-document.ts'
 
 const bounds = { timeoutMs: 10_000, maxBytes: 64 * 1024, redirects: 0 } as const
-const mostTokens = 100
+const maxTokens = 100
 /** The lifetime of a token without `expires_in`, in seconds. */
 const usualLifeSeconds = 300
 /** The last seconds of a token's lifetime in which it is not used. */
@@ -18,8 +18,8 @@ export type ClientTokens = ReturnType<typeof createClientTokens>
 
 /** Creates the source of tokens, which caches each token until shortly before it expires. */
 export function createClientTokens(system: Pick<System, 'fetch' | 'now'>) {
-  const tokens = createExpiringMap<string>(mostTokens, () => system.now())
-  const nameOf = ({ tokenUrl }: AgentInterface, { client_id, scopes = [] }: OAuthClient) =>
+  const tokens = createExpiringMap<string>(maxTokens, () => system.now())
+  const tokenKeyOf = ({ tokenUrl }: AgentInterface, { client_id, scopes = [] }: OAuthClient) =>
     JSON.stringify([tokenUrl, client_id, scopes])
   return {
     /**
@@ -27,14 +27,14 @@ export function createClientTokens(system: Pick<System, 'fetch' | 'now'>) {
      * @throws CallerRefused if the endpoint rejects the client; Undeliverable if the card names no endpoint; Unavailable
      */
     async find(to: AgentInterface, client: OAuthClient): Promise<string> {
-      const before = tokens.get(nameOf(to, client))
+      const before = tokens.get(tokenKeyOf(to, client))
       if (before !== undefined) return before
       const { token, seconds } = await fetchToken(to, client, system)
-      if (seconds > spareSeconds) tokens.set(nameOf(to, client), token, (seconds - spareSeconds) * 1000)
+      if (seconds > spareSeconds) tokens.set(tokenKeyOf(to, client), token, (seconds - spareSeconds) * 1000)
       return token
     },
     /** Deletes a token that the peer has rejected, so that the next call fetches another one. */
-    forget: (to: AgentInterface, client: OAuthClient) => tokens.delete(nameOf(to, client)),
+    forget: (to: AgentInterface, client: OAuthClient) => tokens.delete(tokenKeyOf(to, client)),
   }
 }
 
@@ -46,11 +46,20 @@ async function fetchToken({ tokenUrl }: AgentInterface, client: OAuthClient, sys
   if (answer.status === 400 || answer.status === 401) answer = await askForToken(url.href, client, 'body', system)
   checkAvailable(answer, { told: 'its token endpoint answered', url: answer.url }, system.now())
   if (answer.status !== 200)
-    throw new CallerRefused(`Cannot call agent: its token endpoint refuses the client (${answer.status})`)
-  const { access_token: token, expires_in: life } = readPeerObject(answer.body, 'the answer of its token endpoint')
+    throw new CallerRefusal(`Cannot call agent: its token endpoint refuses the client (${answer.status})`)
+  const { access_token: token, expires_in: expiresInSeconds } = readPeerObject(
+    answer.body,
+    'the answer of its token endpoint',
+  )
   if (typeof token !== 'string' || !/^[\x21-\x7e]{1,16384}$/.test(token))
     throw refuseAgent('its token endpoint gave no token')
-  return { token, seconds: typeof life === 'number' && life >= 0 ? Math.min(life, 86_400) : usualLifeSeconds }
+  return {
+    token,
+    seconds:
+      typeof expiresInSeconds === 'number' && expiresInSeconds >= 0
+        ? Math.min(expiresInSeconds, 86_400)
+        : usualLifeSeconds,
+  }
 }
 
 function askForToken(

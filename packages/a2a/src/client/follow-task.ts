@@ -4,7 +4,7 @@ import { TurnAborted, Unavailable, Undeliverable } from '@postern/message'
 import type { AnswerState, ExpectedAnswer, FinishedAnswer, StatusName } from './answer-state.ts'
 import { createAnswerState } from './answer-state.ts'
 import type { ExchangeDeps } from './exchange/exchange.ts'
-import { CallerRefused, exchangeStream, exchangeUnary } from './exchange/exchange.ts'
+import { CallerRefusal, exchangeStream, exchangeUnary } from './exchange/exchange.ts'
 import { ErrorAnswer, refuseAgent, UnreadableAnswer } from './exchange/fetch-document.ts'
 
 export interface FollowTaskDeps extends ExchangeDeps {
@@ -12,7 +12,7 @@ export interface FollowTaskDeps extends ExchangeDeps {
   /** The `SendMessageConfiguration`, for example with the address for later updates. */
   readonly configuration?: Readonly<Record<string, unknown>> | undefined
   /** Receives the function that joins the parts so far, once for each event, so that they are joined only for a listener that needs them. */
-  onWords?(soFar: () => readonly Part[]): void
+  onPartialAnswer?(soFar: () => readonly Part[]): void
   /** Receives the parts of artifacts as they arrive. */
   onPiece?(parts: readonly Part[]): void
   /** True if no later call follows the task, so that it is canceled when the time is up. */
@@ -32,33 +32,33 @@ const unmovedMs = 30_000
  */
 export async function followTask(
   message: object,
-  line: FollowTaskDeps,
+  deps: FollowTaskDeps,
   taskId: string | undefined,
 ): Promise<FinishedAnswer> {
-  const { onPiece } = line
-  const told = onPiece && { onPiece }
-  if (taskId === undefined) return followOne(message, line, { taskId, ...told })
-  const before = await readTaskBefore(taskId, line)
-  const expected = { taskId, before: before.status, artifactsBefore: before.artifacts, ...told }
-  return followOne(message, line, expected).catch(error => {
+  const { onPiece } = deps
+  const pieceListener = onPiece && { onPiece }
+  if (taskId === undefined) return followOne(message, deps, { taskId, ...pieceListener })
+  const before = await readTaskBefore(taskId, deps)
+  const expectation = { taskId, before: before.status, artifactsBefore: before.artifacts, ...pieceListener }
+  return followOne(message, deps, expectation).catch(error => {
     if (!before.isOver || !(error instanceof ErrorAnswer)) throw error
-    const { taskId: _, ...fresh } = message as { readonly taskId?: unknown }
-    return followOne(fresh, line, { taskId: undefined, ...told })
+    const { taskId: _, ...newMessage } = message as { readonly taskId?: unknown }
+    return followOne(newMessage, deps, { taskId: undefined, ...pieceListener })
   })
 }
 
-async function followOne(message: object, line: FollowTaskDeps, expected: ExpectedAnswer): Promise<FinishedAnswer> {
-  const state = createAnswerState(expected)
+async function followOne(message: object, deps: FollowTaskDeps, expectation: ExpectedAnswer): Promise<FinishedAnswer> {
+  const state = createAnswerState(expectation)
   try {
-    await hearAnswer(message, line, state)
-    await pollTask(line, state)
-    const finished = state.finished()
-    if (!finished) throw refuseAgent('it did not come to an end')
-    return finished
+    await receiveAnswer(message, deps, state)
+    await pollTask(deps, state)
+    const finishedAnswer = state.findFinished()
+    if (!finishedAnswer) throw refuseAgent('it did not come to an end')
+    return finishedAnswer
   } catch (error) {
-    const { aborted, reason } = line.signal
+    const { aborted, reason } = deps.signal
     if (!aborted) throw error
-    if (line.isOnlyCall || isGivenUp(reason)) void cancelTask(line, state.taskId())
+    if (deps.isOnlyCall || isGivenUp(reason)) void cancelTask(deps, state.taskId())
     throw reason
   }
 }
@@ -66,8 +66,8 @@ async function followOne(message: object, line: FollowTaskDeps, expected: Expect
 /** Reads the present state of a task. Returns undefined while the agent works. @throws Unavailable, Undeliverable */
 export async function readTask(id: string, line: ExchangeDeps): Promise<FinishedAnswer | undefined> {
   const state = createAnswerState({ taskId: id })
-  state.take({ task: await exchangeUnary('GetTask', { id, historyLength: 0 }, line) })
-  return state.finished()
+  state.accept({ task: await exchangeUnary('GetTask', { id, historyLength: 0 }, line) })
+  return state.findFinished()
 }
 
 interface TaskBefore {
@@ -83,11 +83,11 @@ interface TaskBefore {
 async function readTaskBefore(taskId: string, line: ExchangeDeps): Promise<TaskBefore> {
   const state = createAnswerState({ taskId })
   try {
-    state.take({ task: await exchangeUnary('GetTask', { id: taskId, historyLength: 0 }, line) })
-    if (isOver(state.finished())) return { isOver: true }
+    state.accept({ task: await exchangeUnary('GetTask', { id: taskId, historyLength: 0 }, line) })
+    if (isOver(state.findFinished())) return { isOver: true }
     return { isOver: false, status: state.status(), artifacts: state.artifactsSeen() }
   } catch (error) {
-    if (!(error instanceof Undeliverable) || error instanceof CallerRefused) throw error
+    if (!(error instanceof Undeliverable) || error instanceof CallerRefusal) throw error
     return { isOver: isTaskNotFound(error) }
   }
 }
@@ -100,43 +100,47 @@ export function isTaskNotFound(error: unknown): boolean {
   return error instanceof ErrorAnswer && notFound.has(error.reason)
 }
 
-function isOver(finished: FinishedAnswer | undefined): boolean {
-  return finished !== undefined && finished.status !== 'input_required' && finished.status !== 'auth_required'
+function isOver(finishedAnswer: FinishedAnswer | undefined): boolean {
+  return (
+    finishedAnswer !== undefined &&
+    finishedAnswer.status !== 'input_required' &&
+    finishedAnswer.status !== 'auth_required'
+  )
 }
 
-async function hearAnswer(message: object, line: FollowTaskDeps, state: AnswerState): Promise<void> {
-  const { configuration } = line
+async function receiveAnswer(message: object, deps: FollowTaskDeps, state: AnswerState): Promise<void> {
+  const { configuration } = deps
   const params = { message, ...(configuration && { configuration }) }
-  if (!line.to.canStream || !line.system.openStream) {
-    return state.take(await exchangeUnary('SendMessage', params, line))
+  if (!deps.to.canStream || !deps.system.openStream) {
+    return state.accept(await exchangeUnary('SendMessage', params, deps))
   }
   try {
-    await hearStream(exchangeStream('SendStreamingMessage', params, line), line, state)
+    await receiveStream(exchangeStream('SendStreamingMessage', params, deps), deps, state)
   } catch (error) {
     // GetTask returns the state of the task, regardless of how the stream ended (A2A §3.1.3).
     const mayGoOn = error instanceof UnreadableAnswer || error instanceof Unavailable
-    if (!mayGoOn || state.taskId() === undefined || line.signal.aborted) throw error
-    line.system.log.debug({ err: error }, 'a stream of a task elsewhere could not be followed')
+    if (!mayGoOn || state.taskId() === undefined || deps.signal.aborted) throw error
+    deps.system.log.debug({ err: error }, 'a stream of a task elsewhere could not be followed')
   }
 }
 
 /** Reads a stream to the end of the task. After an event that cannot be read, it only looks for the id of the task. @throws UnreadableAnswer */
-async function hearStream(events: AsyncIterable<unknown>, { onWords }: FollowTaskDeps, state: AnswerState) {
-  let unread: UnreadableAnswer | undefined
+async function receiveStream(events: AsyncIterable<unknown>, { onPartialAnswer }: FollowTaskDeps, state: AnswerState) {
+  let unreadError: UnreadableAnswer | undefined
   for await (const event of events) {
-    const error = takeEvent(event, state)
-    unread ??= error
-    if (unread && state.taskId() !== undefined) break
-    if (!unread && state.finished()) return
-    if (!unread) onWords?.(state.soFar)
+    const error = acceptEvent(event, state)
+    unreadError ??= error
+    if (unreadError && state.taskId() !== undefined) break
+    if (!unreadError && state.findFinished()) return
+    if (!unreadError) onPartialAnswer?.(state.soFar)
   }
-  if (unread) throw unread
+  if (unreadError) throw unreadError
 }
 
 /** Reads one event of a stream. Returns the error if it cannot be read. */
-function takeEvent(event: unknown, state: AnswerState): UnreadableAnswer | undefined {
+function acceptEvent(event: unknown, state: AnswerState): UnreadableAnswer | undefined {
   try {
-    state.take(event)
+    state.accept(event)
     return undefined
   } catch (error) {
     if (error instanceof UnreadableAnswer) return error
@@ -145,19 +149,19 @@ function takeEvent(event: unknown, state: AnswerState): UnreadableAnswer | undef
 }
 
 /** Polls a task that runs longer than its call or stream, at growing intervals until the deadline. */
-async function pollTask(line: FollowTaskDeps, state: AnswerState): Promise<void> {
+async function pollTask(deps: FollowTaskDeps, state: AnswerState): Promise<void> {
   const id = state.taskId()
-  const since = line.system.now()
+  const startedAt = deps.system.now()
   let pause: number = pauses.firstMs
-  while (!state.finished() && id !== undefined) {
-    await line.system.sleep(pause, line.signal)
-    line.signal.throwIfAborted()
-    const task = await exchangeUnary('GetTask', { id, historyLength: 0 }, line).catch(error => {
+  while (!state.findFinished() && id !== undefined) {
+    await deps.system.sleep(pause, deps.signal)
+    deps.signal.throwIfAborted()
+    const task = await exchangeUnary('GetTask', { id, historyLength: 0 }, deps).catch(error => {
       // The message has arrived, so the next poll is enough. If it were sent again, some servers would run it twice.
-      if (!(error instanceof Unavailable) || !line.isOnlyCall || line.signal.aborted) throw error
+      if (!(error instanceof Unavailable) || !deps.isOnlyCall || deps.signal.aborted) throw error
     })
-    if (task !== undefined) state.take({ task })
-    if (line.system.now() - since > unmovedMs) state.acceptRepeated()
+    if (task !== undefined) state.accept({ task })
+    if (deps.system.now() - startedAt > unmovedMs) state.acceptRepeated()
     pause = Math.min(pause * 2, pauses.longestMs)
   }
 }

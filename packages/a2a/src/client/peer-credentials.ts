@@ -13,7 +13,7 @@ type Peer = A2aConfig['client']['peers'][number]
 
 type CallerCredentials = Pick<AgentCallOptions, 'as' | 'credentials'> & { readonly peer?: PeerCredentials | undefined }
 
-const none: CredentialSource = async () => ({})
+const noCredentials: CredentialSource = async () => ({})
 
 /**
  * Creates the choice of credentials by which our agents authenticate to a peer. Only the called address and our configuration decide, never the
@@ -25,22 +25,28 @@ export function createPeerCredentials(
 ) {
   const peersByOrigin = new Map(peers.map(peer => [peer.origin, peer]))
   /** Returns the credentials of our agent for one interface: the first choice, and the second if the first is rejected. */
-  return (to: AgentInterface, { as: agent, peer: own, credentials = 'asked' }: CallerCredentials) => {
+  return (to: AgentInterface, { as: agent, peer: peerCredentials, credentials = 'asked' }: CallerCredentials) => {
     const { origin } = new URL(to.url)
-    const isOwn = own?.token !== undefined || own?.api_key !== undefined || own?.oauth2 !== undefined
-    const peer: Readonly<Partial<Peer>> | undefined = isOwn ? own : peersByOrigin.get(origin)
-    const full: CredentialSource = async () => {
+    const isOwn =
+      peerCredentials?.token !== undefined ||
+      peerCredentials?.api_key !== undefined ||
+      peerCredentials?.oauth2 !== undefined
+    const peer: Readonly<Partial<Peer>> | undefined = isOwn ? peerCredentials : peersByOrigin.get(origin)
+    const allCredentials: CredentialSource = async () => {
       if (peer?.api_key) return { [peer.api_key.header]: peer.api_key.key }
-      if (own?.oauth2) return { authorization: `Bearer ${await tokens.find(to, own.oauth2)}` }
+      if (peerCredentials?.oauth2) return { authorization: `Bearer ${await tokens.find(to, peerCredentials.oauth2)}` }
       const audience = peer?.audience ?? [origin, to.url]
       return { authorization: `Bearer ${peer?.token ?? (await signToken({ agent, audience }))}` }
     }
     const renew: CredentialSource = async () => {
-      if (own?.oauth2) tokens.forget(to, own.oauth2)
-      return full()
+      if (peerCredentials?.oauth2) tokens.forget(to, peerCredentials.oauth2)
+      return allCredentials()
     }
-    const initial = to.needsCredential || peer || credentials === 'always' ? full : none
-    return { initial, second: own?.oauth2 ? renew : initial === full ? undefined : full }
+    const initial = to.needsCredential || peer || credentials === 'always' ? allCredentials : noCredentials
+    return {
+      initial,
+      second: peerCredentials?.oauth2 ? renew : initial === allCredentials ? undefined : allCredentials,
+    }
   }
 }
 

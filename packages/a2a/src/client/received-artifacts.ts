@@ -11,9 +11,9 @@ interface ReceivedArtifact {
   readonly section: Section | undefined
   parts: readonly Part[]
   /** The text passed on so far, without separators. */
-  told: string
+  passedText: string
   /** The number of files and other parts passed on so far. */
-  toldOthers: number
+  passedOtherCount: number
   /** True if the server has replaced the artifact, so that its content is known only at the end. */
   isUnsure: boolean
 }
@@ -32,16 +32,16 @@ export function createReceivedArtifacts(
 ) {
   let artifacts = new Map<string, ReceivedArtifact>()
 
-  function open(artifactId: string, name: string | undefined): ReceivedArtifact {
+  function createArtifact(artifactId: string, name: string | undefined): ReceivedArtifact {
     const isPlain = artifacts.size === 0 && name === undefined
     const section = isPlain ? undefined : { id: artifactId, ...(name !== undefined && { name: name.slice(0, 200) }) }
-    return { section, parts: [], told: '', toldOthers: 0, isUnsure: false }
+    return { section, parts: [], passedText: '', passedOtherCount: 0, isUnsure: false }
   }
 
-  function tell(artifact: ReceivedArtifact, parts: readonly Part[]): void {
+  function passOn(artifact: ReceivedArtifact, parts: readonly Part[]): void {
     if (!onPiece || parts.length === 0) return
-    artifact.told += textOf(parts)
-    artifact.toldOthers += countOthers(parts)
+    artifact.passedText += textOf(parts)
+    artifact.passedOtherCount += countOtherParts(parts)
     onPiece(parts)
   }
 
@@ -52,40 +52,40 @@ export function createReceivedArtifacts(
     /** Returns all parts, artifact by artifact. */
     parts: (): readonly Part[] => [...artifacts.values()].flatMap(({ parts }) => parts),
     /** Returns the parts that have not been passed on. */
-    rest: (): readonly Part[] => [...artifacts.values()].flatMap(restOf),
+    rest: (): readonly Part[] => [...artifacts.values()].flatMap(remainingPartsOf),
     /** Replaces all artifacts with those of a complete task. */
     replaceAll(list: readonly WireArtifact[]): void {
       const before = artifacts
       artifacts = new Map()
       for (const { artifactId, name, parts } of list) {
         if (artifactTexts.get(artifactId) === JSON.stringify(parts)) continue
-        const artifact = before.get(artifactId) ?? open(artifactId, name)
+        const artifact = before.get(artifactId) ?? createArtifact(artifactId, name)
         artifact.parts = inSection(joinWhole(parts), artifact.section)
         artifacts.set(artifactId, artifact)
       }
     },
     /** Applies one update. The first one is held until the next, because a server may send the whole artifact each time. */
-    update({ artifactId, name, parts: wire }: WireArtifact, { append, isLast }: ArtifactUpdate): void {
-      const former = artifacts.get(artifactId)
-      const artifact = former ?? open(artifactId, name)
-      const parts = inSection(wire.flatMap(readWirePart), artifact.section)
+    update({ artifactId, name, parts: wireParts }: WireArtifact, { append, isLast }: ArtifactUpdate): void {
+      const earlierArtifact = artifacts.get(artifactId)
+      const artifact = earlierArtifact ?? createArtifact(artifactId, name)
+      const parts = inSection(wireParts.flatMap(readWirePart), artifact.section)
       artifacts.set(artifactId, artifact)
-      if (former && !append) {
+      if (earlierArtifact && !append) {
         artifact.isUnsure = true
         artifact.parts = parts
         return
       }
-      const held = artifact.parts
-      artifact.parts = appendParts(held, parts)
-      if (artifact.isUnsure || !(former || isLast)) return
-      if (artifact.told === '' && artifact.toldOthers === 0) tell(artifact, held)
-      tell(artifact, parts)
+      const earlierParts = artifact.parts
+      artifact.parts = appendParts(earlierParts, parts)
+      if (artifact.isUnsure || !(earlierArtifact || isLast)) return
+      if (artifact.passedText === '' && artifact.passedOtherCount === 0) passOn(artifact, earlierParts)
+      passOn(artifact, parts)
     },
   }
 }
 
 /** Returns the text of each artifact by its id, so that a later call can tell if it has changed. */
-export function nameArtifacts(list: readonly WireArtifact[]): ReadonlyMap<string, string> {
+export function listArtifactTexts(list: readonly WireArtifact[]): ReadonlyMap<string, string> {
   return new Map(list.map(({ artifactId, parts }) => [artifactId, JSON.stringify(parts)]))
 }
 
@@ -95,32 +95,33 @@ interface ArtifactUpdate {
 }
 
 /** Returns the parts of an artifact that have not been passed on, or all parts if its content has changed. */
-function restOf({ parts, told, toldOthers }: ReceivedArtifact): readonly Part[] {
-  if (told === '' && toldOthers === 0) return parts
-  if (!textOf(parts).startsWith(told)) return parts
-  let chars = told.length
-  let otherPartCount = toldOthers
-  const rest: Part[] = []
+function remainingPartsOf({ parts, passedText, passedOtherCount }: ReceivedArtifact): readonly Part[] {
+  if (passedText === '' && passedOtherCount === 0) return parts
+  if (!textOf(parts).startsWith(passedText)) return parts
+  let chars = passedText.length
+  let otherPartCount = passedOtherCount
+  const remaining: Part[] = []
   for (const part of parts) {
     if (part.kind !== 'text') {
       otherPartCount -= 1
-      if (otherPartCount < 0) rest.push(part)
+      if (otherPartCount < 0) remaining.push(part)
       continue
     }
     // A separate text does not continue the text that was passed on.
-    const between = chars === 0 && rest.length === 0 ? '\n\n' : ''
-    const skipped = Math.min(chars, part.content.length)
-    chars -= skipped
-    if (skipped < part.content.length) rest.push({ ...part, content: between + part.content.slice(skipped) })
+    const separator = chars === 0 && remaining.length === 0 ? '\n\n' : ''
+    const skippedChars = Math.min(chars, part.content.length)
+    chars -= skippedChars
+    if (skippedChars < part.content.length)
+      remaining.push({ ...part, content: separator + part.content.slice(skippedChars) })
   }
-  return rest
+  return remaining
 }
 
 function textOf(parts: readonly Part[]): string {
   return parts.map(part => (part.kind === 'text' ? part.content : '')).join('')
 }
 
-function countOthers(parts: readonly Part[]): number {
+function countOtherParts(parts: readonly Part[]): number {
   return parts.filter(({ kind }) => kind !== 'text').length
 }
 
@@ -133,20 +134,20 @@ function inSection(parts: readonly Part[], section: Section | undefined): readon
  * Joins the parts of a complete artifact. They are separate (A2A §4.1.7), unless spaces at their edges show that they are pieces of one text:
  * a2a-python makes each chunk of a stream a part of its own.
  */
-export function joinWhole(wire: readonly WirePart[]): readonly Part[] {
-  const parts = wire.flatMap(readWirePart)
+export function joinWhole(wireParts: readonly WirePart[]): readonly Part[] {
+  const parts = wireParts.flatMap(readWirePart)
   const arePieces = parts.length > 1 && parts.some(part => part.kind === 'text' && /^[ \t]|[ \t]$/.test(part.content))
   return arePieces
-    ? parts.reduce<readonly Part[]>((joined, part) => appendParts(joined, [part]), [])
+    ? parts.reduce<readonly Part[]>((result, part) => appendParts(result, [part]), [])
     : appendParts([], parts)
 }
 
 /** Converts a part of an answer. Bytes stay in it, because they are not stored yet. */
-function readWirePart(wire: WirePart): readonly Part[] {
-  if (isThought(wire)) return []
-  const event = readToolEvent(wire)
+function readWirePart(wirePart: WirePart): readonly Part[] {
+  if (isThought(wirePart)) return []
+  const event = readToolEvent(wirePart)
   if (event) return [event]
-  const { parts: read, blobs } = readParts([wire])
+  const { parts: read, blobs } = readParts([wirePart])
   const [{ bytes } = { bytes: new Uint8Array() }] = blobs
   return read.map((item): Part => {
     if ((item.kind !== 'file' && item.kind !== 'artifact') || item.bytes_ref.kind !== 'content_addressed') return item

@@ -5,7 +5,7 @@ import type { Rehearsal, RehearsalWays, RehearsedCall } from '@postern/pipeline'
 import { createOwnKeyRing } from '../keys/own-keys.ts'
 import type { A2aClientDeps } from './agent-client.ts'
 import { findCard, readInterface } from './cards/find.ts'
-import { CallerRefused, exchangeUnary } from './exchange/exchange.ts'
+import { CallerRefusal, exchangeUnary } from './exchange/exchange.ts'
 import { isTaskNotFound } from './follow-task.ts'
 import { createTokenSigner } from './peer-credentials.ts'
 
@@ -15,8 +15,8 @@ const timeoutMs = 8_000
  * Asks one of our agents for a task that does not exist (`GetTask`), by its public card. A call with a valid token must get TaskNotFound, and a
  * call with the same token and an invalid signature must be rejected.
  */
-export async function rehearseCall(address: string, ways: RehearsalWays, deps: A2aClientDeps): Promise<Rehearsal> {
-  const system = { ...deps.system, fetch: ways.proven }
+export async function rehearseCall(address: string, fetches: RehearsalWays, deps: A2aClientDeps): Promise<Rehearsal> {
+  const system = { ...deps.system, fetch: fetches.proven }
   const [agent = ''] = address.replace(/^@/, '').split('@')
   let endpoint = address
   try {
@@ -24,25 +24,25 @@ export async function rehearseCall(address: string, ways: RehearsalWays, deps: A
     endpoint = to.url
     const signToken = createTokenSigner(createOwnKeyRing({ ...deps, system }), deps, system)
     const token = await signToken({ agent, audience: [new URL(to.url).origin, to.url] })
-    const ask = (bearer: string, fetch: GuardedFetch) => {
+    const requestTask = (bearer: string, fetch: GuardedFetch) => {
       const credentials = async () => ({ authorization: `Bearer ${bearer}` })
       const signal = AbortSignal.timeout(timeoutMs)
       const line = { to, system: { ...system, fetch }, credentials, signal, maxBytes: 65_536, timeoutMs }
       return exchangeUnary('GetTask', { id: `rehearsal-${randomHex(system, 8)}` }, line)
     }
-    const [proven, forged] = await Promise.all([
-      hear(ask(token, ways.proven), isTaskNotFound),
-      hear(ask(spoilToken(token), ways.forged), error => error instanceof CallerRefused),
+    const [validCall, forgedCall] = await Promise.all([
+      expectError(requestTask(token, fetches.proven), isTaskNotFound),
+      expectError(requestTask(spoilToken(token), fetches.forged), error => error instanceof CallerRefusal),
     ])
-    return { endpoint, proven, forged }
+    return { endpoint, proven: validCall, forged: forgedCall }
   } catch (error) {
-    const failed = { isRight: false, answer: describeFault(error) }
-    return { endpoint, proven: failed, forged: failed }
+    const failedCall = { isRight: false, answer: describeFault(error) }
+    return { endpoint, proven: failedCall, forged: failedCall }
   }
 }
 
 /** Makes one of the calls. Both are correct only if they end with an error. */
-async function hear(call: Promise<unknown>, isRight: (error: unknown) => boolean): Promise<RehearsedCall> {
+async function expectError(call: Promise<unknown>, isRight: (error: unknown) => boolean): Promise<RehearsedCall> {
   try {
     await call
     return { isRight: false, answer: 'it answers with a task that does not exist' }
@@ -60,6 +60,6 @@ function describeFault(error: unknown): string {
 
 /** Returns the token with a wrong signature that is still base64url and of the right length. */
 function spoilToken(token: string): string {
-  const at = token.lastIndexOf('.') + 1
-  return `${token.slice(0, at)}${token[at] === 'A' ? 'B' : 'A'}${token.slice(at + 1)}`
+  const start = token.lastIndexOf('.') + 1
+  return `${token.slice(0, start)}${token[start] === 'A' ? 'B' : 'A'}${token.slice(start + 1)}`
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createLargeAnswers } from './answers.ts'
 
-const bounds = { largeFrom: 100, perCaller: 1_000_000, all: 1_500_000 }
+const bounds = { largeFrom: 100, perCaller: 1_000_000, total: 1_500_000 }
 const large = 'ä'.repeat(300_000)
 const refusal = 'Cannot answer: earlier answers have not been taken yet'
 
@@ -30,7 +30,7 @@ test('createLargeAnswers() holds a bounded amount for one caller and for all, un
 })
 
 test('createLargeAnswers() gives a first answer however large it is', async () => {
-  const answers = createLargeAnswers({ largeFrom: 100, perCaller: 10, all: 10 })
+  const answers = createLargeAnswers({ largeFrom: 100, perCaller: 10, total: 10 })
   const { body } = answers.open(large, 'a')
   expect(() => answers.open(large, 'a')).toThrow(refusal)
   expect(() => answers.open(large, 'b')).toThrow(refusal)

@@ -44,11 +44,11 @@ interface AnswerBounds {
   /** The most bytes of pending answers to one caller. */
   readonly perCaller: number
   /** The most bytes of pending answers in total. */
-  readonly all: number
+  readonly total: number
 }
 
 const mib = 1024 * 1024
-const usualBounds: AnswerBounds = { largeFrom: 512 * 1024, perCaller: 64 * mib, all: 128 * mib }
+const usualBounds: AnswerBounds = { largeFrom: 512 * 1024, perCaller: 64 * mib, total: 128 * mib }
 const pieceBytes = 256 * 1024
 const noHeaders: Headers = {}
 const refusal = 'Cannot answer: earlier answers have not been taken yet'
@@ -57,8 +57,8 @@ const refusal = 'Cannot answer: earlier answers have not been taken yet'
  * Creates the limit of large answers. It counts their bytes until the client has read them, which the client may delay. There is one budget for
  * each caller and one for all. The first answer is always allowed, regardless of its size, because otherwise the caller could never get it.
  */
-export function createLargeAnswers({ largeFrom, perCaller, all }: AnswerBounds = usualBounds) {
-  const budget = createByteBudget({ total: all, perOwner: perCaller, refusal })
+export function createLargeAnswers({ largeFrom, perCaller, total }: AnswerBounds = usualBounds) {
+  const budget = createByteBudget({ total, perOwner: perCaller, refusal })
 
   /**
    * Counts bytes as pending, and returns the function that releases them, which may be called twice.
@@ -66,14 +66,14 @@ export function createLargeAnswers({ largeFrom, perCaller, all }: AnswerBounds =
    */
   function hold(bytes: number, owner: string): () => void {
     if (bytes < largeFrom) return () => {}
-    const held = budget.hold(owner)
+    const reservation = budget.hold(owner)
     try {
-      held.add(bytes)
+      reservation.add(bytes)
     } catch (error) {
-      held.release()
+      reservation.release()
       throw error
     }
-    return held.release
+    return reservation.release
   }
 
   return {
@@ -95,12 +95,12 @@ export function createLargeAnswers({ largeFrom, perCaller, all }: AnswerBounds =
 
 /** Streams the bytes in chunks. It calls `finish` when all are read or the reader cancels. */
 function pour(bytes: Uint8Array, finish: () => void): ReadableStream<Uint8Array> {
-  let at = 0
+  let position = 0
   const source: UnderlyingDefaultSource<Uint8Array> = {
     pull(controller) {
-      controller.enqueue(bytes.subarray(at, at + pieceBytes))
-      at += pieceBytes
-      if (at < bytes.length) return
+      controller.enqueue(bytes.subarray(position, position + pieceBytes))
+      position += pieceBytes
+      if (position < bytes.length) return
       finish()
       controller.close()
     },

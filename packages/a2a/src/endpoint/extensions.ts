@@ -42,8 +42,10 @@ export function listOfferedExtensions(
   { identity }: Pick<ChannelContext, 'identity'>,
   { card }: Pick<AgentProfile, 'card'>,
 ): readonly Extension[] {
-  const [enabled, own] = [identity?.extensions ?? [], card?.extensions ?? []]
-  return enabled.length + own.length > 0 ? [...supportedExtensions, ...enabled, ...own] : supportedExtensions
+  const [enabledExtensions, cardExtensions] = [identity?.extensions ?? [], card?.extensions ?? []]
+  return enabledExtensions.length + cardExtensions.length > 0
+    ? [...supportedExtensions, ...enabledExtensions, ...cardExtensions]
+    : supportedExtensions
 }
 
 const maxHeader = 8 * 1024
@@ -57,20 +59,23 @@ const maxNamed = 64
  */
 export function negotiateExtensions(
   header: string | null,
-  supported: readonly Extension[] = supportedExtensions,
+  offeredExtensions: readonly Extension[] = supportedExtensions,
 ): readonly string[] {
-  if (header === null && !supported.some(({ required }) => required)) return []
-  const requested = new Set(
+  if (header === null && !offeredExtensions.some(({ required }) => required)) return []
+  const requestedUris = new Set(
     (header ?? '')
       .slice(0, maxHeader)
       .split(',', maxNamed)
       .map(uri => uri.trim()),
   )
-  const missing = supported.find(({ uri, required }) => required && !requested.has(uri))
-  if (missing) {
-    throw new A2aRejection('extensionSupportRequired', `Cannot take request: extension "${missing.uri}" is required`)
+  const missingExtension = offeredExtensions.find(({ uri, required }) => required && !requestedUris.has(uri))
+  if (missingExtension) {
+    throw new A2aRejection(
+      'extensionSupportRequired',
+      `Cannot take request: extension "${missingExtension.uri}" is required`,
+    )
   }
-  return supported.map(({ uri }) => uri).filter(uri => requested.has(uri))
+  return offeredExtensions.map(({ uri }) => uri).filter(uri => requestedUris.has(uri))
 }
 
 /** The header in which callers name extensions and the gateway names the active ones. */

@@ -11,20 +11,20 @@ const majorMinor = /^(\d{1,3}\.\d{1,3})(\.\d{1,6})?$/
 interface VersionOffer {
   readonly header: string | null
   readonly query: string | null | undefined
-  readonly offered: readonly ProtocolVersion[]
+  readonly offeredVersions: readonly ProtocolVersion[]
 }
 
 /**
  * Returns the version in the header or query, without its patch number. It never falls back silently (A2A §3.6).
  * @throws A2aRejection `versionNotSupported`
  */
-export function negotiateVersion({ header, query, offered }: VersionOffer): ProtocolVersion {
+export function negotiateVersion({ header, query, offeredVersions }: VersionOffer): ProtocolVersion {
   if (header === '1.0' && !query) return header
   const versions = [header, query].filter(Boolean).map(text => majorMinor.exec((text as string).trim())?.[1])
-  const wanted = versions.length > 0 ? versions[0] : unnamedVersion
-  const version = offered.find(each => each === wanted)
-  if (version !== undefined && versions.every(other => other === version)) return version
-  const problem = `${describeProblem(versions)}; this agent speaks ${offered.join(', ')}`
+  const requestedVersion = versions.length > 0 ? versions[0] : unnamedVersion
+  const version = offeredVersions.find(offeredVersion => offeredVersion === requestedVersion)
+  if (version !== undefined && versions.every(sentVersion => sentVersion === version)) return version
+  const problem = `${describeProblem(versions)}; this agent speaks ${offeredVersions.join(', ')}`
   throw new A2aRejection('versionNotSupported', `Cannot take request: ${problem}`)
 }
 

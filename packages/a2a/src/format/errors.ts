@@ -81,13 +81,13 @@ export class MethodNotAllowed extends A2aRejection {
 
 /** Refuses one member of a request. `what` says what cannot be done, as in "Cannot SendMessage". */
 export function refuseField(
-  what: string,
+  subject: string,
   field: string,
   description: string,
   options: ErrorOptions = {},
 ): A2aRejection {
   const violations = [{ field, description }]
-  return new A2aRejection('invalidParams', `${what}: ${field} ${description}`, { violations, ...options })
+  return new A2aRejection('invalidParams', `${subject}: ${field} ${description}`, { violations, ...options })
 }
 
 const faultOfCode: Readonly<Record<RejectionCode, FaultName>> = {

@@ -13,12 +13,12 @@ import { EventStream } from '../streams/sse.ts'
 export interface OutputForm {
   /** Returns true if the conversion changes a part. */
   changes(part: WirePart): boolean
-  give(parts: readonly WirePart[]): readonly WirePart[]
+  convertParts(parts: readonly WirePart[]): readonly WirePart[]
 }
 
 type Convert = (text: string) => WirePart | undefined
 
-const plain = (text: string): WirePart => ({ text, mediaType: 'text/plain' })
+const toPlainText = (text: string): WirePart => ({ text, mediaType: 'text/plain' })
 const markdown = (text: string): WirePart => ({ text, mediaType: 'text/markdown' })
 const html = (text: string): WirePart => ({ text, mediaType: 'text/html' })
 
@@ -26,12 +26,12 @@ const html = (text: string): WirePart => ({ text, mediaType: 'text/html' })
 const forms: Readonly<Record<string, readonly (readonly [mediaType: string, convert: Convert])[]>> = {
   'text/markdown': [
     ['text/html', text => html(markdownToMailHtml(text))],
-    ['text/plain', text => plain(htmlToText(markdownToMailHtml(text)).text)],
+    ['text/plain', text => toPlainText(htmlToText(markdownToMailHtml(text)).text)],
     ['application/json', readJson],
   ],
   'text/html': [
     ['text/markdown', text => markdown(htmlToMarkdown(text))],
-    ['text/plain', text => plain(htmlToText(text).text)],
+    ['text/plain', text => toPlainText(htmlToText(text).text)],
   ],
   'text/plain': [
     ['text/markdown', text => markdown(text.replace(/[\\`*_[\]<>#|~]/g, '\\$&'))],
@@ -47,8 +47,8 @@ function readJson(text: string): WirePart | undefined {
 }
 
 /** Chooses the form of texts for a client. Returns undefined if it accepts everything, or names no types. */
-export function chooseOutputForm(accepted: readonly string[] = []): OutputForm | undefined {
-  const modes = accepted.map(mode => mode.toLowerCase().split(';')[0]?.trim() ?? '')
+export function chooseOutputForm(acceptedModes: readonly string[] = []): OutputForm | undefined {
+  const modes = acceptedModes.map(mode => mode.toLowerCase().split(';')[0]?.trim() ?? '')
   if (modes.length === 0) return undefined
   // Older clients write `text` for every text type.
   const accepts = (type: string) =>
@@ -59,12 +59,12 @@ export function chooseOutputForm(accepted: readonly string[] = []): OutputForm |
   }
   return {
     changes: part => formsOf(part).length > 0,
-    give: parts =>
+    convertParts: parts =>
       parts.map(part => {
         for (const [, convert] of formsOf(part)) {
-          const { text: _, mediaType: __, ...rest } = part
-          const converted = convert(part.text ?? '')
-          if (converted) return { ...rest, ...converted }
+          const { text: _, mediaType: __, ...otherMembers } = part
+          const convertedText = convert(part.text ?? '')
+          if (convertedText) return { ...otherMembers, ...convertedText }
         }
         return part
       }),
@@ -77,12 +77,14 @@ export function formTask(task: WireTask, form: OutputForm | undefined): WireTask
   return {
     ...task,
     status: status.message ? { ...status, message: formMessage(status.message, form) } : status,
-    ...(artifacts && { artifacts: artifacts.map(artifact => ({ ...artifact, parts: form.give(artifact.parts) })) }),
+    ...(artifacts && {
+      artifacts: artifacts.map(artifact => ({ ...artifact, parts: form.convertParts(artifact.parts) })),
+    }),
   }
 }
 
 export function formMessage(message: WireMessage, form: OutputForm | undefined): WireMessage {
-  return form ? { ...message, parts: form.give(message.parts) } : message
+  return form ? { ...message, parts: form.convertParts(message.parts) } : message
 }
 
 /** Returns the same stream for a client with a form of its own. */
@@ -92,34 +94,34 @@ export function formStream(stream: EventStream, form: OutputForm | undefined): E
 
 /** Creates a sink that converts texts. Pieces of a text wait for its end, because only a whole text can be converted. */
 function createFormSink(sink: Sink, form: OutputForm): Sink {
-  const waiting = new Map<string, WaitingArtifact>()
+  const pending = new Map<string, PendingArtifact>()
   const flush = (id: string) => {
-    for (const { event, parts } of waiting.values()) {
+    for (const { event, parts } of pending.values()) {
       const { append: _, ...update } = event.artifactUpdate
-      const artifact = { ...update.artifact, parts: form.give(parts) }
+      const artifact = { ...update.artifact, parts: form.convertParts(parts) }
       sink.send({ artifactUpdate: { ...update, artifact, lastChunk: true } }, id)
     }
-    waiting.clear()
+    pending.clear()
   }
-  const isHeld = (event: ArtifactEvent): boolean => {
+  const mustWait = (event: ArtifactEvent): boolean => {
     const { artifact, append } = event.artifactUpdate
-    const before = waiting.get(artifact.artifactId)
+    const before = pending.get(artifact.artifactId)
     if (!before && !artifact.parts.some(form.changes)) return false
     const parts = append && before ? joinPieces(before.parts, artifact) : artifact.parts
-    waiting.set(artifact.artifactId, { event, parts })
+    pending.set(artifact.artifactId, { event, parts })
     return true
   }
   return {
     ...sink,
     send(event, id) {
-      if ('artifactUpdate' in event && isHeld(event)) return
+      if ('artifactUpdate' in event && mustWait(event)) return
       if ('statusUpdate' in event && isWireStateAtRest(event.statusUpdate.status.state)) flush(id)
       sink.send(formEvent(event, form), id)
     },
   }
 }
 
-interface WaitingArtifact {
+interface PendingArtifact {
   readonly event: ArtifactEvent
   readonly parts: readonly WirePart[]
 }
@@ -135,10 +137,10 @@ function formEvent(event: WireStreamEvent, form: OutputForm): WireStreamEvent {
   return { statusUpdate: { ...event.statusUpdate, status: { ...status, message: formMessage(status.message, form) } } }
 }
 
-function joinPieces(before: readonly WirePart[], { parts: [first, ...others] }: WireArtifact): readonly WirePart[] {
+function joinPieces(before: readonly WirePart[], { parts: [first, ...remaining] }: WireArtifact): readonly WirePart[] {
   const last = before.at(-1)
   if (first?.text === undefined || last?.text === undefined || first.mediaType !== last.mediaType) {
-    return first ? [...before, first, ...others] : before
+    return first ? [...before, first, ...remaining] : before
   }
-  return [...before.slice(0, -1), { ...last, text: last.text + first.text }, ...others]
+  return [...before.slice(0, -1), { ...last, text: last.text + first.text }, ...remaining]
 }

@@ -5,20 +5,20 @@ import type { TaskKey } from '@postern/pipeline'
 import type { OutputForm } from './output-form.ts'
 import { chooseOutputForm } from './output-form.ts'
 
-const kept = { ms: 24 * 3_600_000, tasks: 10_000 } as const
+const formLimits = { ms: 24 * 3_600_000, tasks: 10_000 } as const
 
 export type TaskForms = ReturnType<typeof createTaskForms>
 
 export function createTaskForms(system: Pick<System, 'now'>) {
-  const acceptedForms = createExpiringMap<readonly string[]>(kept.tasks, () => system.now())
-  const nameOf = ({ owner, id }: TaskKey) => `${id} ${owner}`
+  const acceptedForms = createExpiringMap<readonly string[]>(formLimits.tasks, () => system.now())
+  const taskKeyOf = ({ owner, id }: TaskKey) => `${id} ${owner}`
   return {
     /** Stores the form if the call names one. @returns the form for this call */
-    note(task: TaskKey, accepted: readonly string[] | null | undefined): OutputForm | undefined {
-      const form = chooseOutputForm(accepted ?? [])
-      if (form) acceptedForms.set(nameOf(task), accepted ?? [], kept.ms)
+    note(task: TaskKey, acceptedModes: readonly string[] | null | undefined): OutputForm | undefined {
+      const form = chooseOutputForm(acceptedModes ?? [])
+      if (form) acceptedForms.set(taskKeyOf(task), acceptedModes ?? [], formLimits.ms)
       return form
     },
-    find: (task: TaskKey): OutputForm | undefined => chooseOutputForm(acceptedForms.get(nameOf(task)) ?? []),
+    find: (task: TaskKey): OutputForm | undefined => chooseOutputForm(acceptedForms.get(taskKeyOf(task)) ?? []),
   }
 }

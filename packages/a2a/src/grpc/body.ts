@@ -14,7 +14,7 @@ interface BodyDeps {
 
 export interface ArrivingBody {
   /** Counts a decoded message, because a compressed one has grown. Returns true if it may be passed on. */
-  takeMessage(bytes: number): boolean
+  acceptMessage(bytes: number): boolean
   /** Records that the whole message has arrived. */
   end(): void
   /** Ends the call if the body arrives more slowly than that of any honest client. */
@@ -29,14 +29,14 @@ const [paceMs, minBytes] = [10_000, 10 * 1000]
 /** Watches the body of a call that has not been read yet. */
 export function openBody(call: object, { hold, refuse }: BodyDeps): ArrivingBody {
   const stream = findStream(call)
-  const ended = new AbortController()
-  let arrived = 0
-  let held = 0
+  const ending = new AbortController()
+  let receivedBytes = 0
+  let reservedBytes = 0
 
-  function take(bytes: number): boolean {
+  function reserve(bytes: number): boolean {
     try {
       hold?.add(bytes)
-      held += bytes
+      reservedBytes += bytes
       return true
     } catch (error) {
       end(error)
@@ -52,24 +52,24 @@ export function openBody(call: object, { hold, refuse }: BodyDeps): ArrivingBody
 
   if (!stream.closed) {
     stream.on('data', (chunk: Uint8Array) => {
-      arrived += chunk.length
-      take(sizeInMemory(chunk))
+      receivedBytes += chunk.length
+      reserve(sizeInMemory(chunk))
     })
     stream.once('close', () => {
-      ended.abort()
+      ending.abort()
       hold?.release()
     })
   }
 
   return {
-    takeMessage: bytes => bytes <= held || take(bytes - held),
-    end: () => ended.abort(),
+    acceptMessage: bytes => bytes <= reservedBytes || reserve(bytes - reservedBytes),
+    end: () => ending.abort(),
     watchPace(sleep) {
-      const late = new Rejection('rate_limited', 'Cannot take request: it did not come in time')
+      const timeoutRejection = new Rejection('rate_limited', 'Cannot take request: it did not come in time')
       const slow = new Rejection('rate_limited', 'Cannot take request: slower than 1 KB a second')
-      const { signal } = ended
-      void sleep(messageMs, signal).then(() => signal.aborted || end(late))
-      void stopSlow({ sleep, signal, countBytes: () => arrived, stop: () => end(slow) })
+      const { signal } = ending
+      void sleep(messageMs, signal).then(() => signal.aborted || end(timeoutRejection))
+      void stopSlow({ sleep, signal, countBytes: () => receivedBytes, stop: () => end(slow) })
     },
   }
 }

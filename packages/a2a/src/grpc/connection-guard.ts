@@ -13,17 +13,17 @@ interface ConnectionGuardOptions {
 }
 
 /** The most connections of one network. Each may have 200 open calls, so no honest network needs more. */
-const mostConnections = 100
-const accepted = 'net.server.socket'
+const maxConnections = 100
+const socketChannel = 'net.server.socket'
 
 /** Starts the guard. @returns the function that ends it */
 export function guardConnections({ port, onRefused }: ConnectionGuardOptions): () => void {
   const count = createOpenCount(
-    mostConnections,
+    maxConnections,
     () => new Rejection('rate_limited', 'Cannot take connection: its network has too many open', { retryAfter: 5 }),
   )
 
-  function take(notice: unknown): void {
+  function handleSocket(notice: unknown): void {
     const { socket } = notice as { readonly socket: Socket }
     const { localPort, remoteAddress } = socket
     if (localPort !== port || remoteAddress === undefined) return
@@ -35,8 +35,8 @@ export function guardConnections({ port, onRefused }: ConnectionGuardOptions): (
     }
   }
 
-  subscribe(accepted, take)
+  subscribe(socketChannel, handleSocket)
   return () => {
-    unsubscribe(accepted, take)
+    unsubscribe(socketChannel, handleSocket)
   }
 }

@@ -32,23 +32,23 @@ interface IncomingGrpcCall {
 }
 
 /** Runs all checks between the caller and an operation, the cheap ones first: version, message, agent. @throws Rejection */
-export function enterGrpc(incoming: IncomingGrpcCall, deps: EndpointDeps): EnteredCall {
+export function enterGrpc(grpcCall: IncomingGrpcCall, deps: EndpointDeps): EnteredCall {
   try {
-    return openGrpcCall(incoming, deps)
+    return openGrpcCall(grpcCall, deps)
   } catch (error) {
-    recordCall(error, { ...incoming, request: incoming.metadata, binding: 'GRPC' }, deps.gateway)
+    recordCall(error, { ...grpcCall, request: grpcCall.metadata, binding: 'GRPC' }, deps.gateway)
     throw error
   }
 }
 
-function openGrpcCall(incoming: IncomingGrpcCall, deps: EndpointDeps): EnteredCall {
-  const { method, metadata, request, from, caller, steps } = incoming
+function openGrpcCall(grpcCall: IncomingGrpcCall, deps: EndpointDeps): EnteredCall {
+  const { method, metadata, request, from, caller, steps } = grpcCall
   const headers = readMetadata(metadata)
-  const version = negotiateVersion({ header: headers.get('a2a-version'), query: undefined, offered })
+  const version = negotiateVersion({ header: headers.get('a2a-version'), query: undefined, offeredVersions })
   const bytes = Buffer.from(JSON.stringify(method.readParams(request)))
   // The limits are the same as in the other bindings.
   const document = parseCallBody(bytes)
-  const { tenant, params } = takeTenant(document)
+  const { tenant, params } = extractTenant(document)
   steps.claim({ agent: tenant })
   const agent = findAddressee(tenant, deps.gateway)
   const negotiated = negotiateExtensions(headers.get('a2a-extensions'), listOfferedExtensions(deps.gateway, agent))
@@ -61,13 +61,13 @@ function openGrpcCall(incoming: IncomingGrpcCall, deps: EndpointDeps): EnteredCa
 }
 
 /** The offered versions. The package of the protobuf file is that of 1.0. */
-const offered = ['1.0'] as const
+const offeredVersions = ['1.0'] as const
 
 /**
  * Reads the tenant of a request. One service serves all agents. Each agent is a tenant that its card names, and without a tenant the default
  * agent is called (A2A §8.3).
  */
-function takeTenant(document: unknown): { readonly tenant: string | undefined; readonly params: unknown } {
+function extractTenant(document: unknown): { readonly tenant: string | undefined; readonly params: unknown } {
   if (!isJsonObject(document)) return { tenant: undefined, params: document }
   const { tenant, ...params } = document
   return { tenant: typeof tenant === 'string' && tenant !== '' ? tenant : undefined, params }
@@ -77,7 +77,7 @@ function takeTenant(document: unknown): { readonly tenant: string | undefined; r
 export type TakeAddress = (address: string) => void
 
 interface CallerCheckDeps extends EndpointDeps {
-  readonly takeAddress: TakeAddress
+  readonly limitAddress: TakeAddress
 }
 
 interface AdmittedCaller {
@@ -105,9 +105,9 @@ export function createCallerCheck(deps: CallerCheckDeps) {
       return toGrpcError(refusal, gateway)
     })
     const admit = async (metadata: Metadata): Promise<ArrivingBody> => {
-      const admitted = await admitCaller(metadata, path, from)
-      callers.set(metadata, admitted)
-      return openCallerBody({ ...admitted, call, metadata, from }, gateway)
+      const admission = await admitCaller(metadata, path, from)
+      callers.set(metadata, admission)
+      return openCallerBody({ ...admission, call, metadata, from }, gateway)
     }
     let body: ArrivingBody | undefined
     return new ServerInterceptingCall(call, {
@@ -115,16 +115,16 @@ export function createCallerCheck(deps: CallerCheckDeps) {
         next({
           onReceiveMetadata(metadata, pass) {
             admit(metadata).then(
-              opened => {
-                body = opened
-                opened.watchPace(gateway.system.sleep)
+              openedBody => {
+                body = openedBody
+                openedBody.watchPace(gateway.system.sleep)
                 pass(metadata)
               },
               error => call.sendStatus(toGrpcError(error, gateway)),
             )
           },
           onReceiveMessage(message: Buffer, pass) {
-            if (body?.takeMessage(message.length)) pass(message)
+            if (body?.acceptMessage(message.length)) pass(message)
           },
           onReceiveHalfClose(pass) {
             body?.end()
@@ -167,9 +167,9 @@ function openCallerBody({ call, caller, steps, metadata, from }: OpeningBody, ga
 function checkOpenCall(
   call: InterceptedCall,
   from: string,
-  { gateway, takeAddress }: CallerCheckDeps,
+  { gateway, limitAddress }: CallerCheckDeps,
 ): ServerInterceptingCall {
-  const ended = new AbortController()
+  const ending = new AbortController()
   const refuse = (error: unknown) => call.sendStatus(toGrpcError(error, gateway))
   const body = openBody(call, { hold: gateway.bodies?.hold(networkOf(from)), refuse })
   return new ServerInterceptingCall(call, {
@@ -177,24 +177,24 @@ function checkOpenCall(
       next({
         onReceiveMetadata(metadata, pass) {
           try {
-            takeAddress(from)
+            limitAddress(from)
           } catch (error) {
             return refuse(error)
           }
-          const over = new Rejection('rate_limited', 'Cannot go on with call: it has lasted long enough')
-          void gateway.system.sleep(openCallMs, ended.signal).then(() => {
-            if (!ended.signal.aborted) refuse(over)
+          const timeoutRejection = new Rejection('rate_limited', 'Cannot go on with call: it has lasted long enough')
+          void gateway.system.sleep(openCallMs, ending.signal).then(() => {
+            if (!ending.signal.aborted) refuse(timeoutRejection)
           })
           return pass(metadata)
         },
         onReceiveMessage(message, pass) {
-          if (body.takeMessage(JSON.stringify(message).length)) pass(message)
+          if (body.acceptMessage(JSON.stringify(message).length)) pass(message)
         },
-        onCancel: () => ended.abort(),
+        onCancel: () => ending.abort(),
       })
     },
     sendStatus(status, next) {
-      ended.abort()
+      ending.abort()
       next(status)
     },
   })
@@ -206,17 +206,17 @@ type InterceptedCall = Parameters<ServerInterceptor>[1]
 const openCallMs = 10 * 60_000
 
 /** Creates the admission of callers by their credentials. Refusals are recorded for the operator. */
-function createCallerAdmission({ gateway, verifyCaller, takeAddress }: CallerCheckDeps) {
+function createCallerAdmission({ gateway, verifyCaller, limitAddress }: CallerCheckDeps) {
   return async (metadata: Metadata, path: string, from: string): Promise<AdmittedCaller> => {
     const steps = createIntakeSteps(gateway.system)
     // A gRPC call is a POST to its method's path. Only a DPoP proof uses it.
     const visit = { headers: readMetadata(metadata), method: 'POST', url: `http://grpc${path}` }
     try {
       claimCall(steps, visit)
-      takeAddress(from)
-      const since = steps.now()
+      limitAddress(from)
+      const startedAt = steps.now()
       const caller = await verifyCaller(visit)
-      noteCaller(steps, since, caller)
+      noteCaller(steps, startedAt, caller)
       steps.claim({ claimed_sender: caller.address })
       return { caller, steps }
     } catch (error) {

@@ -45,8 +45,8 @@ const closingMs = 2_000
 
 /** Opens the gRPC binding (A2A §10) on a socket of its own. @throws ConfigError if the certificate cannot be used; the error of the socket */
 export async function openGrpcListener(config: GrpcConfig, deps: GrpcDeps): Promise<Listening> {
-  const takeAddress = createAddressLimit(config, deps)
-  const endpoint = createCallerCheck({ ...deps, takeAddress })
+  const limitAddress = createAddressLimit(config, deps)
+  const endpoint = createCallerCheck({ ...deps, limitAddress })
   const server = new Server({
     interceptors: [endpoint.interceptor],
     'grpc.max_receive_message_length': deps.config.limits.body_bytes,
@@ -59,7 +59,7 @@ export async function openGrpcListener(config: GrpcConfig, deps: GrpcDeps): Prom
   const endServing = addOpenServices(server)
   const port = await bind(server, config)
   // The connections and streams of a proxy are those of all its clients, so the proxy must limit connections and resets itself.
-  const endGuard = config.behind_proxy ? () => {} : guardListener(port, takeAddress, deps)
+  const endGuard = config.behind_proxy ? () => {} : guardListener(port, limitAddress, deps)
   return {
     label: 'a2a',
     description: `A2A gRPC ${config.host}:${port}`,
@@ -78,7 +78,7 @@ export async function openGrpcListener(config: GrpcConfig, deps: GrpcDeps): Prom
 
 const callPaths: ReadonlySet<string> = new Set(grpcMethods.map(({ path }) => path))
 
-function guardListener(port: number, takeAddress: TakeAddress, { gateway }: GrpcDeps): () => void {
+function guardListener(port: number, limitAddress: TakeAddress, { gateway }: GrpcDeps): () => void {
   const { system } = gateway
   const record = (refusal: unknown, from: string) =>
     recordCall(refusal, { from, binding: 'GRPC', steps: createIntakeSteps(system), request: {} }, gateway)
@@ -86,7 +86,7 @@ function guardListener(port: number, takeAddress: TakeAddress, { gateway }: Grpc
   const endResets = guardResets({
     port,
     now: () => system.now(),
-    takeAddress,
+    limitAddress,
     isCall: path => callPaths.has(path) || isOpenService(path),
     onClosed: from =>
       record(new Rejection('rate_limited', 'Cannot go on with connection: it resets most of its streams'), from),
@@ -122,9 +122,9 @@ async function readCredentials({ certificate, key }: NonNullable<GrpcConfig['tls
 }
 
 async function closeServer(server: Server, { gateway: { system } }: GrpcDeps): Promise<void> {
-  const closed = new AbortController()
-  const closing = new Promise<void>(resolve => server.tryShutdown(() => resolve())).then(() => closed.abort())
-  await Promise.race([closing, system.sleep(closingMs, closed.signal)])
+  const closeSignal = new AbortController()
+  const shutdown = new Promise<void>(resolve => server.tryShutdown(() => resolve())).then(() => closeSignal.abort())
+  await Promise.race([shutdown, system.sleep(closingMs, closeSignal.signal)])
   server.forceShutdown()
 }
 
@@ -137,11 +137,16 @@ function createAddressLimit({ per_address, behind_proxy }: GrpcConfig, { gateway
 
 /** Defines the service with requests as bytes, because they are not parsed until the caller is verified. */
 function defineService() {
-  const keep = (bytes: Buffer) => bytes
-  const same = { requestSerialize: keep, requestDeserialize: keep, responseSerialize: keep, responseDeserialize: keep }
+  const identity = (bytes: Buffer) => bytes
+  const rawSerialization = {
+    requestSerialize: identity,
+    requestDeserialize: identity,
+    responseSerialize: identity,
+    responseDeserialize: identity,
+  }
   const rows = grpcMethods.map(({ operation, path }) => [
     operation,
-    { path, requestStream: false, responseStream: true, ...same },
+    { path, requestStream: false, responseStream: true, ...rawSerialization },
   ])
   return Object.fromEntries(rows)
 }
@@ -153,7 +158,7 @@ function createHandlers(deps: ServiceDeps): UntypedServiceImplementation {
 /** Creates the handler of a method. gRPC sends a unary answer as a stream of one message, and this declaration makes its end known. */
 function createHandler(method: GrpcMethod, deps: ServiceDeps) {
   const writeError = (error: unknown) => toGrpcError(error, deps.gateway)
-  const tellOne = (result: object, call: GrpcCall, owner: string) => {
+  const sendResult = (result: object, call: GrpcCall, owner: string) => {
     if (call.cancelled) return
     const bytes = method.writeResult(result)
     const giveBack = deps.largeAnswers.hold(bytes.length, owner)
@@ -163,34 +168,34 @@ function createHandler(method: GrpcMethod, deps: ServiceDeps) {
   }
   return async (call: GrpcCall): Promise<void> => {
     try {
-      const { result, owner } = await takeCall(call, method, deps)
-      if (!(result instanceof EventStream)) tellOne(result, call, owner)
-      else tellGrpcStream(result, call, { writeEvent: event => method.writeResult(event), writeError })
+      const { result, owner } = await handleCall(call, method, deps)
+      if (!(result instanceof EventStream)) sendResult(result, call, owner)
+      else sendGrpcStream(result, call, { writeEvent: event => method.writeResult(event), writeError })
     } catch (error) {
       call.emit('error', writeError(error))
     }
   }
 }
 
-async function takeCall(
+async function handleCall(
   call: GrpcCall,
   method: GrpcMethod,
   deps: ServiceDeps,
 ): Promise<{ readonly result: object; readonly owner: string }> {
   const { metadata, request } = call
-  const admitted = deps.endpoint.callerOf(metadata)
-  const incoming = { method, metadata, request, from: readPeer(call.getPeer()), ...admitted }
-  const entered = enterGrpc(incoming, deps)
-  const origin = { ...incoming, binding: 'GRPC', request: metadata } as const
+  const admission = deps.endpoint.callerOf(metadata)
+  const grpcCall = { method, metadata, request, from: readPeer(call.getPeer()), ...admission }
+  const enteredCall = enterGrpc(grpcCall, deps)
+  const origin = { ...grpcCall, binding: 'GRPC', request: metadata } as const
   const result = await findOperation(
-    entered.name,
+    enteredCall.name,
     deps.operations,
-  )(entered.call).catch(error => {
+  )(enteredCall.call).catch(error => {
     recordFailure(error, origin, deps.gateway)
     throw error
   })
-  sendExtensions(call, entered)
-  return { result, owner: listenerKeyOf(entered.call) }
+  sendExtensions(call, enteredCall)
+  return { result, owner: listenerKeyOf(enteredCall.call) }
 }
 
 function sendExtensions(call: GrpcCall, { extensions }: EnteredCall): void {
@@ -209,8 +214,8 @@ interface GrpcStreamFormat {
 type GrpcCall = ServerWritableStream<Buffer, Buffer>
 
 /** Sends a stream of events by a server-streaming call (A2A §10.4). The HTTP/2 pings are its heartbeat. */
-function tellGrpcStream(stream: EventStream, call: GrpcCall, format: GrpcStreamFormat): void {
-  let waiting = 0
+function sendGrpcStream(stream: EventStream, call: GrpcCall, format: GrpcStreamFormat): void {
+  let pendingBytes = 0
   let events = 0
   let isOver = false
 
@@ -219,21 +224,21 @@ function tellGrpcStream(stream: EventStream, call: GrpcCall, format: GrpcStreamF
   }
 
   function write(bytes: Buffer): void {
-    if (waiting <= maxWaiting || events <= fewEvents) {
-      waiting += bytes.length
+    if (pendingBytes <= maxWaiting || events <= fewEvents) {
+      pendingBytes += bytes.length
       events += 1
       call.write(bytes, () => {
-        waiting -= bytes.length
+        pendingBytes -= bytes.length
         events -= 1
       })
       return
     }
     isOver = true
-    leave()
+    stopStream()
     fail(new Rejection('rate_limited', 'Cannot go on with stream: the client reads too slowly'))
   }
 
-  const leave = stream.start({
+  const stopStream = stream.start({
     send: event => {
       if (!isOver) write(format.writeEvent(event))
     },
@@ -247,7 +252,7 @@ function tellGrpcStream(stream: EventStream, call: GrpcCall, format: GrpcStreamF
   })
   const abandon = () => {
     isOver = true
-    leave()
+    stopStream()
   }
   if (call.cancelled) abandon()
   else call.once('cancelled', abandon)

@@ -109,14 +109,14 @@ const maxDepth = 200
 function checkMessageBounds(bytes: Uint8Array, shape: Shape = leaf): void {
   const reader = new BinaryReader(bytes)
   let left = maxFields
-  const walk = (end: number, inside: Shape, depth: number): void => {
+  const walk = (end: number, shape: Shape, depth: number): void => {
     if (depth > maxDepth) throw refuseMessage('it is nested too deep')
     while (reader.pos < end) {
       left -= 1
       if (left < 0) throw refuseMessage(`more than ${maxFields} fields`)
       const [field, type] = reader.tag()
-      const within = type === lengthDelimited ? inside[field] : undefined
-      if (within) walk(takeEnd(reader, end), within, depth + 1)
+      const nestedShape = type === lengthDelimited ? shape[field] : undefined
+      if (nestedShape) walk(takeEnd(reader, end), nestedShape, depth + 1)
       else reader.skip(type, field)
     }
   }

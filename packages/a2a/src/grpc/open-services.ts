@@ -4,7 +4,7 @@ import { ReflectionService } from '@grpc/reflection'
 import { HealthImplementation } from 'grpc-health-check'
 import { writeServiceFiles } from './service-descriptor.ts'
 
-type Described = ConstructorParameters<typeof ReflectionService>[0]
+type ServiceDescription = ConstructorParameters<typeof ReflectionService>[0]
 
 const service = 'lf.a2a.v1.A2AService'
 const openPath = /^\/grpc\.(health\.v1\.Health|reflection\.v1(alpha)?\.ServerReflection)\//
@@ -19,8 +19,8 @@ export function addOpenServices(server: Server): () => void {
   const health = new HealthImplementation({ '': 'SERVING', [service]: 'SERVING' })
   health.addToServer(server)
   // The library reads only the files of a package.
-  const described = { [service]: { fileDescriptorProtos: writeServiceFiles() } } as unknown as Described
-  new ReflectionService(described).addToServer(server)
+  const description = { [service]: { fileDescriptorProtos: writeServiceFiles() } } as unknown as ServiceDescription
+  new ReflectionService(description).addToServer(server)
   return () => {
     for (const name of ['', service]) health.setStatus(name, 'NOT_SERVING')
   }

@@ -8,7 +8,7 @@ interface ResetGuardOptions {
   readonly port: number
   now(): number
   /** Counts a stream that is not one of our calls as a request of its address. @throws Rejection `rate_limited` */
-  takeAddress(address: string): void
+  limitAddress(address: string): void
   /** Returns true if streams of this path are counted when their call begins. */
   isCall(path: string): boolean
   /** Handles a connection that was closed. */
@@ -17,8 +17,8 @@ interface ResetGuardOptions {
 
 interface Connection {
   readonly address: string
-  opened: number
-  reset: number
+  openedCount: number
+  resetCount: number
   isEnding: boolean
 }
 
@@ -28,14 +28,14 @@ interface StreamNotice {
 }
 
 /** The most early resets of a connection, which must also be at most half of its streams, because clients can have short deadlines. */
-const mostResets = 100
+const maxResets = 100
 /** The age, in ms, from which a reset stream does not count as an early reset. */
 const earlyMs = 1_000
 
-const [created, closed] = ['http2.server.stream.created', 'http2.server.stream.close'] as const
+const [createdChannel, closedChannel] = ['http2.server.stream.created', 'http2.server.stream.close'] as const
 
 /** Starts the guard. @returns the function that ends it */
-export function guardResets({ port, now, takeAddress, isCall, onClosed }: ResetGuardOptions): () => void {
+export function guardResets({ port, now, limitAddress, isCall, onClosed }: ResetGuardOptions): () => void {
   const connections = new WeakMap<ServerHttp2Session, Connection>()
   const streams = new WeakMap<ServerHttp2Stream, { readonly session: ServerHttp2Session; readonly openedAt: number }>()
 
@@ -44,7 +44,7 @@ export function guardResets({ port, now, takeAddress, isCall, onClosed }: ResetG
     if (openConnection) return openConnection
     const { localPort, remoteAddress } = session.socket
     if (localPort !== port || remoteAddress === undefined) return undefined
-    const connection = { address: remoteAddress, opened: 0, reset: 0, isEnding: false }
+    const connection = { address: remoteAddress, openedCount: 0, resetCount: 0, isEnding: false }
     connections.set(session, connection)
     return connection
   }
@@ -61,16 +61,16 @@ export function guardResets({ port, now, takeAddress, isCall, onClosed }: ResetG
     })
   }
 
-  function open(notice: unknown): void {
+  function handleOpen(notice: unknown): void {
     const { stream, headers } = notice as StreamNotice
     const session = stream.session as ServerHttp2Session | undefined
     const connection = session && findConnection(session)
     if (!connection) return
-    connection.opened += 1
+    connection.openedCount += 1
     streams.set(stream, { session, openedAt: now() })
     if (isCall(String(headers?.[':path']))) return
     try {
-      takeAddress(connection.address)
+      limitAddress(connection.address)
     } catch {
       end(session, connection)
     }
@@ -81,14 +81,15 @@ export function guardResets({ port, now, takeAddress, isCall, onClosed }: ResetG
     const openStream = streams.get(stream)
     const connection = openStream && connections.get(openStream.session)
     if (!connection || stream.rstCode === constants.NGHTTP2_NO_ERROR || now() > openStream.openedAt + earlyMs) return
-    connection.reset += 1
-    if (connection.reset > mostResets && connection.reset > connection.opened / 2) end(openStream.session, connection)
+    connection.resetCount += 1
+    if (connection.resetCount > maxResets && connection.resetCount > connection.openedCount / 2)
+      end(openStream.session, connection)
   }
 
-  subscribe(created, open)
-  subscribe(closed, close)
+  subscribe(createdChannel, handleOpen)
+  subscribe(closedChannel, close)
   return () => {
-    unsubscribe(created, open)
-    unsubscribe(closed, close)
+    unsubscribe(createdChannel, handleOpen)
+    unsubscribe(closedChannel, close)
   }
 }

@@ -114,12 +114,12 @@ const scalars: Readonly<Record<string, Type>> = {
 
 /** Returns the files of the service and those that it imports, each as a `google.protobuf.FileDescriptorProto`. */
 export function writeServiceFiles(): readonly Buffer[] {
-  const imported = [file_google_protobuf_empty, file_google_protobuf_struct, file_google_protobuf_timestamp]
+  const importedFiles = [file_google_protobuf_empty, file_google_protobuf_struct, file_google_protobuf_timestamp]
   const file = create(FileDescriptorProtoSchema, {
     name: 'a2a.proto',
     package: packageName,
     syntax: 'proto3',
-    dependency: imported.map(({ proto }) => proto.name),
+    dependency: importedFiles.map(({ proto }) => proto.name),
     messageType: Object.entries(messages).map(describeMessage),
     enumType: Object.entries(enums).map(([name, values]) => ({
       name,
@@ -127,16 +127,16 @@ export function writeServiceFiles(): readonly Buffer[] {
     })),
     service: [{ name: 'A2AService', method: Object.entries(methods).map(describeMethod) }],
   })
-  const files = [...imported.map(({ proto }) => proto), file]
-  return files.map(each => Buffer.from(toBinary(FileDescriptorProtoSchema, each)))
+  const files = [...importedFiles.map(({ proto }) => proto), file]
+  return files.map(file => Buffer.from(toBinary(FileDescriptorProtoSchema, file)))
 }
 
 function describeMethod([name, types]: readonly [string, string]) {
   const [request = '', response = ''] = types.split(' ')
   return {
     name,
-    inputType: nameType(request),
-    outputType: nameType(response.replace('*', '')),
+    inputType: typeNameOf(request),
+    outputType: typeNameOf(response.replace('*', '')),
     serverStreaming: response.endsWith('*'),
   }
 }
@@ -155,7 +155,7 @@ function describeMessage([name, fields]: readonly [string, string]): Descriptor 
       label: field.isRepeated ? Label.REPEATED : Label.OPTIONAL,
       ...(field.map === undefined
         ? describeType(field.type)
-        : { type: Type.MESSAGE, typeName: nameType(`${name}.${nameEntry(field.name)}`) }),
+        : { type: Type.MESSAGE, typeName: typeNameOf(`${name}.${entryNameOf(field.name)}`) }),
       ...(field.oneof && { oneofIndex: oneofs.indexOf(field.oneof) }),
       // An optional field is in a oneof of its own (proto3 optional).
       ...(field.isOptional && { proto3Optional: true, oneofIndex: oneofs.length + optional.indexOf(field) }),
@@ -171,7 +171,7 @@ function readField(text: string) {
   return {
     name,
     number: Number(number),
-    type: type,
+    type,
     map,
     isRepeated: mark === '*' || map !== undefined,
     isOptional: mark === '?',
@@ -183,7 +183,7 @@ function readField(text: string) {
 function describeEntry(field: string, type: string): Descriptor {
   const optional = { label: Label.OPTIONAL }
   return {
-    name: nameEntry(field),
+    name: entryNameOf(field),
     options: { mapEntry: true },
     field: [
       { name: 'key', number: 1, type: Type.STRING, ...optional },
@@ -193,16 +193,16 @@ function describeEntry(field: string, type: string): Descriptor {
 }
 
 /** Returns the name of a map entry's message: `security_schemes` → `SecuritySchemesEntry`. */
-function nameEntry(field: string): string {
+function entryNameOf(field: string): string {
   return `${field.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())}Entry`
 }
 
 function describeType(type: string) {
   const scalar = scalars[type]
   if (scalar !== undefined) return { type: scalar }
-  return { type: type in enums ? Type.ENUM : Type.MESSAGE, typeName: nameType(type) }
+  return { type: type in enums ? Type.ENUM : Type.MESSAGE, typeName: typeNameOf(type) }
 }
 
-function nameType(type: string): string {
+function typeNameOf(type: string): string {
   return type.startsWith('google.') ? `.${type}` : `.${packageName}.${type}`
 }

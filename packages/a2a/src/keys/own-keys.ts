@@ -35,28 +35,28 @@ export type OwnKeyRing = ReturnType<typeof createOwnKeyRing>
 export function createOwnKeyRing({ store, system }: RingDeps) {
   const keys: OwnKey[] = []
 
-  async function read(generation: number, stored?: StoredKey): Promise<OwnKey> {
-    const made = async () => stored ?? makeStoredKey(system.now())
-    const text = await store.secret(nameOf(generation), async () => JSON.stringify(await made()))
+  async function read(generation: number, storedKey?: StoredKey): Promise<OwnKey> {
+    const readOrMakeKey = async () => storedKey ?? makeStoredKey(system.now())
+    const text = await store.secret(secretNameOf(generation), async () => JSON.stringify(await readOrMakeKey()))
     return toOwnKey(parseJsonText(text) as StoredKey)
   }
 
   async function list(): Promise<readonly OwnKey[]> {
     keys[0] ??= await read(1)
     // Another process may create a key at the same time. Each process counts the generations itself, so that a reader never creates a key.
-    for (let generation = keys.length + 1; await store.hasSecret(nameOf(generation)); generation += 1) {
+    for (let generation = keys.length + 1; await store.hasSecret(secretNameOf(generation)); generation += 1) {
       keys[generation - 1] ??= await read(generation)
     }
     return keys
   }
 
-  const newest = (all: readonly OwnKey[]): OwnKey => all.at(-1) as OwnKey
+  const newest = (keys: readonly OwnKey[]): OwnKey => keys.at(-1) as OwnKey
 
   async function listCounting(): Promise<readonly OwnKey[]> {
-    const all = await list()
-    const successorMadeAt = (index: number) => all[index + 1]?.madeAt ?? Number.POSITIVE_INFINITY
-    const oldest = all.findLastIndex(({ isRevoking }, index) => isRevoking || index === 0)
-    return all.filter((_, index) => index >= oldest && successorMadeAt(index) + retiredKeyMs > system.now()).reverse()
+    const keys = await list()
+    const successorMadeAt = (index: number) => keys[index + 1]?.madeAt ?? Number.POSITIVE_INFINITY
+    const oldest = keys.findLastIndex(({ isRevoking }, index) => isRevoking || index === 0)
+    return keys.filter((_, index) => index >= oldest && successorMadeAt(index) + retiredKeyMs > system.now()).reverse()
   }
 
   return {
@@ -68,18 +68,18 @@ export function createOwnKeyRing({ store, system }: RingDeps) {
     published: async () => (await listCounting()).map(({ publicJwk }) => publicJwk),
     /** Creates a new signing key. With `isRevoking`, it revokes those before it. */
     async rotate({ isRevoking }: RotateOptions = {}): Promise<OwnKey> {
-      const made = { ...(await makeStoredKey(system.now())), ...(isRevoking && { revokes: true as const }) }
-      const { kid } = toOwnKey(made)
+      const newKey = { ...(await makeStoredKey(system.now())), ...(isRevoking && { revokes: true as const }) }
+      const { kid } = toOwnKey(newKey)
       // Another process may rotate at the same time. In that case, this key becomes the generation after its key.
       for (;;) {
-        const key = await read((await list()).length + 1, made)
+        const key = await read((await list()).length + 1, newKey)
         if (key.kid === kid) return newest(await list())
       }
     },
   }
 }
 
-function nameOf(generation: number): string {
+function secretNameOf(generation: number): string {
   return `a2a:signing-key-${generation}`
 }
 

@@ -18,13 +18,13 @@ export function renderLegacyCard(card: object): JsonObject {
     securitySchemes = {},
     securityRequirements = [],
     signatures: _,
-    ...rest
+    ...members
   } = card as NewCard
   const url = supportedInterfaces.find(({ protocolVersion }) => protocolVersion === '0.3')?.url ?? ''
   const schemes = Object.entries(securitySchemes).map(([name, scheme]) => [name, renderScheme(scheme)])
   return {
     protocolVersion: '0.3.0',
-    ...rest,
+    ...members,
     url,
     preferredTransport: 'JSONRPC',
     additionalInterfaces: [{ url, transport: 'JSONRPC' }],

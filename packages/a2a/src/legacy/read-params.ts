@@ -13,19 +13,19 @@ interface LegacyMethod {
   readonly readParams: (params: JsonObject) => JsonObject
 }
 
-const same = (params: JsonObject): JsonObject => params
+const unchanged = (params: JsonObject): JsonObject => params
 
 const methods: Readonly<Record<string, LegacyMethod>> = {
   'message/send': { operation: 'SendMessage', readParams: readSendParams },
   'message/stream': { operation: 'SendStreamingMessage', readParams: readSendParams },
-  'tasks/get': { operation: 'GetTask', readParams: same },
-  'tasks/cancel': { operation: 'CancelTask', readParams: same },
-  'tasks/resubscribe': { operation: 'SubscribeToTask', readParams: same },
+  'tasks/get': { operation: 'GetTask', readParams: unchanged },
+  'tasks/cancel': { operation: 'CancelTask', readParams: unchanged },
+  'tasks/resubscribe': { operation: 'SubscribeToTask', readParams: unchanged },
   'tasks/pushNotificationConfig/set': { operation: 'CreateTaskPushNotificationConfig', readParams: readSetParams },
   'tasks/pushNotificationConfig/get': { operation: 'GetTaskPushNotificationConfig', readParams: readConfigKey },
   'tasks/pushNotificationConfig/list': { operation: 'ListTaskPushNotificationConfigs', readParams: readConfigKey },
   'tasks/pushNotificationConfig/delete': { operation: 'DeleteTaskPushNotificationConfig', readParams: readConfigKey },
-  'agent/getAuthenticatedExtendedCard': { operation: 'GetExtendedAgentCard', readParams: same },
+  'agent/getAuthenticatedExtendedCard': { operation: 'GetExtendedAgentCard', readParams: unchanged },
 }
 
 /** Returns the operation of 1.0 for a method of 0.3, with its parameters, or undefined if 0.3 has no such method. */
@@ -50,9 +50,9 @@ function readSendParams({ message, configuration, metadata }: JsonObject): JsonO
 
 const roles: Readonly<Record<string, string>> = { user: 'ROLE_USER', agent: 'ROLE_AGENT' }
 
-function readMessage({ kind: _, role, parts, ...rest }: JsonObject): JsonObject {
+function readMessage({ kind: _, role, parts, ...members }: JsonObject): JsonObject {
   const protocolRole = typeof role === 'string' && Object.hasOwn(roles, role) ? roles[role] : role
-  return { ...rest, role: protocolRole, parts: Array.isArray(parts) ? parts.map(readPart) : parts }
+  return { ...members, role: protocolRole, parts: Array.isArray(parts) ? parts.map(readPart) : parts }
 }
 
 const partReaders: Readonly<Record<string, (part: JsonObject) => JsonObject>> = {
@@ -79,9 +79,9 @@ function readFile(file: unknown): JsonObject {
 }
 
 /** Converts the configuration of a call. 0.3 states whether to wait, and 1.0 whether to return immediately. */
-function readConfiguration({ blocking, pushNotificationConfig, ...rest }: JsonObject): JsonObject {
+function readConfiguration({ blocking, pushNotificationConfig, ...members }: JsonObject): JsonObject {
   return {
-    ...rest,
+    ...members,
     ...(blocking !== undefined && { returnImmediately: typeof blocking === 'boolean' ? !blocking : blocking }),
     ...(pushNotificationConfig !== undefined && { taskPushNotificationConfig: readPushConfig(pushNotificationConfig) }),
   }

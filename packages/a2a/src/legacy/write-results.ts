@@ -69,18 +69,18 @@ function writeArtifact({ artifactId, name, parts }: WireArtifact): object {
   return { artifactId, ...(name && { name }), parts: parts.map(writePart) }
 }
 
-function writeMessage({ role, parts, ...rest }: WireMessage): object {
-  return { kind: 'message', ...rest, role: role === 'ROLE_USER' ? 'user' : 'agent', parts: parts.map(writePart) }
+function writeMessage({ role, parts, ...members }: WireMessage): object {
+  return { kind: 'message', ...members, role: role === 'ROLE_USER' ? 'user' : 'agent', parts: parts.map(writePart) }
 }
 
 function writePart({ text, raw, url, data, mediaType, filename, metadata }: WirePart): object {
-  const noted = metadata && { metadata }
-  if (text !== undefined) return { kind: 'text', text, ...noted }
+  const withMetadata = metadata && { metadata }
+  if (text !== undefined) return { kind: 'text', text, ...withMetadata }
   const label = { ...(mediaType && { mimeType: mediaType }), ...(filename && { name: filename }) }
-  if (raw !== undefined) return { kind: 'file', file: { bytes: raw, ...label }, ...noted }
-  if (url !== undefined) return { kind: 'file', file: { uri: url, ...label }, ...noted }
+  if (raw !== undefined) return { kind: 'file', file: { bytes: raw, ...label }, ...withMetadata }
+  if (url !== undefined) return { kind: 'file', file: { uri: url, ...label }, ...withMetadata }
   // Data in 0.3 is always an object.
-  return { kind: 'data', data: isJsonObject(data) ? data : { value: data ?? null }, ...noted }
+  return { kind: 'data', data: isJsonObject(data) ? data : { value: data ?? null }, ...withMetadata }
 }
 
 interface PushConfig {

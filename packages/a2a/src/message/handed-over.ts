@@ -27,13 +27,14 @@ export async function readHandedOver(
   { caller }: Pick<Call, 'caller'>,
   { store, agents }: Pick<ChannelContext, 'store' | 'agents'>,
 ): Promise<HandedOver> {
-  const { called_by: claimed } = mentionable as { readonly called_by?: unknown }
-  if (!isJsonObject(claimed) || !Number.isSafeInteger(claimed.message) || caller.issuer !== agents.origin) return {}
-  const turn = await store.readTurn(Number(claimed.message))
+  const { called_by: claimedCallers } = mentionable as { readonly called_by?: unknown }
+  if (!isJsonObject(claimedCallers) || !Number.isSafeInteger(claimedCallers.message) || caller.issuer !== agents.origin)
+    return {}
+  const turn = await store.readTurn(Number(claimedCallers.message))
   if (!turn || turn.agent !== caller.subject) return {}
   const { message, agent, correlationId: correlation_id, content } = turn
   const first_message = content.called_by?.first_message ?? content.called_by?.message
-  const isOnBehalf = claimed.on_behalf === true
+  const isOnBehalf = claimedCallers.on_behalf === true
   return {
     called_by: {
       ...{ agent, message, correlation_id },

@@ -63,8 +63,8 @@ function isPresent(value: unknown): boolean {
 }
 
 /** Reads `metadata.mentionable.mention_relay`, which is our own member because the published text names none. */
-function readRelay(claimed: unknown, { caller }: Call, { identity, system }: SenderEvidenceDeps): MentionRelay {
-  const relay = mentionRelaySchema.safeParse(claimed)
+function readRelay(claimedRelay: unknown, { caller }: Call, { identity, system }: SenderEvidenceDeps): MentionRelay {
+  const relay = mentionRelaySchema.safeParse(claimedRelay)
   const isBelieved = !caller.isAnonymous && identity?.isConnector(caller) === true
   if (relay.success && isBelieved) return relay.data
   const reason = isBelieved ? 'is none that is known' : 'comes from a caller who is no connector'
@@ -77,7 +77,7 @@ export type CheckedClaim = Awaited<ReturnType<RequirementClaims['check']>>
 
 interface ClaimDeps extends Pick<ChannelContext, 'system' | 'agents' | 'requirementClaims'> {
   /** The evidence of third parties for the sender, because many people can use one connector. */
-  readonly accepted: SenderEvidence['accepted']
+  readonly acceptedEvidence: SenderEvidence['accepted']
 }
 
 const maxReceipt = 8_192
@@ -89,26 +89,20 @@ const reaches = ['once', ...rememberScopes]
  * @throws A2aRejection `invalidParams` if it is malformed; Rejection if it is invalid
  */
 export async function readPolicyClaim(
-  { policy_resolution: claimed }: Mentionable,
+  { policy_resolution: claimedResolution }: Mentionable,
   { caller, agent }: Call,
-  { system, agents, requirementClaims, accepted }: ClaimDeps,
+  { system, agents, requirementClaims, acceptedEvidence }: ClaimDeps,
 ): Promise<CheckedClaim | undefined> {
-  if (!isPresent(claimed)) return undefined
-  const claim = parseClaim(claimed)
+  if (!isPresent(claimedResolution)) return undefined
+  const claim = parseClaim(claimedResolution)
   if (!requirementClaims) throw refuseResolution('unknown')
   const audience = `@${agent.name}@${agents.domain}`
-  const sender = renderSender(caller, accepted, { audience, issuedAt: isoTime(system.now()) })
+  const sender = renderSender(caller, acceptedEvidence, { audience, issuedAt: isoTime(system.now()) })
   return requirementClaims.check(claim, { agent: agent.name, sender })
 }
 
-function parseClaim(claimed: unknown): RequirementClaim {
-  const {
-    in_reply_to_state: state,
-    kind,
-    outcome = 'granted',
-    receipt,
-    remember,
-  } = isJsonObject(claimed) ? claimed : {}
+function parseClaim(claim: unknown): RequirementClaim {
+  const { in_reply_to_state: state, kind, outcome = 'granted', receipt, remember } = isJsonObject(claim) ? claim : {}
   if (typeof state !== 'string' || !/^[\w-]{43}$/.test(state)) throw refuseClaim('in_reply_to_state', 'must be a state')
   if (outcome !== 'granted' && outcome !== 'declined') throw refuseClaim('outcome', 'must be "granted" or "declined"')
   if (kind !== undefined && typeof kind !== 'string') throw refuseClaim('kind', 'must be text')
@@ -135,11 +129,11 @@ function refuseClaim(member: string, description: string): A2aRejection {
  * Returns the chain of agents that a peer claims, limited by our own maximum. `is_final` is computed again.
  * @throws A2aRejection `invalidParams` if it is malformed; Rejection `forbidden` if it is too long
  */
-export function clampChain({ agent_chain: claimed }: Mentionable, ceiling: number): AgentChain | undefined {
-  if (!isPresent(claimed)) return undefined
-  const { hop, max_hops } = isJsonObject(claimed) ? claimed : {}
+export function clampChain({ agent_chain: claimedChain }: Mentionable, maxHops: number): AgentChain | undefined {
+  if (!isPresent(claimedChain)) return undefined
+  const { hop, max_hops } = isJsonObject(claimedChain) ? claimedChain : {}
   if (!isCount(hop) || !isCount(max_hops)) throw refuse('agent_chain', 'needs hop and max_hops, both positive integers')
-  return clampAgentChain({ hop, max_hops }, ceiling)
+  return clampAgentChain({ hop, max_hops }, maxHops)
 }
 
 function isCount(value: unknown): value is number {
@@ -151,8 +145,8 @@ export type Phase = Pick<NormalizedMessage, 'phase_id' | 'previous_phase_id'>
 
 /** Reads the phase of a message. @throws A2aRejection `invalidParams` */
 export function readPhase(mentionable: Mentionable): Phase {
-  const given = (['phase_id', 'previous_phase_id'] as const).filter(member => isPresent(mentionable[member]))
-  return Object.fromEntries(given.map(member => [member, checkPhase(mentionable[member], member)]))
+  const phaseMembers = (['phase_id', 'previous_phase_id'] as const).filter(member => isPresent(mentionable[member]))
+  return Object.fromEntries(phaseMembers.map(member => [member, checkPhase(mentionable[member], member)]))
 }
 
 function checkPhase(value: unknown, member: string): number {

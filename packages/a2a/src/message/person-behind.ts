@@ -5,7 +5,7 @@ import type { Call } from '../endpoint/call.ts'
 import type { SenderEvidence } from './mentionable.ts'
 
 /** The factor for the limits of all callers who share one owner: together, they may have as much open as this many single callers. */
-export const callersTogether = 10
+export const sharedOwnerFactor = 10
 
 /**
  * Returns a key for the person for whom a connector calls, from the accepted evidence, or undefined for a caller who speaks for themselves. The

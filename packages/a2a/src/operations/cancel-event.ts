@@ -13,7 +13,7 @@ interface CanceledTask extends Pick<TaskRecord, 'id' | 'context'> {
   /** The id of the agent's answer with the question. */
   readonly question: string
   /** The time of the cancellation, in ms since the epoch. */
-  readonly at: number
+  readonly canceledAt: number
 }
 
 /** The largest request that is stored. A larger one has members that the gateway does not read. */
@@ -26,20 +26,20 @@ export function createCancelEvent(
   { system, agents }: Pick<ChannelContext, 'system' | 'agents'>,
 ): TaskCancelEvent | undefined {
   if (!call.agent.hearsCancels) return undefined
-  const at = system.now()
+  const canceledAt = system.now()
   const trace = call.steps?.trace()
   return {
     correlationId: randomHex(system, 8),
-    describe: question => ({ ...normalizeCancel({ call, id, context, question, at }, agents.domain), trace }),
+    describe: question => ({ ...normalizeCancel({ call, id, context, question, canceledAt }, agents.domain), trace }),
   }
 }
 
 /** Converts a canceled task to the message of its caller that the agent reads. `domain` is that of our agents. It is pure. */
-export function normalizeCancel({ call, id, context, question, at }: CanceledTask, domain: string) {
+export function normalizeCancel({ call, id, context, question, canceledAt }: CanceledTask, domain: string) {
   const { caller, agent, bytes } = call
   const recipient = `@${agent.name}@${domain}`
-  const received_at = isoTime(at)
-  const isKept = bytes.length > 0 && bytes.length <= maxRawBytes
+  const received_at = isoTime(canceledAt)
+  const isStored = bytes.length > 0 && bytes.length <= maxRawBytes
   return {
     agent: agent.name,
     message: {
@@ -58,7 +58,7 @@ export function normalizeCancel({ call, id, context, question, at }: CanceledTas
     aliases: [],
     proofs: [caller.proof],
     arrival: { ...recordCaller(call), question },
-    raw: { bytes: isKept ? rawOf(call) : Buffer.from(JSON.stringify({ id })), form: 'json' },
+    raw: { bytes: isStored ? rawOf(call) : Buffer.from(JSON.stringify({ id })), form: 'json' },
     target: { id, context, isCanceled: true },
     disposition: 'answer',
     flags: [taskCanceledFlag],

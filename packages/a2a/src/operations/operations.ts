@@ -68,7 +68,7 @@ export function guardOperations(
   { table, challenger }: { readonly table: ScopeTable; readonly challenger: Challenger },
 ): ReadonlyMap<string, A2aOperation> {
   const scopes: Readonly<Record<string, string>> = table
-  const guarded = [...operations].map(([name, operation]): [string, A2aOperation] => [
+  const guardedOperations = [...operations].map(([name, operation]): [string, A2aOperation] => [
     name,
     async call => {
       const scope = scopes[name]
@@ -77,7 +77,7 @@ export function guardOperations(
       return operation(call)
     },
   ])
-  return new Map(guarded)
+  return new Map(guardedOperations)
 }
 
 /** Returns true if a message has a push configuration, which requires the scope of that operation too. */
@@ -97,12 +97,12 @@ export function findOperation(name: string, operations: Operations): A2aOperatio
 function createSendMessage(deps: A2aOperationDeps, admit: AdmitMessage): A2aOperation {
   const { tasks, forms } = deps
   return async call => {
-    const admitted = await admit(call)
-    const record = await findResult(call, admitted, deps)
+    const admission = await admit(call)
+    const record = await findResult(call, admission, deps)
     if (!record) throw new A2aRejection('taskNotFound', 'Task not found')
-    const form = forms.note(admitted.task, admitted.params.configuration?.acceptedOutputModes)
-    if (isBareMessage(record, admitted)) return { message: formMessage(await showBareMessage(record, tasks), form) }
-    const historyLength = historyLengthOf(admitted)
+    const form = forms.note(admission.task, admission.params.configuration?.acceptedOutputModes)
+    if (isBareMessage(record, admission)) return { message: formMessage(await showBareMessage(record, tasks), form) }
+    const historyLength = historyLengthOf(admission)
     return { task: formTask(await showTask(tasks, record, { historyLength, includeArtifacts: true }), form) }
   }
 }
@@ -133,10 +133,10 @@ const aroundTurnMs = 5_000
  */
 function findResult(
   { agent: { name, deadlineMs = Number.POSITIVE_INFINITY } }: Call,
-  admitted: AdmittedMessage,
+  admission: AdmittedMessage,
   { tasks, waiter, config }: A2aOperationDeps,
 ): Promise<SettledTask | undefined> {
-  const { task: key, message, outcome, params } = admitted
+  const { task: key, message, outcome, params } = admission
   if (params.configuration?.returnImmediately) return tasks.findTask(key)
   const { wait_seconds: waitSeconds } = config.limits
   const waitMs = waitSeconds === undefined ? deadlineMs + aroundTurnMs : waitSeconds * 1000
@@ -146,7 +146,7 @@ function findResult(
     mayBeOver: outcome === 'duplicate',
     waitMs,
     isPaused: () => tasks.isPaused?.(name) === true,
-    needsEntries: historyLengthOf(admitted) > 0,
+    needsEntries: historyLengthOf(admission) > 0,
   })
 }
 
@@ -170,28 +170,28 @@ type AdmitMessage = (call: Call) => Promise<AdmittedMessage>
 function createAdmitMessage(deps: A2aOperationDeps): AdmitMessage {
   const { gateway, feeds, expiry } = deps
   const { admission, store, system } = gateway
-  const openInbound = (seen: { person?: string | undefined }): Inbound<Call, ResolvedMessage> => ({
+  const openInbound = (sender: { person?: string | undefined }): Inbound<Call, ResolvedMessage> => ({
     name: 'a2a',
     async verify(call, steps) {
-      const since = steps.now()
-      const resolved = await resolveMessage(call, deps)
-      seen.person = findPersonBehind(call, resolved.senderEvidence)
-      for (const proof of resolved.senderEvidence.proofs) steps.note(proof, since)
-      steps.note({ kind: 'resolve', verdict: 'pass' }, since)
-      return resolved
+      const startedAt = steps.now()
+      const resolvedMessage = await resolveMessage(call, deps)
+      sender.person = findPersonBehind(call, resolvedMessage.senderEvidence)
+      for (const proof of resolvedMessage.senderEvidence.proofs) steps.note(proof, startedAt)
+      steps.note({ kind: 'resolve', verdict: 'pass' }, startedAt)
+      return resolvedMessage
     },
-    normalize: proven => [normalizeMessage(proven, gateway.agents.domain)],
+    normalize: resolvedMessage => [normalizeMessage(resolvedMessage, gateway.agents.domain)],
   })
   return async call => {
-    const seen: { person?: string | undefined } = {}
+    const sender: { person?: string | undefined } = {}
     const steps = call.steps ?? createIntakeSteps(system)
     claimMessage(steps, call.params)
     const origin = describeOrigin({ ...call, steps, request: call.request ?? call })
     const reception = { admission, store, system, steps, ...origin }
-    const [admitted] = await receive(openInbound(seen), call, reception)
-    const reused = admitted && reuseOf[admitted.outcome]
-    if (reused !== undefined) {
-      const conflict = refuseField('Cannot SendMessage', 'message.messageId', reused)
+    const [admitted] = await receive(openInbound(sender), call, reception)
+    const reuse = admitted && reuseOf[admitted.outcome]
+    if (reuse !== undefined) {
+      const conflict = refuseField('Cannot SendMessage', 'message.messageId', reuse)
       recordRefusal(conflict, 'a2a', reception)
       throw conflict
     }
@@ -201,7 +201,7 @@ function createAdmitMessage(deps: A2aOperationDeps): AdmitMessage {
     // A new task has no listeners yet.
     if (params.message.taskId) feeds.track(task, admitted.message)
     expiry.note(task.owner, call.bytes.byteLength)
-    return { ...admitted, task, params, person: seen.person }
+    return { ...admitted, task, params, person: sender.person }
   }
 }
 

@@ -20,8 +20,8 @@ export function createPushOperations({
     const { owner, id } = await findOwnTask(taskId, call, tasks)
     return { owner, id }
   }
-  const findWatch = async (key: TaskKey, wanted: string): Promise<TaskWatch> => {
-    const watch = (await store.listWatches(key)).find(({ id }) => id === wanted)
+  const findWatch = async (key: TaskKey, configId: string): Promise<TaskWatch> => {
+    const watch = (await store.listWatches(key)).find(({ id }) => id === configId)
     if (!watch) throw new A2aRejection('taskNotFound', 'Task not found')
     return watch
   }

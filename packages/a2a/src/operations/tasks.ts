@@ -8,10 +8,10 @@ import type { WireTask } from '../format/wire.ts'
 import { countTaskChars, fromWireState, isTerminal, zeroStates } from '../format/wire.ts'
 import { formStream, formTask } from '../forms/output-form.ts'
 import { showTask } from '../render.ts'
-import { expectLeaving } from '../tasks/leaving.ts'
 import type { WalkPosition } from '../tasks/own-tasks.ts'
 import { findOwnTask } from '../tasks/own-tasks.ts'
 import { listOpenMessages } from '../tasks/task-waiter.ts'
+import { expectWorkerExit } from '../tasks/worker-exit.ts'
 import type { ParamsOf } from '../validate/params.ts'
 import { checkParams } from '../validate/params.ts'
 import { createCancelEvent } from './cancel-event.ts'
@@ -46,10 +46,10 @@ export function createListTasks({ tasks, cursors, forms }: A2aOperationDeps): A2
     const page = await read({ after, ...(isRising && { order: 'rising' }) })
     const view = { historyLength: params.historyLength ?? 0, includeArtifacts: params.includeArtifacts ?? false }
     const show = async (record: TaskRecord) => formTask(await showTask(tasks, record, view), forms.find(record))
-    const shown = await showMost(page.tasks.slice(0, pageSize), show)
-    const next = await findNext(page.tasks, { shown: shown.length, after, read })
+    const wireTasks = await showMost(page.tasks.slice(0, pageSize), show)
+    const next = await findNext(page.tasks, { shownCount: wireTasks.length, after, read })
     return {
-      tasks: isRising ? shown.toReversed() : shown,
+      tasks: isRising ? wireTasks.toReversed() : wireTasks,
       nextPageToken: next ? await cursors.seal(next, scope) : '',
       pageSize,
       totalSize: page.total,
@@ -57,9 +57,9 @@ export function createListTasks({ tasks, cursors, forms }: A2aOperationDeps): A2
   }
 }
 
-interface Walk {
+interface PageContext {
   /** The number of tasks of the page that fit the answer. */
-  readonly shown: number
+  readonly shownCount: number
   readonly after: WalkPosition | undefined
   read(from: Partial<TaskFilter>): Promise<{ readonly tasks: readonly TaskRecord[] }>
 }
@@ -70,16 +70,16 @@ interface Walk {
  */
 async function findNext(
   records: readonly TaskRecord[],
-  { shown, after, read }: Walk,
+  { shownCount, after, read }: PageContext,
 ): Promise<WalkPosition | undefined> {
-  const last = records[shown - 1]
+  const last = records[shownCount - 1]
   const isRising = after !== undefined && after.newestAt === undefined
   const newestAt = isRising ? undefined : (after?.newestAt ?? records[0]?.updatedAt)
-  if (last && records.length > shown) return { updatedAt: last.updatedAt, id: last.id, newestAt }
+  if (last && records.length > shownCount) return { updatedAt: last.updatedAt, id: last.id, newestAt }
   if (newestAt === undefined || after === undefined) return undefined
-  const changed = { updatedAt: newestAt + 1, id: '' }
-  const { tasks } = await read({ after: changed, order: 'rising', limit: 1 })
-  return tasks.length > 0 ? changed : undefined
+  const changedPosition = { updatedAt: newestAt + 1, id: '' }
+  const { tasks } = await read({ after: changedPosition, order: 'rising', limit: 1 })
+  return tasks.length > 0 ? changedPosition : undefined
 }
 
 type Filter = Omit<TaskFilter, 'limit' | 'after'>
@@ -125,14 +125,14 @@ async function showMost(
 export function createCancelTask({ gateway, tasks }: A2aOperationDeps): A2aOperation {
   const { store, system } = gateway
   return async call => {
-    const open = await findOwnTask(checkParams('CancelTask', call.params).id, call, tasks)
-    const { id, owner } = open
-    const leaving = expectLeaving(open, { tasks, system })
-    const isCanceled = await store.cancelTask({ owner, id }, createCancelEvent(call, open, gateway))
-    await leaving.end(isCanceled)
+    const openTask = await findOwnTask(checkParams('CancelTask', call.params).id, call, tasks)
+    const { id, owner } = openTask
+    const workerExit = expectWorkerExit(openTask, { tasks, system })
+    const isCanceled = await store.cancelTask({ owner, id }, createCancelEvent(call, openTask, gateway))
+    await workerExit.end(isCanceled)
     if (!isCanceled) throw new A2aRejection('taskNotCancelable', 'Cannot CancelTask: the task has ended')
-    const canceled = await findOwnTask(id, call, tasks)
-    return showTask(tasks, canceled, { historyLength: defaultHistoryLength, includeArtifacts: true })
+    const canceledTask = await findOwnTask(id, call, tasks)
+    return showTask(tasks, canceledTask, { historyLength: defaultHistoryLength, includeArtifacts: true })
   }
 }
 

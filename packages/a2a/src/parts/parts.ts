@@ -14,7 +14,7 @@ interface NotedPart {
   readonly blobs: Blob[]
 }
 
-export const fileReaders: Readonly<Record<Exclude<PartContent, 'text'>, (noted: NotedPart) => Part>> = {
+export const fileReaders: Readonly<Record<Exclude<PartContent, 'text'>, (part: NotedPart) => Part>> = {
   raw: readBytes,
   url: readUrl,
   data: readJson,
@@ -93,16 +93,16 @@ export function readToolEvent({ data }: WirePart): ToolCall | undefined {
 }
 
 /** The known bytes as base64, by digest. */
-export type KnownBytes = ReadonlyMap<string, string>
+export type BytesByDigest = ReadonlyMap<string, string>
 
 /** Writes a part of any kind except text. */
-export function writeOtherPart(part: Part, bytesByDigest: KnownBytes): WirePart | readonly WirePart[] {
+export function writeOtherPart(part: Part, bytesByDigest: BytesByDigest): WirePart | readonly WirePart[] {
   const write = Object.hasOwn(writers, part.kind) ? (writers[part.kind as OtherKind] as PartWriter<Part>) : writeAsData
   return write(part, bytesByDigest)
 }
 
 type OtherKind = Exclude<Part['kind'], 'text'>
-type PartWriter<P> = (part: P, bytesByDigest: KnownBytes) => WirePart | readonly WirePart[]
+type PartWriter<P> = (part: P, bytesByDigest: BytesByDigest) => WirePart | readonly WirePart[]
 
 const writers: { readonly [Kind in OtherKind]: PartWriter<Extract<Part, { kind: Kind }>> } = {
   link: ({ url, title, description }) => ({
@@ -116,7 +116,7 @@ const writers: { readonly [Kind in OtherKind]: PartWriter<Extract<Part, { kind: 
   policy: writePolicy,
 }
 
-function writeFile(part: FilePart | ArtifactPart, bytesByDigest: KnownBytes): WirePart {
+function writeFile(part: FilePart | ArtifactPart, bytesByDigest: BytesByDigest): WirePart {
   const { bytes_ref: ref, name, mime } = part
   const label = { ...(name && { filename: name }), ...(mime && { mediaType: mime }), ...noteFile(part) }
   if (part.kind === 'artifact' && part.data !== undefined) return { data: part.data, ...label }
@@ -173,6 +173,6 @@ export interface PartNote {
 }
 
 function writePartNote(note: PartNote): Pick<WirePart, 'metadata'> {
-  const said = Object.entries(note).filter(([, value]) => value !== undefined)
-  return { metadata: { mentionable: Object.fromEntries(said) } }
+  const presentMembers = Object.entries(note).filter(([, value]) => value !== undefined)
+  return { metadata: { mentionable: Object.fromEntries(presentMembers) } }
 }

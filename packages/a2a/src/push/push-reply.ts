@@ -16,8 +16,10 @@ export function createPushReply(store: Pick<Store, 'findTask' | 'listWatches'>) 
     const watches = await store.listWatches(turn.task)
     if (watches.length === 0) return refuseAct('no_recipient', `Cannot reply by a2a: ${noReceiver(id)}`)
     const { context, state } = record
-    const at = Date.parse(response.created_at)
-    const toTarget = (watch: string): Json => ({ ...({ watch, owner, id, context, state, at } satisfies WatchTarget) })
+    const createdMs = Date.parse(response.created_at)
+    const toTarget = (watch: string): Json => ({
+      ...({ watch, owner, id, context, state, at: createdMs } satisfies WatchTarget),
+    })
     return { deliveries: watches.map(watch => ({ to: watch.to, target: toTarget(watch.id) })), aliases: [] }
   }
 }

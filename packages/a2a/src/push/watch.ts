@@ -72,17 +72,14 @@ function checkPushUrl(url: string, { push }: WatchDeps['system'], field: string)
  * The most configurations of one task at one origin, because each notification is sent to all of them and the receiver may not have asked for
  * any.
  */
-const mostAtOrigin = 3
+const maxAtOrigin = 3
 
 function checkQuota(watches: readonly TaskWatch[], watch: TaskWatch, fields: WatchContext['fields']): void {
   const otherWatches = watches.filter(({ id }) => id !== watch.id)
   if (otherWatches.length >= maxWatches) throw refuseMore(fields.task)
   const originOf = ({ to }: TaskWatch) => new URL(to).origin
-  if (otherWatches.filter(other => originOf(other) === originOf(watch)).length < mostAtOrigin) return
-  throw refusePush(
-    fields.url,
-    `is at an origin that has ${mostAtOrigin} push notification configs of this task already`,
-  )
+  if (otherWatches.filter(otherWatch => originOf(otherWatch) === originOf(watch)).length < maxAtOrigin) return
+  throw refusePush(fields.url, `is at an origin that has ${maxAtOrigin} push notification configs of this task already`)
 }
 
 export function refuseMore(field: string): A2aRejection {

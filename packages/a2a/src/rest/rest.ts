@@ -26,7 +26,7 @@ const endpoint = /^(?:\/agents\/[^/]+)?\/a2a\/rest/
 export function createRestAnswer(deps: BindingDeps) {
   return async (c: Context): Promise<Response> => {
     const url = new URL(c.req.url)
-    const incoming: RestCall = {
+    const restCall: RestCall = {
       request: c.req.raw,
       agent: c.req.param('agent'),
       path: url.pathname.replace(endpoint, ''),
@@ -35,18 +35,18 @@ export function createRestAnswer(deps: BindingDeps) {
       from: peerAddress(c.env),
       steps: createIntakeSteps(deps.gateway.system),
     }
-    let entered: EnteredCall | undefined
+    let enteredCall: EnteredCall | undefined
     try {
-      entered = await enterRest(incoming, deps)
-      const result = await findOperation(entered.name, deps.operations)(entered.call)
-      const active = renderExtensions(entered)
+      enteredCall = await enterRest(restCall, deps)
+      const result = await findOperation(enteredCall.name, deps.operations)(enteredCall.call)
+      const active = renderExtensions(enteredCall)
       if (result instanceof EventStream)
-        return c.body(renderSse(result, formatFor(entered)), 200, { ...sseHeaders, ...active })
-      const { body, headers } = deps.largeAnswers.open(JSON.stringify(result), listenerKeyOf(entered.call))
+        return c.body(renderSse(result, formatFor(enteredCall)), 200, { ...sseHeaders, ...active })
+      const { body, headers } = deps.largeAnswers.open(JSON.stringify(result), listenerKeyOf(enteredCall.call))
       return c.body(body, 200, { ...jsonHeaders, 'content-type': chooseRestType(c.req.raw), ...active, ...headers })
     } catch (error) {
-      const record = entered ? recordFailure : recordCall
-      record(error, { ...incoming, binding: 'HTTP+JSON' }, deps.gateway)
+      const record = enteredCall ? recordFailure : recordCall
+      record(error, { ...restCall, binding: 'HTTP+JSON' }, deps.gateway)
       return answerStatus(c, error, deps.gateway, { 'content-type': chooseRestType(c.req.raw) })
     }
   }
@@ -68,9 +68,9 @@ type RestType = (typeof mediaTypes)[number]
 
 /** Chooses the media type of the answer: the one that `Accept` prefers, or else the type of the request. */
 function chooseRestType({ headers }: Request): RestType {
-  const sent = parseMediaType(headers.get('content-type'))?.type
-  const preferred = sent === 'application/json' ? mediaTypes.toReversed() : mediaTypes
-  return (acceptsType(headers.get('accept'), preferred) ?? preferred[0]) as RestType
+  const sentType = parseMediaType(headers.get('content-type'))?.type
+  const preferredTypes = sentType === 'application/json' ? mediaTypes.toReversed() : mediaTypes
+  return (acceptsType(headers.get('accept'), preferredTypes) ?? preferredTypes[0]) as RestType
 }
 
 /** A call at the HTTP+JSON binding. `path` is the part after the endpoint. */
@@ -83,26 +83,26 @@ interface RestCall extends IncomingCall {
  * Runs all checks before an operation, the cheap ones first: agent, path and method, content type, caller, version, size, JSON.
  * @throws Rejection, Unavailable
  */
-async function enterRest(incoming: RestCall, deps: EndpointDeps): Promise<EnteredCall> {
+async function enterRest(restCall: RestCall, deps: EndpointDeps): Promise<EnteredCall> {
   const { gateway, verifyCaller } = deps
-  const { request, from, steps } = incoming
+  const { request, from, steps } = restCall
   const { headers } = request
-  claimCall(steps, request, incoming.agent)
-  const agent = findAddressee(incoming.agent, gateway)
-  const match = findRestRoute(request.method, incoming.path)
+  claimCall(steps, request, restCall.agent)
+  const agent = findAddressee(restCall.agent, gateway)
+  const match = findRestRoute(request.method, restCall.path)
   if (match.route.input === 'body') checkContentType(headers.get('content-type'), 'contentTypeNotSupported')
-  const since = steps.now()
+  const startedAt = steps.now()
   const caller = await verifyCaller(request)
-  noteCaller(steps, since, caller)
+  noteCaller(steps, startedAt, caller)
   steps.claim({ claimed_sender: caller.address, agent: agent.name })
   const version = negotiateVersion({
     header: headers.get('a2a-version'),
-    query: incoming.versionQuery,
-    offered: restVersions,
+    query: restCall.versionQuery,
+    offeredVersions: restVersions,
   })
   const extensions = negotiateExtensions(headers.get('a2a-extensions'), listOfferedExtensions(gateway, agent))
   const bytes = match.route.input === 'query' ? noBytes : await readCallBody(request, deps)
-  const document = readInput(match, incoming.query, bytes)
+  const document = readInput(match, restCall.query, bytes)
   const params = mergePath(readProtoNames(document), match)
   const call = {
     caller,

@@ -29,7 +29,7 @@ import { readProtoNames } from '../validate/proto-names.ts'
 /** Creates the JSON-RPC binding (A2A §9) of one agent. */
 export function createRpcAnswer(deps: BindingDeps) {
   return async (c: Context): Promise<Response> => {
-    const incoming: RpcCall = {
+    const rpcCall: RpcCall = {
       request: c.req.raw,
       agent: c.req.param('agent'),
       versionQuery: c.req.queries('A2A-Version')?.join(),
@@ -37,23 +37,25 @@ export function createRpcAnswer(deps: BindingDeps) {
       steps: createIntakeSteps(deps.gateway.system),
       id: null,
     }
-    let entered: EnteredCall | undefined
+    let enteredCall: EnteredCall | undefined
     try {
-      entered = await enterRpc(incoming, deps)
-      const result = await findOperation(entered.name, deps.operations)(entered.call)
+      enteredCall = await enterRpc(rpcCall, deps)
+      const result = await findOperation(enteredCall.name, deps.operations)(enteredCall.call)
       if (result instanceof EventStream) {
-        const format = formatFor(incoming.id, entered, deps.gateway)
-        return c.body(renderSse(result, format), 200, { ...headersFor(entered), ...sseHeaders })
+        const format = formatFor(rpcCall.id, enteredCall, deps.gateway)
+        return c.body(renderSse(result, format), 200, { ...headersFor(enteredCall), ...sseHeaders })
       }
-      const text = JSON.stringify({ jsonrpc: '2.0', id: incoming.id, result: inVersionOf(entered, result) })
+      const text = JSON.stringify({ jsonrpc: '2.0', id: rpcCall.id, result: inVersionOf(enteredCall, result) })
       const isLarge = text.length >= deps.largeAnswers.largeFrom
-      const large = isLarge ? deps.largeAnswers.open(text, listenerKeyOf(entered.call)) : undefined
+      const largeAnswer = isLarge ? deps.largeAnswers.open(text, listenerKeyOf(enteredCall.call)) : undefined
       // The response is created here, because `c.body` would copy the headers into a `Headers` object, from which they are read again.
-      return new Response(large?.body ?? text, { headers: { ...headersFor(entered), ...large?.headers } })
+      return new Response(largeAnswer?.body ?? text, {
+        headers: { ...headersFor(enteredCall), ...largeAnswer?.headers },
+      })
     } catch (error) {
-      const record = entered ? recordFailure : recordCall
-      record(error, { ...incoming, binding: 'JSONRPC' }, deps.gateway)
-      return answerRpcFault(c, incoming.id, error, deps.gateway)
+      const record = enteredCall ? recordFailure : recordCall
+      record(error, { ...rpcCall, binding: 'JSONRPC' }, deps.gateway)
+      return answerRpcFault(c, rpcCall.id, error, deps.gateway)
     }
   }
 }
@@ -101,32 +103,32 @@ interface RpcCall extends IncomingCall {
  * here are recorded for the operator.
  * @throws Rejection, Unavailable
  */
-async function enterRpc(incoming: RpcCall, deps: EndpointDeps): Promise<EnteredCall> {
+async function enterRpc(rpcCall: RpcCall, deps: EndpointDeps): Promise<EnteredCall> {
   const { config, gateway, verifyCaller } = deps
-  const { request, from, steps } = incoming
+  const { request, from, steps } = rpcCall
   const { headers } = request
-  claimCall(steps, request, incoming.agent)
-  const agent = findAddressee(incoming.agent, gateway)
+  claimCall(steps, request, rpcCall.agent)
+  const agent = findAddressee(rpcCall.agent, gateway)
   checkContentType(headers.get('content-type'), 'mediaTypeNotSupported')
-  const since = steps.now()
+  const startedAt = steps.now()
   const caller = await verifyCaller(request)
-  noteCaller(steps, since, caller)
+  noteCaller(steps, startedAt, caller)
   steps.claim({ claimed_sender: caller.address, agent: agent.name })
   const bytes = await readCallBody(request, deps)
   const document = parseCallBody(bytes)
-  incoming.id = readRpcId(document)
+  rpcCall.id = readRpcId(document)
   const envelope = readRpcRequest(document)
   const version = negotiateVersion({
     header: headers.get('a2a-version'),
-    query: incoming.versionQuery,
-    offered: config.versions,
+    query: rpcCall.versionQuery,
+    offeredVersions: config.versions,
   })
   const asked =
     version === '0.3'
       ? readLegacyCall(envelope, document, bytes)
       : { method: envelope.method, params: readProtoNames(envelope.params), document, bytes }
   const extensions = negotiateExtensions(headers.get(extensionHeaders[version]), listOfferedExtensions(gateway, agent))
-  const { method: name, ...rest } = asked
+  const { method: name, ...members } = asked
   const call = {
     caller,
     agent,
@@ -134,7 +136,7 @@ async function enterRpc(incoming: RpcCall, deps: EndpointDeps): Promise<EnteredC
     steps,
     request,
     version,
-    ...rest,
+    ...members,
     binding: 'JSONRPC' as const,
     ...readReplay(headers, extensions),
   }
@@ -151,9 +153,9 @@ function readLegacyCall({ method, params }: RpcRequest, document: unknown, bytes
     const problem = 'A2A-Version is absent or 0.3, which has no such method; name 1.0'
     throw new A2aRejection('versionNotSupported', `Cannot take request: ${problem}`)
   }
-  const kept = stripLegacyPush(document)
-  const keptBytes = kept === document ? bytes : Buffer.from(JSON.stringify(kept))
-  return { method: legacy.name, params: legacy.params, document: kept, bytes: keptBytes }
+  const strippedDocument = stripLegacyPush(document)
+  const strippedBytes = strippedDocument === document ? bytes : Buffer.from(JSON.stringify(strippedDocument))
+  return { method: legacy.name, params: legacy.params, document: strippedDocument, bytes: strippedBytes }
 }
 
 type RpcId = string | number | null

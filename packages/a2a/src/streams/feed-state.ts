@@ -30,11 +30,11 @@ export type FeedStep = () => Promise<void> | void
 /** The state that the operations on the feed of one task share. */
 export interface FeedState extends FeedDeps {
   readonly key: TaskKey
-  readonly ring: Ring
+  readonly eventLog: EventLog
   /** The listeners that have received the task. */
   readonly listeners: Set<FeedListener>
   /** The listeners that will receive the task next. */
-  readonly waiting: Set<FeedListener>
+  readonly joining: Set<FeedListener>
   /** Queues a step. The steps run one after the other, so that events keep their order and no listener joins in between. */
   readonly queue: (step: FeedStep) => void
   readonly onIdle: () => void
@@ -42,14 +42,14 @@ export interface FeedState extends FeedDeps {
   /** The state and the answer that the listeners have received. Undefined before the first listener. */
   last: { state: TaskState; response: string | undefined } | undefined
   /** The ids of the answers that the listeners have received from the store. */
-  readonly answered: Set<string>
+  readonly sentAnswerIds: Set<string>
   live: LiveAnswer | undefined
   /** The status of an answer in progress, which the store does not contain. */
   liveStatus: WireTaskStatus | undefined
 }
 
-export function sendToAll(event: WireStreamEvent, { ring, listeners }: FeedState): void {
-  const { id } = ring.put(event)
+export function sendToAll(event: WireStreamEvent, { eventLog, listeners }: FeedState): void {
+  const { id } = eventLog.put(event)
   for (const { sink } of listeners) sink.send(event, id)
 }
 
@@ -59,8 +59,8 @@ export function endListener(listener: FeedListener, feed: FeedState, error?: unk
   checkIdle(feed)
 }
 
-export function checkIdle({ listeners, waiting, onIdle }: FeedState): void {
-  if (listeners.size + waiting.size === 0) onIdle()
+export function checkIdle({ listeners, joining, onIdle }: FeedState): void {
+  if (listeners.size + joining.size === 0) onIdle()
 }
 
 interface NumberedEvent {
@@ -68,7 +68,7 @@ interface NumberedEvent {
   readonly event: WireStreamEvent
 }
 
-type Ring = ReturnType<typeof createRing>
+type EventLog = ReturnType<typeof createEventLog>
 
 const maxEvents = 256
 /** The most characters in a ring, approximately, because a thousand tasks may have a ring at once. Larger data can be read from the task itself. */
@@ -78,33 +78,33 @@ const maxChars = 256 * 1024
  * Creates a ring of the newest events of one task, for callers whose connection broke. `epoch` distinguishes the positions of different rings.
  * While `keeps` returns false, events get positions but are not stored.
  */
-export function createRing(epoch: string, keeps: () => boolean) {
+export function createEventLog(epoch: string, keeps: () => boolean) {
   let count = 0
-  let kept: NumberedEvent[] = []
+  let events: NumberedEvent[] = []
   let chars = 0
 
-  function keep(numbered: NumberedEvent): void {
-    kept.push(numbered)
-    chars += countEventChars(numbered.event)
-    while (kept.length > maxEvents || chars > maxChars) {
-      const oldest = kept.shift()
+  function append(numberedEvent: NumberedEvent): void {
+    events.push(numberedEvent)
+    chars += countEventChars(numberedEvent.event)
+    while (events.length > maxEvents || chars > maxChars) {
+      const oldest = events.shift()
       if (!oldest) break
       chars -= countEventChars(oldest.event)
     }
   }
 
   function forget(): void {
-    kept = []
+    events = []
     chars = 0
   }
 
   return {
     put(event: WireStreamEvent): NumberedEvent {
       count += 1
-      const numbered = { id: `${epoch}-${count}`, event }
-      if (keeps()) keep(numbered)
+      const numberedEvent = { id: `${epoch}-${count}`, event }
+      if (keeps()) append(numberedEvent)
       else forget()
-      return numbered
+      return numberedEvent
     },
     /** Returns the position after the newest event. */
     here: () => `${epoch}-${count}`,
@@ -112,7 +112,7 @@ export function createRing(epoch: string, keeps: () => boolean) {
     after(id: string): readonly NumberedEvent[] | undefined {
       const position = readPosition(id, epoch)
       if (position === undefined || position > count) return undefined
-      return count - position <= kept.length ? kept.slice(kept.length - (count - position)) : undefined
+      return count - position <= events.length ? events.slice(events.length - (count - position)) : undefined
     },
   }
 }
@@ -151,11 +151,11 @@ export interface LiveAnswer {
   /** The number of pieces received so far. */
   count: number
   /** The pieces sent as artifacts so far. */
-  readonly told: (readonly Part[])[]
+  readonly sentPieces: (readonly Part[])[]
   /** The ids of the artifacts that have begun. */
-  readonly begun: Set<string>
+  readonly startedArtifacts: Set<string>
   /** The newest piece, which is held for a moment, in case it is the last. Undefined if none is held. */
-  held: readonly Part[] | undefined
+  heldPiece: readonly Part[] | undefined
   /** True if the agent announced a question, a refusal or a failure, so that there is no artifact. */
   isMessage: boolean
   /** True if a piece was missed, so that the complete artifact has to be sent at the end. */
@@ -170,22 +170,22 @@ export function beginLiveAnswer(message: number, { run, index, response }: Chunk
     run,
     response,
     count: 0,
-    told: [],
-    begun: new Set(),
-    held: undefined,
+    sentPieces: [],
+    startedArtifacts: new Set(),
+    heldPiece: undefined,
     isMessage: false,
     hasGap: false,
   }
 }
 
 /** Adds a piece and returns its meaning, or undefined after a missing piece, because the rest cannot be sent. */
-export function takeChunk(live: LiveAnswer, { chunk, run, index, response }: ChunkNotice): ChunkMeaning | undefined {
+export function acceptChunk(live: LiveAnswer, { chunk, run, index, response }: ChunkNotice): ChunkMeaning | undefined {
   if (run === live.run && index > live.count) live.hasGap = true
   if (run !== live.run || index !== live.count) return undefined
   live.count += 1
-  const { status, parts: given = [] } = chunk
+  const { status, parts: chunkParts = [] } = chunk
   // A part must have content, so a text without any is left out.
-  const parts = given.filter(part => part.kind !== 'text' || part.content !== '')
+  const parts = chunkParts.filter(part => part.kind !== 'text' || part.content !== '')
   if (status === 'working' && parts.length > 0) return { kind: 'interim', parts, id: `${response}-${index}` }
   live.isMessage = isNoResult(status, live.isMessage)
   if (parts.length === 0 || live.isMessage) return { kind: 'working' }

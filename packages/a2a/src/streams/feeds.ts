@@ -55,35 +55,35 @@ type FeedsDeps = FeedDeps & { readonly system: Pick<System, 'randomBytes'> }
 interface FeedsState {
   readonly deps: FeedsDeps
   readonly feeds: Map<string, OpenFeed>
-  readonly closing: AbortSignal
+  readonly shutdownSignal: AbortSignal
   readonly idleMs: number
-  lingering: number
+  idleCount: number
   isTicking: boolean
 }
 
 export function createFeeds(deps: FeedsDeps, { perCaller, perConnector, idleMs }: FeedLimits) {
-  const closing = new AbortController()
+  const shutdown = new AbortController()
   const feeds = new Map<string, OpenFeed>()
   const enterStream = createStreamCount({ perCaller, perConnector })
-  const all: FeedsState = { deps, feeds, closing: closing.signal, idleMs, lingering: 0, isTicking: false }
+  const state: FeedsState = { deps, feeds, shutdownSignal: shutdown.signal, idleMs, idleCount: 0, isTicking: false }
   return {
     /** Opens a stream. @throws Rejection `rate_limited`; Unavailable while the gateway shuts down */
     open(request: FeedRequest): EventStream {
-      if (closing.signal.aborted)
+      if (shutdown.signal.aborted)
         throw new Unavailable('Cannot open stream: the gateway is shutting down', { retryAfter: 5 })
       const release = enterStream(request)
       // The feed must exist before the listener joins, so that it misses no event.
-      enter(request, all)
-      return new EventStream(sink => startStream({ ...request, sink }, release, all))
+      enter(request, state)
+      return new EventStream(sink => startStream({ ...request, sink }, release, state))
     },
     /** Tracks a message that was admitted, so that the listeners of its task get its events. */
-    track: (key: TaskKey, message: number) => feeds.get(nameOf(key))?.feed.track(message),
+    track: (key: TaskKey, message: number) => feeds.get(feedKeyOf(key))?.feed.track(message),
     /** Returns true if the events after this one are still known. */
-    knows: (key: TaskKey, eventId: string) => feeds.get(nameOf(key))?.feed.knows(eventId) ?? false,
+    knows: (key: TaskKey, eventId: string) => feeds.get(feedKeyOf(key))?.feed.knows(eventId) ?? false,
     /** Ends every stream permanently. */
     close(): void {
-      closing.abort()
-      for (const open of feeds.values()) dispose(open, all)
+      shutdown.abort()
+      for (const feed of feeds.values()) dispose(feed, state)
     },
   }
 }
@@ -93,31 +93,31 @@ function createStreamCount({
   perCaller,
   perConnector,
 }: Pick<FeedLimits, 'perCaller' | 'perConnector'>): (request: FeedRequest) => () => void {
-  const refuse = (whose: string) => () =>
-    new Rejection('rate_limited', `Cannot open stream: the ${whose} has too many open`, { retryAfter: 10 })
+  const refuse = (owner: string) => () =>
+    new Rejection('rate_limited', `Cannot open stream: the ${owner} has too many open`, { retryAfter: 10 })
   const enterOwn = createOpenCount(perCaller, refuse('caller'))
   const enterConnector = createOpenCount(perConnector, refuse('connector'))
   return ({ listenerKey, connectorKey }) => {
-    const leave = enterOwn(listenerKey)
-    if (connectorKey === undefined) return leave
+    const leaveOwn = enterOwn(listenerKey)
+    if (connectorKey === undefined) return leaveOwn
     try {
       const leaveConnector = enterConnector(connectorKey)
       return () => {
-        leave()
+        leaveOwn()
         leaveConnector()
       }
     } catch (error) {
-      leave()
+      leaveOwn()
       throw error
     }
   }
 }
 
 /** Joins the feed. Returns the function that leaves it. */
-function startStream(request: FeedRequest & FeedListener, release: () => void, all: FeedsState): () => void {
+function startStream(request: FeedRequest & FeedListener, release: () => void, state: FeedsState): () => void {
   const { sink } = request
-  const { idleMs, deps } = all
-  const open = enter(request, all)
+  const { idleMs, deps } = state
+  const openFeed = enter(request, state)
   let busyAt = deps.system.now()
   const listener: FeedListener = {
     ...request,
@@ -128,7 +128,7 @@ function startStream(request: FeedRequest & FeedListener, release: () => void, a
       },
       beat() {
         if (deps.system.now() < busyAt + idleMs) return sink.beat()
-        leave()
+        leaveFeed()
         sink.end()
       },
       end(error) {
@@ -137,79 +137,80 @@ function startStream(request: FeedRequest & FeedListener, release: () => void, a
       },
     },
   }
-  const leave = () => {
+  const leaveFeed = () => {
     release()
-    open.feed.leave(listener)
+    openFeed.feed.leave(listener)
   }
-  open.feed.join(listener)
-  return leave
+  openFeed.feed.join(listener)
+  return leaveFeed
 }
 
-async function tick(all: FeedsState): Promise<void> {
-  if (all.isTicking) return
-  all.isTicking = true
-  while (all.feeds.size > 0 && !all.closing.aborted) {
-    await all.deps.system.sleep(tickMs, all.closing)
-    for (const open of all.feeds.values()) pass(open, all)
+async function tick(state: FeedsState): Promise<void> {
+  if (state.isTicking) return
+  state.isTicking = true
+  while (state.feeds.size > 0 && !state.shutdownSignal.aborted) {
+    await state.deps.system.sleep(tickMs, state.shutdownSignal)
+    for (const openFeed of state.feeds.values()) pass(openFeed, state)
   }
-  all.isTicking = false
+  state.isTicking = false
 }
 
-function pass(open: OpenFeed, all: FeedsState): void {
-  open.ticks += 1
-  if (open.idleSince !== undefined && all.deps.system.now() >= open.idleSince + replayMs) dispose(open, all)
-  if (open.ticks % heartbeatTicks === 0) open.feed.beat()
-  if (isQueryDue(open.ticks)) open.feed.poll()
+function pass(openFeed: OpenFeed, state: FeedsState): void {
+  openFeed.ticks += 1
+  if (openFeed.idleSince !== undefined && state.deps.system.now() >= openFeed.idleSince + replayMs)
+    dispose(openFeed, state)
+  if (openFeed.ticks % heartbeatTicks === 0) openFeed.feed.beat()
+  if (isQueryDue(openFeed.ticks)) openFeed.feed.poll()
   // A feed whose expected listener never joined is closed here.
-  if (open.ticks % heartbeatTicks === 0 && open.feed.isIdle()) closeIfIdle(open, all)
+  if (openFeed.ticks % heartbeatTicks === 0 && openFeed.feed.isIdle()) closeIfIdle(openFeed, state)
 }
 
-function dispose(open: OpenFeed, all: FeedsState): void {
-  if (all.feeds.get(open.name) !== open) return
-  all.feeds.delete(open.name)
-  if (open.idleSince !== undefined) all.lingering -= 1
-  open.feed.close()
+function dispose(openFeed: OpenFeed, state: FeedsState): void {
+  if (state.feeds.get(openFeed.name) !== openFeed) return
+  state.feeds.delete(openFeed.name)
+  if (openFeed.idleSince !== undefined) state.idleCount -= 1
+  openFeed.feed.close()
 }
 
-function findFeed(key: TaskKey, all: FeedsState): OpenFeed {
-  const name = nameOf(key)
-  const openedFeed = all.feeds.get(name)
+function findFeed(key: TaskKey, state: FeedsState): OpenFeed {
+  const name = feedKeyOf(key)
+  const openedFeed = state.feeds.get(name)
   if (openedFeed) return openedFeed
-  const feed = createTaskFeed(all.deps, {
+  const feed = createTaskFeed(state.deps, {
     key,
-    epoch: randomHex(all.deps.system, 6),
-    keepsEvents: () => open.canReplay,
-    onIdle: () => closeIfIdle(open, all),
+    epoch: randomHex(state.deps.system, 6),
+    keepsEvents: () => openFeed.canReplay,
+    onIdle: () => closeIfIdle(openFeed, state),
   })
-  const open: OpenFeed = { name, feed, canReplay: false, ticks: 0, idleSince: undefined }
-  all.feeds.set(name, open)
-  return open
+  const openFeed: OpenFeed = { name, feed, canReplay: false, ticks: 0, idleSince: undefined }
+  state.feeds.set(name, openFeed)
+  return openFeed
 }
 
-function enter({ key, canReplay, messages }: FeedRequest, all: FeedsState): OpenFeed {
-  const open = findFeed(key, all)
-  if (open.idleSince !== undefined) {
-    open.idleSince = undefined
-    all.lingering -= 1
+function enter({ key, canReplay, messages }: FeedRequest, state: FeedsState): OpenFeed {
+  const openFeed = findFeed(key, state)
+  if (openFeed.idleSince !== undefined) {
+    openFeed.idleSince = undefined
+    state.idleCount -= 1
   }
-  open.canReplay ||= canReplay
-  for (const message of messages) open.feed.track(message)
-  void tick(all)
-  return open
+  openFeed.canReplay ||= canReplay
+  for (const message of messages) openFeed.feed.track(message)
+  void tick(state)
+  return openFeed
 }
 
 /** Removes a feed without listeners at once, unless a caller may reconnect. */
-function closeIfIdle(open: OpenFeed, all: FeedsState): void {
-  if (open.idleSince !== undefined) return
-  if (!open.canReplay || all.lingering >= maxLingering || all.closing.aborted) {
-    dispose(open, all)
+function closeIfIdle(openFeed: OpenFeed, state: FeedsState): void {
+  if (openFeed.idleSince !== undefined) return
+  if (!openFeed.canReplay || state.idleCount >= maxLingering || state.shutdownSignal.aborted) {
+    dispose(openFeed, state)
     return
   }
-  open.idleSince = all.deps.system.now()
-  all.lingering += 1
+  openFeed.idleSince = state.deps.system.now()
+  state.idleCount += 1
 }
 
 /** Returns the name of a feed, which is unique because neither an owner nor an id contains a line break. */
-function nameOf({ owner, id }: TaskKey): string {
+function feedKeyOf({ owner, id }: TaskKey): string {
   return `${id}\n${owner}`
 }

@@ -21,12 +21,12 @@ export type EventWriter = (event: WireStreamEvent) => Uint8Array
  * a hundred.
  */
 export function createEventWriter(toDocument: (event: WireStreamEvent) => object): EventWriter {
-  const written = new WeakMap<WireStreamEvent, Uint8Array>()
+  const encodedEvents = new WeakMap<WireStreamEvent, Uint8Array>()
   return event => {
-    const encoded = written.get(event)
-    if (encoded) return encoded
+    const encodedEvent = encodedEvents.get(event)
+    if (encodedEvent) return encodedEvent
     const bytes = Buffer.from(toSseJson(toDocument(event)))
-    written.set(event, bytes)
+    encodedEvents.set(event, bytes)
     return bytes
   }
 }
@@ -46,40 +46,40 @@ const encoder = new TextEncoder()
 const heartbeat = encoder.encode(':\n\n')
 
 interface SseState {
-  readonly waiting: (readonly Uint8Array[])[]
-  waitingBytes: number
+  readonly pending: (readonly Uint8Array[])[]
+  pendingBytes: number
   /** True if the reader has asked for the next event. */
   isWanted: boolean
   isPassing: boolean
   isEnding: boolean
   isOver: boolean
-  leave: (() => void) | undefined
+  stopStream: (() => void) | undefined
   controller: ReadableStreamDefaultController<Uint8Array>
 }
 
 /** Renders a stream as server-sent events (WHATWG HTML §9.2): one `data` line is one event. */
 export function renderSse(stream: EventStream, format: SseFormat): ReadableStream<Uint8Array> {
-  let open: SseState
+  let state: SseState
   const source: UnderlyingDefaultSource<Uint8Array> = {
     start(controller) {
       const flags = { isWanted: false, isPassing: false, isEnding: false, isOver: false }
-      open = { waiting: [], waitingBytes: 0, ...flags, leave: undefined, controller }
-      open.leave = stream.start(createSink(open, format))
+      state = { pending: [], pendingBytes: 0, ...flags, stopStream: undefined, controller }
+      state.stopStream = stream.start(createSink(state, format))
     },
     pull() {
-      open.isWanted = true
-      pass(open)
+      state.isWanted = true
+      pass(state)
     },
     cancel() {
-      open.isOver = true
-      open.waiting.length = 0
-      open.leave?.()
+      state.isOver = true
+      state.pending.length = 0
+      state.stopStream?.()
     },
   }
   return new ReadableStream(source, { highWaterMark: 0 })
 }
 
-function createSink(open: SseState, format: SseFormat): Sink {
+function createSink(state: SseState, format: SseFormat): Sink {
   const [before, after] = format.frame
   return {
     send(event, id) {
@@ -89,60 +89,60 @@ function createSink(open: SseState, format: SseFormat): Sink {
         format.writeEvent(event),
         encoder.encode(`${after}\n\n`),
       ]
-      write(pieces, open)
+      write(pieces, state)
     },
     beat() {
-      if (open.waiting.length === 0) write([heartbeat], open)
+      if (state.pending.length === 0) write([heartbeat], state)
     },
     end(error) {
       const last = error === undefined ? undefined : format.formatError(error)
-      if (last !== undefined) write([encoder.encode(`data: ${last}\n\n`)], open)
-      open.isEnding = true
-      pass(open)
+      if (last !== undefined) write([encoder.encode(`data: ${last}\n\n`)], state)
+      state.isEnding = true
+      pass(state)
     },
   }
 }
 
-function write(pieces: readonly Uint8Array[], open: SseState): void {
-  if (open.isOver || open.isEnding) return
-  if (open.waitingBytes > maxWaiting && open.waiting.length > fewEvents) {
-    drop(open)
+function write(pieces: readonly Uint8Array[], state: SseState): void {
+  if (state.isOver || state.isEnding) return
+  if (state.pendingBytes > maxWaiting && state.pending.length > fewEvents) {
+    drop(state)
     return
   }
   const size = sizeOf(pieces)
-  open.waiting.push(size > copiedBytes ? pieces : [Buffer.concat(pieces)])
-  open.waitingBytes += size
-  pass(open)
+  state.pending.push(size > copiedBytes ? pieces : [Buffer.concat(pieces)])
+  state.pendingBytes += size
+  pass(state)
 }
 
 /** Sends the next event to the reader, or ends the stream after the last one. */
-function pass(open: SseState): void {
+function pass(state: SseState): void {
   // A reader that has asked twice asks again during `enqueue`, but the chunks of one event must stay together.
-  if (open.isPassing) return
-  open.isPassing = true
-  for (let next = takeWanted(open); next; next = takeWanted(open)) {
-    for (const piece of next) open.controller.enqueue(piece)
+  if (state.isPassing) return
+  state.isPassing = true
+  for (let next = dequeueIfWanted(state); next; next = dequeueIfWanted(state)) {
+    for (const piece of next) state.controller.enqueue(piece)
   }
-  open.isPassing = false
-  if (!open.isEnding || open.isOver || open.waiting.length > 0) return
-  open.isOver = true
-  open.controller.close()
+  state.isPassing = false
+  if (!state.isEnding || state.isOver || state.pending.length > 0) return
+  state.isOver = true
+  state.controller.close()
 }
 
-function takeWanted(open: SseState): readonly Uint8Array[] | undefined {
-  const next = open.isWanted ? open.waiting.shift() : undefined
+function dequeueIfWanted(state: SseState): readonly Uint8Array[] | undefined {
+  const next = state.isWanted ? state.pending.shift() : undefined
   if (!next) return undefined
-  open.isWanted = false
-  open.waitingBytes -= sizeOf(next)
+  state.isWanted = false
+  state.pendingBytes -= sizeOf(next)
   return next
 }
 
-function drop(open: SseState): void {
-  open.isOver = true
-  open.leave?.()
-  open.waiting.length = 0
+function drop(state: SseState): void {
+  state.isOver = true
+  state.stopStream?.()
+  state.pending.length = 0
   const error = new Error('the client reads too slowly')
-  open.controller.error(Object.assign(error, { code: 'ERR_STREAM_PREMATURE_CLOSE' }))
+  state.controller.error(Object.assign(error, { code: 'ERR_STREAM_PREMATURE_CLOSE' }))
 }
 
 function sizeOf(pieces: readonly Uint8Array[]): number {

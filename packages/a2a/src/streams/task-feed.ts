@@ -3,7 +3,7 @@ import type { System } from '@postern/message'
 import type { TaskKey } from '@postern/pipeline'
 import { isTurnNews, readAbortKind } from '@postern/pipeline'
 import type { ChunkNotice, FeedDeps, FeedListener, FeedState, FeedStep } from './feed-state.ts'
-import { checkIdle, createRing } from './feed-state.ts'
+import { checkIdle, createEventLog } from './feed-state.ts'
 import { admitListener, sendChanges, sendEnd, sendNotice } from './task-updates.ts'
 
 export type TaskFeed = ReturnType<typeof createTaskFeed>
@@ -21,19 +21,25 @@ interface FeedOptions {
 export function createTaskFeed({ store, system }: FeedDeps, options: FeedOptions) {
   const { key, epoch, keepsEvents, onIdle } = options
   const steps = createStepQueue(system)
-  const ring = createRing(epoch, keepsEvents)
+  const eventLog = createEventLog(epoch, keepsEvents)
   const listeners = new Set<FeedListener>()
-  const waiting = new Set<FeedListener>()
-  const nothing = { context: '', last: undefined, answered: new Set<string>(), live: undefined, liveStatus: undefined }
-  const feed: FeedState = { store, system, key, ring, listeners, waiting, queue: steps.add, onIdle, ...nothing }
+  const joining = new Set<FeedListener>()
+  const emptyState = {
+    context: '',
+    last: undefined,
+    sentAnswerIds: new Set<string>(),
+    live: undefined,
+    liveStatus: undefined,
+  }
+  const feed: FeedState = { store, system, key, eventLog, listeners, joining, queue: steps.add, onIdle, ...emptyState }
   const messages = createMessageTracker(feed)
   return {
     join(listener: FeedListener): void {
-      waiting.add(listener)
+      joining.add(listener)
       steps.add(() => admitListener(listener, feed))
     },
     leave(listener: FeedListener): void {
-      waiting.delete(listener)
+      joining.delete(listener)
       listeners.delete(listener)
       checkIdle(feed)
     },
@@ -44,15 +50,15 @@ export function createTaskFeed({ store, system }: FeedDeps, options: FeedOptions
     beat(): void {
       for (const { sink } of listeners) sink.beat()
     },
-    isIdle: () => listeners.size + waiting.size === 0,
+    isIdle: () => listeners.size + joining.size === 0,
     /** Returns true if the events after this one are still known. */
-    knows: (eventId: string) => ring.after(eventId) !== undefined,
+    knows: (eventId: string) => eventLog.after(eventId) !== undefined,
     /** Ends all streams. The task continues. */
     close(): void {
       steps.close()
       messages.close()
-      for (const { sink } of [...waiting, ...listeners]) sink.end()
-      waiting.clear()
+      for (const { sink } of [...joining, ...listeners]) sink.end()
+      joining.clear()
       listeners.clear()
     },
   }
@@ -60,17 +66,17 @@ export function createTaskFeed({ store, system }: FeedDeps, options: FeedOptions
 
 /** Creates the tracker that listens to the notices of the task's messages. */
 function createMessageTracker(feed: FeedState) {
-  const tracked = new Map<number, () => void>()
+  const trackedMessages = new Map<number, () => void>()
   let isClosed = false
 
-  function hear(message: number, notice: unknown): void {
+  function handleNotice(message: number, notice: unknown): void {
     if (isChunk(notice)) feed.queue(() => sendNotice(message, notice, feed))
     else if (!isTurnNews(notice)) endTurn(message, notice)
   }
 
   function endTurn(message: number, notice: unknown): void {
-    tracked.get(message)?.()
-    tracked.delete(message)
+    trackedMessages.get(message)?.()
+    trackedMessages.delete(message)
     // The task and its listeners continue with a newer message of the task after an interruption. Otherwise the turn has ended.
     const isInterrupted = readAbortKind(notice) === 'interrupted'
     feed.queue(() => (isInterrupted ? sendEnd(feed) : sendChanges(feed)))
@@ -78,15 +84,15 @@ function createMessageTracker(feed: FeedState) {
 
   return {
     track(message: number): void {
-      if (tracked.has(message) || isClosed) return
-      tracked.set(
+      if (trackedMessages.has(message) || isClosed) return
+      trackedMessages.set(
         message,
-        feed.store.listen(`message:${message}`, notice => hear(message, notice)),
+        feed.store.listen(`message:${message}`, notice => handleNotice(message, notice)),
       )
     },
     close(): void {
       isClosed = true
-      for (const unlisten of tracked.values()) unlisten()
+      for (const stopListening of trackedMessages.values()) stopListening()
     },
   }
 }

@@ -6,9 +6,9 @@ interface ExpiryRules {
   /** The time after which a task without activity expires, ms. 0 keeps all tasks. */
   readonly taskMs: number
   /** The most tasks that are stored for one owner. */
-  readonly most: number
+  readonly maxTasks: number
   /** The most bytes that are stored for one owner, attachments included. */
-  readonly bytes: number
+  readonly maxBytes: number
 }
 
 interface ExpiryDeps {
@@ -26,41 +26,41 @@ const pauseMs = 20
 const sliceSize = 50
 
 /** The share of the quota after which an owner is checked at once. */
-const hasty = 1 / 8
+const checkShare = 1 / 8
 
 /**
  * Creates the sweeps that limit the size of the store. Once a minute, and after many bytes at once, they remove expired tasks and those beyond an
  * owner's quota.
  */
-export function createExpiry({ store, system }: ExpiryDeps, { taskMs, most, bytes: mostBytes }: ExpiryRules) {
-  const closing = new AbortController()
+export function createExpiry({ store, system }: ExpiryDeps, { taskMs, maxTasks, maxBytes: mostBytes }: ExpiryRules) {
+  const shutdown = new AbortController()
   /** The bytes of each owner since the last sweep. Each owner in it has a message in the store, so they are few. */
-  let owners = new Map<string, number>()
+  let bytesByOwner = new Map<string, number>()
   let nap = new AbortController()
 
-  async function takeAll(expiry: TaskExpiry): Promise<void> {
-    for (let isDone = false; !isDone && !closing.signal.aborted; ) {
+  async function expireAll(expiry: TaskExpiry): Promise<void> {
+    for (let isDone = false; !isDone && !shutdown.signal.aborted; ) {
       const slice = await store.expireTasks(expiry)
       isDone = slice.isDone
-      if (!isDone) await system.sleep(pauseMs, closing.signal)
+      if (!isDone) await system.sleep(pauseMs, shutdown.signal)
     }
   }
 
   async function sweep(): Promise<void> {
-    if (taskMs > 0) await takeAll({ before: system.now() - taskMs, limit: sliceSize })
-    const noted = owners
-    owners = new Map()
-    for (const owner of noted.keys()) {
-      await takeAll({ owner, most, limit: sliceSize })
-      await takeAll({ owner, bytes: mostBytes, limit: sliceSize })
+    if (taskMs > 0) await expireAll({ before: system.now() - taskMs, limit: sliceSize })
+    const ownersToCheck = bytesByOwner
+    bytesByOwner = new Map()
+    for (const owner of ownersToCheck.keys()) {
+      await expireAll({ owner, most: maxTasks, limit: sliceSize })
+      await expireAll({ owner, bytes: mostBytes, limit: sliceSize })
     }
   }
 
   async function run(): Promise<void> {
-    while (!closing.signal.aborted) {
+    while (!shutdown.signal.aborted) {
       await system.sleep(sweepMs, nap.signal)
       nap = new AbortController()
-      if (closing.signal.aborted) return
+      if (shutdown.signal.aborted) return
       await sweep().catch(err => system.log.warn({ err, via: 'a2a' }, 'old tasks could not be taken out'))
     }
   }
@@ -69,12 +69,12 @@ export function createExpiry({ store, system }: ExpiryDeps, { taskMs, most, byte
   return {
     /** Counts the bytes of this owner's new message. */
     note(owner: string, bytes: number): void {
-      const sum = (owners.get(owner) ?? 0) + bytes
-      owners.set(owner, sum)
-      if (sum >= mostBytes * hasty) nap.abort()
+      const sum = (bytesByOwner.get(owner) ?? 0) + bytes
+      bytesByOwner.set(owner, sum)
+      if (sum >= mostBytes * checkShare) nap.abort()
     },
     close(): void {
-      closing.abort()
+      shutdown.abort()
       nap.abort()
     },
   }

@@ -52,8 +52,8 @@ export function createCursors(store: Pick<Store, 'openSecret'>) {
       const [, updatedAt = '', id = '', newestAt = '', mac = ''] = tokenPattern.exec(token) ?? []
       const position = { updatedAt: Number(updatedAt), id, ...(newestAt !== '' && { newestAt: Number(newestAt) }) }
       const signatures = await listSignatures(formatPosition(position), scope)
-      const given = Buffer.from(mac, 'base64url')
-      if (!signatures.some(each => given.length === each.length && timingSafeEqual(given, each))) {
+      const sentMac = Buffer.from(mac, 'base64url')
+      if (!signatures.some(signature => sentMac.length === signature.length && timingSafeEqual(sentMac, signature))) {
         throw refuseField('Cannot ListTasks', 'pageToken', 'does not belong to this list')
       }
       return position

@@ -30,56 +30,56 @@ interface Notice {
 
 interface WaitState {
   readonly store: Pick<Store, 'listen' | 'findTask'>
-  readonly open: Set<OpenWait>
-  readonly closing: AbortSignal
+  readonly openWaits: Set<OpenWait>
+  readonly shutdownSignal: AbortSignal
   isTicking: boolean
 }
 
 interface OpenWait extends TaskWait {
   readonly waits: WaitState
   /** The functions that end the subscription of each message. */
-  readonly heard: Map<number, () => void>
+  readonly stopByMessage: Map<number, () => void>
   readonly onEnd: (task?: SettledTask) => void
   ticks: number
 }
 
 /** Creates the waiter. One waiter serves all calls. */
 export function createTaskWaiter(store: WaitState['store'], system: Pick<System, 'sleep'>) {
-  const closing = new AbortController()
-  const waits: WaitState = { store, open: new Set(), closing: closing.signal, isTicking: false }
+  const shutdown = new AbortController()
+  const waits: WaitState = { store, openWaits: new Set(), shutdownSignal: shutdown.signal, isTicking: false }
   return {
     /**
      * Returns the task once it is at rest (A2A §3.2.2), or its present state if the time is up or its agent is paused. It returns undefined if
      * the task no longer exists.
      */
     async awaitTask(wait: TaskWait): Promise<SettledTask | undefined> {
-      if (closing.signal.aborted) return store.findTask(wait.key)
+      if (shutdown.signal.aborted) return store.findTask(wait.key)
       const task = await new Promise<SettledTask | undefined>(resolve => {
-        beginWait({ ...wait, waits, heard: new Map(), onEnd: resolve, ticks: 0 })
+        beginWait({ ...wait, waits, stopByMessage: new Map(), onEnd: resolve, ticks: 0 })
         void tick(waits, system)
       })
       return task ?? store.findTask(wait.key)
     },
     /** Ends every wait. Each one returns the present task. */
     close(): void {
-      closing.abort()
-      for (const wait of waits.open) endWait(wait)
+      shutdown.abort()
+      for (const wait of waits.openWaits) endWait(wait)
     },
   }
 }
 
 function beginWait(wait: OpenWait): void {
-  wait.waits.open.add(wait)
-  hear(wait.message, wait)
+  wait.waits.openWaits.add(wait)
+  listenFor(wait.message, wait)
   if (wait.mayBeOver || wait.isPaused?.()) void queryTask(wait)
 }
 
-function hear(message: number, wait: OpenWait): void {
-  const unlisten = wait.waits.store.listen(`message:${message}`, notice => takeNotice(notice, wait))
-  wait.heard.set(message, unlisten)
+function listenFor(message: number, wait: OpenWait): void {
+  const stopListening = wait.waits.store.listen(`message:${message}`, notice => handleNotice(notice, wait))
+  wait.stopByMessage.set(message, stopListening)
 }
 
-function takeNotice(notice: unknown, wait: OpenWait): void {
+function handleNotice(notice: unknown, wait: OpenWait): void {
   const { kind, task } = (notice ?? {}) as Notice
   if (kind !== 'settled' && readAbortKind(notice) === undefined) return
   if (task && isSettled(task) && (!wait.needsEntries || task.entries)) endWait(wait, task)
@@ -87,33 +87,33 @@ function takeNotice(notice: unknown, wait: OpenWait): void {
 }
 
 async function queryTask(wait: OpenWait): Promise<void> {
-  const { store, open } = wait.waits
+  const { store, openWaits } = wait.waits
   // An error ends the wait too, because the final query of each call throws it.
   const task = await store.findTask(wait.key).catch(() => undefined)
   if (!task || isSettled(task) || (task.state === 'submitted' && wait.isPaused?.())) endWait(wait, task)
-  else if (open.has(wait)) hearOthers(listOpenMessages(task), wait)
+  else if (openWaits.has(wait)) listenForOthers(listOpenMessages(task), wait)
 }
 
 /** Listens to other messages, which may continue the same task in the meantime. */
-function hearOthers(messages: readonly number[], wait: OpenWait): void {
-  const unheardMessages = messages.filter(message => !wait.heard.has(message))
-  for (const message of unheardMessages) hear(message, wait)
+function listenForOthers(messages: readonly number[], wait: OpenWait): void {
+  const unheardMessages = messages.filter(message => !wait.stopByMessage.has(message))
+  for (const message of unheardMessages) listenFor(message, wait)
   // A turn of these messages may have ended in between.
   if (unheardMessages.length > 0) void queryTask(wait)
 }
 
 function endWait(wait: OpenWait, task?: SettledTask): void {
-  if (!wait.waits.open.delete(wait)) return
-  for (const unlisten of wait.heard.values()) unlisten()
+  if (!wait.waits.openWaits.delete(wait)) return
+  for (const stopListening of wait.stopByMessage.values()) stopListening()
   wait.onEnd(task)
 }
 
 async function tick(waits: WaitState, system: Pick<System, 'sleep'>): Promise<void> {
   if (waits.isTicking) return
   waits.isTicking = true
-  while (waits.open.size > 0 && !waits.closing.aborted) {
-    await system.sleep(tickMs, waits.closing)
-    for (const wait of waits.open) pass(wait)
+  while (waits.openWaits.size > 0 && !waits.shutdownSignal.aborted) {
+    await system.sleep(tickMs, waits.shutdownSignal)
+    for (const wait of waits.openWaits) pass(wait)
   }
   waits.isTicking = false
 }

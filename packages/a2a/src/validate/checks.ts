@@ -33,8 +33,8 @@ export function shapeOf<Shape extends z.ZodRawShape>(members: Shape) {
 }
 
 /** Creates a rule whose fault ends the checks of its value, so that each member has one fault. */
-export function must(words: string) {
-  return { error: `must ${words}`, abort: true } as const
+export function must(requirement: string) {
+  return { error: `must ${requirement}`, abort: true } as const
 }
 
 /** Checks a list: first its length, then its items until there are enough faults. A long list does not cost a fault for each item. */
@@ -47,10 +47,10 @@ export function arrayOf<Item extends z.ZodType>(
     .refine(items => items.length >= min, must(`hold at least ${min}`))
     .refine(items => items.length <= max, must(`hold at most ${max}`))
     .check(({ value, issues }) => {
-      for (let at = 0; at < value.length && issues.length < maxViolations; at += 1) {
-        const { error } = item.safeParse(value[at], { reportInput: true })
+      for (let index = 0; index < value.length && issues.length < maxViolations; index += 1) {
+        const { error } = item.safeParse(value[index], { reportInput: true })
         for (const { path, input, message } of error?.issues ?? []) {
-          issues.push({ code: 'custom', path: [at, ...path], input, message })
+          issues.push({ code: 'custom', path: [index, ...path], input, message })
         }
       }
     })
@@ -63,8 +63,8 @@ export function oneOf<const Value extends string>(values: readonly Value[]) {
 }
 
 export function integer({ min = 0, max = maxInt32 }: { readonly min?: number; readonly max?: number } = {}) {
-  const words = `must be an integer from ${min} to ${max}`
-  return z.int(words).min(min, words).max(max, words)
+  const requirement = `must be an integer from ${min} to ${max}`
+  return z.int(requirement).min(min, requirement).max(max, requirement)
 }
 
 export const boolean = z.boolean('must be true or false')

@@ -19,7 +19,7 @@ const protoNames: Readonly<Record<string, string>> = {
 }
 
 /** The members that contain members of the protocol. The content of `data` and `metadata` is the caller's own. */
-const inside: Readonly<Record<string, (value: unknown) => unknown>> = {
+const memberReaders: Readonly<Record<string, (value: unknown) => unknown>> = {
   message: readProtoNames,
   configuration: readProtoNames,
   taskPushNotificationConfig: readProtoNames,
@@ -32,26 +32,26 @@ const inside: Readonly<Record<string, (value: unknown) => unknown>> = {
  */
 export function readProtoNames(value: unknown): unknown {
   if (!isJsonObject(value)) return value
-  let changed: Record<string, unknown> | undefined
+  let result: Record<string, unknown> | undefined
   for (const [name, member] of Object.entries(value)) {
     const protoName = Object.hasOwn(protoNames, name) ? protoNames[name] : undefined
-    const wanted = protoName !== undefined && value[protoName] === undefined ? protoName : name
-    const read = Object.hasOwn(inside, wanted) ? inside[wanted]?.(member) : member
-    if (wanted === name && read === member) continue
-    changed ??= { ...value }
-    if (wanted !== name) delete changed[name]
-    changed[wanted] = read
+    const presentName = protoName !== undefined && value[protoName] === undefined ? protoName : name
+    const read = Object.hasOwn(memberReaders, presentName) ? memberReaders[presentName]?.(member) : member
+    if (presentName === name && read === member) continue
+    result ??= { ...value }
+    if (presentName !== name) delete result[name]
+    result[presentName] = read
   }
-  return changed ?? value
+  return result ?? value
 }
 
 function mapChanged(items: readonly unknown[], read: (item: unknown) => unknown): readonly unknown[] {
-  let changed: unknown[] | undefined
-  for (const [at, item] of items.entries()) {
+  let result: unknown[] | undefined
+  for (const [index, item] of items.entries()) {
     const next = read(item)
     if (next === item) continue
-    changed ??= [...items]
-    changed[at] = next
+    result ??= [...items]
+    result[index] = next
   }
-  return changed ?? items
+  return result ?? items
 }

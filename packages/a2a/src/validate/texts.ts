@@ -40,8 +40,8 @@ export function headerText(max: number) {
   return likeText(visible, 'visible ASCII', max)
 }
 
-function likeText(pattern: RegExp, what: string, max: number) {
-  const rule = must(`be ${what} of at most ${max} characters`)
+function likeText(pattern: RegExp, description: string, max: number) {
+  const rule = must(`be ${description} of at most ${max} characters`)
   return z.string(rule).refine(text => text.length <= max && pattern.test(text), rule)
 }
 
@@ -87,6 +87,6 @@ export const time = z
 /** Returns true if a day exists. `Date` would read 30 February as 2 March. */
 function isDay(text: string | undefined): boolean {
   if (text === undefined || text.startsWith('0000')) return false
-  const at = new Date(`${text}T00:00:00Z`)
-  return !Number.isNaN(at.getTime()) && at.toISOString().startsWith(text)
+  const day = new Date(`${text}T00:00:00Z`)
+  return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text)
 }

@@ -1,7 +1,7 @@
 import type { NormalizedMessage } from '@postern/message'
 import type { Agent } from '@postern/pipeline'
 import { afterEach, describe, expect, test } from 'vitest'
-import { createRing } from '../../src/streams/feed-state.ts'
+import { createEventLog } from '../../src/streams/feed-state.ts'
 import type { A2aTestGateway, A2aTestGatewayOptions } from '../setup/gateway.ts'
 import { openA2aGateway } from '../setup/gateway.ts'
 import { openStream } from '../setup/sse.ts'
@@ -121,7 +121,7 @@ describe('large answers', () => {
   })
 
   test('do not wait in memory for a caller who may come back', () => {
-    const ring = createRing('aa', () => true)
+    const ring = createEventLog('aa', () => true)
     const status = { state: 'TASK_STATE_WORKING', timestamp: '' }
     const small = { statusUpdate: { taskId: 't', contextId: 'c', status } }
     const artifact = { artifactId: 'a', parts: [{ raw: 'A'.repeat(300_000) }] }

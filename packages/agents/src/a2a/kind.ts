@@ -3,9 +3,9 @@ import type { Part } from '@postern/message'
 import { parseDuration, parseIfAddress, Unavailable } from '@postern/message'
 import type { Agent, AgentCallAnswer, AgentCallOptions, PeerOptions } from '@postern/pipeline'
 import { z } from 'zod'
+import type { AgentFileDeps } from '../kind/agent-files.ts'
+import { AgentFileFetcher } from '../kind/agent-files.ts'
 import { commonAgentSchema, defineAgentKind } from '../kind/agent-kind.ts'
-import type { OwnFilesDeps } from '../kind/own-files.ts'
-import { OwnFiles } from '../kind/own-files.ts'
 
 const secret = z.string().min(1)
 
@@ -83,17 +83,17 @@ const unreachable = 'The agent that should answer cannot be reached at the momen
  * Returns an agent that maps each local thread to one context at the remote agent. An answer to a question of the remote agent continues the task
  * of that question. `files` fetches from the remote agent's origin; absent if the operator has not named that origin.
  */
-function createA2aAgent(target: string, peer: PeerOptions, files?: OwnFilesDeps): Agent {
+function createA2aAgent(target: string, peer: PeerOptions, files?: AgentFileDeps): Agent {
   return {
     async *handle(message, context) {
       const { parts, phase_id: phaseId, previous_phase_id: previousPhaseId } = message
       const before = ((await context.state.get()) ?? {}) as Continuation
-      const { pieces, ended } = passPieces(onPiece =>
+      const { pieces, ended: answerPromise } = passPieces(onPiece =>
         context.call(target, parts, { ...before, phaseId, previousPhaseId, peer, onPiece }),
       )
-      const own = files && new OwnFiles(files, context, message)
-      for await (const piece of pieces) yield { parts: (await own?.attachAll(piece)) ?? [...piece] }
-      const answer = await ended.catch(error => {
+      const ownFiles = files && new AgentFileFetcher(files, context, message)
+      for await (const piece of pieces) yield { parts: (await ownFiles?.attachToParts(piece)) ?? [...piece] }
+      const answer = await answerPromise.catch(error => {
         if (!(error instanceof Unavailable) || context.signal.aborted) throw error
         context.log.warn({ err: error, peer: target }, 'the agent elsewhere cannot be reached')
       })
@@ -102,33 +102,34 @@ function createA2aAgent(target: string, peer: PeerOptions, files?: OwnFilesDeps)
         return
       }
       context.state.set(continueFrom(answer))
-      const { status, rest = answer.parts } = answer
-      if (status !== 'completed' || rest.length > 0) yield { parts: (await own?.attachAll(rest)) ?? [...rest], status }
+      const { status, rest: remaining = answer.parts } = answer
+      if (status !== 'completed' || remaining.length > 0)
+        yield { parts: (await ownFiles?.attachToParts(remaining)) ?? [...remaining], status }
     },
   }
 }
 
 /** Returns the parts that a call passes on, as a stream that ends with the answer. A reader may leave the stream before the call ends. */
 function passPieces(call: (onPiece: (parts: readonly Part[]) => void) => Promise<AgentCallAnswer>) {
-  const { promise: ended, resolve } = Promise.withResolvers<AgentCallAnswer>()
-  ended.catch(() => undefined)
+  const { promise: answerPromise, resolve } = Promise.withResolvers<AgentCallAnswer>()
+  answerPromise.catch(() => undefined)
   let isRead = true
   const pieces = new ReadableStream<readonly Part[]>({
     start(controller) {
-      const calling = call(piece => {
+      const callResult = call(piece => {
         if (isRead) controller.enqueue(piece)
       })
-      resolve(calling)
+      resolve(callResult)
       const close = () => {
         if (isRead) controller.close()
       }
-      calling.then(close, close)
+      callResult.then(close, close)
     },
     cancel() {
       isRead = false
     },
   })
-  return { pieces, ended }
+  return { pieces, ended: answerPromise }
 }
 
 function continueFrom({ contextId, taskId, status }: AgentCallAnswer): { readonly [name: string]: string } {

@@ -7,9 +7,9 @@ import type { Agent, AgentChunk, AgentContext } from '@postern/pipeline'
 import { findStepRecorder, taskCanceledFlag } from '@postern/pipeline'
 import type { z } from 'zod'
 import { readEventData } from '../completion/event-data.ts'
-import { checkPassingStatus } from '../kind/passing-status.ts'
 import { setPersonState } from '../kind/person-data.ts'
-import type { SpeechHabit } from '../speech/speech-habit.ts'
+import { throwIfTemporary } from '../kind/temporary-status.ts'
+import type { ReasoningHabit } from '../speech/reasoning-habit.ts'
 import { pickChatState } from './chat-state.ts'
 import type { aguiAgentSchema } from './config.ts'
 import { endSpeech, RunProgress, readEvent, readSnapshot } from './events.ts'
@@ -20,13 +20,13 @@ import {
   askQuestion,
   cancelInterrupts,
   findUnanswered,
-  isAskedOf,
   isDecision,
+  mayAnswer,
   restoreInterrupts,
 } from './interrupts/open-interrupts.ts'
 import { describeRunContext } from './run-context.ts'
-import type { KeptRun, RunRequest } from './run-input.ts'
-import { describeRunInput, writeWords } from './run-input.ts'
+import type { RunRequest, StoredRunState } from './run-input.ts'
+import { renderMessageText, renderRunInput } from './run-input.ts'
 
 /** The maximum size of one run's events, bytes. */
 const maxRunBytes = 16 * 1024 * 1024
@@ -38,7 +38,7 @@ const maxId = 256
 interface AguiServer {
   readonly agent: string
   readonly config: z.output<typeof aguiAgentSchema>
-  readonly habit: SpeechHabit
+  readonly reasoningHabit: ReasoningHabit
   /** The timeout for the beginning of an answer and for each pause in it, ms. */
   readonly timeoutMs: number
   readonly openStream: OpenStream
@@ -55,22 +55,23 @@ async function* converse(
   message: NormalizedMessage,
   context: AgentContext,
 ): AsyncGenerator<AgentChunk, void, undefined> {
-  const kept = ((await context.state.get()) ?? {}) as KeptRun
-  const open = restoreInterrupts(kept.interrupts)
-  if (context.flags?.includes(taskCanceledFlag)) return yield* cancelTask(message, open, { server, context, kept })
-  const answered = answerInterrupts(open, message, writeWords(message), context.person)
-  const next = answered && findUnanswered(answered)
-  if (!answered && message.kind === 'cancel') return
-  if (!answered && isDecision(message)) yield 'The agent does not wait for this any more.'
-  else if (next) yield askNext(next, answered, { server, context, kept })
-  else if (answered) yield* resumeRun(message, answered, { server, context, kept })
-  else yield* runOnce(message, [], { server, context, kept })
+  const storedRun = ((await context.state.get()) ?? {}) as StoredRunState
+  const openInterrupts = restoreInterrupts(storedRun.interrupts)
+  if (context.flags?.includes(taskCanceledFlag))
+    return yield* cancelTask(message, openInterrupts, { server, context, storedRun })
+  const answeredInterrupts = answerInterrupts(openInterrupts, message, renderMessageText(message), context.person)
+  const next = answeredInterrupts && findUnanswered(answeredInterrupts)
+  if (!answeredInterrupts && message.kind === 'cancel') return
+  if (!answeredInterrupts && isDecision(message)) yield 'The agent does not wait for this any more.'
+  else if (next) yield askNext(next, answeredInterrupts, { server, context, storedRun })
+  else if (answeredInterrupts) yield* resumeRun(message, answeredInterrupts, { server, context, storedRun })
+  else yield* runOnce(message, [], { server, context, storedRun })
 }
 
 interface Conversation {
   readonly server: AguiServer
   readonly context: AgentContext
-  readonly kept: KeptRun
+  readonly storedRun: StoredRunState
   /** True if the task is canceled, so that nobody can answer a further question. */
   readonly isOver?: boolean
 }
@@ -78,41 +79,45 @@ interface Conversation {
 /** Resumes a run whose task is canceled. Another task of the conversation may have asked in the meantime, and its questions stay open. */
 async function* cancelTask(
   message: NormalizedMessage,
-  open: readonly OpenInterrupt[],
+  openInterrupts: readonly OpenInterrupt[],
   conversation: Conversation,
 ): AsyncGenerator<AgentChunk, void, undefined> {
-  const { question = message.in_reply_to } = conversation.kept
-  if (open.length === 0 || question !== message.in_reply_to) return
-  yield* resumeRun(message, cancelInterrupts(open), { ...conversation, isOver: true })
+  const { question = message.in_reply_to } = conversation.storedRun
+  if (openInterrupts.length === 0 || question !== message.in_reply_to) return
+  yield* resumeRun(message, cancelInterrupts(openInterrupts), { ...conversation, isOver: true })
 }
 
 /** Asks the person the next question; the server gets all answers together. */
 function askNext(
   next: OpenInterrupt,
   interrupts: readonly OpenInterrupt[],
-  { server, context, kept }: Conversation,
+  { server, context, storedRun }: Conversation,
 ): AgentChunk {
-  context.state.set({ ...kept, interrupts, question: context.responseId } as unknown as Json)
+  context.state.set({ ...storedRun, interrupts, question: context.responseId } as unknown as Json)
   return askQuestion(next, context, { now: server.now() })
 }
 
 /** Resumes a run with the answers. LangGraph may fail at the same answer every time, so its question is repeated only once. */
 async function* resumeRun(
   message: NormalizedMessage,
-  answered: readonly OpenInterrupt[],
+  answeredInterrupts: readonly OpenInterrupt[],
   conversation: Conversation,
 ): AsyncGenerator<AgentChunk, void, undefined> {
-  const { server, context, kept, isOver = false } = conversation
+  const { server, context, storedRun, isOver = false } = conversation
   try {
-    yield* runOnce(message, answered, conversation)
+    yield* runOnce(message, answeredInterrupts, conversation)
   } catch (error) {
     if (error instanceof Unavailable || context.signal.aborted) throw error
     context.log.warn({ err: error }, 'an AG-UI server failed at the answer to its question')
-    const { interrupts: _, question: _asked, hasAskedAgain, ...others } = kept
-    const isLast = isOver || hasAskedAgain || answered.some(({ answer }) => answer?.status === 'cancelled')
-    const [first, ...more] = isLast ? [] : answered.map(({ answer: __, ...open }) => open)
-    const again = first && { interrupts: [first, ...more], question: context.responseId, hasAskedAgain: true }
-    context.state.set({ ...others, ...again } as unknown as Json)
+    const { interrupts: _, question: _asked, hasAskedAgain, ...otherMembers } = storedRun
+    const isLast = isOver || hasAskedAgain || answeredInterrupts.some(({ answer }) => answer?.status === 'cancelled')
+    const [first, ...remaining] = isLast ? [] : answeredInterrupts.map(({ answer: __, ...open }) => open)
+    const repeatedQuestion = first && {
+      interrupts: [first, ...remaining],
+      question: context.responseId,
+      hasAskedAgain: true,
+    }
+    context.state.set({ ...otherMembers, ...repeatedQuestion } as unknown as Json)
     if (first)
       yield askQuestion(first, context, { now: server.now(), introduction: 'That did not work. Please answer again.' })
     else
@@ -125,44 +130,47 @@ async function* resumeRun(
 
 async function* runOnce(
   message: NormalizedMessage,
-  answered: readonly OpenInterrupt[],
-  { server, context, kept, isOver = false }: Conversation,
+  answeredInterrupts: readonly OpenInterrupt[],
+  { server, context, storedRun, isOver = false }: Conversation,
 ): AsyncGenerator<AgentChunk, void, undefined> {
-  const run = new RunProgress(kept.state, server.habit, { now: server.now, recorder: findStepRecorder(context) })
-  const leaving = new AbortController()
-  const signal = AbortSignal.any([context.signal, leaving.signal])
+  const run = new RunProgress(storedRun.state, server.reasoningHabit, {
+    now: server.now,
+    recorder: findStepRecorder(context),
+  })
+  const cancellation = new AbortController()
+  const signal = AbortSignal.any([context.signal, cancellation.signal])
   try {
-    yield* readRun(await postRun(server, message, { context, kept, answered, signal }), run)
+    yield* readRun(await postRun(server, message, { context, storedRun, answeredInterrupts, signal }), run)
   } finally {
     // The body of an error response is not read.
-    leaving.abort()
+    cancellation.abort()
   }
   if (!run.interrupts) throw new Unavailable('The AG-UI server broke off in the middle of its run')
   yield* endAnswer(run)
-  yield* showState({ before: kept.state, after: run.state.value }, server.config)
+  yield* showState({ before: storedRun.state, after: run.state.value }, server.config)
   const answerer = { sender: message.sender, person: context.person }
-  const asked = addressInterrupts(run.interrupts, restoreInterrupts(kept.interrupts), answerer)
+  const asked = addressInterrupts(run.interrupts, restoreInterrupts(storedRun.interrupts), answerer)
   if (isOver && asked.length > 0)
     context.log.warn({ questions: asked.length }, 'an AG-UI server asks on in a canceled task, where nobody answers')
   const interrupts = isOver ? [] : asked
   const [first] = interrupts
-  const isAsking = first !== undefined && isAskedOf(first, answerer)
+  const isAsking = first !== undefined && mayAnswer(first, answerer)
   if (isAsking) yield askQuestion(first, context, { now: server.now() })
   else if (first) yield 'The agent waits for the answer of somebody else in this conversation.'
-  const answers = server.config.keeps_history ? undefined : (kept.answers ?? {})
+  const answers = server.config.keeps_history ? undefined : (storedRun.answers ?? {})
   context.state.set({
-    ...keepRun(run, context, answers),
-    ...keepInterrupts(interrupts, isAsking ? context.responseId : kept.question),
+    ...storeRun(run, context, answers),
+    ...storeInterrupts(interrupts, isAsking ? context.responseId : storedRun.question),
   })
   setPersonState(run.personState, context)
 }
 
-function keepInterrupts(interrupts: readonly OpenInterrupt[], question: string | undefined): { [name: string]: Json } {
+function storeInterrupts(interrupts: readonly OpenInterrupt[], question: string | undefined): { [name: string]: Json } {
   if (interrupts.length === 0) return {}
   return { interrupts: interrupts as unknown as Json, ...(question !== undefined && { question }) }
 }
 
-interface PostedRun extends Pick<RunRequest, 'kept' | 'answered'> {
+interface PostedRun extends Pick<RunRequest, 'storedRun' | 'answeredInterrupts'> {
   readonly context: AgentContext
   readonly signal: AbortSignal
 }
@@ -173,9 +181,9 @@ async function postRun(
   message: NormalizedMessage,
   { context, signal, ...run }: PostedRun,
 ): Promise<StreamAnswer['body']> {
-  const { keeps_history: isKeptThere, forwarded_props, api_key } = config
+  const { keeps_history: keepsHistory, forwarded_props, api_key } = config
   const forwardedProps = forwarded_props as { readonly [name: string]: Json }
-  const described = await describeRunContext(message, context)
+  const contextEntries = await describeRunContext(message, context)
   const answer = await openStream(config.url, {
     method: 'POST',
     headers: {
@@ -183,13 +191,15 @@ async function postRun(
       accept: 'text/event-stream',
       ...(api_key !== undefined && { authorization: `Bearer ${api_key}` }),
     },
-    body: JSON.stringify(describeRunInput({ agent, message, context, described, isKeptThere, forwardedProps, ...run })),
+    body: JSON.stringify(
+      renderRunInput({ agent, message, context, contextEntries, keepsHistory, forwardedProps, ...run }),
+    ),
     signal,
     timeoutMs,
     idleMs: timeoutMs,
     maxBytes: maxRunBytes,
   })
-  checkPassingStatus({ who: 'AG-UI server', url: config.url }, answer, now())
+  throwIfTemporary({ serverName: 'AG-UI server', url: config.url }, answer, now())
   if (answer.status !== 200)
     throw new Error(`The AG-UI server answered ${nameStatus(config.url, answer)}; check "url" and "api_key"`)
   const { type } = parseMediaType(answer.headers.get('content-type')) ?? {}
@@ -216,36 +226,36 @@ function* endAnswer(run: RunProgress): Generator<AgentChunk> {
 /** Shows the state in the chat. An empty state makes the chat remove the state that it showed before. */
 function* showState(
   { before, after }: { readonly before: Json | undefined; readonly after: Json | undefined },
-  { chat_state: shown }: AguiServer['config'],
+  { chat_state: shownState }: AguiServer['config'],
 ): Generator<AgentChunk> {
-  const wasShown = pickChatState(before, shown) !== undefined
-  const state = pickChatState(after, shown) ?? (wasShown ? {} : undefined)
+  const wasVisible = pickChatState(before, shownState) !== undefined
+  const state = pickChatState(after, shownState) ?? (wasVisible ? {} : undefined)
   if (state) yield { chat_state: state }
 }
 
-function keepRun(
+function storeRun(
   run: RunProgress,
   context: Pick<AgentContext, 'log' | 'history' | 'responseId'>,
-  answers: KeptRun['answers'],
+  answers: StoredRunState['answers'],
 ): { [name: string]: Json } {
   const { value: state } = run.state
-  const isKept = state !== undefined && JSON.stringify(state).length <= maxState
-  if (state !== undefined && !isKept)
+  const isSmall = state !== undefined && JSON.stringify(state).length <= maxState
+  if (state !== undefined && !isSmall)
     context.log.warn({ most: maxState }, 'the state of an AG-UI server is too large to keep')
-  const answerIds = answers && nameAnswers(run, answers, context)
+  const answerIds = answers && mapAnswerIds(run, answers, context)
   return {
-    ...(isKept && { state }),
+    ...(isSmall && { state }),
     ...(answerIds && answerIds.length > 0 && { answers: Object.fromEntries(answerIds) }),
   }
 }
 
 /** Lists the ids that the server gave its answers: those in the history, and that of the new answer. */
-function nameAnswers(
-  { speaking, snapshot: { id = speaking } }: RunProgress,
-  knownAnswers: NonNullable<KeptRun['answers']>,
+function mapAnswerIds(
+  { messageId, snapshot: { id = messageId } }: RunProgress,
+  storedAnswers: NonNullable<StoredRunState['answers']>,
   context: Pick<AgentContext, 'history' | 'responseId'>,
 ): readonly (readonly [ours: string, theirs: string])[] {
-  const past = new Set(context.history().turns.map(turn => turn.id))
-  const kept = Object.entries(knownAnswers).filter(([ours]) => past.has(ours))
-  return id === undefined || id.length > maxId ? kept : [...kept, [context.responseId, id]]
+  const historyIds = new Set(context.history().turns.map(turn => turn.id))
+  const presentAnswers = Object.entries(storedAnswers).filter(([ours]) => historyIds.has(ours))
+  return id === undefined || id.length > maxId ? presentAnswers : [...presentAnswers, [context.responseId, id]]
 }

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { bearerSchema, endpointUrlSchema } from '../config/endpoint.ts'
 import { commonAgentSchema } from '../kind/agent-kind.ts'
-import { thoughtBeginnings } from '../speech/speech-habit.ts'
+import { reasoningStarts } from '../speech/reasoning-habit.ts'
 import { chatStateSchema } from './chat-state.ts'
 
 /** `{ "use": "ag-ui" }` */
@@ -21,7 +21,7 @@ export const aguiAgentSchema = commonAgentSchema.extend({
    * Beginning of the text: with `first` inside a thought whose opening tag stands in the prompt (DeepSeek R1, Qwen), with `none` outside; `auto` finds
    * out. Until that is known, a stream waits for its end.
    */
-  thoughts: z.enum(thoughtBeginnings).default('auto'),
+  thoughts: z.enum(reasoningStarts).default('auto'),
   /** Sent with each run as `forwardedProps`. */
   forwarded_props: z.record(z.string(), z.json()).default({}),
 })

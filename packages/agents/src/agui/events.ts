@@ -6,19 +6,19 @@ import { readAguiUsage } from '@postern/transcript'
 import { z } from 'zod'
 import type { WithheldText } from '../speech/model-text.ts'
 import { ModelText } from '../speech/model-text.ts'
-import { SpeechHabit } from '../speech/speech-habit.ts'
+import { ReasoningHabit } from '../speech/reasoning-habit.ts'
 import type { InterruptEvent, ServerInterrupt } from './interrupts/server-interrupts.ts'
 import { interruptSchema, joinInterrupts, readInterruptEvent } from './interrupts/server-interrupts.ts'
 import { RunState } from './run-state.ts'
 
-interface BegunCall {
+interface OpenToolCall {
   name: string
   args: string
   /** The time of the event, ms since 1970 UTC. */
-  readonly at: number
+  readonly startedAt: number
 }
 
-interface RunRecording {
+interface RunRecorder {
   readonly now: () => number
   readonly recorder: StepRecorder | undefined
 }
@@ -28,7 +28,7 @@ export class RunProgress {
   /** The length of the text so far, characters. */
   length = 0
   /** The id of the message that the latest text belongs to. */
-  speaking: string | undefined
+  messageId: string | undefined
   /** True if the next text belongs to another message. */
   isNextMessage = false
   /** Parses the text of that message. */
@@ -37,10 +37,10 @@ export class RunProgress {
   readonly withheld: WithheldText[] = []
   /** The length of `withheld`, characters. */
   withheldLength = 0
-  readonly habit: SpeechHabit
+  readonly reasoningHabit: ReasoningHabit
   /** The ids of text messages that are not part of the answer. */
   readonly foreign = new Set<string>()
-  readonly calls = new Map<string, BegunCall>()
+  readonly calls = new Map<string, OpenToolCall>()
   callCount = 0
   readonly state: RunState
   /** The latest new state of the person that the server has sent. */
@@ -48,17 +48,17 @@ export class RunProgress {
   /** The last answer in a `MESSAGES_SNAPSHOT`. */
   snapshot: { readonly id?: string | undefined; readonly text: string } = { text: '' }
   /** The interrupts that events have reported. */
-  readonly told: InterruptEvent[] = []
+  readonly interruptEvents: InterruptEvent[] = []
   /** The questions of the server; undefined until the run ends. */
   interrupts: readonly ServerInterrupt[] | undefined
 
   /** Records calls of tools with their times. */
-  readonly recording: RunRecording
+  readonly recorder: RunRecorder
 
-  constructor(state: Json | undefined, habit: SpeechHabit, recording: RunRecording) {
+  constructor(state: Json | undefined, reasoningHabit: ReasoningHabit, recorder: RunRecorder) {
     this.state = new RunState(state)
-    this.habit = habit
-    this.recording = recording
+    this.reasoningHabit = reasoningHabit
+    this.recorder = recorder
   }
 }
 
@@ -94,20 +94,20 @@ type Event = z.infer<typeof eventSchema>
 /** The readers of the events that make up an answer, by event type. All other events are only for observers. */
 const readers: Readonly<Record<string, (event: Event, run: RunProgress) => readonly AgentChunk[]>> = {
   TEXT_MESSAGE_START: beginText,
-  TEXT_MESSAGE_CONTENT: hearText,
-  TEXT_MESSAGE_CHUNK: (event, run) => [...beginText(event, run), ...hearText(event, run)],
-  REASONING_MESSAGE_CONTENT: keepReasoning,
-  REASONING_MESSAGE_CHUNK: keepReasoning,
-  THINKING_TEXT_MESSAGE_CONTENT: keepReasoning,
+  TEXT_MESSAGE_CONTENT: acceptText,
+  TEXT_MESSAGE_CHUNK: (event, run) => [...beginText(event, run), ...acceptText(event, run)],
+  REASONING_MESSAGE_CONTENT: acceptReasoning,
+  REASONING_MESSAGE_CHUNK: acceptReasoning,
+  THINKING_TEXT_MESSAGE_CONTENT: acceptReasoning,
   TOOL_CALL_START: beginCall,
   TOOL_CALL_ARGS: addArguments,
   TOOL_CALL_CHUNK: (event, run) => [...beginCall(event, run), ...addArguments(event, run)],
   TOOL_CALL_RESULT: endCall,
-  STATE_SNAPSHOT: keepState,
+  STATE_SNAPSHOT: acceptState,
   STATE_DELTA: changeState,
-  MESSAGES_SNAPSHOT: keepSnapshot,
+  MESSAGES_SNAPSHOT: acceptSnapshot,
   STEP_STARTED: showStage,
-  CUSTOM: hearCustom,
+  CUSTOM: acceptCustom,
   RUN_FINISHED: endRun,
   RUN_ERROR: failRun,
 }
@@ -115,10 +115,10 @@ const readers: Readonly<Record<string, (event: Event, run: RunProgress) => reado
 /** Reads one event of a run and returns what it adds to the answer. @throws Error if it is no event, or if it reports that the run failed */
 export function readEvent(data: string, run: RunProgress): readonly AgentChunk[] {
   const event = parseEvent(data)
-  const parsed = eventSchema.safeParse(event)
-  if (!parsed.success) throw new Error(`Cannot read an AG-UI event: ${describeFaults(parsed.error, event)}`)
-  const { type } = parsed.data
-  return Object.hasOwn(readers, type) ? (readers[type]?.(parsed.data, run) ?? []) : []
+  const parseResult = eventSchema.safeParse(event)
+  if (!parseResult.success) throw new Error(`Cannot read an AG-UI event: ${describeFaults(parseResult.error, event)}`)
+  const { type } = parseResult.data
+  return Object.hasOwn(readers, type) ? (readers[type]?.(parseResult.data, run) ?? []) : []
 }
 
 function parseEvent(data: string): unknown {
@@ -135,60 +135,60 @@ function beginText({ messageId, role }: Event, run: RunProgress): readonly Agent
 }
 
 /** Adds text of a message. An empty line separates two messages of one run. */
-function hearText({ messageId, delta }: Event, run: RunProgress): readonly AgentChunk[] {
-  const speaking = messageId ?? run.speaking
-  if (typeof delta !== 'string' || delta === '' || (speaking && run.foreign.has(speaking))) return []
-  const before = speaking === run.speaking ? [] : endSpeech(run)
-  run.speaking = speaking
-  run.speech ??= new ModelText({ habit: run.habit })
-  return [...before, ...passWords(run.speech.add(delta), run)]
+function acceptText({ messageId, delta }: Event, run: RunProgress): readonly AgentChunk[] {
+  const speakerId = messageId ?? run.messageId
+  if (typeof delta !== 'string' || delta === '' || (speakerId && run.foreign.has(speakerId))) return []
+  const before = speakerId === run.messageId ? [] : endSpeech(run)
+  run.messageId = speakerId
+  run.speech ??= new ModelText({ reasoningHabit: run.reasoningHabit })
+  return [...before, ...passText(run.speech.add(delta), run)]
 }
 
 /** Ends the message that the latest text belongs to. */
 export function endSpeech(run: RunProgress): readonly AgentChunk[] {
   const { speech } = run
   if (!speech) return []
-  const passed = passWords(speech.end(), run)
+  const chunks = passText(speech.end(), run)
   for (const part of speech.withheld) {
     run.withheld.push(part)
     run.withheldLength += part.text.length
   }
   run.speech = undefined
   run.isNextMessage = true
-  return passed
+  return chunks
 }
 
 /** Reads the answer of a server that does not stream text. */
 export function readSnapshot(run: RunProgress): readonly AgentChunk[] {
-  run.speech = new ModelText({ habit: new SpeechHabit('first') })
-  return [...passWords(run.speech.add(run.snapshot.text), run), ...endSpeech(run)]
+  run.speech = new ModelText({ reasoningHabit: new ReasoningHabit('first') })
+  return [...passText(run.speech.add(run.snapshot.text), run), ...endSpeech(run)]
 }
 
-function passWords(words: string, run: RunProgress): readonly AgentChunk[] {
-  if (words === '') return []
+function passText(text: string, run: RunProgress): readonly AgentChunk[] {
+  if (text === '') return []
   const isApart = run.length > 0 && run.isNextMessage
-  const passed = isApart ? `\n\n${words}` : words
+  const separatedText = isApart ? `\n\n${text}` : text
   run.isNextMessage = false
-  run.length += passed.length
+  run.length += separatedText.length
   if (run.length > maxText) throw new Error(`The AG-UI server said more than ${maxText} characters`)
-  return [passed]
+  return [separatedText]
 }
 
 /** Records text that the server marks as its reasoning. */
-function keepReasoning({ delta }: Event, run: RunProgress): readonly AgentChunk[] {
+function acceptReasoning({ delta }: Event, run: RunProgress): readonly AgentChunk[] {
   if (typeof delta !== 'string' || delta === '') return []
   const last = run.withheld.at(-1)
   if (run.withheldLength + delta.length > maxCallText) return []
   run.withheldLength += delta.length
   if (last?.kind === 'reasoning') run.withheld[run.withheld.length - 1] = { kind: 'reasoning', text: last.text + delta }
   else run.withheld.push({ kind: 'reasoning', text: delta })
-  run.habit.learn(false)
+  run.reasoningHabit.learn(false)
   return []
 }
 
 function beginCall({ toolCallId, toolCallName }: Event, run: RunProgress): readonly AgentChunk[] {
   if (!toolCallId || !toolCallName || run.calls.has(toolCallId) || run.calls.size >= maxCalls) return []
-  run.calls.set(toolCallId, { name: toolCallName, args: '', at: run.recording.now() })
+  run.calls.set(toolCallId, { name: toolCallName, args: '', startedAt: run.recorder.now() })
   return []
 }
 
@@ -205,7 +205,7 @@ function endCall({ toolCallId, content }: Event, run: RunProgress): readonly Age
   const call = toolCallId ? run.calls.get(toolCallId) : undefined
   if (!call || !toolCallId || run.callCount >= maxCalls) return []
   run.callCount += 1
-  run.recording.recorder?.begin({ kind: 'tool', name: call.name, id: toolCallId, at: call.at }).end()
+  run.recorder.recorder?.begin({ kind: 'tool', name: call.name, id: toolCallId, at: call.startedAt }).end()
   const result = typeof content === 'string' ? readJson(content.slice(0, maxCallText)) : content
   return [
     { trace: [{ kind: 'tool_call', id: toolCallId, name: call.name, args: readJson(call.args || '{}'), result }] },
@@ -217,16 +217,16 @@ function readJson(text: string): unknown {
   return json === undefined ? text : json
 }
 
-function keepState({ snapshot }: Event, run: RunProgress): readonly AgentChunk[] {
+function acceptState({ snapshot }: Event, run: RunProgress): readonly AgentChunk[] {
   run.state.replace(snapshot ?? undefined)
   return []
 }
 
 /** Reads a custom event: an interrupt of LangGraph, or Postern's own `person_state`, which sets the new state of the person. */
-function hearCustom(event: Event, run: RunProgress): readonly AgentChunk[] {
+function acceptCustom(event: Event, run: RunProgress): readonly AgentChunk[] {
   if (event.name === 'person_state') run.personState = event.value
-  const interrupt = readInterruptEvent(event, run.told.length)
-  if (interrupt) run.told.push(interrupt)
+  const interrupt = readInterruptEvent(event, run.interruptEvents.length)
+  if (interrupt) run.interruptEvents.push(interrupt)
   return []
 }
 
@@ -236,7 +236,7 @@ function changeState({ delta }: Event, run: RunProgress): readonly AgentChunk[] 
   return []
 }
 
-function keepSnapshot({ messages }: Event, run: RunProgress): readonly AgentChunk[] {
+function acceptSnapshot({ messages }: Event, run: RunProgress): readonly AgentChunk[] {
   const last = messages?.at(-1)
   const isAnswer = last?.role === 'assistant' && typeof last.content === 'string'
   run.snapshot = isAnswer ? { id: last.id ?? undefined, text: last.content as string } : { text: '' }
@@ -250,8 +250,8 @@ function showStage({ stepName }: Event): readonly AgentChunk[] {
 
 function endRun({ outcome, usage }: Event, run: RunProgress): readonly AgentChunk[] {
   if (outcome?.type === 'cancelled') throw new Error('The AG-UI server canceled the run')
-  const listed = outcome?.type === 'interrupt' ? (outcome.interrupts ?? []) : []
-  run.interrupts = joinInterrupts(listed, run.told, run.calls)
+  const interrupts = outcome?.type === 'interrupt' ? (outcome.interrupts ?? []) : []
+  run.interrupts = joinInterrupts(interrupts, run.interruptEvents, run.calls)
   return readUsage(usage)
 }
 

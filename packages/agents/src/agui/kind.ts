@@ -1,7 +1,7 @@
 // Registers `"use": "ag-ui"`: any AG-UI server as the agent.
 import { parseDuration } from '@postern/message'
 import { defineAgentKind } from '../kind/agent-kind.ts'
-import { SpeechHabit } from '../speech/speech-habit.ts'
+import { ReasoningHabit } from '../speech/reasoning-habit.ts'
 import { aguiAgentSchema } from './config.ts'
 
 /** Any AG-UI server as the agent: LangGraph, CrewAI, Mastra, Pydantic AI and others (docs.ag-ui.com). */
@@ -13,7 +13,7 @@ export const aguiKind = defineAgentKind({
     const server = {
       agent: name,
       config,
-      habit: new SpeechHabit(config.thoughts),
+      reasoningHabit: new ReasoningHabit(config.thoughts),
       // A server that stays silent until just before the deadline of the turn is Unavailable, so the turn is retried.
       timeoutMs: Math.floor(parseDuration(config.deadline) * 0.9),
       openStream: system.fetchFor(new URL(config.url).origin).openStream,

@@ -13,8 +13,8 @@ export async function describeRunContext(
   const { person } = await describePerson(context)
   const is_public = await context.isPublic()
   const { flags = [] } = context
-  const of = { address, verified, auth_method, identities, person, recipient, subject: readSubject(message) }
-  const value = JSON.stringify({ ...of, received_via, is_public, flags })
+  const subject = { address, verified, auth_method, identities, person, recipient, subject: readSubject(message) }
+  const value = JSON.stringify({ ...subject, received_via, is_public, flags })
   return [{ description: 'The sender of the last message, and how the gateway has proven them', value }]
 }
 

@@ -8,7 +8,7 @@ import type { OpenInterrupt } from './interrupts/open-interrupts.ts'
 import { writeResume } from './interrupts/resume.ts'
 
 /** The data of a conversation that is stored between two runs. */
-export interface KeptRun {
+export interface StoredRunState {
   /** The latest state that the server has sent. */
   readonly state?: Json | undefined
   /** The open questions of the server. */
@@ -26,48 +26,52 @@ export interface RunRequest {
   readonly message: NormalizedMessage
   readonly context: Pick<AgentContext, 'correlationId' | 'history'>
   /** The entries of `context`. */
-  readonly described: readonly object[]
-  readonly kept: KeptRun
+  readonly contextEntries: readonly object[]
+  readonly storedRun: StoredRunState
   /** The server's questions with their answers; empty if the message answers none. */
-  readonly answered: readonly OpenInterrupt[]
+  readonly answeredInterrupts: readonly OpenInterrupt[]
   /** True if the server stores the conversation under its thread id, so that only new messages are sent. */
-  readonly isKeptThere: boolean
+  readonly keepsHistory: boolean
   readonly forwardedProps: { readonly [name: string]: Json }
 }
 
 /** Returns the body of a run (AG-UI 1.0, RunAgentInput). Servers of 0.1 accept it, too. */
-export function describeRunInput(request: RunRequest): object {
-  const { agent, message, context, described, kept, answered, isKeptThere, forwardedProps } = request
-  const { state = {}, answers = {} } = kept
-  const past = isKeptThere ? [] : context.history().turns.flatMap(turn => writeTurn(turn, answers))
+export function renderRunInput(request: RunRequest): object {
+  const { agent, message, context, contextEntries, storedRun, answeredInterrupts, keepsHistory, forwardedProps } =
+    request
+  const { state = {}, answers = {} } = storedRun
+  const historyMessages = keepsHistory ? [] : context.history().turns.flatMap(turn => renderTurn(turn, answers))
   return {
-    threadId: nameThread(agent, message),
+    threadId: deriveThreadId(agent, message),
     runId: toUuid([agent, context.correlationId, message.id]),
     state,
     // The answer to a question of the server is sent with the question, not as a message.
-    messages: answered.length > 0 ? past : [...past, writeMessage(firstIdOf(message), 'user', writeWords(message))],
+    messages:
+      answeredInterrupts.length > 0
+        ? historyMessages
+        : [...historyMessages, renderMessage(firstIdOf(message), 'user', renderMessageText(message))],
     tools: [],
-    context: described,
-    ...writeResume(answered, forwardedProps),
+    context: contextEntries,
+    ...writeResume(answeredInterrupts, forwardedProps),
   }
 }
 
 /** Returns the text of a message in the form that every run has it. */
-export function writeWords({ parts }: Pick<NormalizedMessage, 'parts'>): string {
-  return writeParts(parts.map(quoteNames))
+export function renderMessageText({ parts }: Pick<NormalizedMessage, 'parts'>): string {
+  return renderParts(parts.map(quoteNames))
 }
 
 /**
  * Returns the id under which the server stores the conversation. A conversation from a release that gave agents the wire's own id keeps
  * the id that the server already has for it.
  */
-function nameThread(agent: string, { received_via, thread_id, thread_source }: NormalizedMessage): string {
+function deriveThreadId(agent: string, { received_via, thread_id, thread_source }: NormalizedMessage): string {
   return toUuid(thread_id === thread_source ? [agent, received_via, thread_id] : [agent, thread_id])
 }
 
 /** Ids of peers may reveal who they are, and some servers accept only UUIDs. */
-function toUuid(words: readonly string[]): string {
-  const digest = createHash('sha256').update(JSON.stringify(words)).digest('hex')
+function toUuid(components: readonly string[]): string {
+  const digest = createHash('sha256').update(JSON.stringify(components)).digest('hex')
   const pieces = [digest.slice(0, 8), digest.slice(8, 12), `8${digest.slice(13, 16)}`, `8${digest.slice(17, 20)}`]
   return [...pieces, digest.slice(20, 32)].join('-')
 }
@@ -77,14 +81,14 @@ function firstIdOf({ id, merged }: NormalizedMessage): string {
   return merged?.[0]?.id ?? id
 }
 
-function writeTurn(
+function renderTurn(
   { id = '', role, parts }: HistoricalMessage,
-  answers: NonNullable<KeptRun['answers']>,
+  answers: NonNullable<StoredRunState['answers']>,
 ): readonly RunMessage[] {
-  const content = writeParts(parts)
+  const content = renderParts(parts)
   if (content === '') return []
   const ownId = role === 'assistant' && Object.hasOwn(answers, id) ? answers[id] : undefined
-  return [ownId === undefined ? writeMessage(id, role, content) : { id: ownId, role, content }]
+  return [ownId === undefined ? renderMessage(id, role, content) : { id: ownId, role, content }]
 }
 
 interface RunMessage {
@@ -97,12 +101,12 @@ interface RunMessage {
  * Returns a message whose id also depends on its text. A server with a checkpointer skips ids that it has, and LangGraph rewinds to a message
  * whose text has changed, such as one that the history has merged with the one next to it.
  */
-function writeMessage(id: string, role: RunMessage['role'], content: string): RunMessage {
+function renderMessage(id: string, role: RunMessage['role'], content: string): RunMessage {
   return { id: toUuid([id, content]), role, content }
 }
 
 /** Writes text and links as they are, and files as their names. */
-function writeParts(parts: readonly Part[]): string {
+function renderParts(parts: readonly Part[]): string {
   const files = parts.flatMap(part =>
     isFilePart(part) ? [`[${part.name ?? 'a file'}, ${part.mime ?? 'unknown type'}]`] : [],
   )

@@ -16,7 +16,7 @@ const maxDepth = 200
 /** The maximum numbers of operations in one delta and in one run, and the maximum number of bytes that the operations of a run write. */
 const maxOfDelta = 1_000
 const maxOfRun = 20_000
-const maxWritten = 32 * 1024 * 1024
+const maxWrittenBytes = 32 * 1024 * 1024
 
 /** No segment of a pointer may lead to the prototype of all objects. */
 const pointerSchema = z
@@ -68,29 +68,29 @@ export class RunState {
     for (const operation of read.data) this.#apply(operation)
   }
 
-  #apply({ op, from, path, value: given }: StateOperation): void {
+  #apply({ op, from, path, value: operand }: StateOperation): void {
     const [target, source] = [`/state${path}`, from === undefined ? undefined : `/state${from}`]
     if (op === 'test') {
-      if (!isDeepStrictEqual(this.#find(target).value, given)) throw faulty('TestError')
+      if (!isDeepStrictEqual(this.#find(target).value, operand)) throw faulty('TestError')
       return
     }
-    this.#count({ op, target, source, value: source === undefined ? given : this.#find(source).value })
-    const operation = { op, path: target, from: source, ...(given !== undefined && { value: given }) }
+    this.#count({ op, target, source, value: source === undefined ? operand : this.#find(source).value })
+    const operation = { op, path: target, from: source, ...(operand !== undefined && { value: operand }) }
     const fault = patches().apply(this.#holder, operation as Operation)
     if (fault) throw faulty(fault.name)
   }
 
   /** Counts what an operation writes and removes, before it does so. */
   #count({ op, target, source, value }: CountedOperation): void {
-    const { parent, value: former } = this.#find(target)
+    const { parent, value: earlierValue } = this.#find(target)
     // An element that is inserted into a list moves the one at its place and does not replace it.
-    const isLost = op === 'remove' || op === 'replace' || (former !== undefined && !Array.isArray(parent))
-    if (isLost) this.#bytes -= sizeOf(target, former)
+    const isLost = op === 'remove' || op === 'replace' || (earlierValue !== undefined && !Array.isArray(parent))
+    if (isLost) this.#bytes -= sizeOf(target, earlierValue)
     if (op === 'move' && source !== undefined) this.#bytes -= sizeOf(source, value)
     if (op !== 'remove') {
-      const written = sizeOf(target, value)
-      this.#bytes += written
-      this.#written += written
+      const writtenBytes = sizeOf(target, value)
+      this.#bytes += writtenBytes
+      this.#written += writtenBytes
     }
     this.#check()
   }
@@ -101,8 +101,8 @@ export class RunState {
 
   #check(): void {
     if (this.#bytes > maxBytes) throw new Error(`The state of the AG-UI server has more than ${maxBytes} bytes`)
-    if (this.#written > maxWritten)
-      throw new Error(`The AG-UI server writes more than ${maxWritten} bytes into the state of one run`)
+    if (this.#written > maxWrittenBytes)
+      throw new Error(`The AG-UI server writes more than ${maxWrittenBytes} bytes into the state of one run`)
   }
 }
 

@@ -8,7 +8,7 @@ import type { ToolRule } from '../config/approval.ts'
 import type { ToolOutcome } from '../tools/tools.ts'
 import type { Approvals, CallRule } from './port.ts'
 import { describeCall } from './port.ts'
-import { createRememberedCalls, offerRemembering } from './remembered-calls.ts'
+import { createRememberedCalls, describeRememberOptions } from './remembered-calls.ts'
 
 interface ApprovalDeps {
   /** The agent's name. */
@@ -20,12 +20,12 @@ interface ApprovalDeps {
 /** The text for the person in the conversation while an operator decides. */
 
 /** The longest time for any decision, seconds. */
-const longestWait = 30 * 24 * 3_600
+const maxWaitSeconds = 30 * 24 * 3_600
 /** The time for which the result of a call is stored after nobody can decide on the call any more, ms. */
-const keptMs = 30 * 24 * 3_600_000
+const resultRetentionMs = 30 * 24 * 3_600_000
 
-const onlyOnce: CallRule = { approve: 'sender', remember: 'none', remember_days: 1 }
-const brokenOff = 'It was begun and broken off. Whether it took effect is not known.'
+const defaultRule: CallRule = { approve: 'sender', remember: 'none', remember_days: 1 }
+const interruptedMessage = 'It was begun and broken off. Whether it took effect is not known.'
 
 interface OpenApprovals extends ApprovalDeps {
   readonly actions: PendingActions
@@ -34,18 +34,18 @@ interface OpenApprovals extends ApprovalDeps {
 
 export function openApprovals(deps: ApprovalDeps): Approvals {
   const actions = createPendingActions(deps.records, deps.system)
-  const open: OpenApprovals = { ...deps, actions, owner: `agent:${deps.name}` }
+  const approvalDeps: OpenApprovals = { ...deps, actions, owner: `agent:${deps.name}` }
   return {
-    findRemembered: createRememberedCalls({ ...deps, actions, keptMs }),
-    ask: (call, context) => askForApproval(call, context, open),
-    findDecided: message => findDecided(message, open),
-    settle: (decided, run) => settleCall(decided, run, open),
-    describe: policy => describeState(policy, open),
+    findRemembered: createRememberedCalls({ ...deps, actions, retentionMs: resultRetentionMs }),
+    ask: (call, context) => askForApproval(call, context, approvalDeps),
+    findDecided: message => findDecided(message, approvalDeps),
+    settle: (decidedCall, run) => settleCall(decidedCall, run, approvalDeps),
+    describe: policy => describeState(policy, approvalDeps),
   }
 }
 
 async function askForApproval(
-  { id, name: kind, args, preview, agent, schema, rules, rule = onlyOnce }: Parameters<Approvals['ask']>[0],
+  { id, name: kind, args, preview, agent, schema, rules, rule = defaultRule }: Parameters<Approvals['ask']>[0],
   context: Parameters<Approvals['ask']>[1],
   { actions, owner, system }: OpenApprovals,
 ): ReturnType<Approvals['ask']> {
@@ -54,20 +54,20 @@ async function askForApproval(
   const { summary, shownArgs } = describeCall(kind, args, preview)
   const { approve: approver, notify, expires_after_hours: hours } = rule
   const isForOperator = approver === 'operator'
-  const lasts = hours === undefined ? undefined : Math.max(60, Math.round(hours * 3_600))
-  const until = lasts === undefined ? {} : { expires_at: isoTime(system.now() + lasts * 1_000) }
+  const expiresInSeconds = hours === undefined ? undefined : Math.max(60, Math.round(hours * 3_600))
+  const expiry = expiresInSeconds === undefined ? {} : { expires_at: isoTime(system.now() + expiresInSeconds * 1_000) }
   const metadata = {
     tool_call_id: id,
     ...(isForOperator && {
       approver,
       ...(schema && { schema: schema as Json }),
-      ...(rules && { rules: rules.map(writeRule) }),
+      ...(rules && { rules: rules.map(renderRule) }),
     }),
   }
-  const wanted = { kind, summary, preview: shownArgs, apply_input, metadata, ...until }
-  const keptUntil = system.now() + (lasts ?? longestWait) * 1_000 + keptMs
-  const action = await actions.create(owner, wanted, { message: messageNumber, until: keptUntil })
-  const shown = {
+  const draft = { kind, summary, preview: shownArgs, apply_input, metadata, ...expiry }
+  const retainUntil = system.now() + (expiresInSeconds ?? maxWaitSeconds) * 1_000 + resultRetentionMs
+  const action = await actions.create(owner, draft, { message: messageNumber, until: retainUntil })
+  const approvalView = {
     action_id: action.action_id,
     kind,
     summary,
@@ -75,20 +75,20 @@ async function askForApproval(
     arguments: Object.keys(Object(args)),
     tool_call_id: id,
     ...(agent !== undefined && { agent }),
-    ...offerRemembering(rule, context),
+    ...describeRememberOptions(rule, context),
   }
-  const words = { message: summary, title: `Allow ${kind}?`, action_label: 'Allow it' }
-  const asked = isForOperator ? { approver, ...(notify !== undefined && { notify }) } : {}
+  const texts = { message: summary, title: `Allow ${kind}?`, action_label: 'Allow it' }
+  const operatorMembers = isForOperator ? { approver, ...(notify !== undefined && { notify }) } : {}
   return requireConsent({
-    ...words,
-    ...asked,
-    ...describeApproval(shown),
-    ...(lasts !== undefined && { expires_in: lasts }),
+    ...texts,
+    ...operatorMembers,
+    ...describeApproval(approvalView),
+    ...(expiresInSeconds !== undefined && { expires_in: expiresInSeconds }),
   })
 }
 
 /** Returns the members of a rule that apply to changed arguments. */
-function writeRule({ when, policy, approve }: ToolRule): Json {
+function renderRule({ when, policy, approve }: ToolRule): Json {
   return { ...(when && { when: when as Json }), policy, approve }
 }
 
@@ -96,14 +96,22 @@ async function findDecided(
   { policy_resolution: resolution }: Parameters<Approvals['findDecided']>[0],
   { actions, owner }: OpenApprovals,
 ): ReturnType<Approvals['findDecided']> {
-  const shown = resolution && readApproval(resolution)
-  const action = shown && (await actions.get(owner, shown.action_id))
+  const approval = resolution && readApproval(resolution)
+  const action = approval && (await actions.get(owner, approval.action_id))
   if (!action || !resolution) return undefined
   const { requirement = action.action_id, outcome, resolver, args } = resolution
-  const who = [resolver?.method, resolver?.subject].filter(Boolean).join(' ') || 'unknown'
-  const edited = args === undefined ? {} : { edited: args as Json }
+  const resolverName = [resolver?.method, resolver?.subject].filter(Boolean).join(' ') || 'unknown'
+  const editedMember = args === undefined ? {} : { edited: args as Json }
   const isOfOperator = action.metadata.approver === 'operator'
-  return { action, shown, requirement, isGranted: outcome === 'granted', resolver: who, isOfOperator, ...edited }
+  return {
+    action,
+    shown: approval,
+    requirement,
+    isGranted: outcome === 'granted',
+    resolver: resolverName,
+    isOfOperator,
+    ...editedMember,
+  }
 }
 
 async function settleCall(
@@ -112,10 +120,10 @@ async function settleCall(
   { actions, owner }: OpenApprovals,
 ): ReturnType<Approvals['settle']> {
   if (resolver === timeoutMethod) await actions.lapse(owner, action_id)
-  if (status !== 'pending' || resolver === timeoutMethod) return readEnd(await actions.get(owner, action_id))
+  if (status !== 'pending' || resolver === timeoutMethod) return toOutcome(await actions.get(owner, action_id))
   let outcome: ToolOutcome | undefined
   const decision = isGranted ? 'accepted' : 'rejected'
-  const ended = await actions.resolve(owner, action_id, {
+  const actionEnd = await actions.resolve(owner, action_id, {
     decision,
     resolver,
     ...(edited !== undefined && { metadata: { edited_args: edited } }),
@@ -125,20 +133,20 @@ async function settleCall(
       return { ...outcome } as Json
     },
   })
-  return outcome ?? readEnd(ended)
+  return outcome ?? toOutcome(actionEnd)
 }
 
 async function describeState(
   policy: Parameters<Approvals['describe']>[0],
   { actions, owner, system }: OpenApprovals,
 ): ReturnType<Approvals['describe']> {
-  const shown = readApproval(policy)
-  const action = shown && (await actions.get(owner, shown.action_id))
+  const approval = readApproval(policy)
+  const action = approval && (await actions.get(owner, approval.action_id))
   if (!action) return undefined
   const isOver = Date.parse(String(policy.expires_at)) <= system.now()
   return {
     action,
-    outcome: readEnd(action.status === 'pending' && isOver ? { ...action, status: 'expired' } : action),
+    outcome: toOutcome(action.status === 'pending' && isOver ? { ...action, status: 'expired' } : action),
   }
 }
 
@@ -150,11 +158,11 @@ const ends: Readonly<Record<PendingAction['status'], (action: PendingAction) => 
   deleted: () => ({ error: { message: refusedCall } }),
 }
 
-function readEnd(action: PendingAction | undefined): ToolOutcome {
-  return action ? ends[action.status](action) : { error: { message: brokenOff } }
+function toOutcome(action: PendingAction | undefined): ToolOutcome {
+  return action ? ends[action.status](action) : { error: { message: interruptedMessage } }
 }
 
 function readResult({ resolution_result: result }: PendingAction): ToolOutcome {
   const isKnown = typeof result === 'object' && result !== null && ('result' in result || 'error' in result)
-  return isKnown ? (result as ToolOutcome) : { error: { message: brokenOff } }
+  return isKnown ? (result as ToolOutcome) : { error: { message: interruptedMessage } }
 }

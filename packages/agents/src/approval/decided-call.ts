@@ -21,16 +21,16 @@ interface DecidedDeps {
  * not run.
  */
 export async function endDecidedCall(
-  decided: DecidedCall,
-  { tools, approvals, context, enter = given => given }: DecidedDeps,
+  decidedCall: DecidedCall,
+  { tools, approvals, context, enter = context => context }: DecidedDeps,
 ): Promise<{ readonly part: ToolCallPart; readonly outcome: ToolOutcome }> {
-  const { action, shown, requirement, edited, isOfOperator } = decided
+  const { action, shown, requirement, edited, isOfOperator } = decidedCall
   const tool = tools.get(action.kind)
-  const outcome = await recordToolRun({ id: shown.tool_call_id, name: action.kind }, context, within =>
-    approvals.settle(decided, async args => {
+  const outcome = await recordToolRun({ id: shown.tool_call_id, name: action.kind }, context, toolContext =>
+    approvals.settle(decidedCall, async args => {
       if (!tool) return { error: { message: 'There is no such tool.' } }
       const fault = tool.findFault(args) ?? findWordFault(tool.findRule(args), isOfOperator ? 'operator' : 'sender')
-      return fault === undefined ? runTool(tool, args, enter(within)) : { error: { message: fault } }
+      return fault === undefined ? runTool(tool, args, enter(toolContext)) : { error: { message: fault } }
     }),
   )
   context.signal.throwIfAborted()
@@ -47,9 +47,9 @@ export function describeCallEnd(
   { id, name, args }: { readonly id: string; readonly name: string; readonly args?: unknown },
   outcome: ToolOutcome,
 ): readonly ChatMessage[] {
-  const written = { name, arguments: JSON.stringify((args ?? {}) as Json) }
+  const functionCall = { name, arguments: JSON.stringify((args ?? {}) as Json) }
   return [
-    { role: 'assistant', content: null, tool_calls: [{ id, type: 'function', function: written }] },
+    { role: 'assistant', content: null, tool_calls: [{ id, type: 'function', function: functionCall }] },
     { role: 'tool', tool_call_id: id, content: formatToolResult(outcome) },
   ]
 }
@@ -60,11 +60,11 @@ export async function findDecidedEnd(
   call: WaitingCall,
   { approvals, context }: { readonly approvals: Approvals; readonly context: ToolTurnContext },
 ): Promise<((context: ToolTurnContext) => Promise<ToolOutcome>) | undefined> {
-  const ruled = await approvals.findRemembered(call, context)
-  if (!ruled) return undefined
-  return async within => {
-    const outcome = await approvals.settle(ruled, args => runTool(tool, args, within))
-    within.signal.throwIfAborted()
+  const remembered = await approvals.findRemembered(call, context)
+  if (!remembered) return undefined
+  return async toolContext => {
+    const outcome = await approvals.settle(remembered, args => runTool(tool, args, toolContext))
+    toolContext.signal.throwIfAborted()
     return outcome
   }
 }

@@ -7,7 +7,7 @@ import { pendingActionSchema } from '@postern/transcript'
 import type { ToolRule } from '../config/approval.ts'
 import { toolRuleSchema } from '../config/approval.ts'
 import { findStoredRule, findWordFault } from '../tools/tool-rules.ts'
-import type { FoundRule, Tool, ToolContext, ToolOutcome, ToolTurnContext } from '../tools/tools.ts'
+import type { MatchingRule, Tool, ToolContext, ToolOutcome, ToolTurnContext } from '../tools/tools.ts'
 import { createArgumentCheck, toToolResult } from '../tools/tools.ts'
 
 /** A call that needs approval. */
@@ -26,8 +26,8 @@ export interface WaitingCall {
   readonly rule?: CallRule | undefined
 }
 
-export type CallRule = Pick<FoundRule, 'approve' | 'remember' | 'remember_days'> &
-  Partial<Pick<FoundRule, 'notify' | 'expires_after_hours' | 'calls'>>
+export type CallRule = Pick<MatchingRule, 'approve' | 'remember' | 'remember_days'> &
+  Partial<Pick<MatchingRule, 'notify' | 'expires_after_hours' | 'calls'>>
 
 /** The decision on a call. */
 interface RuledCall {
@@ -48,7 +48,7 @@ export interface DecidedCall extends RuledCall {
 }
 
 /** A call and its present outcome. */
-interface AskedCall {
+interface ApprovalCallFacts {
   readonly action: PendingAction
   readonly outcome: ToolOutcome
 }
@@ -67,7 +67,7 @@ export interface Approvals {
    */
   settle(ruled: RuledCall, run: (args: Json) => Promise<ToolOutcome>): Promise<ToolOutcome>
   /** Describes the state of a call for a model that continues without a decision. */
-  describe(policy: Policy): Promise<AskedCall | undefined>
+  describe(policy: Policy): Promise<ApprovalCallFacts | undefined>
 }
 
 /** The turn in which a call is made, and the person for whom it is made. */
@@ -77,7 +77,7 @@ export type CallContext = Pick<
 >
 
 /** The maximum length of the arguments that are shown, characters. */
-const maxShown = 1_500
+const maxPreviewChars = 1_500
 
 /** Describes a call to the person who decides: by the tool's own preview, or by its name and all arguments. */
 export function describeCall(
@@ -85,16 +85,16 @@ export function describeCall(
   args: unknown,
   preview: unknown,
 ): { readonly summary: string; readonly shownArgs: Json } {
-  const shownArgs = (preview === undefined ? (args ?? null) : preview) as Json
+  const previewArgs = (preview === undefined ? (args ?? null) : preview) as Json
   if (typeof preview === 'string' && preview.trim() !== '') {
-    return { summary: clipShown(withoutTurning(preview)), shownArgs }
+    return { summary: clipPreview(withoutTurning(preview)), shownArgs: previewArgs }
   }
-  return { summary: `May I run "${name}" with ${clipShown(writeVisibleJson(shownArgs))}?`, shownArgs }
+  return { summary: `May I run "${name}" with ${clipPreview(writeVisibleJson(previewArgs))}?`, shownArgs: previewArgs }
 }
 
 /** Shortens a text to the maximum and notes that it is shortened. */
-function clipShown(text: string): string {
-  return text.length > maxShown ? `${text.slice(0, maxShown).toWellFormed()} … (not shown whole)` : text
+function clipPreview(text: string): string {
+  return text.length > maxPreviewChars ? `${text.slice(0, maxPreviewChars).toWellFormed()} … (not shown whole)` : text
 }
 
 /** Reads the tool's preview of a call; undefined if the tool has none or it fails. */
@@ -113,16 +113,16 @@ export function createCallFinder(
   records: Pick<RecordStore, 'get'>,
 ): (requirement: Pick<RequirementRecord, 'agent' | 'policy'>) => Promise<ApprovalCall | undefined> {
   return async ({ agent, policy }) => {
-    const shown = readApproval(policy)
-    if (!shown) return undefined
-    const recordKey = { kind: 'pending-action', owner: `agent:${agent}`, key: shown.action_id }
+    const approval = readApproval(policy)
+    if (!approval) return undefined
+    const recordKey = { kind: 'pending-action', owner: `agent:${agent}`, key: approval.action_id }
     const action = pendingActionSchema.safeParse((await records.get(recordKey))?.value).data
     if (!action) return undefined
     const schema = readSchema(action)
     return {
-      id: shown.tool_call_id,
+      id: approval.tool_call_id,
       tool: action.kind,
-      ...(shown.agent !== undefined && { agent: shown.agent }),
+      ...(approval.agent !== undefined && { agent: approval.agent }),
       summary: action.summary,
       args: action.apply_input.args ?? {},
       ...(schema && { schema }),
@@ -141,8 +141,8 @@ function findChangeFault(
   schema: NonNullable<ApprovalCall['schema']>,
   { metadata: { rules } }: PendingAction,
 ): string | undefined {
-  const stored = toolRuleSchema.array().parse(rules ?? [])
-  return createArgumentCheck(schema)(args) ?? findWordFault(findStoredRule(stored, args), 'operator')
+  const storedRules = toolRuleSchema.array().parse(rules ?? [])
+  return createArgumentCheck(schema)(args) ?? findWordFault(findStoredRule(storedRules, args), 'operator')
 }
 
 function readSchema({ metadata: { schema } }: PendingAction): ApprovalCall['schema'] {

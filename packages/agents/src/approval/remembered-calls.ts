@@ -14,11 +14,11 @@ interface RememberedDeps {
   readonly system: Pick<System, 'now'>
   readonly actions: PendingActions
   /** The time for which the result of a call is stored, ms. */
-  readonly keptMs: number
+  readonly retentionMs: number
 }
 
 /** Lists how long a decision may count for later calls. */
-export function offerRemembering(
+export function describeRememberOptions(
   { remember, remember_days: days, calls }: CallRule,
   { message, flags }: Pick<CallContext, 'message' | 'flags'>,
 ): Pick<ApprovalAction, 'remember'> {
@@ -45,17 +45,17 @@ export function createRememberedCalls(deps: RememberedDeps): Approvals['findReme
     const { id: tool_call_id, name: kind, args, agent = null } = call
     const turn = [messageNumber ?? correlationId, agent, kind]
     const callKey = JSON.stringify([...turn, countCall(context.signal, JSON.stringify(turn))])
-    const wanted = {
+    const draft = {
       action_id: hash('sha256', `${deps.name} ${callKey}`).slice(0, 32),
       kind,
       summary: `${kind}, as decided before`,
       apply_input: { args: (args ?? null) as Json },
       metadata: { tool_call_id, remembered: decision.id, requirement: decision.requirement },
     }
-    const ties = { message: messageNumber, until: deps.system.now() + deps.keptMs }
-    const action = await deps.actions.create(`agent:${deps.name}`, wanted, ties)
-    const isSame = JSON.stringify(action.apply_input) === JSON.stringify(wanted.apply_input)
-    if (!isSame) return undefined
+    const retention = { message: messageNumber, until: deps.system.now() + deps.retentionMs }
+    const action = await deps.actions.create(`agent:${deps.name}`, draft, retention)
+    const isSameCall = JSON.stringify(action.apply_input) === JSON.stringify(draft.apply_input)
+    if (!isSameCall) return undefined
     const resolver = `remembered ${decision.requirement} (${decision.resolver})`
     return { action, isGranted: decision.policy === 'direct', resolver }
   }
@@ -69,10 +69,10 @@ async function findDecision(
   const scopes = rule ? listScopes(rule) : []
   if (!rule || scopes.length === 0 || !mayBeRemembered(message, flags)) return undefined
   const subject = subjectOf(message.sender)
-  const about = { agent: name, tool, calls: rule.calls, member, approver: rule.approve, subject }
+  const subjectKey = { agent: name, tool, calls: rule.calls, member, approver: rule.approve, subject }
   for (const scope of scopes) {
     if (scope === 'conversation' && thread === undefined) continue
-    const recordKey = rememberedRecordKey(scope === 'conversation' ? { ...about, thread } : about)
+    const recordKey = rememberedRecordKey(scope === 'conversation' ? { ...subjectKey, thread } : subjectKey)
     const decision = rememberedDecisionSchema.safeParse((await records.get(recordKey))?.value).data
     if (decision && Date.parse(decision.expires_at) > system.now()) return decision
   }

@@ -14,7 +14,7 @@ export function createEchoAgent(): Agent {
 
 function quoteReceived(message: NormalizedMessage): string {
   const text = clip(readReceivedText(message)) || '(no text)'
-  const lines = [...text.split('\n'), ...message.parts.map(nameFile).filter(Boolean)]
+  const lines = [...text.split('\n'), ...message.parts.map(fileNameOf).filter(Boolean)]
   return `${lines.map(line => `> ${line}`.trimEnd()).join('\n')}\n`
 }
 
@@ -30,7 +30,7 @@ function describeSender(sender: Sender): readonly string[] {
   return facts.filter(([, value]) => value).map(([label, value]) => `- **${label}:** ${value}`)
 }
 
-function nameFile(part: Part): string {
+function fileNameOf(part: Part): string {
   if (part.kind !== 'file' && part.kind !== 'artifact') return ''
   return `[${part.kind}: ${part.name ?? part.description ?? 'unnamed'}${part.mime ? `, ${part.mime}` : ''}]`
 }

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import type { ArtifactPart, FilePart, NormalizedMessage } from '@postern/message'
 import { isFilePart, Undeliverable } from '@postern/message'
 import type { Agent, AgentAnswer, AgentChunk, AgentContext } from '@postern/pipeline'
-import type { AgentKind, AgentSystem, Opening } from '../kind/agent-kind.ts'
+import type { AgentKind, AgentOpenDeps, AgentSystem } from '../kind/agent-kind.ts'
 import { commonAgentSchema, defineAgentKind } from '../kind/agent-kind.ts'
 import { readReceivedText } from '../kind/received-text.ts'
 import { createEchoAgent } from './echo.ts'
@@ -11,7 +11,7 @@ import { createEchoAgent } from './echo.ts'
 interface Builtin {
   readonly displayName: string
   readonly description: string
-  create(opening: Opening): Agent
+  create(deps: AgentOpenDeps): Agent
 }
 
 const builtins: Readonly<Record<string, Builtin>> = {
@@ -28,13 +28,13 @@ const builtins: Readonly<Record<string, Builtin>> = {
 }
 
 /** `builtin:<name>`: agents that come with the gateway. */
-export const builtinKinds: readonly AgentKind[] = Object.entries(builtins).map(([name, { create, ...shown }]) =>
+export const builtinKinds: readonly AgentKind[] = Object.entries(builtins).map(([name, { create, ...profile }]) =>
   defineAgentKind({
     usage: `"builtin:${name}"`,
     uses: new RegExp(`^builtin:${name}$`),
     schema: commonAgentSchema,
     runsHere: true,
-    open: async (_config, opening) => ({ ...shown, agent: create(opening) }),
+    open: async (_config, deps) => ({ ...profile, agent: create(deps) }),
   }),
 )
 
@@ -83,8 +83,8 @@ function readCommand(text: string): { readonly word: string; readonly argument: 
     .split('\n')
   const [word = ''] = line.split(/\s/, 1)
   // The word is cut before its punctuation is trimmed, because a long run of punctuation would take quadratic time.
-  const spoken = word.slice(0, 64).replace(/[.!?,:]+$/, '')
-  return { word: spoken.toLowerCase(), argument: line.slice(word.length).trim() }
+  const echoedWord = word.slice(0, 64).replace(/[.!?,:]+$/, '')
+  return { word: echoedWord.toLowerCase(), argument: line.slice(word.length).trim() }
 }
 
 function shortHelp(): string {
@@ -143,9 +143,9 @@ async function* countWords({ argument, context }: Call): AsyncGenerator<AgentChu
     args: { text: argument },
   } as const
   yield call
-  const words = argument.split(/\s+/).filter(Boolean).length
-  yield { ...call, result: { words } }
-  yield `I counted ${words} ${words === 1 ? 'word' : 'words'}.`
+  const wordCount = argument.split(/\s+/).filter(Boolean).length
+  yield { ...call, result: { words: wordCount } }
+  yield `I counted ${wordCount} ${wordCount === 1 ? 'word' : 'words'}.`
 }
 
 function refuseRequest(): AgentAnswer {

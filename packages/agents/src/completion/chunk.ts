@@ -64,24 +64,24 @@ export interface Chunk {
   readonly usage: TokenUsage | undefined
 }
 
-const nothing: Chunk = { content: '', reasoning: '', refusal: '', calls: [], finish: undefined, usage: undefined }
+const emptyChunk: Chunk = { content: '', reasoning: '', refusal: '', calls: [], finish: undefined, usage: undefined }
 
 /** The chunk for the end marker of a stream, which carries no reason. */
-export const streamEnd: Chunk = { ...nothing, finish: 'stop' }
+export const streamEnd: Chunk = { ...emptyChunk, finish: 'stop' }
 
 /** Reads one event of a stream, or one whole answer. @throws Error, Unavailable */
 export function readChunk(data: string): Chunk {
   const document = parseDocument(data)
   const error = findModelError(document)
   if (error) throw toStreamError(error)
-  const parsed = chunkSchema.safeParse(document)
-  if (!parsed.success) throw new Error('Cannot read the answer of the model: it is not a chat completion')
-  const { choices, usage, x_groq } = parsed.data
+  const parseResult = chunkSchema.safeParse(document)
+  if (!parseResult.success) throw new Error('Cannot read the answer of the model: it is not a chat completion')
+  const { choices, usage, x_groq } = parseResult.data
   const choice = choices?.find(({ index }) => (index ?? 0) === 0)
-  const { content, refusal, tool_calls, ...thought } = choice?.delta ?? choice?.message ?? {}
+  const { content, refusal, tool_calls, ...reasoningFields } = choice?.delta ?? choice?.message ?? {}
   return {
     content: content ?? '',
-    reasoning: thought.reasoning_content ?? thought.reasoning ?? thought.thinking ?? '',
+    reasoning: reasoningFields.reasoning_content ?? reasoningFields.reasoning ?? reasoningFields.thinking ?? '',
     refusal: refusal ?? '',
     calls: tool_calls ?? [],
     finish: choice?.finish_reason || undefined,
@@ -103,40 +103,44 @@ function joinPieces(pieces: readonly { readonly type: string; readonly text?: st
 }
 
 /** Invalid values count as absent, so that they fail no answer. */
-const countSchema = z.int().min(0).optional().catch(undefined)
+const tokenCountSchema = z.int().min(0).optional().catch(undefined)
 
 const promptDetailsSchema = z
-  .object({ cached_tokens: countSchema, cache_write_tokens: countSchema, cache_creation_tokens: countSchema })
+  .object({
+    cached_tokens: tokenCountSchema,
+    cache_write_tokens: tokenCountSchema,
+    cache_creation_tokens: tokenCountSchema,
+  })
   .catch({})
-const completionDetailsSchema = z.object({ reasoning_tokens: countSchema }).catch({})
+const completionDetailsSchema = z.object({ reasoning_tokens: tokenCountSchema }).catch({})
 
 /** The names of OpenAI, and the names that other servers use instead. */
 const usageSchema = z.object({
-  prompt_tokens: countSchema,
-  completion_tokens: countSchema,
-  total_tokens: countSchema,
+  prompt_tokens: tokenCountSchema,
+  completion_tokens: tokenCountSchema,
+  total_tokens: tokenCountSchema,
   prompt_tokens_details: promptDetailsSchema.optional(),
   completion_tokens_details: completionDetailsSchema.optional(),
   /** Some proxies pass on the names of Anthropic or of OpenAI's Responses API. */
-  input_tokens: countSchema,
-  output_tokens: countSchema,
-  cache_read_input_tokens: countSchema,
-  cache_creation_input_tokens: countSchema,
+  input_tokens: tokenCountSchema,
+  output_tokens: tokenCountSchema,
+  cache_read_input_tokens: tokenCountSchema,
+  cache_creation_input_tokens: tokenCountSchema,
   /** Moonshot */
-  cached_tokens: countSchema,
+  cached_tokens: tokenCountSchema,
   /** DeepSeek */
-  prompt_cache_hit_tokens: countSchema,
-  reasoning_tokens: countSchema,
+  prompt_cache_hit_tokens: tokenCountSchema,
+  reasoning_tokens: tokenCountSchema,
 })
 
-type ToldUsage = z.output<typeof usageSchema>
+type ReportedUsage = z.output<typeof usageSchema>
 
 /** Reads the token counts that the server reports and converts them to our accounting; undefined if there are no valid values. */
 export function readUsage(value: unknown): TokenUsage | undefined {
-  const told = usageSchema.safeParse(value).data
-  if (!told) return undefined
-  const input = readInput(told)
-  const output = readOutput(told, input.input_tokens)
+  const reported = usageSchema.safeParse(value).data
+  if (!reported) return undefined
+  const input = readInput(reported)
+  const output = readOutput(reported, input.input_tokens)
   const counts = Object.entries({ ...input, ...output }).filter(([, count]) => count !== undefined)
   // No answer is free, so zeros mean absent values.
   if (!counts.some(([, count]) => count !== 0)) return undefined
@@ -144,18 +148,22 @@ export function readUsage(value: unknown): TokenUsage | undefined {
 }
 
 /** Counts the input tokens. A cache count above the prompt's count is added to it (Anthropic's accounting) because it cannot be part of it. */
-function readInput(told: ToldUsage) {
-  const { prompt_tokens_details: details = {} } = told
-  const cached =
-    details.cached_tokens ?? told.cache_read_input_tokens ?? told.prompt_cache_hit_tokens ?? told.cached_tokens
-  const written = details.cache_write_tokens ?? details.cache_creation_tokens ?? told.cache_creation_input_tokens
-  const given = told.prompt_tokens ?? told.input_tokens
-  if (given === undefined) return {}
-  const parts = (cached ?? 0) + (written ?? 0)
+function readInput(reported: ReportedUsage) {
+  const { prompt_tokens_details: details = {} } = reported
+  const cachedTokens =
+    details.cached_tokens ??
+    reported.cache_read_input_tokens ??
+    reported.prompt_cache_hit_tokens ??
+    reported.cached_tokens
+  const cacheWriteTokens =
+    details.cache_write_tokens ?? details.cache_creation_tokens ?? reported.cache_creation_input_tokens
+  const inputTokens = reported.prompt_tokens ?? reported.input_tokens
+  if (inputTokens === undefined) return {}
+  const parts = (cachedTokens ?? 0) + (cacheWriteTokens ?? 0)
   return {
-    input_tokens: parts > given ? given + parts : given,
-    cached_input_tokens: cached,
-    cache_write_input_tokens: written,
+    input_tokens: parts > inputTokens ? inputTokens + parts : inputTokens,
+    cached_input_tokens: cachedTokens,
+    cache_write_input_tokens: cacheWriteTokens,
   }
 }
 
@@ -163,21 +171,21 @@ function readInput(told: ToldUsage) {
  * Counts the output tokens. xAI counts reasoning separately from the answer, and Gemini only in the total, so every token that is not input
  * counts as output.
  */
-function readOutput({ total_tokens: total = 0, ...told }: ToldUsage, input: number | undefined) {
-  const reasoning = told.completion_tokens_details?.reasoning_tokens ?? told.reasoning_tokens
-  const said = told.completion_tokens ?? told.output_tokens
+function readOutput({ total_tokens: total = 0, ...reported }: ReportedUsage, input: number | undefined) {
+  const reasoningTokens = reported.completion_tokens_details?.reasoning_tokens ?? reported.reasoning_tokens
+  const said = reported.completion_tokens ?? reported.output_tokens
   const outputTokens = input === undefined || total < input ? undefined : total - input
   if (said === undefined && !outputTokens) return {}
   const output = Math.max(said ?? 0, outputTokens ?? 0)
   return {
-    output_tokens: reasoning !== undefined && reasoning > output ? output + reasoning : output,
-    reasoning_tokens: reasoning,
+    output_tokens: reasoningTokens !== undefined && reasoningTokens > output ? output + reasoningTokens : output,
+    reasoning_tokens: reasoningTokens,
   }
 }
 
 interface TailDeps {
   /** True if somebody needs the cost of the answer. */
-  readonly isWanted: boolean
+  readonly reportsUsage: boolean
   /** Starts the time limit for the usage after the answer has ended. */
   startTail(): void
 }
@@ -185,7 +193,7 @@ interface TailDeps {
 /** Passes on an answer in pieces to its end, and then its usage, which most servers send later. Missing or wrong usage never fails the answer. */
 export async function* waitForCost(
   chunks: AsyncIterable<Chunk>,
-  { isWanted, startTail }: TailDeps,
+  { reportsUsage, startTail }: TailDeps,
 ): AsyncGenerator<Chunk, void, undefined> {
   let hasEnded = false
   try {
@@ -194,8 +202,8 @@ export async function* waitForCost(
         yield chunk
         hasEnded = chunk.finish !== undefined
         if (hasEnded) startTail()
-      } else if (chunk.usage) yield { ...nothing, usage: chunk.usage }
-      if (hasEnded && (!isWanted || chunk.usage || chunk === streamEnd)) break
+      } else if (chunk.usage) yield { ...emptyChunk, usage: chunk.usage }
+      if (hasEnded && (!reportsUsage || chunk.usage || chunk === streamEnd)) break
     }
   } catch (error) {
     if (!hasEnded) throw error

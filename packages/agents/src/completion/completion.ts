@@ -3,12 +3,12 @@
 import { parseMediaType } from '@postern/http'
 import type { OpenStream, StreamAnswer, System } from '@postern/message'
 import { parseIfJson, toWellFormed, Unavailable } from '@postern/message'
-import { checkPassingStatus } from '../kind/passing-status.ts'
-import type { SpeechHabit } from '../speech/speech-habit.ts'
+import { throwIfTemporary } from '../kind/temporary-status.ts'
+import type { ReasoningHabit } from '../speech/reasoning-habit.ts'
 import type { Chunk } from './chunk.ts'
 import { readChunk, streamEnd, waitForCost } from './chunk.ts'
 import { readEventData } from './event-data.ts'
-import type { UsageAsking } from './model-error.ts'
+import type { UsageRequest } from './model-error.ts'
 import { findModelError, isContentRefused, toStatusError } from './model-error.ts'
 
 /** The maximum size of one answer with its reasoning, bytes. */
@@ -22,8 +22,8 @@ export interface ModelEndpoint {
   /** The name under which the usage of its answers is recorded. */
   readonly model: string
   /** Remembers whether the model's text begins inside a thought. */
-  readonly habit: SpeechHabit
-  readonly usage: UsageAsking
+  readonly reasoningHabit: ReasoningHabit
+  readonly usage: UsageRequest
   readonly openStream: OpenStream
   readonly system: Pick<System, 'now' | 'sleep'>
 }
@@ -60,24 +60,27 @@ export async function* openCompletion(
   { signal, timeoutMs }: CompletionTime,
 ): AsyncGenerator<Chunk, void, undefined> {
   const { system, usage } = endpoint
-  const leaving = new AbortController()
-  const noteSpoken = watchSilence(leaving, system, timeoutMs)
-  const startTail = () => void system.sleep(tailMs, leaving.signal).then(() => leaving.abort())
+  const cancellation = new AbortController()
+  const noteSpoken = watchSilence(cancellation, system, timeoutMs)
+  const startTail = () => void system.sleep(tailMs, cancellation.signal).then(() => cancellation.abort())
   const post = (usageMembers: object) =>
-    openAnswer({ ...body, ...usageMembers }, endpoint, { signal: AbortSignal.any([signal, leaving.signal]), timeoutMs })
+    openAnswer({ ...body, ...usageMembers }, endpoint, {
+      signal: AbortSignal.any([signal, cancellation.signal]),
+      timeoutMs,
+    })
   try {
     const answer = await usage.post(post, readComplaint)
     const chunks = readCompletion(answer, endpoint)
-    for await (const chunk of waitForCost(chunks, { isWanted: usage.isWanted, startTail })) {
+    for await (const chunk of waitForCost(chunks, { reportsUsage: usage.isEnabled, startTail })) {
       noteSpoken()
       yield chunk
     }
   } catch (error) {
     // The reason of the caller is more precise than the network error, which only says that the connection was closed.
     signal.throwIfAborted()
-    throw leaving.signal.aborted ? new Unavailable('The model went silent', { cause: error }) : error
+    throw cancellation.signal.aborted ? new Unavailable('The model went silent', { cause: error }) : error
   } finally {
-    leaving.abort()
+    cancellation.abort()
   }
 }
 
@@ -103,10 +106,10 @@ function openAnswer(
 }
 
 /** Aborts the request if the model is silent for too long. @returns a function to call for each piece */
-function watchSilence(leaving: AbortController, { now, sleep }: ModelEndpoint['system'], timeoutMs: number) {
+function watchSilence(cancellation: AbortController, { now, sleep }: ModelEndpoint['system'], timeoutMs: number) {
   let streamedAt = Number.NEGATIVE_INFINITY
-  void sleep(timeoutMs, leaving.signal).then(() => {
-    if (now() - streamedAt >= breathMs) leaving.abort()
+  void sleep(timeoutMs, cancellation.signal).then(() => {
+    if (now() - streamedAt >= breathMs) cancellation.abort()
   })
   return () => {
     streamedAt = now()
@@ -145,19 +148,19 @@ async function readFailure(
   answer: StreamAnswer,
   { url, system }: Pick<ModelEndpoint, 'url' | 'system'>,
 ): Promise<Chunk> {
-  checkPassingStatus({ who: 'model', url }, answer, system.now())
+  throwIfTemporary({ serverName: 'model', url }, answer, system.now())
   const error = findModelError(parseIfJson(await readComplaint(answer.body)))
   if (isContentRefused(error)) return { ...streamEnd, finish: 'content_filter' }
   throw toStatusError(url, answer, error)
 }
 
-async function readText(body: StreamAnswer['body'], most: number): Promise<string> {
+async function readText(body: StreamAnswer['body'], maxChars: number): Promise<string> {
   const pieces: Uint8Array[] = []
   let size = 0
   for await (const piece of body) {
     pieces.push(piece)
     size += piece.length
-    if (size > most) break
+    if (size > maxChars) break
   }
   return Buffer.concat(pieces).toString('utf8')
 }

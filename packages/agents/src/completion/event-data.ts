@@ -6,16 +6,16 @@ const maxEvent = 2 * 1024 * 1024
  * too large
  */
 export async function* readEventData(body: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, undefined> {
-  let held: string[] = []
+  let dataLines: string[] = []
   for await (const line of readEventLines(body)) {
     const value = readField(line)
-    if (value !== undefined) held.push(value)
-    if (line !== '' || held.length === 0) continue
-    yield held.join('\n')
-    held = []
+    if (value !== undefined) dataLines.push(value)
+    if (line !== '' || dataLines.length === 0) continue
+    yield dataLines.join('\n')
+    dataLines = []
   }
   // llama.cpp does not send the empty line that terminates the last event.
-  if (held.length > 0) yield held.join('\n')
+  if (dataLines.length > 0) yield dataLines.join('\n')
 }
 
 function readField(line: string): string | undefined {
@@ -27,17 +27,17 @@ function readField(line: string): string | undefined {
 /** Yields complete lines, which end with CR LF, LF or CR. */
 async function* readEventLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, undefined> {
   const decoder = new TextDecoder()
-  let buffered = ''
+  let pendingText = ''
   for await (const bytes of body) {
     const text = decoder.decode(bytes, { stream: true })
-    buffered += text
-    if (buffered.length > maxEvent) throw new Error('Cannot read the answer of the model: an event is too large')
+    pendingText += text
+    if (pendingText.length > maxEvent) throw new Error('Cannot read the answer of the model: an event is too large')
     if (!/[\r\n]/.test(text)) continue
     // A CR at the end may be the first half of a CR LF.
-    const end = buffered.endsWith('\r') ? buffered.length - 1 : buffered.length
-    const lines = buffered.slice(0, end).split(/\r\n|\n|\r/)
-    buffered = `${lines.pop() ?? ''}${buffered.slice(end)}`
+    const end = pendingText.endsWith('\r') ? pendingText.length - 1 : pendingText.length
+    const lines = pendingText.slice(0, end).split(/\r\n|\n|\r/)
+    pendingText = `${lines.pop() ?? ''}${pendingText.slice(end)}`
     yield* lines
   }
-  if (buffered.endsWith('\r')) yield buffered.slice(0, -1)
+  if (pendingText.endsWith('\r')) yield pendingText.slice(0, -1)
 }

@@ -5,7 +5,7 @@ import { nameStatus } from '@postern/http'
 import type { StreamAnswer } from '@postern/message'
 import { parseIfJson, Unavailable } from '@postern/message'
 import { z } from 'zod'
-import { isPassingStatus } from '../kind/passing-status.ts'
+import { isPassingStatus } from '../kind/temporary-status.ts'
 
 const modelErrorSchema = z.object({
   code: z.union([z.string(), z.number()]).nullish(),
@@ -57,21 +57,21 @@ export function toStreamError(error: ModelError): Error {
   const isPassing = [code, type].some(word =>
     /^\d{3}$/.test(String(word)) ? isPassingStatus(Number(word)) : passingCodes.has(String(word).toLowerCase()),
   )
-  const text = `The model broke off: ${nameError(error)}`
+  const text = `The model broke off: ${describeError(error)}`
   return isPassing ? new Unavailable(text) : new Error(text, { cause: quoteError(error) })
 }
 
 /** Converts a status of a permanent failure to an error. */
 export function toStatusError(url: string, answer: AnsweredStatus, error: ModelError | undefined): Error {
-  const said = error ? `: ${nameError(error)}` : ''
+  const detail = error ? `: ${describeError(error)}` : ''
   const hint = hints[answer.status] ? `; ${hints[answer.status]}` : ''
-  return new Error(`The model answered ${nameStatus(url, answer)}${said}${hint}`, { cause: quoteError(error) })
+  return new Error(`The model answered ${nameStatus(url, answer)}${detail}${hint}`, { cause: quoteError(error) })
 }
 
 /** Names an error only by its code and type, which have a fixed form, because sentences may quote the request. */
-function nameError({ code, type }: ModelError): string {
-  const words = [code, type].map(String).filter(word => /^[\w.-]{1,64}$/.test(word) && !/^(null|undefined)$/.test(word))
-  return words.join(', ') || 'it names no reason'
+function describeError({ code, type }: ModelError): string {
+  const codes = [code, type].map(String).filter(word => /^[\w.-]{1,64}$/.test(word) && !/^(null|undefined)$/.test(word))
+  return codes.join(', ') || 'it names no reason'
 }
 
 /** Quotes the server's message, with keys masked. The quotation is only for the log. */
@@ -83,9 +83,9 @@ function quoteError(error: ModelError | undefined): Error | undefined {
 }
 
 /** The policy for asking a model's server about token usage. */
-export interface UsageAsking {
+export interface UsageRequest {
   /** True if the usage is read when the server reports it. */
-  readonly isWanted: boolean
+  readonly isEnabled: boolean
   /** Posts a request that asks for the usage. A server that refuses the additional members gets requests without them, now and later. */
   post(
     send: (members: object) => Promise<StreamAnswer>,
@@ -97,10 +97,10 @@ export interface UsageAsking {
 const refusals: ReadonlySet<number> = new Set([400, 422])
 
 /** Creates the policy for one model. `asks` is true if a stream needs additional members to report usage; whole answers contain it anyway. */
-export function createUsageAsking({ isWanted, asks }: { isWanted: boolean; asks: boolean }): UsageAsking {
-  let state: 'unknown' | 'accepted' | 'refused' = isWanted && asks ? 'unknown' : 'refused'
+export function createUsageRequest({ isEnabled, asks }: { isEnabled: boolean; asks: boolean }): UsageRequest {
+  let state: 'unknown' | 'accepted' | 'refused' = isEnabled && asks ? 'unknown' : 'refused'
   return {
-    isWanted,
+    isEnabled,
     async post(send, readText) {
       if (state === 'refused') return send({})
       const answer = await send({ stream_options: { include_usage: true } })
@@ -111,9 +111,9 @@ export function createUsageAsking({ isWanted, asks }: { isWanted: boolean; asks:
       const isOther = state !== 'unknown' || isContentRefused(findModelError(parseIfJson(complaint)))
       const isNamed = /stream_options|include_usage/.test(complaint)
       if (isOther && !isNamed) return { ...answer, body: repeat(complaint) }
-      const again = await send({})
-      if (again.status === 200) state = 'refused'
-      return again
+      const retryAnswer = await send({})
+      if (retryAnswer.status === 200) state = 'refused'
+      return retryAnswer
     },
   }
 }

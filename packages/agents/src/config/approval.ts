@@ -26,7 +26,7 @@ export const toolRuleSchema = z.strictObject({
 })
 
 /** The maximum number of rules of one tool. */
-const mostRules = 32
+const maxRules = 32
 
 /** The policies of tools by name; a tool without one runs at once. */
 export const toolPolicyShape = {
@@ -37,7 +37,7 @@ export const toolPolicyShape = {
       z.union([
         policySchema.transform(policy => toolRuleSchema.parse({ policy })),
         toolRuleSchema,
-        z.array(toolRuleSchema).min(1).max(mostRules),
+        z.array(toolRuleSchema).min(1).max(maxRules),
       ]),
     )
     .default({}),

@@ -3,7 +3,7 @@ import type { AgentCardDetails } from '@postern/pipeline'
 import { z } from 'zod'
 
 const webAddress = z.url({ protocol: /^https?$/, error: 'must be a web address' }).max(2_000)
-const line = (most: number) => z.string().trim().min(1).max(most)
+const line = (maxChars: number) => z.string().trim().min(1).max(maxChars)
 const mediaTypes = z.array(z.string().regex(/^[\w!#$&^.+-]+\/[\w!#$&^.+*-]+$/, 'must be a media type')).min(1)
 
 export const cardConfigSchema = z.strictObject({

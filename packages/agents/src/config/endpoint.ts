@@ -8,6 +8,6 @@ export const endpointUrlSchema = z.url({ protocol: /^https?$/ }).refine(hasNoCre
 export const bearerSchema = z.string().regex(/^[\x21-\x7e]+$/, 'must be one word of ASCII')
 
 function hasNoCredentials(url: string): boolean {
-  const parsed = URL.parse(url)
-  return !parsed?.username && !parsed?.password
+  const parsedUrl = URL.parse(url)
+  return !parsedUrl?.username && !parsedUrl?.password
 }

@@ -17,7 +17,7 @@ const iconSchema = z
   .string()
   .min(1)
   .max(2_000)
-  .refine(icon => isFile(icon) || webAddressSchema.safeParse(icon).success, 'must be an https address, or a file')
+  .refine(icon => isFilePath(icon) || webAddressSchema.safeParse(icon).success, 'must be an https address, or a file')
 
 /** The public profile of an agent; each member may stand in every entry of `agents`. */
 export const profileConfigShape = {
@@ -50,7 +50,7 @@ export const profileConfigShape = {
 }
 
 /** Returns true if an icon is the path of a file, because it has no scheme. One letter and a colon is a drive. */
-function isFile(icon: string): boolean {
+function isFilePath(icon: string): boolean {
   return !/^[a-z][a-z0-9+.-]+:/i.test(icon)
 }
 
@@ -69,21 +69,21 @@ interface IconSetting {
 }
 
 /** The maximum size of a picture file, bytes. Servers refuse larger ones. */
-const maxBytes = 1024 * 1024
+const maxIconBytes = 1024 * 1024
 
 /** Reads the icon of an agent if it is a file. @throws ConfigError */
 export async function readIcon(
   icon: string | undefined,
   { key, baseDir }: IconSetting,
 ): Promise<AgentIcon | undefined> {
-  if (icon === undefined || !isFile(icon)) return undefined
+  if (icon === undefined || !isFilePath(icon)) return undefined
   const bytes = await readFile(resolve(baseDir, icon)).catch(cause => {
     throw new ConfigError(key, `the file "${icon}" cannot be read`, 'Create it, or correct its path.', { cause })
   })
-  if (bytes.length > maxBytes) {
+  if (bytes.length > maxIconBytes) {
     throw new ConfigError(
       key,
-      `the file "${icon}" is larger than ${maxBytes} bytes`,
+      `the file "${icon}" is larger than ${maxIconBytes} bytes`,
       'Make it smaller: 400 by 400 pixels do.',
     )
   }

@@ -9,11 +9,11 @@ import { durationSchema } from '../config/duration.ts'
 import { profileConfigShape } from '../config/profile.ts'
 import { historyViews } from './history-view.ts'
 
-const longestWindowMs = 10_000
+const maxWindowMs = 10_000
 
 const windowSchema = durationSchema.refine(
-  text => parseDuration(text) <= longestWindowMs,
-  `must be at most ${longestWindowMs / 1000}s: the sender waits as long`,
+  text => parseDuration(text) <= maxWindowMs,
+  `must be at most ${maxWindowMs / 1000}s: the sender waits as long`,
 )
 
 /** The limits of concurrent turns, and the treatment of messages that arrive during a turn. */
@@ -98,7 +98,7 @@ export interface AgentStores extends Pick<SecretStore, 'openSecret'> {
 }
 
 /** Everything a kind may use to open one of its agents. */
-export interface Opening {
+export interface AgentOpenDeps {
   /** The agent's name, as in its configuration key `agents.<name>`. */
   readonly name: string
   readonly system: AgentSystem
@@ -127,13 +127,13 @@ interface KindDeps<Config extends CommonAgentConfig> {
   /** The agent runs in this process: an answer costs nothing, and data leaves the process only through the agent's own code. */
   readonly runsHere?: true
   /** Opens an agent of this kind. @throws ConfigError */
-  open(config: Config, opening: Opening): Promise<OpenedAgent>
+  open(config: Config, deps: AgentOpenDeps): Promise<OpenedAgent>
 }
 
 /** One kind of agent: an entry of the table in `kinds.ts` and a file. */
 export interface AgentKind extends Omit<KindDeps<CommonAgentConfig>, 'open'> {
   /** Opens an agent of this kind. @throws ConfigError */
-  open(config: unknown, opening: Opening): Promise<OpenedAgent>
+  open(config: unknown, deps: AgentOpenDeps): Promise<OpenedAgent>
 }
 
 /** Defines a kind. It hides the kind's own configuration type, so that different kinds fit into one table. */

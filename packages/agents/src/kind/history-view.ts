@@ -65,16 +65,16 @@ export function createHistoryView({ view, keep, ...window }: HistoryViewOptions)
 
 /** Notes of a turn follow the message that the turn answers. If that message is missing, they come first. */
 function orderEntries(entries: readonly Entry[], { agent, notes }: HistoryMoment): readonly TranscriptEntry[] {
-  const noted = Map.groupBy(notes, ({ message }) => message)
-  const said = new Set(entries.map(({ seq }) => seq))
-  const ordered = [
-    ...notes.filter(({ message }) => !said.has(message)).map(toNoteEntry),
+  const notesByMessage = Map.groupBy(notes, ({ message }) => message)
+  const entrySeqs = new Set(entries.map(({ seq }) => seq))
+  const orderedEntries = [
+    ...notes.filter(({ message }) => !entrySeqs.has(message)).map(toNoteEntry),
     ...entries.flatMap(entry => [
       ...toTranscriptEntries(entry, agent),
-      ...(entry.role === 'user' ? (noted.get(entry.seq) ?? []) : []).map(toNoteEntry),
+      ...(entry.role === 'user' ? (notesByMessage.get(entry.seq) ?? []) : []).map(toNoteEntry),
     ]),
   ]
-  return ordered.map((entry, index) => ({ ...entry, seq: index + 1 }))
+  return orderedEntries.map((entry, index) => ({ ...entry, seq: index + 1 }))
 }
 
 function toNoteEntry({ seq, entryId, at, body }: KeptNote): TranscriptEntry {
@@ -95,10 +95,15 @@ function toTranscriptEntries(
     group_id: entryId,
     ...(role === 'assistant' && { agent_key: agent }),
   } as const
-  const words = parts.filter(part => part.kind !== 'tool_call')
+  const contentParts = parts.filter(part => part.kind !== 'tool_call')
   const calls = parts.filter(part => part.kind === 'tool_call').flatMap(writeCall)
-  const said = { kind: 'text', role, scope: scopeOfKind('text', role), content: { parts: words as Part[] } } as const
-  const pieces = words.length > 0 ? [...calls, said] : calls
+  const textEntry = {
+    kind: 'text',
+    role,
+    scope: scopeOfKind('text', role),
+    content: { parts: contentParts as Part[] },
+  } as const
+  const pieces = contentParts.length > 0 ? [...calls, textEntry] : calls
   return pieces.map((piece, index) => {
     const isLast = index === pieces.length - 1
     return {

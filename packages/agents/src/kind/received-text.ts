@@ -6,8 +6,8 @@ import type { NormalizedMessage, TextPart } from '@postern/message'
 /** Reads the sender's text as plain text: the plain version if there is one, otherwise the text that the HTML shows. */
 export function readReceivedText({ parts }: Pick<NormalizedMessage, 'parts'>): string {
   const texts = parts.filter(part => part.kind === 'text')
-  const plain = texts.filter(part => part.mime !== 'text/html')
-  return (plain.length > 0 ? plain : texts).map(toPlainText).join('\n\n').trim()
+  const plainTexts = texts.filter(part => part.mime !== 'text/html')
+  return (plainTexts.length > 0 ? plainTexts : texts).map(toPlainText).join('\n\n').trim()
 }
 
 function toPlainText({ mime, content }: TextPart): string {

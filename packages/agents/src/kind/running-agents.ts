@@ -10,10 +10,10 @@ export interface RunningDirectory extends AgentDirectory {
   findIcon(name: string): AgentIcon | undefined
 }
 
-/** An agent that is open. */
+/** An agent that is current. */
 export interface OpenResident {
   readonly profile: AgentProfile
-  readonly running: RunningAgent
+  readonly runningAgent: RunningAgent
   readonly icon: AgentIcon | undefined
   /** Closes the agent once, even if it is called several times. It logs an error and does not throw it. */
   close(): Promise<void>
@@ -27,28 +27,28 @@ export interface AgentSet {
 
 /** Creates the directory of the running agents. Another set can replace them. */
 export function createRunningAgents(first: AgentSet, { domain, origin }: Pick<AgentDirectory, 'domain' | 'origin'>) {
-  let open = first
+  let current = first
   let profiles = listProfiles(first)
   const directory: RunningDirectory = {
     domain,
     origin,
     get defaultAgent() {
-      return open.defaultAgent
+      return current.defaultAgent
     },
-    find: name => open.residents.get(name)?.profile,
+    find: name => current.residents.get(name)?.profile,
     list: () => profiles,
-    findRunning: name => open.residents.get(name)?.running,
-    findIcon: name => open.residents.get(name)?.icon,
+    findRunning: name => current.residents.get(name)?.runningAgent,
+    findIcon: name => current.residents.get(name)?.icon,
   }
   return {
     directory,
-    listResidents: () => [...open.residents.values()],
+    listResidents: () => [...current.residents.values()],
     /** Replaces the running agents. @returns the previous ones */
-    replace(renewed: AgentSet): AgentSet {
-      const former = open
-      open = renewed
-      profiles = listProfiles(renewed)
-      return former
+    replace(next: AgentSet): AgentSet {
+      const previous = current
+      current = next
+      profiles = listProfiles(next)
+      return previous
     },
   }
 }

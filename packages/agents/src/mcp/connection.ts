@@ -6,7 +6,7 @@ import type { JsonSchemaType } from '@modelcontextprotocol/sdk/validation'
 import type { FetchRequest, Log, OpenStream } from '@postern/message'
 import type { AgentSystem } from '../kind/agent-kind.ts'
 import type { McpServerConfig } from './config.ts'
-import { loosenSchema } from './loose-schema.ts'
+import { relaxSchema } from './loose-schema.ts'
 
 /** A server that is connected on first use, and reconnected after the connection is lost. */
 export interface McpConnection {
@@ -34,23 +34,23 @@ export function createMcpConnection(config: McpServerConfig, deps: ConnectionDep
     const { Client } = await import('@modelcontextprotocol/sdk/client/index.js')
     const client = new Client(software, { jsonSchemaValidator: await openResultCheck() })
     const forget = () => {
-      if (current === connecting) current = undefined
+      if (current === currentConnection) current = undefined
     }
     client.onclose = forget
-    const connecting = current
+    const currentConnection = current
     await client.connect(await openTransport(config, deps, name), { timeout: connectMs })
     return client
   }
 
   function find(): Promise<Client> {
     if (current) return current
-    const opened = Promise.resolve().then(connect)
-    current = opened
+    const newConnection = Promise.resolve().then(connect)
+    current = newConnection
     // A failed connection is dropped, so the next use tries again.
-    opened.catch(() => {
-      if (current === opened) current = undefined
+    newConnection.catch(() => {
+      if (current === newConnection) current = undefined
     })
-    return opened
+    return newConnection
   }
 
   return {
@@ -80,7 +80,7 @@ async function openResultCheck() {
   const checks = new AjvJsonSchemaValidator()
   return {
     getValidator: <Result>(schema: JsonSchemaType) =>
-      checks.getValidator<Result>(loosenSchema(schema) as JsonSchemaType),
+      checks.getValidator<Result>(relaxSchema(schema) as JsonSchemaType),
   }
 }
 
@@ -104,8 +104,8 @@ async function openTransport(
   if ('command' in config) {
     const { getDefaultEnvironment, StdioClientTransport } = await import('@modelcontextprotocol/sdk/client/stdio.js')
     const { command, args, env } = config
-    const merged = { ...getDefaultEnvironment(), ...env }
-    const transport = new StdioClientTransport({ command, args, env: merged, cwd: baseDir, stderr: 'pipe' })
+    const environment = { ...getDefaultEnvironment(), ...env }
+    const transport = new StdioClientTransport({ command, args, env: environment, cwd: baseDir, stderr: 'pipe' })
     transport.stderr?.on('data', chunk => log.debug({ mcp: name, text: String(chunk).slice(0, 2_000) }, 'MCP server'))
     return transport
   }
@@ -147,10 +147,10 @@ function createMcpFetch(openStream: OpenStream): typeof fetch {
       idleMs,
       maxBytes,
     })
-    const { status, headers: answered } = answer
+    const { status, headers: answerHeaders } = answer
     const stream = ReadableStream.from(answer.body)
-    if (!emptyStatuses.has(status)) return new Response(stream as BodyInit, { status, headers: answered })
+    if (!emptyStatuses.has(status)) return new Response(stream as BodyInit, { status, headers: answerHeaders })
     await stream.cancel()
-    return new Response(null, { status, headers: answered })
+    return new Response(null, { status, headers: answerHeaders })
   }
 }

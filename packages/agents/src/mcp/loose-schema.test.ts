@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createArgumentCheck } from '../tools/tools.ts'
-import { loosenSchema } from './loose-schema.ts'
+import { relaxSchema } from './loose-schema.ts'
 
 /** Takes time that doubles with each character of an input that it does not match. */
 const slow = '^(?:a+)+$'
@@ -19,13 +19,13 @@ test.each<[where: string, schema: object, args: object]>([
   ['names', { patternProperties: { [slow]: { type: 'string' } }, additionalProperties: false }, { [hostile]: 'x' }],
   ['other members', { additionalProperties: text }, { x: hostile }],
 ])('a foreign expression for %s does not run, and its arguments pass', (_where, schema, args) => {
-  const findFault = createArgumentCheck(loosenSchema(schema as { readonly [keyword: string]: unknown }))
+  const findFault = createArgumentCheck(relaxSchema(schema as { readonly [keyword: string]: unknown }))
   expect(findFault(args)).toBeUndefined()
 })
 
 test('the check keeps what has no expression beside one that has', () => {
   const schema = { properties: { x: text, n: { type: 'integer', maximum: 3 } }, required: ['n'] }
-  const findFault = createArgumentCheck(loosenSchema(schema))
+  const findFault = createArgumentCheck(relaxSchema(schema))
   expect(findFault({ x: hostile, n: 4 })).toMatch(/^n: /)
   expect(findFault({ x: hostile })).toMatch(/^n: /)
   expect(findFault({ x: 1, n: 3 })).toMatch(/^x: /)
@@ -33,7 +33,7 @@ test('the check keeps what has no expression beside one that has', () => {
 
 test('a schema without expressions stays as it is, also with a property of that name in its words', () => {
   const schema = { properties: { a: { type: 'string' } }, not: { required: ['b'] } }
-  expect(loosenSchema(schema)).toBe(schema)
+  expect(relaxSchema(schema)).toBe(schema)
   const closedSchema = { properties: { pattern: { type: 'string' }, n: { type: 'integer' } }, required: ['pattern'] }
-  expect(loosenSchema(closedSchema)).toEqual(closedSchema)
+  expect(relaxSchema(closedSchema)).toEqual(closedSchema)
 })

@@ -3,14 +3,14 @@
 type Schema = { readonly [keyword: string]: unknown }
 
 /** Keywords whose value is a schema, a list of schemas, or a map of schemas (JSON Schema 2020-12 §10). */
-const schemas = ['items', 'additionalProperties', 'propertyNames', 'additionalItems']
-const lists = ['allOf', 'anyOf', 'oneOf', 'prefixItems']
-const maps = ['properties', '$defs', 'definitions']
+const schemaKeywords = ['items', 'additionalProperties', 'propertyNames', 'additionalItems']
+const schemaListKeywords = ['allOf', 'anyOf', 'oneOf', 'prefixItems']
+const schemaMapKeywords = ['properties', '$defs', 'definitions']
 /**
  * Regular expressions, and keywords that would reject more if a schema next to or inside them accepted more. Keywords that depend on the members
  * that `patternProperties` covers are dropped, too.
  */
-const dropped = new Set([
+const droppedKeywords = new Set([
   'pattern',
   'patternProperties',
   'unevaluatedProperties',
@@ -30,38 +30,38 @@ const dropped = new Set([
  * Returns a schema that accepts everything that the given one accepts, without regular expressions: a foreign expression may run for any time, and
  * the server checks its arguments itself. A schema without expressions stays as it is.
  */
-export function loosenSchema(schema: Schema): Schema {
-  return hasExpression(schema) ? loosen(schema) : schema
+export function relaxSchema(schema: Schema): Schema {
+  return hasPattern(schema) ? relax(schema) : schema
 }
 
-function hasExpression(value: unknown): boolean {
+function hasPattern(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
   if ('pattern' in value || 'patternProperties' in value) return true
-  return Object.values(value).some(hasExpression)
+  return Object.values(value).some(hasPattern)
 }
 
-function loosen(schema: Schema): Schema {
-  const loose: Record<string, unknown> = {}
+function relax(schema: Schema): Schema {
+  const relaxedSchema: Record<string, unknown> = {}
   for (const [keyword, value] of Object.entries(schema)) {
-    if (dropped.has(keyword)) continue
+    if (droppedKeywords.has(keyword)) continue
     if (keyword === 'additionalProperties' && 'patternProperties' in schema) continue
     // Two branches of `oneOf` may match once they are relaxed.
     const name = keyword === 'oneOf' ? 'anyOf' : keyword
     if (keyword === 'oneOf' && 'anyOf' in schema) continue
-    loose[name] = loosenValue(keyword, value)
+    relaxedSchema[name] = loosenValue(keyword, value)
   }
-  return loose
+  return relaxedSchema
 }
 
 function loosenValue(keyword: string, value: unknown): unknown {
-  if (schemas.includes(keyword)) return Array.isArray(value) ? value.map(loosenIfSchema) : loosenIfSchema(value)
-  if (lists.includes(keyword)) return Array.isArray(value) ? value.map(loosenIfSchema) : value
-  if (!maps.includes(keyword) || !isSchema(value)) return value
+  if (schemaKeywords.includes(keyword)) return Array.isArray(value) ? value.map(loosenIfSchema) : loosenIfSchema(value)
+  if (schemaListKeywords.includes(keyword)) return Array.isArray(value) ? value.map(loosenIfSchema) : value
+  if (!schemaMapKeywords.includes(keyword) || !isSchema(value)) return value
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, loosenIfSchema(member)]))
 }
 
 function loosenIfSchema(value: unknown): unknown {
-  return isSchema(value) ? loosen(value) : value
+  return isSchema(value) ? relax(value) : value
 }
 
 function isSchema(value: unknown): value is Schema {

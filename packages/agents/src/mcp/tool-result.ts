@@ -62,7 +62,7 @@ function toPart(content: Content) {
   if (!isFile(content)) return { kind: 'text', mime: 'text/plain', content: describeContent(content) }
   const data_base64 = readBytes(content) ?? ''
   const mime = content.mimeType ?? content.resource?.mimeType ?? 'application/octet-stream'
-  const name = nameFile(content)
+  const name = fileNameOf(content)
   return {
     kind: 'file',
     ...(name && { name }),
@@ -72,7 +72,7 @@ function toPart(content: Content) {
 }
 
 /** Returns the last segment of a resource's URI. Images and sounds have no name. */
-function nameFile({ resource }: Content): string | undefined {
+function fileNameOf({ resource }: Content): string | undefined {
   const [path = ''] = resource?.uri.split(/[?#]/) ?? []
   const segment = path.slice(path.lastIndexOf('/') + 1)
   return readVisibleText(decodeSegment(segment)).text.replaceAll(/[/\\]/g, '_').slice(-maxName).toWellFormed()

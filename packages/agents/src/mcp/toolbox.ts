@@ -1,14 +1,14 @@
 // Collects the tools of one agent from its module and its MCP servers.
 import { ConfigError, loadOptional, readVisibleText, readVisibleValue } from '@postern/message'
 import type { ToolPolicies } from '../config/approval.ts'
-import type { Opening } from '../kind/agent-kind.ts'
-import { ruleTools } from '../tools/tool-rules.ts'
+import type { AgentOpenDeps } from '../kind/agent-kind.ts'
+import { ruleTools as applyToolPolicies } from '../tools/tool-rules.ts'
 import type { FindArgumentFault, Tool, Toolbox } from '../tools/tools.ts'
 import { createArgumentCheck, openToolbox } from '../tools/tools.ts'
 import type { McpServerConfig } from './config.ts'
 import type { McpConnection } from './connection.ts'
 import { createMcpConnection } from './connection.ts'
-import { loosenSchema } from './loose-schema.ts'
+import { relaxSchema } from './loose-schema.ts'
 import { readToolResult } from './tool-result.ts'
 
 interface ToolSources {
@@ -22,20 +22,20 @@ interface ToolSources {
 const maxTools = 200
 const maxPages = 20
 /** A tool may run as long as its turn lasts. */
-const longestMs = 2 ** 31 - 1
+const maxTimeoutMs = 2 ** 31 - 1
 
 /** Opens the tools that one agent may call: those of its module, and those of its MCP servers, which it connects now. @throws ConfigError */
 export async function openTools(
   { tools: path, mcp, tool_policies }: ToolSources,
   key: string,
-  opening: Opening,
+  deps: AgentOpenDeps,
 ): Promise<Toolbox> {
-  const module = path === undefined ? undefined : await openToolbox(path, `${key}.tools`, opening.baseDir)
+  const module = path === undefined ? undefined : await openToolbox(path, `${key}.tools`, deps.baseDir)
   if (mcp.length > 0) {
     const library = { key: `${key}.mcp`, libraries: ['@modelcontextprotocol/sdk'] }
     await loadOptional(() => import('@modelcontextprotocol/sdk/client/index.js'), library)
   }
-  const connections = mcp.map(config => createMcpConnection(config, opening))
+  const connections = mcp.map(config => createMcpConnection(config, deps))
   const close = async () => {
     await Promise.all([module?.close?.(), ...connections.map(connection => connection.close())])
   }
@@ -43,10 +43,10 @@ export async function openTools(
   try {
     for (const [index, connection] of connections.entries()) {
       const serverKey = `${key}.mcp.${index}`
-      for (const tool of await listTools(connection, mcp[index] as McpServerConfig, serverKey))
+      for (const tool of await listAllowedTools(connection, mcp[index] as McpServerConfig, serverKey))
         addTool(tools, tool, serverKey)
     }
-    return { tools: ruleTools(tools, tool_policies, `${key}.tool_policies`), close }
+    return { tools: applyToolPolicies(tools, tool_policies, `${key}.tool_policies`), close }
   } catch (error) {
     await close()
     throw error
@@ -64,23 +64,27 @@ function addTool(tools: Map<string, Tool>, tool: Tool, key: string): void {
   tools.set(tool.name, tool)
 }
 
-async function listTools(connection: McpConnection, config: McpServerConfig, key: string): Promise<readonly Tool[]> {
-  const listed = await listAll(connection).catch((cause: Error) => {
+async function listAllowedTools(
+  connection: McpConnection,
+  config: McpServerConfig,
+  key: string,
+): Promise<readonly Tool[]> {
+  const tools = await fetchAllTools(connection).catch((cause: Error) => {
     const problem = `the MCP server "${connection.name}" does not answer (${cause.message})`
     throw new ConfigError(key, problem, 'Start it, or correct how it is reached', { cause })
   })
   const { only, prefix = '' } = config
-  const missing = only?.find(name => !listed.some(tool => tool.name === name))
-  if (missing !== undefined) {
-    const fix = `Name some of: ${listed.map(({ name }) => name).join(', ')}`
-    throw new ConfigError(`${key}.only`, `the server has no tool "${missing}"`, fix)
+  const missingName = only?.find(name => !tools.some(tool => tool.name === name))
+  if (missingName !== undefined) {
+    const fix = `Name some of: ${tools.map(({ name }) => name).join(', ')}`
+    throw new ConfigError(`${key}.only`, `the server has no tool "${missingName}"`, fix)
   }
-  return listed
+  return tools
     .filter(({ name }) => !only || only.includes(name))
-    .map(tool => toTool(tool, { connection, name: nameTool(prefix + tool.name) }))
+    .map(tool => toTool(tool, { connection, name: toToolName(prefix + tool.name) }))
 }
 
-function listAll(connection: McpConnection) {
+function fetchAllTools(connection: McpConnection) {
   return connection.use(async client => {
     const listedTools: Awaited<ReturnType<typeof client.listTools>>['tools'] = []
     let cursor: string | undefined
@@ -96,7 +100,7 @@ function listAll(connection: McpConnection) {
 }
 
 /** Endpoints of models accept only letters, digits, `_` and `-`, and at most 64 of them. */
-const nameTool = (name: string) => name.replaceAll(/[^a-zA-Z0-9_-]/g, '_').slice(0, 64)
+const toToolName = (name: string) => name.replaceAll(/[^a-zA-Z0-9_-]/g, '_').slice(0, 64)
 
 interface ToolConnection {
   readonly connection: McpConnection
@@ -104,16 +108,19 @@ interface ToolConnection {
   readonly name: string
 }
 
-function toTool(listed: Awaited<ReturnType<typeof listAll>>[number], { connection, name }: ToolConnection): Tool {
-  const parameters = readVisibleValue(listed.inputSchema).value as Tool['parameters']
+function toTool(
+  mcpTool: Awaited<ReturnType<typeof fetchAllTools>>[number],
+  { connection, name }: ToolConnection,
+): Tool {
+  const parameters = readVisibleValue(mcpTool.inputSchema).value as Tool['parameters']
   return {
     name,
-    description: readVisibleText(listed.description ?? listed.title ?? listed.name).text,
+    description: readVisibleText(mcpTool.description ?? mcpTool.title ?? mcpTool.name).text,
     parameters,
-    findFault: openCheck(parameters),
+    findFault: createRelaxedCheck(parameters),
     async run(args, { signal }) {
-      const params = { name: listed.name, arguments: args as Record<string, unknown> }
-      const options = { signal, timeout: longestMs, resetTimeoutOnProgress: false }
+      const params = { name: mcpTool.name, arguments: args as Record<string, unknown> }
+      const options = { signal, timeout: maxTimeoutMs, resetTimeoutOnProgress: false }
       return readToolResult(await connection.use(client => client.callTool(params, undefined, options)))
     },
   }
@@ -123,9 +130,9 @@ function toTool(listed: Awaited<ReturnType<typeof listAll>>[number], { connectio
  * Opens the check of arguments against the schema without its regular expressions. A schema that cannot be read does not exclude its tool, because
  * the server checks its arguments itself.
  */
-function openCheck(parameters: Tool['parameters']): FindArgumentFault {
+function createRelaxedCheck(parameters: Tool['parameters']): FindArgumentFault {
   try {
-    return createArgumentCheck(loosenSchema(parameters))
+    return createArgumentCheck(relaxSchema(parameters))
   } catch {
     return createArgumentCheck({})
   }

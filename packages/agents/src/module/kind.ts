@@ -5,10 +5,10 @@ import { pathToFileURL } from 'node:url'
 import { ConfigError } from '@postern/message'
 import type { Agent } from '@postern/pipeline'
 import { z } from 'zod'
-import type { OpenedAgent, Opening } from '../kind/agent-kind.ts'
+import type { AgentOpenDeps, OpenedAgent } from '../kind/agent-kind.ts'
 import { commonAgentSchema, defineAgentKind } from '../kind/agent-kind.ts'
 import { importModule, modulePathPattern } from '../modules/import-module.ts'
-import { isGivenModule } from '../modules/operator-modules.ts'
+import { isPreloaded } from '../modules/operator-modules.ts'
 
 const moduleAgentSchema = commonAgentSchema.extend({
   /** Runs each turn in a thread of its own, which the gateway ends when the turn's time is over. */
@@ -34,15 +34,15 @@ export const moduleKind = defineAgentKind({
   uses: modulePathPattern,
   runsHere: true,
   schema: moduleAgentSchema,
-  open: async ({ use, isolate }, opening) =>
+  open: async ({ use, isolate }, deps) =>
     // A module that is loaded already is an object of this thread.
-    isolate && !isGivenModule(pathToFileURL(resolve(opening.baseDir, use)).href)
-      ? openIsolatedModule(use, opening)
-      : readAgentModule(await importModule(use, `agents.${opening.name}.use`, opening.baseDir), use, opening),
+    isolate && !isPreloaded(pathToFileURL(resolve(deps.baseDir, use)).href)
+      ? openIsolatedModule(use, deps)
+      : readAgentModule(await importModule(use, `agents.${deps.name}.use`, deps.baseDir), use, deps),
 })
 
 /** Opens a module whose turns run in separate threads. @throws ConfigError */
-async function openIsolatedModule(use: string, { name, baseDir }: Opening): Promise<OpenedAgent> {
+async function openIsolatedModule(use: string, { name, baseDir }: AgentOpenDeps): Promise<OpenedAgent> {
   const file = resolve(baseDir, use)
   const key = `agents.${name}.use`
   if (!existsSync(file))
@@ -64,18 +64,18 @@ async function openIsolatedModule(use: string, { name, baseDir }: Opening): Prom
 }
 
 /** Returns the default export of a CommonJS module, whose names may be unknown before it runs. */
-function unwrapDefault(imported: unknown): unknown {
-  const { handle, default: defaultExport } = imported as { readonly handle?: unknown; readonly default?: unknown }
-  return handle === undefined && typeof defaultExport === 'object' ? defaultExport : imported
+function unwrapDefault(namespace: unknown): unknown {
+  const { handle, default: defaultExport } = namespace as { readonly handle?: unknown; readonly default?: unknown }
+  return handle === undefined && typeof defaultExport === 'object' ? defaultExport : namespace
 }
 
-function readAgentModule(imported: unknown, use: string, { name, baseDir }: Opening): OpenedAgent {
-  const parsed = agentModuleSchema.safeParse(unwrapDefault(imported))
-  if (parsed.success) {
-    const { handle, start, forget, close } = parsed.data
+function readAgentModule(namespace: unknown, use: string, { name, baseDir }: AgentOpenDeps): OpenedAgent {
+  const parseResult = agentModuleSchema.safeParse(unwrapDefault(namespace))
+  if (parseResult.success) {
+    const { handle, start, forget, close } = parseResult.data
     return { agent: { handle, ...(start && { start }), ...(forget && { forget }) }, ...(close && { close }) }
   }
-  const [issue] = parsed.error.issues
+  const [issue] = parseResult.error.issues
   const problem = `"${use}" exports no function "${issue?.path.join('.') || 'handle'}"`
   const fix = `Add "export function handle(message, context) { … }" to ${resolve(baseDir, use)}`
   throw new ConfigError(`agents.${name}.use`, problem, fix)

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { extname, relative, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { ConfigError } from '@postern/message'
-import { importOperatorModule, isGivenModule, listOperatorModules } from './operator-modules.ts'
+import { importOperatorModule, isPreloaded, listOperatorModules } from './operator-modules.ts'
 
 /** A relative or absolute path to a file that runs without a build. */
 export const modulePathPattern = /^(?:\.{1,2}\/|\/).*\.(?:ts|mts|js|mjs)$/
@@ -12,7 +12,7 @@ export const modulePathPattern = /^(?:\.{1,2}\/|\/).*\.(?:ts|mts|js|mjs)$/
 /** Loads one of the operator's modules. A relative `path` starts from `baseDir`. @throws ConfigError naming `key` */
 export async function importModule(path: string, key: string, baseDir: string): Promise<unknown> {
   const file = resolve(baseDir, path)
-  if (!existsSync(file) && !isGivenModule(pathToFileURL(file).href))
+  if (!existsSync(file) && !isPreloaded(pathToFileURL(file).href))
     throw new ConfigError(key, `"${path}" cannot be loaded: there is no file ${file}`, 'Correct the path.')
   try {
     return await importOperatorModule(pathToFileURL(file).href)
@@ -61,10 +61,10 @@ function findLocation(error: Error): SourceLocation | undefined {
  * it.
  */
 function readHeader(text: string, file?: string): SourceLocation | undefined {
-  const [header = '', ...below] = text.split('\n', 8)
+  const [header = '', ...linesBelow] = text.split('\n', 8)
   const match = /^(?<file>file:\/\/.+|\/.+|\[stdin\]):(?<line>\d+)$/.exec(header)?.groups
   if (!match?.file) return
-  return { file: file ?? toPath(match.file), line: Number(match.line), column: readCaret(below) }
+  return { file: file ?? toPath(match.file), line: Number(match.line), column: readCaret(linesBelow) }
 }
 
 /** Reads the column from the caret below the source, of which the runtime shows one line or more. */
@@ -75,9 +75,9 @@ function readCaret(lines: readonly string[]): number | undefined {
 
 /** Reads the first frame of a stack in one of the operator's files. */
 function readFrame(stack: string): SourceLocation | undefined {
-  const own = new Set(listOperatorModules())
+  const operatorModules = new Set(listOperatorModules())
   for (const [, file = '', line, column] of stack.matchAll(/(file:\/\/[^\s()]+):(\d+):(\d+)/g)) {
-    if (own.has(file)) return { file: toPath(file), line: Number(line), column: Number(column) }
+    if (operatorModules.has(file)) return { file: toPath(file), line: Number(line), column: Number(column) }
   }
   return undefined
 }

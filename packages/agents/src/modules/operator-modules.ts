@@ -9,44 +9,44 @@ import { compileFunction } from 'node:vm'
 
 /** The URLs of the operator's own files, in the order in which they were loaded. Libraries are not among them. */
 const operatorModules = new Set<string>()
-let isHooked = false
+let areHooksRegistered = false
 /** The number of the newest generation. Each reload of the modules begins a generation. */
 let lastGeneration = 0
 /** The generation of the modules that are loaded now. */
 let generation = 0
 
-interface OwnModules {
+interface ModuleScope {
   readonly generation: number
   /** The modules that are already loaded, keyed by the URLs of their files. */
-  readonly given: ReadonlyMap<string, unknown>
+  readonly preloaded: ReadonlyMap<string, unknown>
 }
 
 /** The modules that only the current asynchronous context uses. */
-const ownModules = new AsyncLocalStorage<OwnModules>()
+const moduleScope = new AsyncLocalStorage<ModuleScope>()
 
 /**
  * Makes later imports load each module again, with everything that it imports. Running modules keep their own. This is for development only,
  * because the former modules stay in memory.
  */
-export function renewOperatorModules(): void {
+export function reloadAllModules(): void {
   lastGeneration += 1
   generation = lastGeneration
 }
 
 /** Reloads the modules that `work` imports. All other modules stay in their generation. */
-export function withNewOperatorModules<T>(work: () => Promise<T>): Promise<T> {
+export function withReloadedModules<T>(work: () => Promise<T>): Promise<T> {
   lastGeneration += 1
-  return ownModules.run({ given: new Map(), ...ownModules.getStore(), generation: lastGeneration }, work)
+  return moduleScope.run({ preloaded: new Map(), ...moduleScope.getStore(), generation: lastGeneration }, work)
 }
 
 /** Substitutes modules that are already loaded for the files that `work` imports. `given` is keyed by the URLs of the files. */
-export function withGivenModules<T>(given: ReadonlyMap<string, unknown>, work: () => Promise<T>): Promise<T> {
-  return ownModules.run({ generation, ...ownModules.getStore(), given }, work)
+export function withPreloadedModules<T>(preloaded: ReadonlyMap<string, unknown>, work: () => Promise<T>): Promise<T> {
+  return moduleScope.run({ generation, ...moduleScope.getStore(), preloaded }, work)
 }
 
 /** Returns true if the module of this file is given. */
-export function isGivenModule(url: string): boolean {
-  return ownModules.getStore()?.given.has(url) === true
+export function isPreloaded(url: string): boolean {
+  return moduleScope.getStore()?.preloaded.has(url) === true
 }
 
 /**
@@ -54,18 +54,18 @@ export function isGivenModule(url: string): boolean {
  * package.json often belongs to another program. CommonJS files stay CommonJS.
  */
 export function importOperatorModule(url: string): Promise<unknown> {
-  const own = ownModules.getStore()
-  if (own?.given.has(url)) return Promise.resolve(own.given.get(url))
-  if (!isHooked) registerHooks({ resolve, load })
-  isHooked = true
-  const number = own?.generation ?? generation
-  const versioned = number === 0 ? url : `${url}?generation=${number}`
-  operatorModules.add(versioned)
-  return import(versioned)
+  const scope = moduleScope.getStore()
+  if (scope?.preloaded.has(url)) return Promise.resolve(scope.preloaded.get(url))
+  if (!areHooksRegistered) registerHooks({ resolve, load })
+  areHooksRegistered = true
+  const currentGeneration = scope?.generation ?? generation
+  const versionedUrl = currentGeneration === 0 ? url : `${url}?generation=${currentGeneration}`
+  operatorModules.add(versionedUrl)
+  return import(versionedUrl)
 }
 
 /** Adds files that a thread has loaded to the operator's files. */
-export function noteOperatorModules(urls: readonly string[]): void {
+export function addOperatorModules(urls: readonly string[]): void {
   for (const url of urls) operatorModules.add(url)
 }
 
@@ -75,32 +75,32 @@ export function listOperatorModules(): readonly string[] {
 }
 
 const resolve: ResolveHookSync = (specifier, context, nextResolve) => {
-  const resolved = nextResolve(specifier, context)
-  const isOwn = resolved.url.startsWith('file:') && !resolved.url.includes('/node_modules/')
-  if (!isOwn || context.parentURL === undefined || !operatorModules.has(context.parentURL)) return resolved
+  const resolvedModule = nextResolve(specifier, context)
+  const isOwn = resolvedModule.url.startsWith('file:') && !resolvedModule.url.includes('/node_modules/')
+  if (!isOwn || context.parentURL === undefined || !operatorModules.has(context.parentURL)) return resolvedModule
   // A module belongs to the generation of the module that imports it.
   const { search } = new URL(context.parentURL)
-  const url = new URL(resolved.url).search === '' ? `${resolved.url}${search}` : resolved.url
+  const url = new URL(resolvedModule.url).search === '' ? `${resolvedModule.url}${search}` : resolvedModule.url
   operatorModules.add(url)
-  return { ...resolved, url }
+  return { ...resolvedModule, url }
 }
 
 const load: LoadHookSync = (url, context, nextLoad) =>
-  operatorModules.has(url) ? (readAsModule(url, context) ?? nextLoad(url, context)) : nextLoad(url, context)
+  operatorModules.has(url) ? (loadAsEsModule(url, context) ?? nextLoad(url, context)) : nextLoad(url, context)
 
 /**
  * Reads a file as a module. Returns undefined if the runtime's own rule gives the same result, or if the file cannot be read, because then the
  * runtime's own error is more precise.
  */
-function readAsModule(url: string, { format }: LoadHookContext): LoadFnOutput | undefined {
+function loadAsEsModule(url: string, { format }: LoadHookContext): LoadFnOutput | undefined {
   if (format && !format.startsWith('commonjs')) return
-  const form = forms[extname(new URL(url).pathname)]
+  const form = moduleFormats[extname(new URL(url).pathname)]
   const source = form && readSource(url)
   if (source === undefined || !form?.isModule(source)) return
   return { format: form.format, source, shortCircuit: true }
 }
 
-const forms: Readonly<Record<string, { readonly format: string; isModule(source: string): boolean }>> = {
+const moduleFormats: Readonly<Record<string, { readonly format: string; isModule(source: string): boolean }>> = {
   '.js': { format: 'module', isModule: source => !isCommonJs(source) },
   // The compiler cannot parse type annotations, so the statements of the source decide.
   '.ts': { format: 'module-typescript', isModule: source => /^\s*(?:import|export)\b/m.test(source) },

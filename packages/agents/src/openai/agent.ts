@@ -8,7 +8,7 @@ import { describeCallEnd, endDecidedCall, findDecidedEnd } from '../approval/dec
 import type { Approvals } from '../approval/port.ts'
 import { readPreview } from '../approval/port.ts'
 import { openCompletion } from '../completion/completion.ts'
-import type { OpenedAgent, Opening } from '../kind/agent-kind.ts'
+import type { AgentOpenDeps, OpenedAgent } from '../kind/agent-kind.ts'
 import { openTools } from '../mcp/toolbox.ts'
 import type { NameDelimiter } from '../prompt/data-block.ts'
 import { openDelimiters } from '../prompt/data-block.ts'
@@ -36,9 +36,9 @@ export interface Model extends OpenedModel {
 }
 
 /** Opens an agent whose answers a model writes. @throws ConfigError */
-export async function openOpenaiAgent(config: Model['config'], opening: Opening): Promise<OpenedAgent> {
-  const { name, system, stores } = opening
-  const { tools, close } = await openTools(config, `agents.${name}`, opening)
+export async function openOpenaiAgent(config: Model['config'], deps: AgentOpenDeps): Promise<OpenedAgent> {
+  const { name, system, stores } = deps
+  const { tools, close } = await openTools(config, `agents.${name}`, deps)
   const model: Model = {
     ...openModelEndpoint(config, system),
     config,
@@ -66,7 +66,7 @@ async function* converse(
     const time = { signal: context.signal, timeoutMs: Math.max(1, endsAt - model.endpoint.system.now()) }
     const chunks = openCompletion(describeRequest(model, messages, left > 0), model.endpoint, time)
     const delimiter = model.nameDelimiter(message, context)
-    const pieces = readRound(chunks, { habit: model.endpoint.habit, delimiter })
+    const pieces = readRound(chunks, { reasoningHabit: model.endpoint.reasoningHabit, delimiter })
     const round = yield* recordModelRequest(pieces, model.endpoint, context)
     yield* recordRound(round, model.endpoint)
     hasSpoken ||= round.text.trim() !== ''
@@ -87,10 +87,10 @@ async function* goOnWithCall(
   message: NormalizedMessage,
   context: AgentContext,
 ): AsyncGenerator<AgentChunk, readonly ChatMessage[], undefined> {
-  const decided = await approvals.findDecided(message)
-  if (!decided) return []
-  const { part, outcome } = await endDecidedCall(decided, { tools, approvals, context: { ...context, message } })
-  yield decided.isOfOperator ? { trace: [part] } : part
+  const decidedCall = await approvals.findDecided(message)
+  if (!decidedCall) return []
+  const { part, outcome } = await endDecidedCall(decidedCall, { tools, approvals, context: { ...context, message } })
+  yield decidedCall.isOfOperator ? { trace: [part] } : part
   yield* filesOf(outcome)
   return describeCallEnd(part, outcome)
 }
@@ -107,8 +107,8 @@ async function openConversation(model: Model, message: NormalizedMessage, contex
     images: model.config.images ? await readImages(message, context) : [],
     withCalls: model.tools.size > 0,
   })
-  const asked = await listAskedCalls(turns, model.approvals)
-  return message.policy_resolution ? messages : messages.toSpliced(-1, 0, ...asked)
+  const askedCalls = await listAskedCalls(turns, model.approvals)
+  return message.policy_resolution ? messages : messages.toSpliced(-1, 0, ...askedCalls)
 }
 
 function describeRequest({ settings, tools }: Model, messages: readonly ChatMessage[], mayCall: boolean): object {
@@ -157,43 +157,44 @@ async function* runCalls(
   { text, calls }: Round,
   { message, context, ids }: CallDeps,
 ): AsyncGenerator<AgentChunk, readonly ChatMessage[] | undefined, undefined> {
-  const called = calls.map(call => ({ call, id: nameCall(call.id, ids) }))
+  const callsWithIds = calls.map(call => ({ call, id: callIdOf(call.id, ids) }))
   const toolContext = { ...context, message }
   const results: ChatMessage[] = []
-  for (const { call, id } of called) {
-    const begun = beginCall(call, id, { tools })
-    const { rule } = begun
+  for (const { call, id } of callsWithIds) {
+    const openCall = beginCall(call, id, { tools })
+    const { rule } = openCall
     const isOfOperator = rule?.policy === 'preview' && rule.approve === 'operator'
     const show = (part: ToolCallPart) => (isOfOperator ? { trace: [part] } : part)
-    let { end } = begun
-    if (begun.tool && rule?.policy === 'preview') {
-      const waiting = { ...begun.part, rule, rules: begun.tool.rules, schema: begun.tool.parameters }
-      const decided = await findDecidedEnd(begun.tool, waiting, { approvals, context: toolContext })
-      if (!decided) {
-        const preview = await readPreview(begun.tool, begun.part.args, toolContext)
-        const requirement = await approvals.ask({ ...waiting, preview }, toolContext)
+    let { end } = openCall
+    if (openCall.tool && rule?.policy === 'preview') {
+      const waitingCall = { ...openCall.part, rule, rules: openCall.tool.rules, schema: openCall.tool.parameters }
+      const decidedEnd = await findDecidedEnd(openCall.tool, waitingCall, { approvals, context: toolContext })
+      if (!decidedEnd) {
+        const preview = await readPreview(openCall.tool, openCall.part.args, toolContext)
+        const requirement = await approvals.ask({ ...waitingCall, preview }, toolContext)
         // The call is shown even if calls are hidden otherwise, because somebody must decide on it.
-        yield show(begun.part)
+        yield show(openCall.part)
         yield requirement
         return undefined
       }
-      end = decided
+      end = decidedEnd
     }
-    if (showsCalls) yield show(begun.part)
-    const outcome = await recordToolRun(begun.part, toolContext, end)
-    if (showsCalls) yield show({ ...begun.part, ...withoutFiles(outcome) })
+    if (showsCalls) yield show(openCall.part)
+    const outcome = await recordToolRun(openCall.part, toolContext, end)
+    if (showsCalls) yield show({ ...openCall.part, ...withoutFiles(outcome) })
     yield* filesOf(outcome)
     results.push({ role: 'tool', tool_call_id: id, content: formatToolResult(outcome) })
   }
-  const tool_calls = called.map(({ call: { name, args }, id }) => {
+  const tool_calls = callsWithIds.map(({ call: { name, args }, id }) => {
     return { id, type: 'function', function: { name, arguments: args.trim() || '{}' } } as const
   })
   return [{ role: 'assistant', content: text || null, tool_calls }, ...results]
 }
 
 /** Returns the model's own id if it is unique in the answer. Some servers restart their numbering in each round. */
-function nameCall(given: string, ids: Set<string>): string {
-  const id = given && given.length <= 128 && !ids.has(given) ? given : `call${String(ids.size + 1).padStart(5, '0')}`
+function callIdOf(sentId: string, ids: Set<string>): string {
+  const id =
+    sentId && sentId.length <= 128 && !ids.has(sentId) ? sentId : `call${String(ids.size + 1).padStart(5, '0')}`
   ids.add(id)
   return id
 }

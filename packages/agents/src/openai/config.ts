@@ -5,10 +5,10 @@ import { bearerSchema } from '../config/endpoint.ts'
 import { commonAgentSchema } from '../kind/agent-kind.ts'
 import { mcpShape } from '../mcp/config.ts'
 import { modulePathPattern } from '../modules/import-module.ts'
-import { thoughtBeginnings } from '../speech/speech-habit.ts'
+import { reasoningStarts } from '../speech/reasoning-habit.ts'
 
 /** The members of a request that an operator cannot set in `parameters`. */
-const owned = ['model', 'messages', 'stream', 'tools', 'tool_choice', 'n']
+const reservedParameters = ['model', 'messages', 'stream', 'tools', 'tool_choice', 'n']
 
 /** The address of a model and the parameters of its requests. */
 export const modelShape = {
@@ -25,7 +25,10 @@ export const modelShape = {
   /** Further members of a request: `max_completion_tokens`, `top_p`, `reasoning_effort`, … */
   parameters: z
     .record(z.string(), z.json())
-    .refine(given => owned.every(name => !(name in given)), `must not have ${owned.join(', ')}`)
+    .refine(
+      parameters => reservedParameters.every(name => !(name in parameters)),
+      `must not have ${reservedParameters.join(', ')}`,
+    )
     .default({}),
   /** Lets the gateway ask for answers as a stream. */
   stream: z.boolean().default(true),
@@ -33,7 +36,7 @@ export const modelShape = {
    * Beginning of the text: with `first` inside a thought whose opening tag stands in the prompt (DeepSeek R1, Qwen), with `none` outside; `auto`
    * finds out. Until that is known, a stream waits for its end.
    */
-  thoughts: z.enum(thoughtBeginnings).default('auto'),
+  thoughts: z.enum(reasoningStarts).default('auto'),
   /** Lets the gateway ask what answers cost in tokens, and keep that. */
   usage: z.boolean().default(true),
 }

@@ -7,5 +7,5 @@ export const openaiKind = defineAgentKind({
   usage: '"openai" (with base_url and model)',
   uses: /^openai$/,
   schema: openaiAgentSchema,
-  open: async (config, opening) => (await import('./agent.ts')).openOpenaiAgent(config, opening),
+  open: async (config, deps) => (await import('./agent.ts')).openOpenaiAgent(config, deps),
 })

@@ -2,9 +2,9 @@
 import type { Json } from '@postern/message'
 import type { z } from 'zod'
 import type { ModelEndpoint } from '../completion/completion.ts'
-import { createUsageAsking } from '../completion/model-error.ts'
+import { createUsageRequest } from '../completion/model-error.ts'
 import type { AgentSystem } from '../kind/agent-kind.ts'
-import { SpeechHabit } from '../speech/speech-habit.ts'
+import { ReasoningHabit } from '../speech/reasoning-habit.ts'
 import type { modelShape } from './config.ts'
 
 type ModelConfig = z.output<z.ZodObject<typeof modelShape>>
@@ -17,14 +17,14 @@ export interface OpenedModel {
 
 /** Opens the connection to a model that the operator has configured. */
 export function openModelEndpoint(config: ModelConfig, system: AgentSystem): OpenedModel {
-  const { base_url, api_key, model, stream, parameters, usage: isWanted, thoughts } = config
+  const { base_url, api_key, model, stream, parameters, usage: reportsUsage, thoughts } = config
   const endpoint = {
     url: completionsUrl(base_url),
     apiKey: api_key,
     model,
-    habit: new SpeechHabit(thoughts),
+    reasoningHabit: new ReasoningHabit(thoughts),
     // An operator who sets `stream_options` decides whether usage is requested.
-    usage: createUsageAsking({ isWanted, asks: stream && !('stream_options' in parameters) }),
+    usage: createUsageRequest({ isEnabled: reportsUsage, asks: stream && !('stream_options' in parameters) }),
     openStream: system.fetchFor(new URL(base_url).origin).openStream,
     system,
   }

@@ -44,10 +44,10 @@ export function formatDataBlock(name: Delimiter, data: Json): string {
 }
 
 /** Clips a text to `most` UTF-16 code units, without splitting a character. */
-export function clipText(text: string, most: number): string {
-  return text.length > most
+export function clipText(text: string, maxChars: number): string {
+  return text.length > maxChars
     ? `${text
-        .slice(0, most)
+        .slice(0, maxChars)
         .toWellFormed()
         .replace(/\ufffd$/, '')}…`
     : text

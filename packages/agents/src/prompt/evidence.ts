@@ -4,7 +4,7 @@ import { isQuoted } from '@postern/message'
 import { clipText } from './data-block.ts'
 
 /** The limits: the number of items of each kind, and the characters of each member. */
-const most = { count: 20, name: 200, title: 300, url: 2_000, description: 2_000, quote: 4_000, json: 8_000 }
+const limits = { count: 20, name: 200, title: 300, url: 2_000, description: 2_000, quote: 4_000, json: 8_000 }
 
 type Facts = { readonly [name: string]: Json | undefined }
 
@@ -13,8 +13,8 @@ export function describeSpeaker(message: NormalizedMessage, flags: readonly stri
   const { sender, received_via, received_at, kind = 'message' } = message
   const displayName = sender.display_name ?? sender.profile?.display_name
   return {
-    from: clipText(sender.address, most.title),
-    ...(displayName && { name: clipText(displayName, most.name) }),
+    from: clipText(sender.address, limits.title),
+    ...(displayName && { name: clipText(displayName, limits.name) }),
     verified: sender.verified,
     auth_method: sender.auth_method,
     ...describeVouched(message),
@@ -27,31 +27,31 @@ export function describeSpeaker(message: NormalizedMessage, flags: readonly stri
 
 /** Describes an earlier sender and the proof of their identity at that time. */
 export function describeWriter({ address, verified, auth_method }: HistoricalSender): Facts {
-  return { from: clipText(address, most.title), verified, auth_method }
+  return { from: clipText(address, limits.title), verified, auth_method }
 }
 
 /** Describes the attestations of third parties that the operator trusts. The proof by the transport is stated separately. */
 function describeVouched({ sender: { identities = [] } }: NormalizedMessage): Facts {
-  const vouched = identities.filter(({ proof }) => proof.type !== 'transport').slice(0, most.count)
-  if (vouched.length === 0) return {}
-  const clip = (text: string) => clipText(text, most.name)
+  const vouchedIdentities = identities.filter(({ proof }) => proof.type !== 'transport').slice(0, limits.count)
+  if (vouchedIdentities.length === 0) return {}
+  const clip = (text: string) => clipText(text, limits.name)
   return {
-    vouched_for: vouched.map(({ subject, issuer, method, assurance, on_behalf_of }) => ({
+    vouched_for: vouchedIdentities.map(({ subject, issuer, method, assurance, on_behalf_of }) => ({
       subject: clip(subject),
       by: clip(issuer),
       method: clip(method),
       assurance: clip(assurance),
-      ...(on_behalf_of && { on_behalf_of: on_behalf_of.slice(0, most.count).map(clip) }),
+      ...(on_behalf_of && { on_behalf_of: on_behalf_of.slice(0, limits.count).map(clip) }),
     })),
   }
 }
 
 /** Describes the files, data, links and quotations that accompany the text. */
 export function describeThings(parts: readonly Part[]): Facts {
-  const quoted = parts.filter(isQuote).map(part => clipText(part.content, most.quote))
+  const quotes = parts.filter(isQuote).map(part => clipText(part.content, limits.quote))
   return {
     ...readSubject(parts),
-    ...(quoted.length > 0 && { quoted: quoted.slice(0, most.count) }),
+    ...(quotes.length > 0 && { quoted: quotes.slice(0, limits.count) }),
     ...listThings('files', parts, describeFile),
     ...listThings('data', parts, describeData),
     ...listThings('links', parts, describeLink),
@@ -63,7 +63,7 @@ function readSubject(parts: readonly Part[]): Facts {
   const details: { readonly kind: string; readonly subject?: unknown } | undefined = parts.find(
     part => (part.kind as string) === 'email',
   )
-  return typeof details?.subject === 'string' ? { subject: clipText(details.subject, most.title) } : {}
+  return typeof details?.subject === 'string' ? { subject: clipText(details.subject, limits.title) } : {}
 }
 
 export function isQuote(part: Part): part is Part & { readonly kind: 'text' } {
@@ -71,18 +71,18 @@ export function isQuote(part: Part): part is Part & { readonly kind: 'text' } {
 }
 
 function listThings(name: string, parts: readonly Part[], describe: (part: Part) => Facts | undefined): Facts {
-  const things = parts.map(describe).filter(thing => thing !== undefined)
-  return things.length > 0 ? { [name]: things.slice(0, most.count) } : {}
+  const partFacts = parts.map(describe).filter(fact => fact !== undefined)
+  return partFacts.length > 0 ? { [name]: partFacts.slice(0, limits.count) } : {}
 }
 
 /** Describes a value as JSON text, so that it can be clipped. */
 function describeData(part: Part): Facts | undefined {
   if (part.kind !== 'artifact' || part.data === undefined) return undefined
   return {
-    ...(part.name && { name: clipText(part.name, most.name) }),
-    ...(part.artifact_type && part.artifact_type !== 'data' && { type: clipText(part.artifact_type, most.name) }),
-    ...(part.description && { description: clipText(part.description, most.description) }),
-    json: clipText(JSON.stringify(part.data), most.json),
+    ...(part.name && { name: clipText(part.name, limits.name) }),
+    ...(part.artifact_type && part.artifact_type !== 'data' && { type: clipText(part.artifact_type, limits.name) }),
+    ...(part.description && { description: clipText(part.description, limits.description) }),
+    json: clipText(JSON.stringify(part.data), limits.json),
   }
 }
 
@@ -90,9 +90,9 @@ function describeFile(part: Part): Facts | undefined {
   if (part.kind !== 'file' && part.kind !== 'artifact') return undefined
   if (part.kind === 'artifact' && part.data !== undefined) return undefined
   return {
-    name: clipText(part.name ?? 'unnamed', most.name),
-    ...(part.description && { description: clipText(part.description, most.description) }),
-    ...(part.mime && { type: clipText(part.mime, most.name) }),
+    name: clipText(part.name ?? 'unnamed', limits.name),
+    ...(part.description && { description: clipText(part.description, limits.description) }),
+    ...(part.mime && { type: clipText(part.mime, limits.name) }),
     ...(part.size !== undefined && { size: part.size }),
   }
 }
@@ -100,8 +100,8 @@ function describeFile(part: Part): Facts | undefined {
 function describeLink(part: Part): Facts | undefined {
   if (part.kind !== 'link') return undefined
   return {
-    url: clipText(part.url, most.url),
-    ...(part.title && { title: clipText(part.title, most.title) }),
-    ...(part.description && { description: clipText(part.description, most.title) }),
+    url: clipText(part.url, limits.url),
+    ...(part.title && { title: clipText(part.title, limits.title) }),
+    ...(part.description && { description: clipText(part.description, limits.title) }),
   }
 }

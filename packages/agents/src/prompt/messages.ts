@@ -31,15 +31,15 @@ export type ChatMessage =
 
 /** Converts the agent's side of one turn: its texts, and the calls between them with their results. */
 export function toAssistantMessages(parts: readonly Part[], withCalls: boolean): readonly ChatMessage[] {
-  const said: { text: Part[]; calls: ToolCallPart[] }[] = [{ text: [], calls: [] }]
+  const pieces: { text: Part[]; calls: ToolCallPart[] }[] = [{ text: [], calls: [] }]
   for (const part of parts) {
-    const last = said.at(-1)
+    const last = pieces.at(-1)
     if (part.kind === 'tool_call') {
       if (withCalls) last?.calls.push(part)
     } else if (last && last.calls.length === 0) last.text.push(part)
-    else said.push({ text: [part], calls: [] })
+    else pieces.push({ text: [part], calls: [] })
   }
-  return said.flatMap(({ text, calls }) => toCallingMessages(formatSaid(text), calls))
+  return pieces.flatMap(({ text, calls }) => toCallingMessages(formatText(text), calls))
 }
 
 function toCallingMessages(text: string, calls: readonly ToolCallPart[]): readonly ChatMessage[] {
@@ -59,7 +59,7 @@ function toCalledTool({ id, name, args }: ToolCallPart): CalledTool {
   }
 }
 
-function formatSaid(parts: readonly Part[]): string {
+function formatText(parts: readonly Part[]): string {
   const texts = parts.map(part =>
     isFilePart(part) ? `[${part.kind}: ${part.name ?? part.description ?? 'unnamed'}]` : plainTextOf([part]),
   )

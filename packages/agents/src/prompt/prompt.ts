@@ -9,7 +9,7 @@ import type { ChatMessage, SeenImage } from './messages.ts'
 import { toAssistantMessages } from './messages.ts'
 
 /** The maximum length of a message for a model, characters. */
-const maxWords = 100_000
+const maxTextChars = 100_000
 
 interface PromptDeps {
   /** The operator's own text. */
@@ -42,8 +42,8 @@ export function composePrompt({
 }: PromptDeps): readonly ChatMessage[] {
   const isUnanswered = turns.at(-1)?.role === 'user'
   const before = isUnanswered ? turns.slice(0, -1) : turns
-  const unanswered = isUnanswered ? turns.slice(-1).flatMap(turn => formatPieces(turn, delimiter)) : []
-  const text = [...unanswered, formatReceivedMessage(message, { flags, delimiter })].join('\n\n')
+  const unansweredPieces = isUnanswered ? turns.slice(-1).flatMap(turn => formatPieces(turn, delimiter)) : []
+  const text = [...unansweredPieces, formatReceivedMessage(message, { flags, delimiter })].join('\n\n')
   return [
     {
       role: 'system',
@@ -104,8 +104,8 @@ function formatPiece(
   parts: readonly Part[],
   delimiter: Delimiter,
 ): string {
-  const words = clipText(readReceivedText({ parts: parts.filter(part => !isQuote(part)) }), maxWords)
-  return [formatDataBlock(delimiter, facts), words].filter(Boolean).join('\n')
+  const text = clipText(readReceivedText({ parts: parts.filter(part => !isQuote(part)) }), maxTextChars)
+  return [formatDataBlock(delimiter, facts), text].filter(Boolean).join('\n')
 }
 
 interface Piece {

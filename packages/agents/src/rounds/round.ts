@@ -28,7 +28,7 @@ export async function* readRound(
   chunks: AsyncIterable<Chunk>,
   options: ModelTextOptions,
 ): AsyncGenerator<string, Round, undefined> {
-  const speech = new ModelText(options)
+  const modelText = new ModelText(options)
   const calls = createCallList()
   let text = ''
   let refusal = ''
@@ -37,18 +37,18 @@ export async function* readRound(
   for await (const chunk of chunks) {
     usage = chunk.usage ?? usage
     if (finish !== undefined) continue
-    speech.addReasoning(chunk.reasoning)
-    let heard = speech.add(chunk.content)
+    modelText.addReasoning(chunk.reasoning)
+    let visibleText = modelText.add(chunk.content)
     // Held-back text is passed on before the wait for the usage.
-    if (chunk.finish !== undefined) heard += speech.end({ isCutOff: chunk.finish === 'length' })
+    if (chunk.finish !== undefined) visibleText += modelText.end({ isCutOff: chunk.finish === 'length' })
     finish = chunk.finish
-    text += heard
+    text += visibleText
     refusal += chunk.refusal
     checkLength(text.length + refusal.length)
-    if (heard) yield heard
+    if (visibleText) yield visibleText
     for (const call of chunk.calls) calls.add(call)
   }
-  return { text, refusal, calls: calls.list(), finish: finish ?? 'stop', usage, withheld: speech.withheld }
+  return { text, refusal, calls: calls.list(), finish: finish ?? 'stop', usage, withheld: modelText.withheld }
 }
 
 /** Checks the length of an answer. @throws Error if the answer of a model is too long */
@@ -59,10 +59,10 @@ function checkLength(length: number): void {
 /** Returns the part of a round that is recorded: its usage under the operator's name for the model, and the text that people do not see. */
 export function recordRound(
   { usage, withheld }: Round,
-  { model, usage: { isWanted } }: Pick<ModelEndpoint, 'model' | 'usage'>,
+  { model, usage: { isEnabled } }: Pick<ModelEndpoint, 'model' | 'usage'>,
 ): readonly AgentChunk[] {
   return [
-    ...(usage && isWanted ? [{ usage: [{ model, ...usage }] }] : []),
+    ...(usage && isEnabled ? [{ usage: [{ model, ...usage }] }] : []),
     ...(withheld.length > 0 ? [{ withheld: [...withheld] }] : []),
   ]
 }
@@ -83,7 +83,7 @@ const maxArgs = 256 * 1024
 function createCallList() {
   const calls: { id: string; name: string; args: string; readonly index: number | undefined }[] = []
 
-  function begin({ index, id, function: calledFunction }: CallDelta) {
+  function beginCall({ index, id, function: calledFunction }: CallDelta) {
     if (calls.length === maxCalls) throw new Error(`The model calls more than ${maxCalls} tools at once`)
     const call = { id: id ?? '', name: calledFunction?.name ?? '', args: '', index: index ?? undefined }
     calls.push(call)
@@ -93,10 +93,10 @@ function createCallList() {
   return {
     list: () => calls.map(({ args, ...call }) => ({ ...toWellFormed(call), args: writeSound(args) })),
     add(delta: CallDelta) {
-      const { index, function: said } = delta
+      const { index, function: functionDelta } = delta
       const last = typeof index === 'number' ? calls.findLast(call => call.index === index) : calls.at(-1)
-      const call = last && !isAnother(delta, last) ? last : begin(delta)
-      call.args += toArgs(said?.arguments)
+      const call = last && !isAnother(delta, last) ? last : beginCall(delta)
+      call.args += toArgs(functionDelta?.arguments)
       if (call.args.length > maxArgs) throw new Error('The model calls a tool with too large arguments')
     },
   }
@@ -106,8 +106,8 @@ function createCallList() {
  * Returns true if a delta begins another call. Ollama gives each whole call index 0 or none, and some servers repeat the id, so only a name
  * begins a call.
  */
-function isAnother({ index, id, function: said }: CallDelta, last: WrittenCall): boolean {
-  if (!said?.name) return false
+function isAnother({ index, id, function: functionDelta }: CallDelta, last: WrittenCall): boolean {
+  if (!functionDelta?.name) return false
   return id ? id !== last.id : typeof index !== 'number'
 }
 
@@ -122,8 +122,8 @@ const surrogateEscape = /\\u[dD][89a-fA-F]/
 
 /** Removes lone surrogates from the arguments, because they are sent to the model and to servers that parse them. */
 function writeSound(args: string): string {
-  const parsed = surrogateEscape.test(args) || !args.isWellFormed() ? parseIfJson(args) : undefined
-  return parsed === undefined ? toWellFormed(args) : JSON.stringify(toWellFormed(parsed))
+  const parsedArgs = surrogateEscape.test(args) || !args.isWellFormed() ? parseIfJson(args) : undefined
+  return parsedArgs === undefined ? toWellFormed(args) : JSON.stringify(toWellFormed(parsedArgs))
 }
 
 interface EndingDeps {
@@ -169,12 +169,12 @@ function endCutOff({ text }: Round, { log }: EndingDeps): readonly AgentChunk[] 
 const maxReason = 2_000
 
 /** Returns the model's own reason for not answering, or a sentence that it gave none. */
-export function nameRefusal({ refusal }: Round): string {
+export function refusalOf({ refusal }: Round): string {
   return refusal.trim().slice(0, maxReason) || 'This will not be answered.'
 }
 
 function refuse(round: Round): readonly AgentChunk[] {
-  const message = nameRefusal(round)
+  const message = refusalOf(round)
   return [{ status: 'rejected', parts: [{ kind: 'policy', policy: { kind: 'forbidden', message } }] }]
 }
 

@@ -11,64 +11,72 @@ import {
   Undeliverable,
 } from '@postern/message'
 import type { AnswerFile } from '../tools/tool-files.ts'
-import { describeFile, takeFiles } from '../tools/tool-files.ts'
-import type { FoundRule, RuledTool, Tool, Toolbox, ToolContext, ToolOutcome, ToolTurnContext } from '../tools/tools.ts'
+import { describeFile, extractFiles } from '../tools/tool-files.ts'
+import type {
+  MatchingRule,
+  RuledTool,
+  Tool,
+  Toolbox,
+  ToolContext,
+  ToolOutcome,
+  ToolTurnContext,
+} from '../tools/tools.ts'
 import { toToolResult } from '../tools/tools.ts'
 import type { WrittenCall } from './round.ts'
 
 /** A parsed call of the model: its beginning and its result. */
-export interface BegunCall {
+export interface OpenCall {
   readonly part: ToolCallPart
   /** The tool that runs; absent if the call cannot run. */
   readonly tool?: RuledTool | undefined
   /** The rule that applies to the call; absent if none does. */
-  readonly rule?: FoundRule | undefined
+  readonly rule?: MatchingRule | undefined
   /** Runs the call. It throws only if the turn is over, because the model must get every other failure. */
   end(context: ToolTurnContext): Promise<ToolOutcome>
 }
 
-const failed = 'The tool failed.'
+const failedMessage = 'The tool failed.'
 
 /** Parses a call and prepares its run. `id` must be unique in the answer. */
 export function beginCall(
   { name, args }: WrittenCall,
   id: string,
   { tools }: { readonly tools: Toolbox['tools'] },
-): BegunCall {
+): OpenCall {
   const read = readArgs(args)
   const tool = tools.get(name)
   const part: ToolCallPart = { kind: 'tool_call', id, name, args: read.args }
   const fault = tool ? (read.fault ?? tool.findFault(read.args)) : 'There is no such tool.'
   const rule = tool?.findRule(read.args)
-  if (!tool || fault) return { part, rule, end: async () => ({ error: { message: fault ?? failed } }) }
+  if (!tool || fault) return { part, rule, end: async () => ({ error: { message: fault ?? failedMessage } }) }
   return { part, tool, rule, end: context => runTool(tool, read.args, context) }
 }
 
 export async function runTool(tool: Tool, args: unknown, context: ToolTurnContext): Promise<ToolOutcome> {
-  const attached: AnswerFile[] = []
-  const attach: ToolContext['attach'] = (bytes, about) => void attached.push(describeFile(bytes, about))
+  const attachedFiles: AnswerFile[] = []
+  const attach: ToolContext['attach'] = (bytes, details) => void attachedFiles.push(describeFile(bytes, details))
   try {
-    const taken = takeFiles(await endWithTurn(tool.run(args, { ...context, attach }), context.signal))
-    const given = toToolResult(taken.result)
-    const files = [...attached, ...taken.files]
+    const toolOutput = extractFiles(await endWithTurn(tool.run(args, { ...context, attach }), context.signal))
+    const toolResult = toToolResult(toolOutput.result)
+    const files = [...attachedFiles, ...toolOutput.files]
     // A result may contain text of strangers: pages, mails, the answers of MCP servers.
-    const { value: result, removed } = readVisibleValue(given)
+    const { value: result, removed } = readVisibleValue(toolResult)
     return { result, ...(removed > 0 && { flags: [invisibleFlag] }), ...(files.length > 0 && { files }) }
   } catch (error) {
     context.signal.throwIfAborted()
     context.log.warn({ tool: tool.name, err: error }, 'a tool failed')
-    return { error: { message: isPresentable(error) ? readVisibleText(error.message).text : failed } }
+    return { error: { message: isPresentable(error) ? readVisibleText(error.message).text : failedMessage } }
   }
 }
 
 /** Ends the wait for a tool with the turn, so that a tool that ignores its signal does not block the turn. */
-async function endWithTurn(running: unknown, signal: AbortSignal): Promise<unknown> {
+async function endWithTurn(runningTool: unknown, signal: AbortSignal): Promise<unknown> {
   signal.throwIfAborted()
   const { promise, reject } = Promise.withResolvers<never>()
   const abort = () => reject(signal.reason)
   signal.addEventListener('abort', abort, { once: true })
   try {
-    return await Promise.race([running, promise])
+    return await Promise.race([runningTool, promise])
   } finally {
     signal.removeEventListener('abort', abort)
   }

@@ -17,20 +17,20 @@ export class DelimiterFilter {
   /** Returns the text without the block. */
   add(piece: string, isEnd = false): string {
     this.#rest += piece
-    let passed = ''
+    let passedText = ''
     for (;;) {
-      const at = this.#rest.indexOf(this.#name)
-      const next = at + this.#name.length
+      const index = this.#rest.indexOf(this.#name)
+      const next = index + this.#name.length
       // The character after the name distinguishes the beginning of a block from another occurrence.
-      if (at < 0 || (next === this.#rest.length && !isEnd)) break
-      const { length } = /(?:<\/?)?$/.exec(this.#rest.slice(Math.max(0, at - 2), at))?.[0] ?? ''
-      const mark = this.#rest.slice(at - length, next + (this.#rest[next] === '>' ? 1 : 0))
-      passed += this.#pass(at - length)
+      if (index < 0 || (next === this.#rest.length && !isEnd)) break
+      const { length } = /(?:<\/?)?$/.exec(this.#rest.slice(Math.max(0, index - 2), index))?.[0] ?? ''
+      const mark = this.#rest.slice(index - length, next + (this.#rest[next] === '>' ? 1 : 0))
+      passedText += this.#pass(index - length)
       this.#withhold(mark)
       this.#rest = this.#rest.slice(mark.length)
       this.#isInside = mark.startsWith('<') && !mark.startsWith('</') && mark.endsWith('>')
     }
-    return passed + this.#pass(isEnd ? this.#rest.length : this.#findSafeLength())
+    return passedText + this.#pass(isEnd ? this.#rest.length : this.#findSafeLength())
   }
 
   #pass(length: number): string {

@@ -129,10 +129,10 @@ const marks: readonly Mark[] = [
 ]
 
 /** The longest beginning of a mark that must be seen before it is decided, characters. */
-const longestMark = 160
+const maxMarkChars = 160
 
 /** The beginning of a mark that is not for people. */
-export interface FoundMark {
+export interface MarkMatch {
   readonly kind: WithheldKind
   readonly text: string
   readonly close: readonly string[] | 'end' | 'none'
@@ -142,7 +142,7 @@ export interface FoundMark {
 const likeMark = /^(?:<(?:[\w|｜]|\/s>)|◁t|\[[A-Z])/i
 
 /** Finds the mark that a text begins with. Pure. */
-export function findMarkAt(text: string, position: Mark['where']): FoundMark | undefined {
+export function findMarkAt(text: string, position: Mark['where']): MarkMatch | undefined {
   if (position !== 'beginning' && !likeMark.test(text)) return undefined
   for (const { kind, open, close, where } of marks) {
     if (where === 'beginning' && position !== 'beginning') continue
@@ -156,7 +156,7 @@ export function findMarkAt(text: string, position: Mark['where']): FoundMark | u
 
 /** Returns true if a text that ends here may be the beginning of a mark. Pure. */
 export function mayBecomeMark(remaining: string): boolean {
-  if (remaining.length >= longestMark) return false
+  if (remaining.length >= maxMarkChars) return false
   // The header of a channel contains several marks.
   if (/^<\|channel\|>/i.test(remaining)) return !/<\|message\|>/i.test(remaining)
   return /^(?:<(?:$|[\w/|｜])[^>\n]*(?:>\s*)?$|<[|｜][\w▁ |｜]*>[^<\n]{0,90}(?:<[^>\n]*>?\s*)?$|◁(?:$|\/?t[^▷\n]*▷?$)|\[\/?[A-Z_]{0,16}(?:\]\s*)?$)/i.test(
@@ -180,7 +180,7 @@ const quoteEnds = /^["'`“”‘’«»)\]}]/
 
 /** The end of a thought whose beginning is not in the text. */
 interface StrayEnd {
-  readonly at: number
+  readonly index: number
   readonly length: number
 }
 
@@ -191,33 +191,33 @@ export const afterThoughtEnd = 2
  * Finds the first end of a thought that has no beginning: templates of DeepSeek R1 and Qwen open the tag in the prompt. A tag in quotes or code,
  * in the middle of a sentence, or after its own beginning only mentions the tag. `opened` holds the names of tags before it, and gets further ones.
  */
-export function findStrayEnd(text: string, from: number, opened: Set<string>): StrayEnd | undefined {
+export function findStrayEnd(text: string, from: number, openedTags: Set<string>): StrayEnd | undefined {
   thoughtSigns.lastIndex = from
   for (let match = thoughtSigns.exec(text); match; match = thoughtSigns.exec(text)) {
-    const { index: at, groups: { tag, opened: beginning, end = '' } = {} } = match
-    if (beginning !== undefined) opened.add(beginning.toLowerCase())
+    const { index, groups: { tag, opened: beginning, end = '' } = {} } = match
+    if (beginning !== undefined) openedTags.add(beginning.toLowerCase())
     else if (
-      !opened.has(tag?.toLowerCase() ?? '') &&
-      !isTalk(text.slice(Math.max(0, at - 2), at), readAfter(text, at + end.length))
+      !openedTags.has(tag?.toLowerCase() ?? '') &&
+      !isTalk(text.slice(Math.max(0, index - 2), index), readAfter(text, index + end.length))
     )
-      return { at, length: end.length }
+      return { index, length: end.length }
   }
   return undefined
 }
 
-function readAfter(text: string, at: number): string {
-  return text.slice(at, at + afterThoughtEnd)
+function readAfter(text: string, index: number): string {
+  return text.slice(index, index + afterThoughtEnd)
 }
 
 /** Reads the name of a thought's tag that opens here, even if the text only mentions it. Pure. */
-export function readThoughtBeginning(text: string): string | undefined {
+export function readReasoningStart(text: string): string | undefined {
   return thoughtBeginningHere.exec(text)?.groups?.opened?.toLowerCase()
 }
 
 /** Reads a stray end of a thought at this position. `before` is the text before it, and `opened` the names of tags that opened there. Pure. */
-export function readStrayEnd(text: string, before: string, opened: ReadonlySet<string>): string | undefined {
+export function readStrayEnd(text: string, before: string, openedTags: ReadonlySet<string>): string | undefined {
   const match = thoughtEndHere.exec(text)
-  if (!match || opened.has(match.groups?.tag?.toLowerCase() ?? '')) return undefined
+  if (!match || openedTags.has(match.groups?.tag?.toLowerCase() ?? '')) return undefined
   return isTalk(before, readAfter(text, match[0].length)) ? undefined : match[0]
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { ModelTextOptions } from './model-text.ts'
 import { ModelText } from './model-text.ts'
-import { SpeechHabit } from './speech-habit.ts'
+import { ReasoningHabit } from './reasoning-habit.ts'
 
 interface Read {
   readonly text: string
@@ -32,7 +32,7 @@ function readEverySplit(said: string, options: () => ModelTextOptions = () => ({
   return unsplit
 }
 
-const unknown = () => ({ habit: new SpeechHabit() })
+const unknown = () => ({ reasoningHabit: new ReasoningHabit() })
 
 describe('reasoning', () => {
   test.each([
@@ -191,33 +191,33 @@ describe('a stream', () => {
   const plain = 'We are open daily, from nine to five.'
 
   test('passes on at once once an answer has shown that the model begins outside of a thought', () => {
-    const habit = new SpeechHabit()
-    expect(read(plain, 7, { habit }).pieces).toEqual([plain])
-    expect(read(plain, 7, { habit }).pieces.length).toBeGreaterThan(4)
+    const reasoningHabit = new ReasoningHabit()
+    expect(read(plain, 7, { reasoningHabit }).pieces).toEqual([plain])
+    expect(read(plain, 7, { reasoningHabit }).pieces.length).toBeGreaterThan(4)
   })
 
   test('waits for the end of the thought when the model begins inside one', () => {
-    const habit = new SpeechHabit()
-    read('Hm.\n</think>\nYes.', 7, { habit })
-    const { text, pieces } = read(`Hours?\n</think>\n${plain}`, 7, { habit })
+    const reasoningHabit = new ReasoningHabit()
+    read('Hm.\n</think>\nYes.', 7, { reasoningHabit })
+    const { text, pieces } = read(`Hours?\n</think>\n${plain}`, 7, { reasoningHabit })
     expect(text).toBe(plain)
     expect(pieces.length).toBeGreaterThan(4)
   })
 
   test('loses nothing of an answer without a thought by a model that has begun inside one', () => {
-    const habit = new SpeechHabit('first')
-    expect(read(plain, 7, { habit }).text).toBe(plain)
+    const reasoningHabit = new ReasoningHabit('first')
+    expect(read(plain, 7, { reasoningHabit }).text).toBe(plain)
   })
 
   test('publishes no thought that has no end', () => {
-    const reader = new ModelText({ habit: new SpeechHabit('first') })
+    const reader = new ModelText({ reasoningHabit: new ReasoningHabit('first') })
     reader.add('The user wants')
     expect(reader.end({ isCutOff: true })).toBe('')
     expect(reader.withheld).toEqual([{ kind: 'reasoning', text: 'The user wants' }])
   })
 
   test('takes the tag out when the operator has said that it never waits', () => {
-    expect(read('Hm.\n</think>\nYes.', 3, { habit: new SpeechHabit('none') }).text).toBe('Hm.\n\nYes.')
+    expect(read('Hm.\n</think>\nYes.', 3, { reasoningHabit: new ReasoningHabit('none') }).text).toBe('Hm.\n\nYes.')
   })
 })
 
@@ -238,7 +238,7 @@ test('A long text costs linear time, whatever it holds, and the record stays sma
     const said = unit.repeat(Math.ceil((256 * 1024) / unit.length))
     const before = process.threadCpuUsage()
     for (const size of [said.length, 4096]) {
-      const { withheld } = read(said, size, { delimiter: 'postern-data-3fk2', habit: new SpeechHabit() })
+      const { withheld } = read(said, size, { delimiter: 'postern-data-3fk2', reasoningHabit: new ReasoningHabit() })
       expect(Object.values(withheld).join('').length).toBeLessThanOrEqual(32 * 1024)
     }
     expect({ unit, isFast: process.threadCpuUsage(before).user < 5_000_000 }).toEqual({ unit, isFast: true })

@@ -1,16 +1,16 @@
 // Reads a model's text: passes on what is for people, and records the rest.
 import { DelimiterFilter } from './delimiter-filter.ts'
-import type { FoundMark, WithheldKind } from './marks.ts'
+import type { MarkMatch, WithheldKind } from './marks.ts'
 import {
   afterThoughtEnd,
   findMarkAt,
   findStrayEnd,
   mayBecomeMark,
   mayBeginWithMark,
+  readReasoningStart,
   readStrayEnd,
-  readThoughtBeginning,
 } from './marks.ts'
-import { SpeechHabit } from './speech-habit.ts'
+import { ReasoningHabit } from './reasoning-habit.ts'
 
 /** Text that people do not see. */
 export interface WithheldText {
@@ -20,7 +20,7 @@ export interface WithheldText {
 
 export interface ModelTextOptions {
   /** The habit of the model, which says how its text begins; default: never inside a thought. */
-  readonly habit?: SpeechHabit | undefined
+  readonly reasoningHabit?: ReasoningHabit | undefined
   /** The delimiter of the gateway's data blocks in this conversation. */
   readonly delimiter?: string | undefined
   /** True if tool calls pass through, because the caller searches for them itself. */
@@ -44,7 +44,7 @@ type Stage = 'beginning' | 'waiting' | 'speaking' | 'inside' | 'ended'
  * and control tokens are left out; in code they stay. The gateway's own data block goes wherever it stands.
  */
 export class ModelText {
-  readonly #habit: SpeechHabit
+  readonly #reasoningHabit: ReasoningHabit
   readonly #filter: DelimiterFilter | undefined
   readonly #passesToolCalls: boolean
   /** The text that is not decided yet. */
@@ -66,8 +66,12 @@ export class ModelText {
   readonly #opened = new Set<string>()
   readonly #withheld: { readonly kind: WithheldKind; text: string }[] = []
 
-  constructor({ habit = new SpeechHabit('none'), delimiter, passesToolCalls = false }: ModelTextOptions = {}) {
-    this.#habit = habit
+  constructor({
+    reasoningHabit = new ReasoningHabit('none'),
+    delimiter,
+    passesToolCalls = false,
+  }: ModelTextOptions = {}) {
+    this.#reasoningHabit = reasoningHabit
     this.#passesToolCalls = passesToolCalls
     this.#filter =
       delimiter === undefined ? undefined : new DelimiterFilter(delimiter, text => this.#withhold('data_block', text))
@@ -95,17 +99,17 @@ export class ModelText {
   /** Returns the text that was held back. `isCutOff` is true if the model was stopped in the middle. */
   end({ isCutOff = false } = {}): string {
     this.#rest += this.#filter?.add('', true) ?? ''
-    const passed = this.#read(true, isCutOff)
+    const passedText = this.#read(true, isCutOff)
     const endsWithWords = this.#stage === 'speaking' && !this.#endsWithMark
-    return endsWithWords ? passed + this.#blanks : passed
+    return endsWithWords ? passedText + this.#blanks : passedText
   }
 
   #read(isEnd: boolean, isCutOff: boolean): string {
-    let passed = ''
+    let passedText = ''
     for (;;) {
       const [left, stage] = [this.#rest.length, this.#stage]
-      passed += this.#step(isEnd, isCutOff)
-      if (this.#rest.length === left && this.#stage === stage) return passed
+      passedText += this.#step(isEnd, isCutOff)
+      if (this.#rest.length === left && this.#stage === stage) return passedText
     }
   }
 
@@ -122,7 +126,7 @@ export class ModelText {
     this.#rest = this.#rest.trimStart()
     if (this.#rest === '' || (!isEnd && mayBeginWithMark(this.#rest))) return
     const mark = this.#findMark('beginning')
-    const mayBeInside = !this.#isSettled && this.#habit.mayBeginInside
+    const mayBeInside = !this.#isSettled && this.#reasoningHabit.mayBeginInside
     if (mark) this.#enter(mark)
     else this.#stage = mayBeInside ? 'waiting' : 'speaking'
   }
@@ -130,33 +134,33 @@ export class ModelText {
   /** Holds the text back until it is known whether it is a thought. */
   #wait(isEnd: boolean, isCutOff: boolean): void {
     const end = findStrayEnd(this.#rest, Math.max(0, this.#searched - overlapChars), this.#opened)
-    if (end && (isEnd || this.#rest.length >= end.at + end.length + afterThoughtEnd)) {
-      this.#withhold('reasoning', this.#take(end.at + end.length))
+    if (end && (isEnd || this.#rest.length >= end.index + end.length + afterThoughtEnd)) {
+      this.#withhold('reasoning', this.#take(end.index + end.length))
       this.#settle(true)
       this.#stage = 'beginning'
       return
     }
     this.#searched = this.#rest.length
     if (!isEnd) return
-    if (isCutOff && this.#habit.beginsInside) this.#withhold('reasoning', this.#take(this.#rest.length))
+    if (isCutOff && this.#reasoningHabit.beginsInside) this.#withhold('reasoning', this.#take(this.#rest.length))
     else if (!isCutOff) this.#settle(false)
     this.#stage = 'speaking'
   }
 
-  #settle(begunInside: boolean): void {
-    if (begunInside) this.#opened.clear()
+  #settle(startsInside: boolean): void {
+    if (startsInside) this.#opened.clear()
     this.#isSettled = true
-    this.#habit.learn(begunInside)
+    this.#reasoningHabit.learn(startsInside)
   }
 
-  #findMark(where: Parameters<typeof findMarkAt>[1]): FoundMark | undefined {
+  #findMark(where: Parameters<typeof findMarkAt>[1]): MarkMatch | undefined {
     const mark = findMarkAt(this.#rest, where)
     // The end tag of struck-out text (`</s>`) is spelled like an end-of-turn token.
     if (mark?.text.toLowerCase() === '</s>' && this.#opened.has('s')) return undefined
     return mark?.kind === 'tool_call' && this.#passesToolCalls ? undefined : mark
   }
 
-  #enter({ kind, text, close }: FoundMark): void {
+  #enter({ kind, text, close }: MarkMatch): void {
     this.#withhold(kind, this.#take(text.length))
     this.#isLineStart = true
     this.#endsWithMark = true
@@ -174,17 +178,17 @@ export class ModelText {
   #skip(isEnd: boolean): void {
     const { kind, close, after } = this.#block ?? { kind: this.#ending, close: [], after: 'speaking' }
     const lower = this.#rest.toLowerCase()
-    const foundMark = close
+    const nextMark = close
       .map(end => ({ at: lower.indexOf(end.toLowerCase()), length: end.length }))
       .filter(({ at }) => at >= 0)
-      .sort((one, other) => one.at - other.at)[0]
-    if (foundMark) {
-      this.#withhold(kind, this.#take(foundMark.at + foundMark.length))
+      .sort((first, second) => first.at - second.at)[0]
+    if (nextMark) {
+      this.#withhold(kind, this.#take(nextMark.at + nextMark.length))
       this.#stage = after
       return
     }
-    const held = isEnd ? 0 : Math.max(0, ...close.map(end => end.length)) - 1
-    if (this.#rest.length > held) this.#withhold(kind, this.#take(this.#rest.length - held))
+    const withheldChars = isEnd ? 0 : Math.max(0, ...close.map(end => end.length)) - 1
+    if (this.#rest.length > withheldChars) this.#withhold(kind, this.#take(this.#rest.length - withheldChars))
   }
 
   /** Reads one piece of the text: ordinary words, the end of a line, code, or a mark. */
@@ -202,15 +206,15 @@ export class ModelText {
   }
 
   #readFence(isEnd: boolean): string {
-    const [all = '', run = ''] = /^ {0,3}(`+|~+)/.exec(this.#rest) ?? []
-    if (all.length === this.#rest.length && !isEnd) return ''
+    const [fence = '', run = ''] = /^ {0,3}(`+|~+)/.exec(this.#rest) ?? []
+    if (fence.length === this.#rest.length && !isEnd) return ''
     this.#isLineStart = false
     const isSpan = run.length < 3 && run.startsWith('`') && this.#fence === undefined
-    if (isSpan && all === run) return this.#readCodeSpan(isEnd)
-    if (run.length < 3) return this.#pass(isSpan ? all.length - run.length : all.length)
+    if (isSpan && fence === run) return this.#readCodeSpan(isEnd)
+    if (run.length < 3) return this.#pass(isSpan ? fence.length - run.length : fence.length)
     if (this.#fence === undefined) this.#fence = run
     else if (run.startsWith(this.#fence)) this.#fence = undefined
-    return this.#pass(all.length)
+    return this.#pass(fence.length)
   }
 
   #readCodeSpan(isEnd: boolean): string {
@@ -239,21 +243,21 @@ export class ModelText {
       this.#settle(true)
       return ''
     }
-    const name = /^<s>/i.test(this.#rest) ? 's' : readThoughtBeginning(this.#rest)
+    const name = /^<s>/i.test(this.#rest) ? 's' : readReasoningStart(this.#rest)
     if (name !== undefined) this.#opened.add(name)
     return this.#pass(1)
   }
 
   #pass(length: number): string {
     const text = this.#blanks + this.#take(length)
-    const words = text.trimEnd()
-    this.#blanks = text.slice(words.length)
+    const visibleText = text.trimEnd()
+    this.#blanks = text.slice(visibleText.length)
     if (text.endsWith('\n')) this.#isLineStart = true
-    else if (words !== '') this.#isLineStart = false
-    if (words === '') return ''
-    this.#last = words.slice(-2)
+    else if (visibleText !== '') this.#isLineStart = false
+    if (visibleText === '') return ''
+    this.#last = visibleText.slice(-2)
     this.#endsWithMark = false
-    return words
+    return visibleText
   }
 
   #take(length: number): string {
@@ -263,11 +267,11 @@ export class ModelText {
   }
 
   #withhold(kind: WithheldKind, text: string): void {
-    const kept = text.slice(0, Math.max(0, maxWithheld - this.#withheldChars))
-    if (kept === '') return
-    this.#withheldChars += kept.length
+    const keptText = text.slice(0, Math.max(0, maxWithheld - this.#withheldChars))
+    if (keptText === '') return
+    this.#withheldChars += keptText.length
     const last = this.#withheld.at(-1)
-    if (last?.kind === kind) last.text += kept
-    else this.#withheld.push({ kind, text: kept })
+    if (last?.kind === kind) last.text += keptText
+    else this.#withheld.push({ kind, text: keptText })
   }
 }

@@ -25,7 +25,7 @@ import { endAskedCalls } from './asked-calls.ts'
 import { createChunkQueue } from './chunk-queue.ts'
 import type { SpecDeps, SpecTurn } from './members/members.ts'
 import { buildSwarmSpec, createWordCheck } from './members/members.ts'
-import { takeOperatorMail } from './operator-mail.ts'
+import { acceptOperatorMail } from './operator-mail.ts'
 
 interface SwarmAgentDeps extends SpecDeps {
   readonly stores: AgentStores
@@ -39,7 +39,7 @@ interface SwarmAgentDeps extends SpecDeps {
 interface Heard {
   readonly message: NormalizedMessage
   readonly context: AgentContext
-  tell(chunk: AgentChunk): void
+  emit(chunk: AgentChunk): void
 }
 
 /** Creates an agent that consists of several members. One member at a time speaks in each conversation. */
@@ -47,52 +47,53 @@ export function createSwarmKindAgent(agentDeps: SwarmAgentDeps): Agent {
   return {
     handle(message, context) {
       const queue = createChunkQueue<AgentChunk>()
-      runTurn(agentDeps, { message, context, tell: queue.tell }).then(queue.end, queue.fail)
+      runTurn(agentDeps, { message, context, emit: queue.add }).then(queue.end, queue.fail)
       return queue
     },
   }
 }
 
-async function runTurn(agentDeps: SwarmAgentDeps, heard: Heard): Promise<void> {
-  const { message, context, tell } = heard
+async function runTurn(agentDeps: SwarmAgentDeps, received: Heard): Promise<void> {
+  const { message, context, emit } = received
   const { signal } = context
   signal.throwIfAborted()
-  if (await takeOperatorMail(agentDeps, heard)) return
-  const { client, isBound, turn, transcript } = await openTurn(agentDeps, heard)
+  if (await acceptOperatorMail(agentDeps, received)) return
+  const { client, isBound, turn, transcript } = await openTurn(agentDeps, received)
   const cancel = () => void client.cancelOutput()
   signal.addEventListener('abort', cancel)
   try {
     turn.showState()
-    await endAskedCalls(agentDeps, heard, { client, turn, transcript })
+    await endAskedCalls(agentDeps, received, { client, turn, transcript })
     const payload = { message_id: message.id, sender: message.sender.address }
-    const speech = createTurnSpeech(client, tell)
-    const answer = await client.complete(readReceivedText(message), { payload, isStored: isBound, hear: speech.hear })
+    const speech = createTurnSpeech(client, emit)
+    const answer = await client.complete(readReceivedText(message), { payload, isStored: isBound, hear: speech.accept })
     // Output that arrives after an abort is discarded.
     signal.throwIfAborted()
-    if (turn.isWaiting) return tell({ speaker: client.navigation.active })
+    if (turn.isWaiting) return emit({ speaker: client.navigation.active })
     const { refusal } = turn
     if (refusal === undefined || !answer.endsWith(refusal)) return speech.end(speech.restOf(answer))
-    tell({ ...context.refuse({ message: refusal }), speaker: client.navigation.active })
+    emit({ ...context.refuse({ message: refusal }), speaker: client.navigation.active })
   } finally {
     signal.removeEventListener('abort', cancel)
   }
 }
 
 /** Creates the speech of a turn, which reports each piece under its speaker's name. */
-function createTurnSpeech({ navigation }: Pick<SwarmClient, 'navigation'>, tell: (chunk: AgentChunk) => void) {
-  let told = ''
+function createTurnSpeech({ navigation }: Pick<SwarmClient, 'navigation'>, emit: (chunk: AgentChunk) => void) {
+  let emittedText = ''
   let speaker: string | undefined
   return {
-    hear(words: string) {
-      if (speaker !== navigation.active) tell({ speaker: navigation.active })
+    accept(text: string) {
+      if (speaker !== navigation.active) emit({ speaker: navigation.active })
       speaker = navigation.active
-      told += words
-      tell(words)
+      emittedText += text
+      emit(text)
     },
-    restOf: (answer: string) => (told !== '' && answer.startsWith(told) ? answer.slice(told.length) : answer),
+    restOf: (answer: string) =>
+      emittedText !== '' && answer.startsWith(emittedText) ? answer.slice(emittedText.length) : answer,
     end(remaining: string) {
       const parts = [{ kind: 'text', mime: 'text/markdown', content: remaining } as const]
-      tell({ ...((remaining !== '' || told === '') && { parts }), speaker: navigation.active })
+      emit({ ...((remaining !== '' || emittedText === '') && { parts }), speaker: navigation.active })
     },
   }
 }
@@ -112,21 +113,21 @@ interface OpenedTurn {
   readonly isBound: boolean
 }
 
-async function openTurn(agentDeps: SwarmAgentDeps, heard: Heard): Promise<OpenedTurn> {
+async function openTurn(agentDeps: SwarmAgentDeps, received: Heard): Promise<OpenedTurn> {
   const { name, stores, system } = agentDeps
-  const { message, context } = heard
+  const { message, context } = received
   const { log, thread } = context
   const owner = `agent:${name}`
   const clientId = String(thread ?? message.thread_id)
   const key = await stores.transcript.openThread(owner, { transport: 'swarm', key: clientId })
   const isBound = thread !== undefined && (await stores.transcript.bindStore(key, thread))
-  const kept = await openTurnState(context.state, agentDeps.config.data_limits.conversation_bytes)
-  const turn = createSpecTurn(agentDeps, heard, { kept, clientId, findClient: () => client })
+  const turnState = await openTurnState(context.state, agentDeps.config.data_limits.conversation_bytes)
+  const turn = createSpecTurn(agentDeps, received, { turnState, clientId, findClient: () => client })
   const transcript = isBound ? createTurnTranscript(stores.transcript, message) : stores.transcript
   const deps = {
     transcript,
     records: createTurnRecords(stores.records, {
-      kept,
+      kept: turnState,
       message,
       tieShared: createSharedTies(agentDeps.config, context, system),
     }),
@@ -139,48 +140,48 @@ async function openTurn(agentDeps: SwarmAgentDeps, heard: Heard): Promise<Opened
 }
 
 interface SpecTurnDeps {
-  readonly kept: SpecTurn['kept']
+  readonly turnState: SpecTurn['turnState']
   readonly clientId: string
   /** Finds the client of the turn, which is opened after the turn is built. */
   findClient(): SwarmClient
 }
 
 /** Creates the turn in the form that the members of the swarm use. */
-function createSpecTurn(agentDeps: SwarmAgentDeps, heard: Heard, deps: SpecTurnDeps): OpenedTurn['turn'] {
-  const { message, context, tell } = heard
-  const { kept, clientId, findClient } = deps
+function createSpecTurn(agentDeps: SwarmAgentDeps, received: Heard, deps: SpecTurnDeps): OpenedTurn['turn'] {
+  const { message, context, emit } = received
+  const { turnState, clientId, findClient } = deps
   let calls = 0
   const turn: SpecTurn & { isWaiting: boolean; refusal: string | undefined } = {
-    context: { ...context, message, state: kept.ofTools, swarm: createToolSwarm(findClient) },
-    heard: { message, flags: context.flags ?? [], delimiter: agentDeps.nameDelimiter(message, context) },
+    context: { ...context, message, state: turnState.ofTools, swarm: createToolSwarm(findClient) },
+    received: { message, flags: context.flags ?? [], delimiter: agentDeps.nameDelimiter(message, context) },
     readImages: lazy(() => readImages(message, context)),
     endsAt: agentDeps.system.now() + agentDeps.timeoutMs,
     checksMarkup: agentDeps.config.rescue_checks.includes('markup'),
     approvals: agentDeps.approvals,
     faults: new Map(),
-    kept,
-    tell,
-    tellFiles(outcome) {
+    turnState,
+    emit,
+    emitFiles(outcome) {
       const files = filesOf(outcome).map(file => withoutUnsaid(file, agentDeps.config))
-      if (files.length > 0) tell({ parts: files })
+      if (files.length > 0) emit({ parts: files })
     },
-    nameCall() {
+    createCallId() {
       calls += 1
       return `call-${context.responseId}-${calls}`
     },
     showState() {
       const { activeAgent, navigationStack } = readSwarmState(findClient().navigation)
-      tell({ chat_state: { activeAgent, navigationStack: [...navigationStack] } })
+      emit({ chat_state: { activeAgent, navigationStack: [...navigationStack] } })
     },
-    findRefusal: words => findClient().bans.checkMessage('output', words, clientId),
+    findRefusal: text => findClient().bans.checkMessage('output', text, clientId),
     isWaiting: false,
     endWaiting() {
       turn.isWaiting = true
     },
     refusal: undefined,
-    refuse(words) {
-      turn.refusal = words
-      return words
+    refuse(text) {
+      turn.refusal = text
+      return text
     },
   }
   return turn
@@ -192,6 +193,6 @@ function createToolSwarm(findClient: SpecTurnDeps['findClient']): ToolSwarm {
     state: name => findClient().data.state(name),
     storage: name => findClient().data.storage(name),
     compute: name => findClient().data.compute(name),
-    runStateless: words => findClient().runStateless(words),
+    runStateless: text => findClient().runStateless(text),
   }
 }

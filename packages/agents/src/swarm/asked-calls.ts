@@ -12,39 +12,39 @@ import type { OpenedMember } from './members/members.ts'
 import type { ToolTurn } from './members/tools.ts'
 import { createMemberContext } from './members/tools.ts'
 
-interface AskedTurn {
+interface AskedCallTurn {
   readonly client: SwarmClient
-  readonly turn: Pick<ToolTurn, 'context' | 'findRefusal' | 'tellFiles'>
+  readonly turn: Pick<ToolTurn, 'context' | 'findRefusal' | 'emitFiles'>
   /** The transcript as the turn sees it. */
   readonly transcript: TranscriptStore
 }
 
 /** Gives every call that asked for approval its result or its state before its member continues. */
 export async function endAskedCalls(
-  deps: { readonly approvals: Approvals; readonly opened: ReadonlyMap<string, OpenedMember> },
-  heard: { readonly message: NormalizedMessage; tell(chunk: AgentChunk): void },
-  { client, turn, transcript }: AskedTurn,
+  deps: { readonly approvals: Approvals; readonly openedMembers: ReadonlyMap<string, OpenedMember> },
+  received: { readonly message: NormalizedMessage; emit(chunk: AgentChunk): void },
+  { client, turn, transcript }: AskedCallTurn,
 ): Promise<void> {
-  const { approvals, opened } = deps
+  const { approvals, openedMembers } = deps
   const end = async (agentName: string | undefined, id: string, outcome: ToolOutcome, edited?: Json) => {
     const name = agentName ?? client.navigation.active
     // The model knows only the arguments that it wrote.
-    const changed = edited === undefined ? '' : `An operator had it run with ${JSON.stringify(edited)}. `
-    await client.commits.commitToolOutput(id, changed + formatToolResult(outcome), { agentName: name, isForced: true })
+    const editNote = edited === undefined ? '' : `An operator had it run with ${JSON.stringify(edited)}. `
+    await client.commits.commitToolOutput(id, editNote + formatToolResult(outcome), { agentName: name, isForced: true })
   }
-  const decided = await approvals.findDecided(heard.message)
-  if (decided) {
-    const member = decided.shown.agent ?? client.navigation.active
-    const tools = opened.get(member)?.tools ?? new Map()
+  const decidedCall = await approvals.findDecided(received.message)
+  if (decidedCall) {
+    const member = decidedCall.shown.agent ?? client.navigation.active
+    const tools = openedMembers.get(member)?.tools ?? new Map()
     const enter = (context: ToolTurnContext) => createMemberContext(context, member)
-    const { part, outcome } = await endDecidedCall(decided, { tools, approvals, context: turn.context, enter })
-    heard.tell((await maySee(decided, part, turn)) ? part : { trace: [part] })
-    turn.tellFiles(outcome)
-    await end(decided.shown.agent, part.id, outcome, decided.edited)
+    const { part, outcome } = await endDecidedCall(decidedCall, { tools, approvals, context: turn.context, enter })
+    received.emit((await maySee(decidedCall, part, turn)) ? part : { trace: [part] })
+    turn.emitFiles(outcome)
+    await end(decidedCall.shown.agent, part.id, outcome, decidedCall.edited)
   }
   for (const { agent_key, callId, policy } of listOpenCalls(await transcript.read(client.history.thread))) {
-    const asked = await approvals.describe(policy)
-    if (asked) await end(agent_key, callId, asked.outcome)
+    const question = await approvals.describe(policy)
+    if (question) await end(agent_key, callId, question.outcome)
   }
 }
 
@@ -52,7 +52,7 @@ export async function endAskedCalls(
 async function maySee(
   { isOfOperator }: DecidedCall,
   { args, result, error }: ToolCallPart,
-  { findRefusal }: AskedTurn['turn'],
+  { findRefusal }: AskedCallTurn['turn'],
 ): Promise<boolean> {
   return !isOfOperator && (await findRefusal(JSON.stringify([args, result, error]))) === undefined
 }
@@ -64,9 +64,9 @@ interface OpenCall {
 }
 
 function listOpenCalls(entries: readonly TranscriptEntry[]): readonly OpenCall[] {
-  const ended = new Set(entries.filter(({ kind }) => kind === 'tool_result').map(({ tool }) => tool?.call_id))
+  const endedCalls = new Set(entries.filter(({ kind }) => kind === 'tool_result').map(({ tool }) => tool?.call_id))
   return entries.flatMap(({ kind, tool, agent_key, content }) => {
-    if (kind !== 'approval_required' || !tool || ended.has(tool.call_id) || !('parts' in content)) return []
+    if (kind !== 'approval_required' || !tool || endedCalls.has(tool.call_id) || !('parts' in content)) return []
     return policiesOf(content.parts).map(policy => ({ agent_key, callId: tool.call_id, policy }))
   })
 }

@@ -9,12 +9,12 @@ async function readAll(queue: AsyncIterable<number>): Promise<readonly number[]>
 
 test('createChunkQueue() gives its chunks in order, also those that come during reading', async () => {
   const queue = createChunkQueue<number>()
-  queue.tell(1)
-  queue.tell(2)
+  queue.add(1)
+  queue.add(2)
   const read: number[] = []
   for await (const chunk of queue) {
     read.push(chunk)
-    if (chunk === 1) queue.tell(3)
+    if (chunk === 1) queue.add(3)
     if (chunk === 3) queue.end()
   }
   expect(read).toEqual([1, 2, 3])
@@ -23,7 +23,7 @@ test('createChunkQueue() gives its chunks in order, also those that come during 
 test('createChunkQueue() gives the chunks before the failure, then the error', async () => {
   const queue = createChunkQueue<number>()
   const read: number[] = []
-  queue.tell(1)
+  queue.add(1)
   queue.fail(new Error('no more'))
   const reading = (async () => {
     for await (const chunk of queue) read.push(chunk)
@@ -34,7 +34,7 @@ test('createChunkQueue() gives the chunks before the failure, then the error', a
 
 test('createChunkQueue() holds half a million pieces, and gives them in linear time', async () => {
   const queue = createChunkQueue<number>()
-  for (let count = 0; count < 500_000; count += 1) queue.tell(count)
+  for (let count = 0; count < 500_000; count += 1) queue.add(count)
   queue.end()
   expect((await readAll(queue)).length).toBe(500_000)
 })

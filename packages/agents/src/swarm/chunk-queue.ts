@@ -1,47 +1,47 @@
 /** A queue of pieces between a writer that does not wait and a reader that does. */
 interface ChunkQueue<Chunk> extends AsyncIterable<Chunk> {
-  tell(chunk: Chunk): void
+  add(chunk: Chunk): void
   end(): void
   fail(error: unknown): void
 }
 
 export function createChunkQueue<Chunk>(): ChunkQueue<Chunk> {
-  let waiting: Chunk[] = []
-  let ending: { readonly error?: unknown } | undefined
-  let news = Promise.withResolvers<void>()
+  let queue: Chunk[] = []
+  let queueEnd: { readonly error?: unknown } | undefined
+  let arrival = Promise.withResolvers<void>()
 
-  function wake(): void {
-    news.resolve()
-    news = Promise.withResolvers()
+  function signalArrival(): void {
+    arrival.resolve()
+    arrival = Promise.withResolvers()
   }
 
   async function* read(): AsyncGenerator<Chunk, void, undefined> {
     for (;;) {
-      const { promise } = news
+      const { promise } = arrival
       // All pieces are removed at once, because each removal from the front would move all others.
-      while (waiting.length > 0) {
-        const told = waiting
-        waiting = []
-        yield* told
+      while (queue.length > 0) {
+        const chunks = queue
+        queue = []
+        yield* chunks
       }
-      if (ending && 'error' in ending) throw ending.error
-      if (ending) return
+      if (queueEnd && 'error' in queueEnd) throw queueEnd.error
+      if (queueEnd) return
       await promise
     }
   }
 
   return {
-    tell(chunk) {
-      waiting.push(chunk)
-      wake()
+    add(chunk) {
+      queue.push(chunk)
+      signalArrival()
     },
     end() {
-      ending ??= {}
-      wake()
+      queueEnd ??= {}
+      signalArrival()
     },
     fail(error) {
-      ending ??= { error }
-      wake()
+      queueEnd ??= { error }
+      signalArrival()
     },
     [Symbol.asyncIterator]: read,
   }

@@ -7,5 +7,5 @@ export const swarmKind = defineAgentKind({
   usage: '"swarm" (with default_agent and members)',
   uses: /^swarm$/,
   schema: swarmAgentSchema,
-  open: async (config, opening) => (await import('./open.ts')).openSwarm(config, opening),
+  open: async (config, deps) => (await import('./open.ts')).openSwarm(config, deps),
 })

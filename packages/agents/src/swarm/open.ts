@@ -6,7 +6,7 @@ import type { ComputeSpec } from '@postern/swarm'
 import { z } from 'zod'
 import { openApprovals } from '../approval/approvals.ts'
 import { durationSchema } from '../config/duration.ts'
-import type { OpenedAgent, Opening } from '../kind/agent-kind.ts'
+import type { AgentOpenDeps, OpenedAgent } from '../kind/agent-kind.ts'
 import { openTools } from '../mcp/toolbox.ts'
 import { importModule } from '../modules/import-module.ts'
 import { openModelEndpoint } from '../openai/model-endpoint.ts'
@@ -18,31 +18,31 @@ import { isModelMember } from './config/config.ts'
 import type { OpenedMember } from './members/members.ts'
 
 /** Opens a swarm as an agent, with all its members. @throws ConfigError */
-export async function openSwarm(config: SwarmAgentConfig, opening: Opening): Promise<OpenedAgent> {
+export async function openSwarm(config: SwarmAgentConfig, deps: AgentOpenDeps): Promise<OpenedAgent> {
   const boxes: Toolbox[] = []
   const close = async () => {
     await Promise.all(boxes.map(box => box.close?.()))
   }
   try {
-    return { agent: await openSwarmAgent(config, opening, boxes), close }
+    return { agent: await openSwarmAgent(config, deps, boxes), close }
   } catch (error) {
     await close()
     throw error
   }
 }
 
-async function openSwarmAgent(config: SwarmAgentConfig, opening: Opening, boxes: Toolbox[]): Promise<Agent> {
-  const { name, system, stores, operators } = opening
-  const opened = new Map<string, OpenedMember>()
+async function openSwarmAgent(config: SwarmAgentConfig, deps: AgentOpenDeps, boxes: Toolbox[]): Promise<Agent> {
+  const { name, system, stores, operators } = deps
+  const openedMembers = new Map<string, OpenedMember>()
   for (const member of Object.keys(config.members)) {
-    opened.set(member, await openMember(member, config, opening, boxes))
+    openedMembers.set(member, await openMember(member, config, deps, boxes))
   }
   return createSwarmKindAgent({
     name,
     config,
-    opened,
+    openedMembers,
     operators,
-    computes: await openComputes(config, opening),
+    computes: await openComputes(config, deps),
     stores,
     system,
     approvals: openApprovals({ name, records: stores.records, system }),
@@ -54,17 +54,17 @@ async function openSwarmAgent(config: SwarmAgentConfig, opening: Opening, boxes:
 async function openMember(
   member: string,
   config: SwarmAgentConfig,
-  opening: Opening,
+  deps: AgentOpenDeps,
   boxes: Toolbox[],
 ): Promise<OpenedMember> {
   const settings = config.members[member]
   if (!settings || !isModelMember(settings)) return { tools: new Map() }
-  const key = `agents.${opening.name}.members.${member}`
-  const box = await openTools(settings, key, opening)
+  const key = `agents.${deps.name}.members.${member}`
+  const box = await openTools(settings, key, deps)
   boxes.push(box)
   const model = settings.model ?? config.model
   return {
-    ...(model && { model: { ...openModelEndpoint(model, opening.system), seesImages: model.images } }),
+    ...(model && { model: { ...openModelEndpoint(model, deps.system), seesImages: model.images } }),
     tools: box.tools,
   }
 }
@@ -94,12 +94,12 @@ const fix = 'A compute is: export const name = { depends_on: ["cart"], compute({
 /** Opens the computed values of a swarm. @throws ConfigError */
 export async function openComputes(
   { computes, states }: Pick<SwarmAgentConfig, 'computes' | 'states'>,
-  { name, baseDir }: Pick<Opening, 'name' | 'baseDir'>,
+  { name, baseDir }: Pick<AgentOpenDeps, 'name' | 'baseDir'>,
 ): Promise<readonly ComputeSpec[]> {
   if (computes === undefined) return []
   const key = `agents.${name}.computes`
-  const exported = (await importModule(computes, key, baseDir)) as Record<string, unknown>
-  return Object.entries(exported).map(([computeName, value]) => {
+  const moduleExports = (await importModule(computes, key, baseDir)) as Record<string, unknown>
+  return Object.entries(moduleExports).map(([computeName, value]) => {
     const { data, error } = definitionSchema.safeParse(value)
     const fault = data ? findBasisFault(data, states) : `${error?.issues[0]?.path.join('.') || 'it'} is not valid`
     if (!data || fault !== undefined) throw new ConfigError(key, `the compute "${computeName}": ${fault}`, fix)
@@ -108,7 +108,7 @@ export async function openComputes(
       isShared: data.shared,
       dependsOn: data.depends_on,
       ...(data.ttl !== undefined && { ttlMs: parseDuration(data.ttl) }),
-      compute: given => data.compute.call(value, given) as never,
+      compute: parameters => data.compute.call(value, parameters) as never,
     }
   })
 }
@@ -119,6 +119,6 @@ function findBasisFault(
 ): string | undefined {
   const stranger = depends_on.find(name => !Object.hasOwn(states, name))
   if (stranger !== undefined) return `there is no state "${stranger}"`
-  const own = shared ? depends_on.find(name => !states[name]?.shared) : undefined
-  return own === undefined ? undefined : `it is shared, and the state "${own}" is not`
+  const unsharedState = shared ? depends_on.find(name => !states[name]?.shared) : undefined
+  return unsharedState === undefined ? undefined : `it is shared, and the state "${unsharedState}" is not`
 }

@@ -9,22 +9,22 @@ import { isModelMember } from './config/config.ts'
 interface OperatorMail {
   readonly message: NormalizedMessage
   readonly context: Pick<AgentContext, 'history'>
-  tell(chunk: AgentChunk): void
+  emit(chunk: AgentChunk): void
 }
 
 const questionPattern = /\(question ([0-9a-f]{16})\)/g
 
 /** Treats a mail as an operator's answer to a question. The answer goes to the waiting person and starts no conversation of the operator. */
-export async function takeOperatorMail(
+export async function acceptOperatorMail(
   { config, operators }: { readonly config: SwarmAgentConfig; readonly operators: HumanOperators | undefined },
-  { message, context, tell }: OperatorMail,
+  { message, context, emit }: OperatorMail,
 ): Promise<boolean> {
   if (!operators || !isOperator(message, config)) return false
-  const asked = context.history().turns.findLast(({ role, parts }) => role === 'assistant' && findQuestion(parts))
-  const id = asked && findQuestion(asked.parts)
+  const question = context.history().turns.findLast(({ role, parts }) => role === 'assistant' && findQuestion(parts))
+  const id = question && findQuestion(question.parts)
   if (id === undefined) return false
   const isStreamed = await operators.answer(id, readReceivedText(message))
-  if (!isStreamed) tell('Nobody waits for this answer any more.')
+  if (!isStreamed) emit('Nobody waits for this answer any more.')
   return true
 }
 

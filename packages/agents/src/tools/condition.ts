@@ -29,11 +29,12 @@ function checkSchema(schema: unknown): void {
   if (typeof schema === 'boolean') return
   if (!isSchema(schema)) throw new Error('a schema must be an object, "true" or "false"')
   const keywords = Object.keys(schema).filter(keyword => !notes.includes(keyword))
-  const misused = keywords.find(keyword => !isUsable(keyword, schema[keyword]))
-  if (misused !== undefined) throw new Error(`"${misused}" has a value of another kind than JSON Schema gives it`)
+  const misusedKeyword = keywords.find(keyword => !isUsable(keyword, schema[keyword]))
+  if (misusedKeyword !== undefined)
+    throw new Error(`"${misusedKeyword}" has a value of another kind than JSON Schema gives it`)
   if (keywords.includes('enum') || keywords.includes('const')) checkValues(schema, keywords)
   else checkKeywords(schema, keywords)
-  for (const inner of listInner(schema)) checkSchema(inner)
+  for (const innerSchema of listInner(schema)) checkSchema(innerSchema)
 }
 
 /** Returns true if the value of a keyword has the right type. The check ignores a value of another type. */
@@ -45,8 +46,8 @@ function isUsable(keyword: string, value: unknown): boolean {
 }
 
 function checkValues(schema: Schema, keywords: readonly string[]): void {
-  const other = keywords.find(keyword => !['type', 'enum', 'const'].includes(keyword))
-  if (other !== undefined) throw new Error(`"${other}" does not count beside "enum" or "const"`)
+  const otherKeyword = keywords.find(keyword => !['type', 'enum', 'const'].includes(keyword))
+  if (otherKeyword !== undefined) throw new Error(`"${otherKeyword}" does not count beside "enum" or "const"`)
   const values = [...(Array.isArray(schema.enum) ? schema.enum : []), schema.const]
   if (values.some(value => typeof value === 'object' && value !== null)) {
     throw new Error('"enum" and "const" take no objects or lists')
@@ -58,9 +59,9 @@ function checkKeywords(schema: Schema, keywords: readonly string[]): void {
   const strange = types.find(type => !Object.hasOwn(keywordsOf, type))
   if (strange === 'integer') throw new Error('"integer" misses large numbers: write "number"')
   if (strange !== undefined) throw new Error(`there is no type "${strange}"`)
-  const counting = ['type', ...alternatives, ...types.flatMap(type => keywordsOf[type] ?? [])]
-  const ignored = keywords.find(keyword => !counting.includes(keyword))
-  if (ignored !== undefined) throw new Error(describeIgnored(ignored))
+  const effectiveKeywords = ['type', ...alternatives, ...types.flatMap(type => keywordsOf[type] ?? [])]
+  const ignoredKeyword = keywords.find(keyword => !effectiveKeywords.includes(keyword))
+  if (ignoredKeyword !== undefined) throw new Error(describeIgnored(ignoredKeyword))
   if (types.length === 0 && keywords.length > 1) throw new Error(`"${keywords.join('" and "')}" need a "type" beside`)
   checkWords(schema)
 }
@@ -72,8 +73,8 @@ function describeIgnored(keyword: string): string {
 
 function checkWords({ required = [], properties = {}, pattern }: Schema): void {
   const names = Array.isArray(required) ? required : []
-  const missing = names.find(name => !Object.hasOwn(Object(properties), String(name)))
-  if (missing !== undefined) throw new Error(`"properties" has no "${String(missing)}", which "required" names`)
+  const missingName = names.find(name => !Object.hasOwn(Object(properties), String(name)))
+  if (missingName !== undefined) throw new Error(`"properties" has no "${String(missingName)}", which "required" names`)
   if (pattern !== undefined && !isLinear(String(pattern))) {
     throw new Error('a "pattern" may repeat one thing at most, outside of groups, and must then begin with "^"')
   }
@@ -82,24 +83,29 @@ function checkWords({ required = [], properties = {}, pattern }: Schema): void {
 /** Returns true if the time to match grows at most linearly with the text. A repetition inside or after another one may take far longer. */
 function isLinear(pattern: string): boolean {
   // Escapes and classes each match one character; a reference to a group does not.
-  const plain = pattern.replace(/\\[^1-9k]/g, 'x').replace(/\[[^\]]*\]/g, 'x')
-  const outside = withoutGroups(plain)
-  const [first, ...more] = plain.match(/[*+{]/g) ?? []
-  if (plain.includes('\\')) return false
+  const plainPattern = pattern.replace(/\\[^1-9k]/g, 'x').replace(/\[[^\]]*\]/g, 'x')
+  const withoutGroupText = withoutGroups(plainPattern)
+  const [first, ...remaining] = plainPattern.match(/[*+{]/g) ?? []
+  if (plainPattern.includes('\\')) return false
   if (first === undefined) return true
-  return more.length === 0 && plain.startsWith('^') && !outside.includes('|') && /[^)][*+{]/.test(outside)
+  return (
+    remaining.length === 0 &&
+    plainPattern.startsWith('^') &&
+    !withoutGroupText.includes('|') &&
+    /[^)][*+{]/.test(withoutGroupText)
+  )
 }
 
 /** Removes the content of groups and keeps their parentheses. */
 function withoutGroups(pattern: string): string {
   let depth = 0
-  let outside = ''
+  let result = ''
   for (const character of pattern) {
     if (character === ')') depth -= 1
-    if (depth === 0) outside += character
+    if (depth === 0) result += character
     if (character === '(') depth += 1
   }
-  return outside
+  return result
 }
 
 function listInner({ properties, additionalProperties, items, contains, ...others }: Schema): readonly unknown[] {

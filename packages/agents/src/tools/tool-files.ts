@@ -27,9 +27,12 @@ export function describeFile(bytes: Uint8Array, { name, mime = 'application/octe
  * Splits the return value of a tool. The files in `{ parts }` go into the answer, and the model reads their name, type and size instead of their
  * bytes. @throws Error naming the member if a file cannot be part of an answer
  */
-export function takeFiles(returned: unknown): { readonly result: unknown; readonly files: readonly AnswerFile[] } {
-  const parts = readParts(returned)
-  if (!parts?.some(isFileLike)) return { result: returned, files: [] }
+export function extractFiles(returnValue: unknown): {
+  readonly result: unknown
+  readonly files: readonly AnswerFile[]
+} {
+  const parts = readParts(returnValue)
+  if (!parts?.some(isFileLike)) return { result: returnValue, files: [] }
   const files: AnswerFile[] = []
   const left = parts.map(part => {
     if (!isFileLike(part)) return part
@@ -37,12 +40,12 @@ export function takeFiles(returned: unknown): { readonly result: unknown; readon
     files.push(file)
     return summarizeFile(file)
   })
-  return { result: { ...(returned as object), parts: left }, files }
+  return { result: { ...(returnValue as object), parts: left }, files }
 }
 
-function readParts(returned: unknown): readonly unknown[] | undefined {
-  if (typeof returned !== 'object' || returned === null || !('parts' in returned)) return undefined
-  return Array.isArray(returned.parts) ? returned.parts : undefined
+function readParts(returnValue: unknown): readonly unknown[] | undefined {
+  if (typeof returnValue !== 'object' || returnValue === null || !('parts' in returnValue)) return undefined
+  return Array.isArray(returnValue.parts) ? returnValue.parts : undefined
 }
 
 function isFileLike(part: unknown): boolean {

@@ -4,7 +4,7 @@ import { hash } from 'node:crypto'
 import { ConfigError } from '@postern/message'
 import type { ToolPolicies, ToolRule } from '../config/approval.ts'
 import { createCondition } from './condition.ts'
-import type { FoundRule, RuledTool, Tool } from './tools.ts'
+import type { MatchingRule, RuledTool, Tool } from './tools.ts'
 
 /** Returns the tools with their rules, without tools that never run. @throws ConfigError if a rule cannot count or names an unknown tool */
 export function ruleTools(
@@ -16,10 +16,10 @@ export function ruleTools(
   if (unknown !== undefined) {
     throw new ConfigError(`${key}.${unknown}`, 'there is no such tool', `Name one of: ${[...tools.keys()].join(', ')}`)
   }
-  const ruled = [...tools].map(
+  const toolsWithRules = [...tools].map(
     ([name, tool]) => [name, ruleTool(tool, policies[name] ?? [], `${key}.${name}`)] as const,
   )
-  return new Map(ruled.filter(([, { rules }]) => !areAllForbidden(rules)))
+  return new Map(toolsWithRules.filter(([, { rules }]) => !areAllForbidden(rules)))
 }
 
 function areAllForbidden(rules: readonly ToolRule[]): boolean {
@@ -34,25 +34,25 @@ function ruleTool(tool: Tool, entries: ToolPolicies[string], key: string): Ruled
     ...tool,
     rules,
     findRule,
-    findFault: args => tool.findFault(args) ?? (findRule(args)?.policy === 'forbidden' ? forbidden : undefined),
+    findFault: args => tool.findFault(args) ?? (findRule(args)?.policy === 'forbidden' ? forbiddenMessage : undefined),
   }
 }
 
 /** Creates the function that finds the rule for a call. @throws ConfigError if a rule cannot count */
 function createRuleFinder(rules: readonly ToolRule[], keyOf: (index: number) => string): RuledTool['findRule'] {
-  const hidden = rules.findIndex(({ when }) => when === undefined) + 1
-  if (hidden > 0 && hidden < rules.length) {
+  const hiddenIndex = rules.findIndex(({ when }) => when === undefined) + 1
+  if (hiddenIndex > 0 && hiddenIndex < rules.length) {
     const fix = 'Put the entry without "when" last'
-    throw new ConfigError(keyOf(hidden), 'it never counts: the entry before it has no "when"', fix)
+    throw new ConfigError(keyOf(hiddenIndex), 'it never counts: the entry before it has no "when"', fix)
   }
   const conditions = rules.map((rule, index) => {
-    return { rule: { ...rule, ...nameCalls(rules.slice(0, index + 1)) }, isMet: openCondition(rule, keyOf(index)) }
+    return { rule: { ...rule, ...callsOf(rules.slice(0, index + 1)) }, isMet: openCondition(rule, keyOf(index)) }
   })
   return args => conditions.find(({ isMet }) => isMet(args))?.rule
 }
 
 /** Identifies the calls that fall under a rule by a digest of the conditions up to its own, because each call falls under the first that it meets. */
-function nameCalls(rules: readonly ToolRule[]): Pick<FoundRule, 'calls'> {
+function callsOf(rules: readonly ToolRule[]): Pick<MatchingRule, 'calls'> {
   const conditions = rules.flatMap(({ when }) => (when ? [when] : []))
   return conditions.length === 0 ? {} : { calls: hash('sha256', JSON.stringify(conditions)).slice(0, 16) }
 }
@@ -67,7 +67,7 @@ function openCondition({ when }: ToolRule, key: string): (args: unknown) => bool
   }
 }
 
-const forbidden = 'arguments: a call with these is forbidden'
+const forbiddenMessage = 'arguments: a call with these is forbidden'
 const elsewhere = {
   sender: 'arguments: a call with these is for the sender to allow, not for an operator',
   operator: 'arguments: a call with these is for an operator to allow, not for the sender',
@@ -78,11 +78,11 @@ export function findWordFault(
   rule: Pick<ToolRule, 'policy' | 'approve'> | undefined,
   approver: ToolRule['approve'],
 ): string | undefined {
-  if (rule?.policy === 'forbidden') return forbidden
+  if (rule?.policy === 'forbidden') return forbiddenMessage
   return rule?.policy === 'preview' && rule.approve !== approver ? elsewhere[rule.approve] : undefined
 }
 
 /** Finds the rule for a call among the rules that were stored with it. */
-export function findStoredRule(rules: readonly ToolRule[], args: unknown): FoundRule | undefined {
+export function findStoredRule(rules: readonly ToolRule[], args: unknown): MatchingRule | undefined {
   return createRuleFinder(rules, String)(args)
 }

@@ -18,7 +18,7 @@ export interface ToolTurnContext extends AgentContext {
 /** The second argument of a tool: everything that an agent has, and the message that it answers. */
 export interface ToolContext extends ToolTurnContext {
   /** Adds a file to the answer, after the call. The model reads only what the tool returns. */
-  attach(bytes: Uint8Array, about?: AboutFile): void
+  attach(bytes: Uint8Array, details?: AboutFile): void
 }
 
 /** The data that a swarm stores apart from its conversations, and its models. */
@@ -27,7 +27,7 @@ export interface ToolSwarm extends SwarmData {
    * Asks the model of the speaking member with only this text. The model sees nothing of the conversation, and the conversation nothing of the
    * request.
    */
-  runStateless(words: string): Promise<string>
+  runStateless(text: string): Promise<string>
 }
 
 /** A tool in the form in which a module exports it, under the name by which the model calls it. */
@@ -56,7 +56,7 @@ export interface Tool {
 }
 
 /** The rule that a call falls under. */
-export interface FoundRule extends ToolRule {
+export interface MatchingRule extends ToolRule {
   /** Identifies the calls that the rule covers; absent if it covers all calls of the tool. */
   readonly calls?: string | undefined
 }
@@ -66,7 +66,7 @@ export interface RuledTool extends Tool {
   /** The rules in their order. The first whose condition is met counts. */
   readonly rules: readonly ToolRule[]
   /** Finds the rule for a call; undefined if the call may run at once. */
-  findRule(args: unknown): FoundRule | undefined
+  findRule(args: unknown): MatchingRule | undefined
 }
 
 /** Functions of the operator that a model may call. */
@@ -86,8 +86,8 @@ const definitionSchema = z.looseObject({
 
 /** Reads the module of an agent's tools, which may also export `close()`. @throws ConfigError */
 export async function openToolbox(path: string, key: string, baseDir: string): Promise<Toolbox<Tool>> {
-  const { close, ...exported } = (await importModule(path, key, baseDir)) as Record<string, unknown>
-  const tools = Object.entries(exported).map(([name, value]) => readTool(name, value, key))
+  const { close, ...moduleExports } = (await importModule(path, key, baseDir)) as Record<string, unknown>
+  const tools = Object.entries(moduleExports).map(([name, value]) => readTool(name, value, key))
   if (tools.length === 0) throw new ConfigError(key, `"${path}" exports no tool`, fix)
   return {
     tools: new Map(tools.map(tool => [tool.name, tool])),
@@ -100,12 +100,12 @@ const fix =
 
 function readTool(name: string, value: unknown, key: string): Tool {
   if (!namePattern.test(name)) throw new ConfigError(key, `"${name}" cannot be the name of a tool`, fix)
-  const parsed = definitionSchema.safeParse(value)
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues
+  const parseResult = definitionSchema.safeParse(value)
+  if (!parseResult.success) {
+    const [issue] = parseResult.error.issues
     throw new ConfigError(key, `the tool "${name}": ${issue?.path.join('.') || 'it'} is not valid`, fix)
   }
-  const { description, parameters, run, preview } = parsed.data
+  const { description, parameters, run, preview } = parseResult.data
   return {
     name,
     description,
@@ -144,12 +144,12 @@ export function createArgumentCheck(parameters: { readonly [keyword: string]: un
 
 /** Returns true if a value has a member `__proto__`. It works without recursion, because the depth has no limit. */
 function hasPrototype(args: unknown): boolean {
-  const waiting: unknown[] = [args]
-  while (waiting.length > 0) {
-    const value = waiting.pop()
+  const queue: unknown[] = [args]
+  while (queue.length > 0) {
+    const value = queue.pop()
     if (typeof value !== 'object' || value === null) continue
     if (Object.hasOwn(value, '__proto__')) return true
-    for (const member of Object.values(value)) waiting.push(member)
+    for (const member of Object.values(value)) queue.push(member)
   }
   return false
 }

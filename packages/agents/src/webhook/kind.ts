@@ -5,9 +5,9 @@ import { hasWebhookKey, isJsonObject, isoTime, parseDuration, readWebhookKey, we
 import type { Agent, AgentContext, ForgettingContext, ForgottenPerson } from '@postern/pipeline'
 import { z } from 'zod'
 import { endpointUrlSchema } from '../config/endpoint.ts'
-import type { Opening } from '../kind/agent-kind.ts'
+import { AgentFileFetcher } from '../kind/agent-files.ts'
+import type { AgentOpenDeps } from '../kind/agent-kind.ts'
 import { commonAgentSchema, defineAgentKind } from '../kind/agent-kind.ts'
-import { OwnFiles } from '../kind/own-files.ts'
 import { setPersonState } from '../kind/person-data.ts'
 import { readConversationResult, readWebhookAnswer, readWebhookReply } from './reply.ts'
 import type { TurnMoment } from './write-request.ts'
@@ -34,15 +34,15 @@ export const webhookKind = defineAgentKind({
   usage: '"webhook" (with url and secret)',
   uses: /^webhook$/,
   schema: webhookConfigSchema,
-  async open(config, opening) {
-    const webhook = readWebhook(config, opening)
+  async open(config, deps) {
+    const webhook = readWebhook(config, deps)
     const handle: Agent['handle'] = (message, context) => handlers[webhook.format](webhook, message, context)
-    const forget: Agent['forget'] = (forgotten, context) => sendForgetting(webhook, forgotten, context)
+    const forget: Agent['forget'] = (person, context) => sendForget(webhook, person, context)
     return { agent: { handle, ...(config.receives.includes('forget') && { forget }) } }
   },
 })
 
-function readWebhook(config: z.output<typeof webhookConfigSchema>, { name, system }: Opening) {
+function readWebhook(config: z.output<typeof webhookConfigSchema>, { name, system }: AgentOpenDeps) {
   const { url, secret, deadline, format } = config
   return {
     name,
@@ -67,7 +67,7 @@ const handlers: Readonly<Record<Webhook['format'], Handler>> = {
     const body = formatRequestBody(message, await describeMoment(context, deadlineOf(webhook)))
     const reply = readWebhookReply(await postBody(webhook, body, { message, context }), webhook.now())
     setPersonState(reply?.personState, context)
-    return reply?.response && new OwnFiles(webhook, context, message).attach(reply.response)
+    return reply?.response && new AgentFileFetcher(webhook, context, message).attachToResponse(reply.response)
   },
   async conversation(webhook, message, context) {
     const request = describeConversation(webhook.name, message, await describeMoment(context, deadlineOf(webhook)))
@@ -91,18 +91,14 @@ interface WebhookTurn {
 }
 
 /** Sends an event that is no message. Any status except 200 and 204 is an error, after which the gateway sends the event again. */
-async function sendForgetting(
-  webhook: Webhook,
-  forgotten: ForgottenPerson,
-  { id, signal }: ForgettingContext,
-): Promise<void> {
-  const answer = await postSigned(webhook, JSON.stringify({ kind: 'forget', ...forgotten }), { id, signal })
+async function sendForget(webhook: Webhook, person: ForgottenPerson, { id, signal }: ForgettingContext): Promise<void> {
+  const answer = await postSigned(webhook, JSON.stringify({ kind: 'forget', ...person }), { id, signal })
   readWebhookAnswer(answer, webhook.now())
 }
 
 function postBody(webhook: Webhook, body: string, { message, context }: WebhookTurn) {
   const { traceparent, signal } = context
-  return postSigned(webhook, body, { id: nameTurn(webhook.name, message, context), signal, traceparent })
+  return postSigned(webhook, body, { id: turnIdOf(webhook.name, message, context), signal, traceparent })
 }
 
 interface WebhookCall {
@@ -129,16 +125,16 @@ function postSigned(webhook: Webhook, body: string, { id, signal, traceparent }:
 }
 
 /** Returns an id of the turn that stays the same in every attempt, so that the receiver can drop repeats. Ids of peers alone are not unique. */
-function nameTurn(agent: string, message: NormalizedMessage, { correlationId }: AgentContext): string {
+function turnIdOf(agent: string, message: NormalizedMessage, { correlationId }: AgentContext): string {
   const turn = JSON.stringify([correlationId, agent, message.received_via, message.id])
   return `msg_${createHash('sha256').update(turn).digest('hex').slice(0, 32)}`
 }
 
 function formatRequestBody(message: NormalizedMessage, moment: TurnMoment): string {
-  const told = { ...message, ...moment }
-  const body = JSON.stringify(told)
+  const messageWithMoment = { ...message, ...moment }
+  const body = JSON.stringify(messageWithMoment)
   if (Buffer.byteLength(body) <= maxRequestBytes) return body
-  const withoutRaw = JSON.stringify({ ...told, raw: undefined })
+  const withoutRaw = JSON.stringify({ ...messageWithMoment, raw: undefined })
   if (Buffer.byteLength(withoutRaw) <= maxRequestBytes) return withoutRaw
   throw new Error(`The message is larger than the ${maxRequestBytes} bytes a webhook is sent`)
 }

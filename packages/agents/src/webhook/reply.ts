@@ -6,7 +6,7 @@ import { InvalidAnswer, parseAgentAnswer, parseJsonText, partialResponseSchema }
 import type { AgentMessageEnvelope, ConversationRequest, ConversationResult, EnvelopeType } from '@postern/transcript'
 import { reportConversation, runConversation, textOfEnvelopeContent } from '@postern/transcript'
 import { z } from 'zod'
-import { checkPassingStatus } from '../kind/passing-status.ts'
+import { throwIfTemporary } from '../kind/temporary-status.ts'
 
 const textShape = {
   /** One text part in Markdown, instead of `parts`. */
@@ -19,8 +19,8 @@ const textShape = {
 export const replySchema = partialResponseSchema.extend(textShape).superRefine((reply, context) => {
   const { text, parts, status, acts, notes, usage, person_state } = reply
   if (text !== undefined && parts) context.addIssue({ code: 'custom', message: 'has both "text" and "parts"' })
-  const isDone = [acts, notes, usage].some(list => list !== undefined && list.length > 0)
-  if (text === undefined && !parts && !status && !isDone && person_state === undefined) {
+  const hasEffects = [acts, notes, usage].some(list => list !== undefined && list.length > 0)
+  if (text === undefined && !parts && !status && !hasEffects && person_state === undefined) {
     context.addIssue({ code: 'custom', message: 'has neither "text" nor "parts"; answer 204 to say nothing' })
   }
 })
@@ -43,7 +43,7 @@ interface WebhookReply {
 /** Reads the JSON of an answer without a check; undefined means that the agent says nothing. @throws as `readWebhookReply` */
 export function readWebhookAnswer(answer: FetchAnswer, now: number): unknown {
   const { status, url, body } = answer
-  checkPassingStatus({ who: 'webhook', url }, answer, now)
+  throwIfTemporary({ serverName: 'webhook', url }, answer, now)
   if (status === 204) return undefined
   if (status !== 200) throw new Error(`The webhook answered ${nameStatus(url, answer)}; expected 200 or 204`)
   try {
@@ -76,12 +76,15 @@ export async function readConversationResult(request: ConversationRequest, resul
 
 /** Lists the new messages. Most runtimes return the whole conversation, some only the new messages. */
 function listNew(
-  given: readonly AgentMessageEnvelope[],
-  all: readonly AgentMessageEnvelope[],
+  sentMessages: readonly AgentMessageEnvelope[],
+  allMessages: readonly AgentMessageEnvelope[],
 ): readonly AgentMessageEnvelope[] {
-  const isSame = (one: AgentMessageEnvelope, other: AgentMessageEnvelope | undefined) =>
-    JSON.stringify([one.type, one.role, one.content]) === JSON.stringify([other?.type, other?.role, other?.content])
-  return given.every((envelope, index) => isSame(envelope, all[index])) ? all.slice(given.length) : all
+  const isSame = (first: AgentMessageEnvelope, second: AgentMessageEnvelope | undefined) =>
+    JSON.stringify([first.type, first.role, first.content]) ===
+    JSON.stringify([second?.type, second?.role, second?.content])
+  return sentMessages.every((envelope, index) => isSame(envelope, allMessages[index]))
+    ? allMessages.slice(sentMessages.length)
+    : allMessages
 }
 
 interface Draft {
@@ -92,11 +95,11 @@ interface Draft {
   hasAnswered: boolean
 }
 
-function toAnswer(result: ConversationResult, said: readonly AgentMessageEnvelope[]): PartialResponse {
+function toAnswer(result: ConversationResult, messages: readonly AgentMessageEnvelope[]): PartialResponse {
   const draft: Draft = { parts: [], trace: [], isWaiting: false, hasAnswered: false }
-  for (const envelope of said) readers[envelope.type](envelope, draft)
+  for (const envelope of messages) readers[envelope.type](envelope, draft)
   const { parts, trace } = draft
-  if (parts.length === 0 && typeof result.final_content === 'string') say(result.final_content, draft)
+  if (parts.length === 0 && typeof result.final_content === 'string') addText(result.final_content, draft)
   if (!draft.hasAnswered) throw new Error('The runner answered nothing; it answers 204 to say nothing')
   const isOpen = draft.isWaiting || result.completed === false
   return {
@@ -115,21 +118,21 @@ function describeExecutions(result: ConversationResult): Pick<PartialResponse, '
   return { chat_metadata: { report } as NonNullable<PartialResponse['chat_metadata']> }
 }
 
-function say(content: string, draft: Draft): void {
+function addText(content: string, draft: Draft): void {
   const { parts } = draft
   draft.hasAnswered = true
   const last = parts.at(-1)
-  const isSaid = last?.kind === 'text' && last.content === content
-  if (content.trim() !== '' && !isSaid) parts.push({ kind: 'text', mime: 'text/markdown', content })
+  const isRepeated = last?.kind === 'text' && last.content === content
+  if (content.trim() !== '' && !isRepeated) parts.push({ kind: 'text', mime: 'text/markdown', content })
 }
 
 type Reader = (envelope: AgentMessageEnvelope, draft: Draft) => void
 
 const sayOwn: Reader = ({ role, content }, draft) => {
-  if (role === 'assistant') say(textOfEnvelopeContent(content), draft)
+  if (role === 'assistant') addText(textOfEnvelopeContent(content), draft)
 }
 const askOn: Reader = ({ content }, draft) => {
-  say(textOfEnvelopeContent(content), draft)
+  addText(textOfEnvelopeContent(content), draft)
   draft.isWaiting = true
 }
 
@@ -147,12 +150,14 @@ const readers: Readonly<Record<EnvelopeType, Reader>> = {
     trace.push({ kind: 'tool_call', id, name, args: payload.parameters ?? {} })
   },
   tool_result({ payload, metadata, content }, { trace }) {
-    const open = trace.findIndex(call => isOpen(call) && isOf(call, metadata.tool_call_id, payload.tool_name))
-    const call = trace[open]
+    const openIndex = trace.findIndex(
+      call => isOpen(call) && isSameCall(call, metadata.tool_call_id, payload.tool_name),
+    )
+    const call = trace[openIndex]
     if (!call) return
-    const failed = payload.success === false || typeof payload.error === 'string'
+    const hasFailed = payload.success === false || typeof payload.error === 'string'
     const message = typeof payload.error === 'string' ? payload.error : textOfEnvelopeContent(content)
-    trace[open] = { ...call, ...(failed ? { error: { message } } : { result: payload.tool_data ?? content }) }
+    trace[openIndex] = { ...call, ...(hasFailed ? { error: { message } } : { result: payload.tool_data ?? content }) }
   },
   error({ content }) {
     throw new Error(`The runner failed: ${textOfEnvelopeContent(content)}`)
@@ -162,7 +167,7 @@ const readers: Readonly<Record<EnvelopeType, Reader>> = {
 const isOpen = ({ result, error }: ToolCallPart) => result === undefined && error === undefined
 
 /** Returns true if a result belongs to a call: by its id, otherwise by its tool and as the first call without an end. */
-function isOf(call: ToolCallPart, id: Json | undefined, name: Json | undefined): boolean {
+function isSameCall(call: ToolCallPart, id: Json | undefined, name: Json | undefined): boolean {
   return typeof id === 'string' ? call.id === id : call.name === name
 }
 

@@ -47,12 +47,17 @@ export async function describeMoment(
 export function describeConversation(
   agent: string,
   message: NormalizedMessage,
-  { cache_breakpoint_after: stable = -1, flags, ...told }: Partial<TurnMoment> = {},
+  { cache_breakpoint_after: stable = -1, flags, ...moment }: Partial<TurnMoment> = {},
 ): ConversationRequest {
-  const { history = [], raw: _, ...rest } = message
-  const said = { role: 'user' as const, sender: message.sender, parts: message.parts, timestamp: message.received_at }
+  const { history = [], raw: _, ...members } = message
+  const currentTurn = {
+    role: 'user' as const,
+    sender: message.sender,
+    parts: message.parts,
+    timestamp: message.received_at,
+  }
   return {
-    messages: [...history, { ...said, id: message.id }].flatMap((turn, index) =>
+    messages: [...history, { ...currentTurn, id: message.id }].flatMap((turn, index) =>
       index === stable ? markLast(writeTurn(turn)) : writeTurn(turn),
     ),
     tools: [],
@@ -62,9 +67,9 @@ export function describeConversation(
     mode: 'chat',
     payload: {
       agent,
-      message: parseJsonText(JSON.stringify(rest)) as Json,
+      message: parseJsonText(JSON.stringify(members)) as Json,
       ...(flags && { flags: [...flags] }),
-      ...told,
+      ...moment,
     },
     max_turns: maxTurns,
     single_turn: false,
@@ -83,14 +88,14 @@ function writeTurn(turn: HistoricalMessage): readonly AgentMessageEnvelope[] {
   const files = parts.filter(isFilePart)
   const { address, verified, auth_method } = sender
   const proof = { ...(verified !== undefined && { verified }), ...(auth_method && { auth_method }) }
-  const metadata = { sender: address, ...proof, ...(files.length > 0 && { files: files.map(nameFile) }) }
+  const metadata = { sender: address, ...proof, ...(files.length > 0 && { files: files.map(describeFile) }) }
   const text = { ...buildTextEnvelope(role, words, metadata), ...(id !== undefined && { id }), created_at: timestamp }
   return [...(words !== '' || files.length > 0 ? [text] : []), ...parts.filter(isCall).flatMap(writeCall)]
 }
 
 const isCall = (part: Part): part is ToolCallPart => part.kind === 'tool_call'
 
-function nameFile(part: Part): Json {
+function describeFile(part: Part): Json {
   const { name, mime } = part as { readonly name?: string; readonly mime?: string }
   return { ...(name !== undefined && { name }), ...(mime !== undefined && { mime }) }
 }

@@ -24,7 +24,7 @@ export async function verifyChain(octets: Buffer, { keys, now }: ChainDeps): Pro
     strict: true,
     minBitLength,
     curTime: new Date(now),
-    resolver: async (name: string) => answerOf(keys[name.toLowerCase()]),
+    resolver: async (name: string) => recordsOf(keys[name.toLowerCase()]),
   }
   return judgeChain((await dkimVerify(octets, options)).arc, options)
 }
@@ -33,7 +33,7 @@ export async function verifyChain(octets: Buffer, { keys, now }: ChainDeps): Pro
  * Returns the records of an answer. A name that was never looked up does not exist, so an unforeseen signature never
  * passes.
  */
-function answerOf(answer: TxtAnswer | undefined): string[][] {
+function recordsOf(answer: TxtAnswer | undefined): string[][] {
   if (answer && 'records' in answer) return answer.records.map(strings => [...strings])
   throw Object.assign(new Error('no record'), { code: answer?.code ?? 'ENOTFOUND' })
 }

@@ -14,11 +14,11 @@ const rememberedMs = 14 * 86_400_000
 /**
  * Creates the check. A message may be deferred for `longestMs` after its first arrival at any process.
  */
-export function createDeferrals(store: OnceStore, { now }: Pick<System, 'now'>, longestMs: number): MayDefer {
+export function createDeferrals(store: OnceStore, { now }: Pick<System, 'now'>, maxDeferralMs: number): MayDefer {
   return async digest => {
     const isNew = await store.consumeOnce(`mail put off ${digest}`, now() + rememberedMs)
     // Once its time is over, this key can be consumed again, at each call.
-    const isOver = await store.consumeOnce(`mail may be put off ${digest}`, isNew ? now() + longestMs : now() - 1)
-    return longestMs > 0 && (isNew || !isOver)
+    const isOver = await store.consumeOnce(`mail may be put off ${digest}`, isNew ? now() + maxDeferralMs : now() - 1)
+    return maxDeferralMs > 0 && (isNew || !isOver)
   }
 }

@@ -19,12 +19,12 @@ export interface MailEvidence {
   /** The verdict of a server in front of this one, if the operator has named one. */
   readonly upstream?: UpstreamVerdict | undefined
   /** The trusted server that saw the author proven. */
-  readonly believed?: BelievedVerdict | undefined
+  readonly trustedVerdict?: TrustedVerdict | undefined
 }
 
-export interface BelievedVerdict {
+export interface TrustedVerdict {
   /** `provider:<name>`, `authserv:<id>` */
   readonly issuer: string
   readonly coverage: Coverage
-  readonly timing: Coverage
+  readonly timingCoverage: Coverage
 }

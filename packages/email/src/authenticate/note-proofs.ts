@@ -7,7 +7,7 @@ import type { TxtAnswer } from '../dkim/report.ts'
 /** The times of the checks of a mail, by `steps.now()`. Several checks run at a time. */
 export interface MailTimes {
   /** The time when DNS was asked for keys and SPF. */
-  readonly asked: number
+  readonly startedAt: number
   /** The names of the keys that the cache had. */
   readonly cachedNames: ReadonlySet<string>
   spf?: number
@@ -20,18 +20,18 @@ export function noteAuthentication(
   steps: IntakeSteps,
   proofs: readonly Proof[],
   keys: Readonly<Record<string, TxtAnswer>>,
-  { asked, cachedNames, spf = asked, read = asked }: MailTimes,
+  { startedAt, cachedNames, spf = startedAt, read = startedAt }: MailTimes,
 ): void {
-  const judged = steps.now()
+  const judgedAt = steps.now()
   const spans: Readonly<Record<string, readonly [since: number, until: number]>> = {
-    dkim: [asked, read],
-    arc: [asked, read],
-    spf: [asked, spf],
-    dmarc: [read, judged],
+    dkim: [startedAt, read],
+    arc: [startedAt, read],
+    spf: [startedAt, spf],
+    dmarc: [read, judgedAt],
   }
   for (const proof of proofs) {
-    const [since, until] = spans[proof.kind] ?? [read, judged]
-    steps.note(proof, since, findKey(proof, keys, cachedNames), until)
+    const [spanStart, spanEnd] = spans[proof.kind] ?? [read, judgedAt]
+    steps.note(proof, spanStart, findKey(proof, keys, cachedNames), spanEnd)
   }
 }
 

@@ -16,16 +16,16 @@ export interface ProvenMail {
   readonly header: HeaderBlock
   readonly addresses: MailAddresses
   /** The header fields that the proof of the author covers, or all of them if there is no proof. */
-  readonly covered: HeaderBlock
+  readonly signedHeader: HeaderBlock
   /** The people whom the covered fields name. */
-  readonly named: Pick<MailAddresses, 'to' | 'cc'>
+  readonly signedRecipients: Pick<MailAddresses, 'to' | 'cc'>
   readonly recipients: readonly AddressedAgent[]
   readonly authentication: Authentication
   readonly body: MailBody
   /** The standing of the author with each agent that the mail came to, by the name of the agent. */
   readonly senderHistories: ReadonlyMap<string, SenderHistory>
   /** The stored form of `raw.octets`, without verdicts of other servers. It is made once for all agents. */
-  readonly keptOctets: Uint8Array
+  readonly storedOctets: Uint8Array
   /** The agents that tell the author that they cannot read the mail. */
   readonly unreadable: ReadonlySet<string>
   /** The flags that depend on earlier mail. */

@@ -19,7 +19,7 @@ export interface UpstreamVerdict {
   readonly field: HeaderField
 }
 
-interface UpstreamReading {
+interface UpstreamOptions {
   /** The endpoint of the mail, if its clients speak for others. */
   readonly endpoint: RelayEndpoint | undefined
   readonly authorDomain: string
@@ -34,19 +34,19 @@ export const resultsFieldName = 'authentication-results'
  */
 export function readUpstream(
   { fields }: HeaderBlock,
-  { endpoint, authorDomain, trust }: UpstreamReading,
+  { endpoint, authorDomain, trust }: UpstreamOptions,
 ): UpstreamVerdict | undefined {
   const authservIds = trust.upstreams
     .filter(upstream => upstream.endpoint === endpoint)
     .map(({ authserv_id }) => authserv_id)
-  const at = fields.findIndex(({ name }) => name === resultsFieldName)
-  const field = authservIds.length > 0 ? fields[at] : undefined
+  const index = fields.findIndex(({ name }) => name === resultsFieldName)
+  const field = authservIds.length > 0 ? fields[index] : undefined
   const read = field && readResultsField(field.value)
   if (!field || !read || !authservIds.includes(read.authservId)) return undefined
-  if (fields.slice(0, at).filter(({ name }) => name === 'received').length > 1) return undefined
+  if (fields.slice(0, index).filter(({ name }) => name === 'received').length > 1) return undefined
   const { authservId, results } = read
   const dmarc = readDmarc(results, authorDomain)
-  const isBySpf = isBySpfAlone(results, authorDomain)
+  const isBySpf = isOnlyBySpf(results, authorDomain)
   const isProven = dmarc === 'pass' && (trust.spf_only || !isBySpf)
   return { authservId, dmarc, isProven, isBySpf, isStraight: isOfOwnServers(results, authorDomain), field }
 }
@@ -59,10 +59,10 @@ function readDmarc(results: readonly MethodResult[], authorDomain: string): stri
 }
 
 /** Returns true if DMARC passed by SPF alone. The server need not give its reasons. */
-function isBySpfAlone(results: readonly MethodResult[], authorDomain: string): boolean {
+function isOnlyBySpf(results: readonly MethodResult[], authorDomain: string): boolean {
   const signatures = results.filter(({ method }) => method === 'dkim')
-  const isSpfTold = results.some(({ method, result }) => method === 'spf' && result === 'pass')
-  if (signatures.length === 0) return isSpfTold
+  const hasSpfPass = results.some(({ method, result }) => method === 'spf' && result === 'pass')
+  if (signatures.length === 0) return hasSpfPass
   return !signatures.some(({ result, properties }) => {
     const signer = properties.get('header.d') ?? properties.get('header.i')?.replace(/^.*@/, '')
     return result === 'pass' && isNear(signer, authorDomain)
@@ -114,12 +114,12 @@ const maxField = 16 * 1024
 export function readResultsField(value: string) {
   if (value.length > maxField) return undefined
   const id = idPattern.exec(value)?.[1]
-  const bare = withoutComments(value)
-  if (id === undefined || bare === undefined) return undefined
-  const [, ...rest] = bare.match(piecePattern) ?? []
-  const written = rest.filter(text => text.trim() !== '' && text.trim().toLowerCase() !== 'none')
-  const results = written.flatMap(text => readMethod(text) ?? [])
-  if (results.length < written.length) return undefined
+  const plainValue = withoutComments(value)
+  if (id === undefined || plainValue === undefined) return undefined
+  const [, ...pieces] = plainValue.match(piecePattern) ?? []
+  const methodTexts = pieces.filter(text => text.trim() !== '' && text.trim().toLowerCase() !== 'none')
+  const results = methodTexts.flatMap(text => readMethod(text) ?? [])
+  if (results.length < methodTexts.length) return undefined
   return { authservId: id, results }
 }
 
@@ -145,17 +145,17 @@ function unquote(text: string): string {
 
 /** Makes each comment a space. It returns undefined if a comment or a quoted string has no end. */
 function withoutComments(value: string): string | undefined {
-  let [depth, at, kept] = [0, 0, '']
-  while (at < value.length) {
+  let [depth, position, plainText] = [0, 0, '']
+  while (position < value.length) {
     const pattern = depth > 0 ? insidePattern : outsidePattern
-    pattern.lastIndex = at
+    pattern.lastIndex = position
     const piece = pattern.exec(value)?.[0]
     if (!piece) return undefined
-    at += piece.length
+    position += piece.length
     depth += depthChanges[piece] ?? 0
-    if (depth === 0) kept += piece === ')' ? ' ' : piece
+    if (depth === 0) plainText += piece === ')' ? ' ' : piece
   }
-  return depth === 0 ? kept : undefined
+  return depth === 0 ? plainText : undefined
 }
 
 /** Describes the verdict as a proof. A pass that does not count names the reason. */

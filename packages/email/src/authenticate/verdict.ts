@@ -29,7 +29,7 @@ export interface Authentication {
    * The fields that show for whom and when the author wrote: the covered ones, or `all` if it is unknown which are
    * covered.
    */
-  readonly timing: Coverage
+  readonly timingCoverage: Coverage
 }
 
 /** A domain that answers for the author, and its key. */
@@ -39,7 +39,7 @@ interface Voucher {
   /** The id of the ARC seal that contains this verdict. */
   readonly sealId?: string | undefined
   readonly coverage: Coverage
-  readonly timing: Coverage
+  readonly timingCoverage: Coverage
 }
 
 interface JudgingOptions {
@@ -61,13 +61,13 @@ interface JudgingOptions {
  */
 export async function judgeMail(evidence: MailEvidence, options: JudgingOptions): Promise<Authentication> {
   const { canDefer, spfOnly, isReport, onReject } = options
-  const aligned = evidence.signatures.filter(signature => isAligned(signature, evidence))
-  const proof = findProof(aligned)
+  const alignedSignatures = evidence.signatures.filter(signature => isAligned(signature, evidence))
+  const proof = findProof(alignedSignatures)
   const voucher = proof ? undefined : findVoucher(evidence, spfOnly)
   const hasTrouble = isUndecided(evidence, proof, spfOnly) && !voucher
   if (hasTrouble && (await canDefer()))
     throw new Unavailable('Cannot verify mail: DNS did not answer', { retryAfter: 300 })
-  const isDamaged = aligned.some(({ verdict }) => verdict === 'unverifiable')
+  const isDamaged = alignedSignatures.some(({ verdict }) => verdict === 'unverifiable')
   const isUncertain = hasTrouble || isDamaged || onReject === 'quarantine'
   if (!isUncertain && !voucher && !isReport) refuseByPolicy(evidence)
   const signature = hasTrouble ? undefined : proof
@@ -78,10 +78,10 @@ export async function judgeMail(evidence: MailEvidence, options: JudgingOptions)
     voucher,
     signedBy: evidence.signatures.filter(({ verdict, domain }) => verdict === 'pass' && domain !== proof?.domain),
     isQuarantined: !voucher && !isReport && isHeldByPolicy(evidence, isUncertain),
-    proofs: listProofs(evidence, signature => aligned.includes(signature)),
-    flags: [...flagsOf(aligned), ...(hasTrouble ? ['dns_trouble'] : [])],
+    proofs: listProofs(evidence, signature => alignedSignatures.includes(signature)),
+    flags: [...listSignatureFlags(alignedSignatures), ...(hasTrouble ? ['dns_trouble'] : [])],
     coverage: widenCoverage(signature?.covers ?? voucher?.coverage ?? 'all', evidence),
-    timing: widenCoverage(signature?.covers ?? voucher?.timing ?? 'all', evidence),
+    timingCoverage: widenCoverage(signature?.covers ?? voucher?.timingCoverage ?? 'all', evidence),
   }
 }
 
@@ -101,8 +101,8 @@ function widenCoverage(covers: Coverage, evidence: MailEvidence): Coverage {
  * Returns true if SPF passes for the envelope sender and is aligned with From, here or at the server in front that saw the
  * client.
  */
-function comesStraight({ spf, dmarc, upstream, believed, authorDomain }: MailEvidence): boolean {
-  if (believed && upstream?.isStraight) return true
+function comesStraight({ spf, dmarc, upstream, trustedVerdict, authorDomain }: MailEvidence): boolean {
+  if (trustedVerdict && upstream?.isStraight) return true
   if (spf?.result !== 'pass' || !spf.isOfSender) return false
   return dmarc.policy === undefined ? alignsWithoutPolicy(spf.domain, authorDomain) : dmarc.isSpfAligned
 }
@@ -111,25 +111,25 @@ function comesStraight({ spf, dmarc, upstream, believed, authorDomain }: MailEvi
  * Returns the signature that covers most fields. Honest programs sign more than once, and each signature alone is
  * proof.
  */
-function findProof(aligned: readonly JudgedSignature[]): JudgedSignature | undefined {
-  const good = aligned.filter(({ verdict }) => verdict === 'pass')
-  return good.toSorted((left, right) => right.covers.length - left.covers.length)[0]
+function findProof(alignedSignatures: readonly JudgedSignature[]): JudgedSignature | undefined {
+  const passingSignatures = alignedSignatures.filter(({ verdict }) => verdict === 'pass')
+  return passingSignatures.toSorted((left, right) => right.covers.length - left.covers.length)[0]
 }
 
 /** Finds a trusted sealer or provider who saw DMARC pass, or SPF if that is enough. */
 function findVoucher(
-  { chain, believed, dmarc, spf, authorDomain }: MailEvidence,
+  { chain, trustedVerdict, dmarc, spf, authorDomain }: MailEvidence,
   spfOnly: boolean,
 ): Voucher | undefined {
   if (chain && vouchesFor(chain, authorDomain))
     return { issuer: chain.domain, keyId: `arc:${formatKeyId(chain)}`, sealId: chain.id, ...coveringBoth(chain.covers) }
-  if (believed) return { ...believed, keyId: believed.issuer }
+  if (trustedVerdict) return { ...trustedVerdict, keyId: trustedVerdict.issuer }
   if (!spfOnly || dmarc.result !== 'pass' || !dmarc.isSpfAligned || !spf) return undefined
   return { issuer: authorDomain, keyId: `spf:${spf.domain}`, ...coveringBoth('all') }
 }
 
-function coveringBoth(coverage: Coverage): Pick<Voucher, 'coverage' | 'timing'> {
-  return { coverage, timing: coverage }
+function coveringBoth(coverage: Coverage): Pick<Voucher, 'coverage' | 'timingCoverage'> {
+  return { coverage, timingCoverage: coverage }
 }
 
 /** Returns the id of the signature or seal that proves the author. It is the same for every copy of a mail. */
@@ -145,8 +145,8 @@ function isHeldByPolicy({ dmarc }: MailEvidence, isUncertain: boolean): boolean 
 /** Returns the result for a message that could not be judged, because reading it killed a thread. */
 export function unjudgedMail(reason: string): Authentication {
   const proofs: Proof[] = [{ kind: 'dkim', verdict: 'unverifiable', reason }]
-  const unproven = { method: 'none', isVerified: false, signedBy: [], isQuarantined: false } as const
-  return { ...unproven, proofs, flags: [], ...coveringBoth('all') }
+  const noProof = { method: 'none', isVerified: false, signedBy: [], isQuarantined: false } as const
+  return { ...noProof, proofs, flags: [], ...coveringBoth('all') }
 }
 
 function isAligned({ domain }: JudgedSignature, { dmarc, authorDomain }: MailEvidence): boolean {
@@ -190,24 +190,24 @@ function refuseByPolicy({ dmarc }: MailEvidence): void {
   )
 }
 
-const flagged: Readonly<Partial<Record<JudgedSignature['verdict'], string>>> = {
+const verdictFlags: Readonly<Partial<Record<JudgedSignature['verdict'], string>>> = {
   undersized: 'undersized',
   weak: 'weak_key',
   not_yet: 'signed_in_future',
   unverifiable: 'unverifiable',
 }
 
-function flagsOf(aligned: readonly JudgedSignature[]): string[] {
-  const flags = aligned.flatMap(({ verdict }) => flagged[verdict] ?? [])
-  const isShort = aligned.some(({ verdict, bits }) => verdict === 'pass' && bits !== undefined && bits < 2048)
+function listSignatureFlags(alignedSignatures: readonly JudgedSignature[]): string[] {
+  const flags = alignedSignatures.flatMap(({ verdict }) => verdictFlags[verdict] ?? [])
+  const isShort = alignedSignatures.some(({ verdict, bits }) => verdict === 'pass' && bits !== undefined && bits < 2048)
   return [...new Set([...flags, ...(isShort ? ['short_key'] : [])])]
 }
 
 /** Lists the checks of a message for the operator (EM-7.2). */
 function listProofs(evidence: MailEvidence, isAligned: (signature: JudgedSignature) => boolean): Proof[] {
   const signatures = evidence.signatures.map(signature => proofOfSignature(signature, isAligned(signature)))
-  const unsigned: Proof = { kind: 'dkim', verdict: 'none', reason: 'not signed' }
-  const proofs = signatures.length > 0 ? signatures : [unsigned]
+  const unsignedProof: Proof = { kind: 'dkim', verdict: 'none', reason: 'not signed' }
+  const proofs = signatures.length > 0 ? signatures : [unsignedProof]
   return [
     ...proofs,
     proofOfSpf(evidence),

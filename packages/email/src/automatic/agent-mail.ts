@@ -21,9 +21,9 @@ export function readAgentMail(
   { header, authentication }: Pick<ProvenMail, 'header' | 'authentication'>,
   maxHops: number,
 ): AgentMail | undefined {
-  const [value, ...others] = fieldValues(header, hopField.toLowerCase())
+  const [value, ...repeatedValues] = fieldValues(header, hopField.toLowerCase())
   const isCovered = authentication.signature?.covers.includes(hopField.toLowerCase())
-  const mark = value === undefined || others.length > 0 ? undefined : parseHopField(value)
+  const mark = value === undefined || repeatedValues.length > 0 ? undefined : parseHopField(value)
   if (!mark || !authentication.isVerified || !isCovered) return undefined
   const max_hops = Math.min(mark.maxHops ?? maxHops, maxHops)
   const { hop } = mark

@@ -16,9 +16,9 @@ const dayMs = 24 * hourMs
 const swiftMs = 10_000
 
 /** The facts about a response that its budgets depend on. */
-interface Budgeted {
+interface BudgetFacts {
   readonly agent: string
-  readonly words: TextDigests
+  readonly digests: TextDigests
   /** True if the mail names no earlier mail. */
   readonly beginsThread: boolean
   /** True if the response goes to further people. */
@@ -33,29 +33,29 @@ interface Budgeted {
  */
 export function planBudgets(
   mail: ProvenMail,
-  { agent, words, beginsThread, isToAll, namedMailbox }: Budgeted,
+  { agent, digests, beginsThread, isToAll, namedMailbox }: BudgetFacts,
   budgets: AnswerBudgets,
 ): Pick<Intake, 'quota' | 'budgets'> {
   const { addresses, authentication, header } = mail
   const pair = `${agent} ${(namedMailbox ?? formatMailbox(addresses.author)).toLowerCase()}`
   const isProven = authentication.isVerified && namedMailbox === undefined
-  const verdict = isProven ? 'v' : 'u'
+  const proofMark = isProven ? 'v' : 'u'
   // An unproven sender who claims a name must not use up the budget of the owner of that name.
-  const answers = limit(`answers ${verdict} ${pair}`, budgets.correspondent_per_hour, hourMs, 'correspondent_budget')
-  const unverified = [
+  const answers = limit(`answers ${proofMark} ${pair}`, budgets.correspondent_per_hour, hourMs, 'correspondent_budget')
+  const unverifiedLimits = [
     limit(`unproven ${pair}`, budgets.unverified_per_day, dayMs, 'backscatter_budget'),
     limit('unproven', budgets.unverified_per_hour, hourMs, 'backscatter_budget'),
   ]
   const perThread = [
     limit('hour', budgets.thread_per_hour, hourMs, 'thread_budget'),
     limit('day', budgets.thread_per_day, dayMs, 'thread_budget'),
-    limit(`said ${words.exact}`, budgets.repeats_per_hour, hourMs, 'repeated'),
+    limit(`said ${digests.fullText}`, budgets.repeats_per_hour, hourMs, 'repeated'),
   ]
   // A responder that starts a new thread each time escapes the limits of a thread. A person rarely repeats a text in several threads, and a mail
   // program refers to the mail that it answers.
   // mail program refers to the mail that it answers.
   const isReply = isReplySubject(findField(header, 'subject') ?? '')
-  const restarts = [`began ${pair} ${words.withoutNumbers}`, ...(isReply ? [`began re ${pair}`] : [])].map(key =>
+  const restarts = [`began ${pair} ${digests.withoutNumbers}`, ...(isReply ? [`began re ${pair}`] : [])].map(key =>
     limit(key, budgets.restarts_per_day, dayMs, 'restart_budget'),
   )
   const toAll = limit(
@@ -68,9 +68,9 @@ export function planBudgets(
     quota: { turns: budgets.rapid_per_hour, withinMs: hourMs, swiftMs },
     budgets: [
       answers,
-      ...perThread.map(each => ({ ...each, isPerThread: true }) as const),
+      ...perThread.map(budget => ({ ...budget, isPerThread: true }) as const),
       ...(beginsThread ? restarts : []),
-      ...(isProven ? [] : unverified),
+      ...(isProven ? [] : unverifiedLimits),
       ...(isToAll ? [toAll] : []),
     ],
   }

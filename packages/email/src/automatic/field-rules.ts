@@ -13,7 +13,7 @@ export const listMarks: ReadonlySet<string> = new Set(['list', 'bulk'])
 
 const present = /^/
 
-const isSaid = /^(?!\s*(?:false|no|0)\b)/i
+const notNegated = /^(?!\s*(?:false|no|0)\b)/i
 
 /**
  * Header fields that mark mail which no person wrote to an agent (EM-4.1, RFC 3834 §2 and §5, RFC 2919, RFC 2369, RFC
@@ -48,13 +48,13 @@ const fieldRules: readonly { readonly flag: string; readonly fields: readonly st
       'x-auto-generated',
       'x-vacation',
     ],
-    pattern: isSaid,
+    pattern: notNegated,
   },
   { flag: 'auto_reply', fields: ['x-loop', 'x-otrs-loop'], pattern: present },
   // FirstClass adds this field to mail that no person wrote. qmail-autoresponder and others write their name into a field that otherwise contains an
   // address.
   // field that otherwise has an address.
-  { flag: 'auto_reply', fields: ['x-fc-machinegenerated'], pattern: isSaid },
+  { flag: 'auto_reply', fields: ['x-fc-machinegenerated'], pattern: notNegated },
   { flag: 'auto_reply', fields: ['x-post-messageclass'], pattern: /^\s*9\b|autoresponder/i },
   { flag: 'auto_reply', fields: ['delivered-to'], pattern: /^\s*<?auto-?responder\b/i },
   { flag: 'auto_reply', fields: ['x-apple-action'], pattern: /^vacation$/i },

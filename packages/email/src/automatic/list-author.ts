@@ -5,7 +5,7 @@ import { fieldValues, findField } from '../mail/header.ts'
 import type { Mailbox } from '../mail/mailbox.ts'
 import { formatMailbox, parseMailbox } from '../mail/mailbox.ts'
 
-type ListMail = Pick<ProvenMail, 'header' | 'covered' | 'addresses'>
+type ListMail = Pick<ProvenMail, 'header' | 'signedHeader' | 'addresses'>
 
 /** Fields in which a list names the address that reaches all of its members (RFC 2369 §3.4 and older programs). */
 const postingFields = ['list-post', 'x-beenthere', 'mailing-list', 'x-mailing-list'] as const
@@ -15,7 +15,7 @@ const commandMark =
   /^owner-|[-+](?:bounces?|confirm|help|join|leave|off|on|owner|request|sub|subscribe|unsub|unsubscribe)(?:[-+=].*)?$/i
 
 /** Fields in which a list that rewrites From keeps the author (RFC 9057, Google Groups, Sympa). */
-const keptAuthorFields = ['author', 'x-original-from', 'original-from'] as const
+const originalAuthorFields = ['author', 'x-original-from', 'original-from'] as const
 
 /**
  * Finds the one person who wrote a list's mail, which is usually the person in From. If the list itself is in From (RFC 7960 §4.1.3.1), it is
@@ -23,31 +23,32 @@ const keptAuthorFields = ['author', 'x-original-from', 'original-from'] as const
  * the list.
  */
 export function findListAuthor(mail: ListMail): Mailbox | undefined {
-  const { header, covered, addresses } = mail
+  const { header, signedHeader, addresses } = mail
   const { author } = addresses
   const lists = listPostingAddresses(mail)
   const isList = (mailbox: Mailbox) => lists.has(formatMailbox(mailbox).toLowerCase())
-  const former = keptAuthorFields.flatMap(name => readMailboxes(header, [name]))
-  const isRewritten = former.some(mailbox => !isSameMailbox(mailbox, author)) || / via /i.test(author.name ?? '')
+  const originalAuthors = originalAuthorFields.flatMap(name => readMailboxes(header, [name]))
+  const isRewritten =
+    originalAuthors.some(mailbox => !isSameMailbox(mailbox, author)) || / via /i.test(author.name ?? '')
   // Some lists give each author an address of their own, which reaches the author alone: `ann=example.net@lists.example`.
   const isAlias = author.local.includes('=')
   if (!isList(author) && (!isRewritten || isAlias)) return author
-  const replyTo = findField(covered, 'reply-to') === undefined ? [] : addresses.replyTo
+  const replyTo = findField(signedHeader, 'reply-to') === undefined ? [] : addresses.replyTo
   const isPerson = (mailbox: Mailbox) => !isList(mailbox) && !isSameMailbox(mailbox, author)
   const [first, second] = replyTo.filter(isPerson)
   if (first) return second ? undefined : first
-  return keptAuthorFields.flatMap(name => readMailboxes(covered, [name])).find(isPerson)
+  return originalAuthorFields.flatMap(name => readMailboxes(signedHeader, [name])).find(isPerson)
 }
 
 /** Returns lower-case mailboxes that reach all members of the list, as far as the header shows. */
 function listPostingAddresses({ header, addresses: { author, to, cc } }: ListMail): ReadonlySet<string> {
-  const posting = readMailboxes(header, postingFields).map(formatMailbox)
+  const postingAddresses = readMailboxes(header, postingFields).map(formatMailbox)
   const byCommands = readMailboxes(header, commandFields).flatMap(({ local, domain }) => {
     const name = local.replace(commandMark, '')
     return name && name !== local ? [formatMailbox({ local: name, domain })] : []
   })
   const ids = fieldValues(header, 'list-id').flatMap(readListId)
-  const listAddresses = new Set([...posting, ...byCommands, ...ids].map(address => address.toLowerCase()))
+  const listAddresses = new Set([...postingAddresses, ...byCommands, ...ids].map(address => address.toLowerCase()))
   // If a list without such fields is in From, its mail shows its address there.
   if (listAddresses.size === 0 && [...to, ...cc].some(mailbox => isSameMailbox(mailbox, author)))
     listAddresses.add(formatMailbox(author).toLowerCase())
@@ -62,12 +63,12 @@ function readListId(value: string): string[] {
 }
 
 /** The longest part of a field that is read, in characters. */
-const longestField = 4096
+const maxFieldChars = 4096
 
 function readMailboxes(header: HeaderBlock, names: readonly string[]): readonly Mailbox[] {
   const values = names.flatMap(name => fieldValues(header, name))
-  const words = values.flatMap(value => value.slice(0, longestField).split(/[\s<>(),;?"]+|mailto:/i))
-  return words.flatMap(word => (word.includes('@') ? (parseMailbox(word) ?? []) : []))
+  const pieces = values.flatMap(value => value.slice(0, maxFieldChars).split(/[\s<>(),;?"]+|mailto:/i))
+  return pieces.flatMap(word => (word.includes('@') ? (parseMailbox(word) ?? []) : []))
 }
 
 function isSameMailbox(left: Mailbox, right: Mailbox): boolean {

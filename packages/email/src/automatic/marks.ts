@@ -16,7 +16,7 @@ import type { AgentMail } from './agent-mail.ts'
 import { listMarks, matchMailRules } from './field-rules.ts'
 import { isDaemon, isUnread } from './unread-mailbox.ts'
 
-export interface Marking {
+export interface MarkContext {
   readonly recipient: AddressedAgent
   readonly agents: AgentDirectory
   readonly tokens: AddressTokens
@@ -40,14 +40,14 @@ const agentMarks: ReadonlySet<string> = new Set(['auto_reply', 'silence_asked', 
 const formMarks: ReadonlySet<string> = new Set(['auto_reply', 'silence_asked', 'no_reply'])
 
 /** Returns the reasons not to answer a mail, for one of its agents. It returns none if a person may have written it. */
-export function findMarks(mail: ProvenMail, marking: Marking): readonly string[] {
-  const { recipient, agents, token, agentMail, reply, config } = marking
-  const { header, addresses, named, covered, raw, authentication, body } = mail
+export function findMarks(mail: ProvenMail, context: MarkContext): readonly string[] {
+  const { recipient, agents, token, agentMail, reply, config } = context
+  const { header, addresses, signedRecipients, signedHeader, raw, authentication, body } = mail
   const names = (list: ProvenMail['addresses']['to']) =>
     list.some(mailbox => findRecipient(formatMailbox(mailbox), agents)?.agent === recipient.agent)
-  const isInTo = names(named.to)
+  const isInTo = names(signedRecipients.to)
   // If the signature covers neither field, or both are missing, the addressee is unknown.
-  const isBare = findField(covered, 'to') === undefined && findField(covered, 'cc') === undefined
+  const isBare = findField(signedHeader, 'to') === undefined && findField(signedHeader, 'cc') === undefined
   const marks = findAutomaticMarks({
     header,
     text: body.text,
@@ -55,8 +55,8 @@ export function findMarks(mail: ProvenMail, marking: Marking): readonly string[]
     envelopeFrom: raw.envelope.from,
     isVerified: authentication.isVerified,
     isInTo,
-    isAddressed: config.answer_bcc || isBare || isInTo || names(named.cc),
-    isOwn: isOwnMail(mail, marking),
+    isAddressed: config.answer_bcc || isBare || isInTo || names(signedRecipients.cc),
+    isOwn: isOwnMail(mail, context),
   })
   // People reply to the address in the header. Only machines write to a bounce address.
   const isToBounces = token?.kind === 'bounce' ? ['bounce_address'] : []
@@ -67,14 +67,14 @@ export function findMarks(mail: ProvenMail, marking: Marking): readonly string[]
   const isMeant = agentMail && isInTo && !marks.includes('own_mail')
   const isExcused = (mark: string) =>
     (isMeant && agentMarks.has(mark)) || (reply.namedBy === 'form' && formMarks.has(mark))
-  const written = marks.filter(mark => !isExcused(mark))
-  const allMarks = [...written, ...isTooFar, ...isToBounces, ...(answersInvitation ? ['calendar_reply'] : [])]
+  const countedMarks = marks.filter(mark => !isExcused(mark))
+  const allMarks = [...countedMarks, ...isTooFar, ...isToBounces, ...(answersInvitation ? ['calendar_reply'] : [])]
   if (!config.answer_lists || !authentication.isVerified) return allMarks
   if (reply.mayReachList) return [...allMarks, 'list_author_unknown']
   return allMarks.filter(mark => !listMarks.has(mark))
 }
 
-function isOwnMail({ header, addresses, raw }: ProvenMail, { agents, tokens, messageId }: Marking): boolean {
+function isOwnMail({ header, addresses, raw }: ProvenMail, { agents, tokens, messageId }: MarkContext): boolean {
   const senders = [formatMailbox(addresses.author), raw.envelope.from ?? '']
   return (
     senders.some(text => findRecipient(text, agents)) ||

@@ -5,7 +5,7 @@ import type { ProvenMail } from '../authenticate/proven-mail.ts'
 
 /** Digests of the text of a mail. */
 export interface TextDigests {
-  readonly exact: string
+  readonly fullText: string
   /** The digest of the text without the numbers that a ticket system changes from mail to mail. */
   readonly withoutNumbers: string
 }
@@ -13,8 +13,8 @@ export interface TextDigests {
 export function digestText({ body }: ProvenMail): TextDigests {
   const text = body.text.replace(/\s+/g, ' ').trim()
   const files = body.files.map(({ digest }) => digest)
-  const bare = text.replace(/[\p{L}\p{N}-]+/gu, word => (/\d{3}/.test(word) ? '#' : word))
-  return { exact: digestOf([text, ...files]), withoutNumbers: digestOf([bare, ...files]) }
+  const textWithoutNumbers = text.replace(/[\p{L}\p{N}-]+/gu, word => (/\d{3}/.test(word) ? '#' : word))
+  return { fullText: digestOf([text, ...files]), withoutNumbers: digestOf([textWithoutNumbers, ...files]) }
 }
 
 function digestOf(texts: readonly string[]): string {

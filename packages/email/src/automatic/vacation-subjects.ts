@@ -83,9 +83,9 @@ const shortChars = 1_000
 /** Returns true if a mail looks like a vacation notice by its subject alone. `subject` has encoded words (RFC 2047). */
 export function isVacationNotice(subject: string | undefined, text: string): boolean {
   if (!subject || text.length > shortChars) return false
-  const folded = foldCase(decodeHeaderText(subject.slice(0, 2_000)).replace(tagMark, ''))
-  const phrases = byInitial.get(folded.charAt(0)) ?? []
-  return phrases.some(phrase => folded.startsWith(phrase) && phraseEnd.test(folded.slice(phrase.length)))
+  const foldedSubject = foldCase(decodeHeaderText(subject.slice(0, 2_000)).replace(tagMark, ''))
+  const phrases = byInitial.get(foldedSubject.charAt(0)) ?? []
+  return phrases.some(phrase => foldedSubject.startsWith(phrase) && phraseEnd.test(foldedSubject.slice(phrase.length)))
 }
 
 /** Folds case. The lower case of the Turkish capital İ has a combining dot, which is removed. */

@@ -35,9 +35,9 @@ function readProperty(line: string, event: Partial<Record<keyof CalendarEvent, s
   const match = /^([A-Z-]{1,20})((?:;(?:"[^"]*"|[^":;])*)*):(.*)$/i.exec(line.slice(0, maxValue * 4))
   const member = properties[match?.[1]?.toUpperCase() ?? '']
   if (!match || !member || event[member] !== undefined) return
-  const zone = /;(TZID=[^;:]{1,100})/i.exec(match[2] ?? '')?.[1]
+  const timeZone = /;(TZID=[^;:]{1,100})/i.exec(match[2] ?? '')?.[1]
   const value = cleanValue(match[3] ?? '').replace(/^mailto:/i, '')
-  event[member] = zone ? `${zone}:${value}` : value
+  event[member] = timeZone ? `${timeZone}:${value}` : value
 }
 
 /** Decodes the escapes of a text value (RFC 5545 §3.3.11). */

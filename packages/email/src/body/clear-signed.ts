@@ -1,6 +1,6 @@
 // Reads the text inside the cleartext signatures of OpenPGP (RFC 9580 §7).
 
-const [opening, signature, closing] = [
+const [messageStart, signatureStart, signatureEnd] = [
   '-----BEGIN PGP SIGNED MESSAGE-----',
   '-----BEGIN PGP SIGNATURE-----',
   '-----END PGP SIGNATURE-----',
@@ -8,9 +8,9 @@ const [opening, signature, closing] = [
 /** Matches a header such as `Hash: SHA512`, above the empty line that ends the header (RFC 9580 §6.2.2.1). */
 const armourHeader = /^[A-Za-z][\w-]{0,30}: /
 /** Matches base64, and the checksum of old programs. */
-const armoured = /^[A-Za-z0-9+/]*={0,2}$|^=[A-Za-z0-9+/]{4}$/
+const armourLine = /^[A-Za-z0-9+/]*={0,2}$|^=[A-Za-z0-9+/]{4}$/
 
-interface ClearSigned {
+interface ClearSignedText {
   readonly text: string
   readonly isSigned: boolean
 }
@@ -19,42 +19,42 @@ interface ClearSigned {
  * Returns a text without the armour around signed lines, and with these lines unescaped. Text outside the armour stays. If a signature is missing,
  * the whole text stays. Nothing is verified.
  */
-export function readClearSigned(text: string): ClearSigned {
-  if (!text.includes(opening)) return { text, isSigned: false }
+export function readClearSigned(text: string): ClearSignedText {
+  if (!text.includes(messageStart)) return { text, isSigned: false }
   const lines = text.split('\n')
-  const kept: (readonly string[])[] = []
+  const textLines: (readonly string[])[] = []
   let isSigned = false
-  for (let at = 0; at < lines.length; ) {
-    const start = findLine(lines, opening, at)
-    const end = start < 0 ? -1 : findLine(lines, signature, start + 1)
+  for (let index = 0; index < lines.length; ) {
+    const start = findLine(lines, messageStart, index)
+    const end = start < 0 ? -1 : findLine(lines, signatureStart, start + 1)
     if (end < 0) {
-      kept.push(lines.slice(at))
+      textLines.push(lines.slice(index))
       break
     }
     isSigned = true
-    kept.push(lines.slice(at, start), lines.slice(skipHeader(lines, start + 1), end).map(unescapeDashes))
-    at = skipSignature(lines, end + 1)
+    textLines.push(lines.slice(index, start), lines.slice(skipHeader(lines, start + 1), end).map(unescapeDashes))
+    index = skipSignature(lines, end + 1)
   }
-  return { text: kept.flat().join('\n'), isSigned }
+  return { text: textLines.flat().join('\n'), isSigned }
 }
 
 function findLine(lines: readonly string[], mark: string, from: number): number {
-  for (let at = from; at < lines.length; at += 1) if (lines[at]?.trimEnd() === mark) return at
+  for (let index = from; index < lines.length; index += 1) if (lines[index]?.trimEnd() === mark) return index
   return -1
 }
 
 function skipHeader(lines: readonly string[], from: number): number {
-  let at = from
-  while (armourHeader.test(lines[at] ?? '')) at += 1
-  return lines[at]?.trim() === '' ? at + 1 : at
+  let index = from
+  while (armourHeader.test(lines[index] ?? '')) index += 1
+  return lines[index]?.trim() === '' ? index + 1 : index
 }
 
 /** Finds the line after a signature. A signature without an end extends as far as its lines look like one. */
 function skipSignature(lines: readonly string[], from: number): number {
-  for (let at = from; at < lines.length; at += 1) {
-    const line = (lines[at] ?? '').trim()
-    if (line === closing) return at + 1
-    if (!armoured.test(line) && !armourHeader.test(line)) return at
+  for (let index = from; index < lines.length; index += 1) {
+    const line = (lines[index] ?? '').trim()
+    if (line === signatureEnd) return index + 1
+    if (!armourLine.test(line) && !armourHeader.test(line)) return index
   }
   return lines.length
 }

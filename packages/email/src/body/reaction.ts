@@ -18,10 +18,11 @@ interface ReadMail {
 export function readReaction({ header, body }: ReadMail): string | undefined {
   const part = body.files.find(({ mime, size }) => mime === reactionType && size <= maxBytes)
   const [type = ''] = (findField(header, 'content-type') ?? '').split(';', 1)
-  const isAlone = type.trim().toLowerCase() === reactionType
-  const said = parseIfJson(part ? Buffer.from(part.bytes).toString() : isAlone ? body.text : '')
-  if (!isJsonObject(said) || said.version !== 1 || typeof said.emoji !== 'string') return undefined
-  return /^\p{RGI_Emoji}$/v.test(said.emoji) ? said.emoji : undefined
+  const isOnlyPart = type.trim().toLowerCase() === reactionType
+  const reactionJson = parseIfJson(part ? Buffer.from(part.bytes).toString() : isOnlyPart ? body.text : '')
+  if (!isJsonObject(reactionJson) || reactionJson.version !== 1 || typeof reactionJson.emoji !== 'string')
+    return undefined
+  return /^\p{RGI_Emoji}$/v.test(reactionJson.emoji) ? reactionJson.emoji : undefined
 }
 
 /** Returns the body of a mail that is only a reaction, with the text that agents get for reactions on any channel. */

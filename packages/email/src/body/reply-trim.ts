@@ -9,11 +9,11 @@ import { isForwardLine, isSeparator } from '../quoting/separator.ts'
 /** The longest text that is trimmed. Longer text is returned whole. */
 const [maxChars, maxLines] = [256 * 1024, 5000]
 /** The longest line that can announce another message, in characters. */
-const maxOpening = 400
+const maxIntroductionChars = 400
 
 /** The line where the answered message begins, and the number of lines that announce it. */
-interface Opening {
-  readonly at: number
+interface AnswerStart {
+  readonly index: number
   readonly lines: number
 }
 
@@ -26,53 +26,54 @@ export function trimReply(text: string): string {
   if (text.length > maxChars) return text
   const lines = text.split('\n')
   if (lines.length > maxLines) return text
-  const kept = keepNew(lines).join('\n')
-  return kept.trim() ? kept.trimEnd() : text
+  const newText = selectNewLines(lines).join('\n')
+  return newText.trim() ? newText.trimEnd() : text
 }
 
-function keepNew(all: readonly string[]): readonly string[] {
-  const signature = findSignature(all)
+function selectNewLines(allLines: readonly string[]): readonly string[] {
+  const signature = findSignature(allLines)
   // The lines include the quoted lines at their end, because these make an introduction of a name and a verb.
-  const opening = findOpening(all.slice(0, signature))
-  const forward = all.findIndex(isForwardLine)
-  if (forward >= 0 && (!opening || forward <= opening.at)) return all
-  const end = trimEnd(all, signature)
-  if (!opening) return all.slice(0, keepOwnQuote(all, end))
-  const lines = all.slice(0, end)
-  const isFirst = lines.slice(0, opening.at).every(isBlank)
-  const after = opening.at + opening.lines
+  const answerStart = findAnswerStart(allLines.slice(0, signature))
+  const forward = allLines.findIndex(isForwardLine)
+  if (forward >= 0 && (!answerStart || forward <= answerStart.index)) return allLines
+  const end = trimEnd(allLines, signature)
+  if (!answerStart) return allLines.slice(0, endAfterOwnQuote(allLines, end))
+  const lines = allLines.slice(0, end)
+  const isFirst = lines.slice(0, answerStart.index).every(isBlank)
+  const after = answerStart.index + answerStart.lines
   const answer = findAnswer(lines, after)
-  if (isFirst) return lines.slice(answer ?? after).some(line => !isBlank(line)) ? lines.slice(answer ?? after) : all
+  if (isFirst)
+    return lines.slice(answer ?? after).some(line => !isBlank(line)) ? lines.slice(answer ?? after) : allLines
   // New text below a quotation belongs together with it.
-  return answer === undefined ? lines.slice(0, trimAdded(lines, opening.at)) : lines
+  return answer === undefined ? lines.slice(0, trimAdded(lines, answerStart.index)) : lines
 }
 
 /** Finds the first line of new text below quoted lines. It returns undefined if no line is marked as quoted, or if nothing follows. */
 function findAnswer(lines: readonly string[], from: number): number | undefined {
   let hasQuote = false
-  for (let at = from; at < lines.length; at += 1) {
-    const line = lines[at] ?? ''
+  for (let index = from; index < lines.length; index += 1) {
+    const line = lines[index] ?? ''
     if (isQuotedLine(line)) hasQuote = true
-    else if (!isBlank(line)) return hasQuote ? at : undefined
+    else if (!isBlank(line)) return hasQuote ? index : undefined
   }
   return undefined
 }
 
-function findOpening(lines: readonly string[]): Opening | undefined {
-  for (let at = 0; at < lines.length; at += 1) {
-    const count = measureOpening(lines, at)
-    if (count > 0) return { at, lines: count }
+function findAnswerStart(lines: readonly string[]): AnswerStart | undefined {
+  for (let index = 0; index < lines.length; index += 1) {
+    const count = countIntroductionLines(lines, index)
+    if (count > 0) return { index, lines: count }
   }
   return undefined
 }
 
 /** Returns the number of lines from this one on that announce another message, or 0 if they announce none. */
-function measureOpening(lines: readonly string[], at: number): number {
-  const line = (lines[at] ?? '').trim()
-  if (!line || line.length > maxOpening) return 0
+function countIntroductionLines(lines: readonly string[], index: number): number {
+  const line = (lines[index] ?? '').trim()
+  if (!line || line.length > maxIntroductionChars) return 0
   if (isSeparator(line)) return 1
   if (isQuotedLine(line)) return 0
-  return measureHeaderBlock(lines, at) || measureIntroduction(lines, at)
+  return measureHeaderBlock(lines, index) || measureIntroduction(lines, index)
 }
 
 /** The marks of a signature. RFC 3676 §4.3 requires a space after the dashes, but editors remove it, or turn two dashes into one. */
@@ -85,26 +86,26 @@ const [maxSignature, maxLooseSignature] = [20, 8]
 /** Returns the index of the signature, or the number of lines if there is none. */
 function findSignature(lines: readonly string[]): number {
   const last = lines.length
-  for (let at = lines.findIndex(line => !isBlank(line)) + 1; at > 0 && at < last; at += 1) {
-    if (opensSignature.test(lines[at] ?? '') && isSignature(lines, at)) return at
+  for (let index = lines.findIndex(line => !isBlank(line)) + 1; index > 0 && index < last; index += 1) {
+    if (opensSignature.test(lines[index] ?? '') && isSignature(lines, index)) return index
   }
   return last
 }
 
-function isSignature(lines: readonly string[], at: number): boolean {
-  const signature = listSignature(lines, at)
+function isSignature(lines: readonly string[], index: number): boolean {
+  const signature = listSignature(lines, index)
   if (signature.length > maxSignature) return false
-  if (isTrueSignature.test(lines[at] ?? '')) return true
+  if (isTrueSignature.test(lines[index] ?? '')) return true
   if (signature.length > maxLooseSignature || signature.some(isSentence)) return false
-  return isQuotedLine(findAbove(lines, at)) || (isBlank(lines[at - 1] ?? '') && namesPerson(signature))
+  return isQuotedLine(findAbove(lines, index)) || (isBlank(lines[index - 1] ?? '') && namesPerson(signature))
 }
 
 /** Lists the lines between the mark and the quotation below it, or the end. */
-function listSignature(lines: readonly string[], at: number): readonly string[] {
+function listSignature(lines: readonly string[], index: number): readonly string[] {
   const signature: string[] = []
-  for (let next = at + 1; next < lines.length && signature.length <= maxSignature; next += 1) {
+  for (let next = index + 1; next < lines.length && signature.length <= maxSignature; next += 1) {
     const line = lines[next] ?? ''
-    if (isQuotedLine(line) || measureOpening(lines, next) > 0) break
+    if (isQuotedLine(line) || countIntroductionLines(lines, next) > 0) break
     if (!isBlank(line)) signature.push(line.trim())
   }
   return signature
@@ -128,29 +129,29 @@ function isSentence(line: string): boolean {
 
 /** Returns the end of the message without trailing blank lines, marks, names of devices and quoted lines. */
 function trimEnd(lines: readonly string[], end: number): number {
-  return trimWhile(end, at => isQuotedLine(lines[at] ?? '') || isAdded(lines, at))
+  return trimWhile(end, index => isQuotedLine(lines[index] ?? '') || isAdded(lines, index))
 }
 
 /** Returns the end like `trimEnd`, but keeps quoted lines, because above an introduction they are the author's own. */
 function trimAdded(lines: readonly string[], end: number): number {
-  return trimWhile(end, at => isAdded(lines, at))
+  return trimWhile(end, index => isAdded(lines, index))
 }
 
-function trimWhile(end: number, isIdle: (at: number) => boolean): number {
-  let at = end
-  while (at > 0 && isIdle(at - 1)) at -= 1
-  return at > 0 ? at : end
+function trimWhile(end: number, isIdle: (index: number) => boolean): number {
+  let index = end
+  while (index > 0 && isIdle(index - 1)) index -= 1
+  return index > 0 ? index : end
 }
 
-function isAdded(lines: readonly string[], at: number): boolean {
-  const line = lines[at] ?? ''
-  const above = lines[at - 1] ?? ''
-  const isBelowText = !isBlank(above) && !isDelimiterLine(above)
+function isAdded(lines: readonly string[], index: number): boolean {
+  const line = lines[index] ?? ''
+  const lineAbove = lines[index - 1] ?? ''
+  const isBelowText = !isBlank(lineAbove) && !isDelimiterLine(lineAbove)
   return isBlank(line) || isDelimiterLine(line) || isDeviceLine({ line, isBelowText })
 }
 
 /** Returns the end of the text with the quoted lines that the author shows: those that the line above announces, or that follow it without a gap. */
-function keepOwnQuote(lines: readonly string[], end: number): number {
+function endAfterOwnQuote(lines: readonly string[], end: number): number {
   const isShown = isQuotedLine(lines[end] ?? '') || /[:：]\s*$/.test(lines[end - 1] ?? '')
   const followingLines = lines.slice(end)
   if (!isShown || !followingLines.some(isQuotedLine)) return end

@@ -1,7 +1,7 @@
 // Compares the plain text of a mail with the text of its HTML.
 
 /** The reading from which the newest text is taken, and its relation to the other reading. */
-interface ChosenReading {
+interface ReadingChoice {
   readonly from: 'plain' | 'html'
   readonly differs: boolean
   /** True if the other reading has words that this one lacks. */
@@ -28,28 +28,30 @@ const [stubShare, stubWords] = [0.5, 60]
  * similar length from one message, so in that case the plain text counts.
  * @param html the text of the HTML that a reader sees, without hidden text
  */
-export function chooseReading(plain: string, html: string): ChosenReading {
-  const [words, htmlWords] = [listWords(plain), listWords(html)]
+export function chooseReading(plainText: string, html: string): ReadingChoice {
+  const [words, htmlWords] = [listWords(plainText), listWords(html)]
   const differs = sayElse(words, htmlWords)
   if (!saysMore(words, htmlWords)) return { from: 'plain', differs, leavesOut: differs }
   const isContained = countCommon(words, htmlWords) >= words.size * containedShare
-  const isStub = words.size <= htmlWords.size * stubShare || (words.size <= stubWords && namesViewer.test(plain))
+  const isStub = words.size <= htmlWords.size * stubShare || (words.size <= stubWords && namesViewer.test(plainText))
   if (!isContained && !isStub) return { from: 'plain', differs, leavesOut: differs }
   return { from: 'html', differs, leavesOut: differs || saysMore(htmlWords, words) }
 }
 
 /** Returns true if `otherWords` say something that `words` do not. One number is enough, because it may be an amount, a date or a code. */
 function saysMore(words: ReadonlySet<string>, otherWords: ReadonlySet<string>): boolean {
-  const own = [...otherWords].filter(word => !words.has(word))
-  if (own.some(word => /\p{Nd}/u.test(word))) return true
-  return own.length >= manyWords || (own.length >= fewWords && own.length >= otherWords.size * largeShare)
+  const ownWords = [...otherWords].filter(word => !words.has(word))
+  if (ownWords.some(word => /\p{Nd}/u.test(word))) return true
+  return (
+    ownWords.length >= manyWords || (ownWords.length >= fewWords && ownWords.length >= otherWords.size * largeShare)
+  )
 }
 
 /** Returns true if two readings have hardly any words in common. Short words are ignored, because most texts of a language contain them. */
 function sayElse(words: ReadonlySet<string>, otherWords: ReadonlySet<string>): boolean {
-  const [long, otherLong] = [listLong(words), listLong(otherWords)]
-  const smaller = Math.min(long.size, otherLong.size)
-  return smaller >= enoughWords && countCommon(long, otherLong) < smaller * sameShare
+  const [longWords, otherLong] = [listLong(words), listLong(otherWords)]
+  const smaller = Math.min(longWords.size, otherLong.size)
+  return smaller >= enoughWords && countCommon(longWords, otherLong) < smaller * sameShare
 }
 
 function listLong(words: ReadonlySet<string>): ReadonlySet<string> {
@@ -77,9 +79,14 @@ const wrapped = new RegExp(`(?<=[${unspaced}])[\\s>]+(?=[${unspaced}])`, 'gu')
 const pieceLength = 2
 
 function listWords(text: string): ReadonlySet<string> {
-  const bare = text.slice(0, maxChars).replace(address, ' ').normalize('NFKC').toLowerCase().replace(wrapped, '')
+  const normalizedText = text
+    .slice(0, maxChars)
+    .replace(address, ' ')
+    .normalize('NFKC')
+    .toLowerCase()
+    .replace(wrapped, '')
   const words = new Set<string>()
-  for (const [word] of bare.matchAll(wordPattern)) {
+  for (const [word] of normalizedText.matchAll(wordPattern)) {
     for (const piece of isUnspaced.test(word) ? cut(word) : [word.slice(0, 40)]) words.add(piece)
     if (words.size >= maxWords) break
   }
@@ -88,5 +95,5 @@ function listWords(text: string): ReadonlySet<string> {
 
 function cut(word: string): string[] {
   if (word.length <= pieceLength) return [word]
-  return Array.from({ length: word.length - pieceLength + 1 }, (_, at) => word.slice(at, at + pieceLength))
+  return Array.from({ length: word.length - pieceLength + 1 }, (_, index) => word.slice(index, index + pieceLength))
 }

@@ -13,7 +13,7 @@ import type { Mailbox } from '../mail/mailbox.ts'
 import type { AddressTokens } from '../tokens/address-tokens.ts'
 import type { AddressToken } from '../tokens/bounce-address.ts'
 import { quoteBounceAddresses } from '../tokens/bounce-address.ts'
-import { findReplyLine, isWarning, readServerWords, sharpenStatus } from './server-words.ts'
+import { findReplyLine, isWarning, readServerText, sharpenStatus } from './server-words.ts'
 
 /** The effects and flags of a report about a mail that the gateway sent. */
 interface MailReport {
@@ -22,7 +22,7 @@ interface MailReport {
 }
 
 /** The agent that receives a report, and the address to which the report was sent. */
-interface ReportJudging {
+interface ReportContext {
   readonly agent: string
   readonly tokens: AddressTokens
   readonly token: AddressToken | undefined
@@ -56,7 +56,7 @@ export function readReport({ raw, header, addresses }: ProvenMail): ReadReport {
  */
 export function judgeReport(
   { status, complaint }: ReadReport,
-  { agent, tokens, token, receivedAt }: ReportJudging,
+  { agent, tokens, token, receivedAt }: ReportContext,
 ): MailReport {
   if (complaint) return judgeComplaint(complaint, agent, tokens)
   if (token?.kind !== 'bounce' || !status) return noReport
@@ -96,7 +96,7 @@ function judgeComplaint(
 }
 
 /** The longest part of a message that is read, in octets. Reports are short, and only the mail that they quote follows them. */
-const longestRead = 256 * 1024
+const maxReportBytes = 256 * 1024
 
 /** Finds the text of the first part of a report (RFC 6522 §3) with this type. It returns undefined if there is none. */
 function findReportPart(octets: Buffer, header: HeaderBlock, type: RegExp): string | undefined {
@@ -114,12 +114,12 @@ function findReportPart(octets: Buffer, header: HeaderBlock, type: RegExp): stri
 
 /** Reads the beginning of a message's body as Latin-1, which is enough for every report. */
 function readBeginning(octets: Buffer, { bodyStart }: HeaderBlock): string {
-  return `\n${octets.toString('latin1', bodyStart, bodyStart + longestRead)}`
+  return `\n${octets.toString('latin1', bodyStart, bodyStart + maxReportBytes)}`
 }
 
-function isOfType(head: string, wanted: RegExp): boolean {
+function isOfType(head: string, typePattern: RegExp): boolean {
   const type = /^content-type:[ \t]*([\w-]+\/[\w-]+)/im.exec(head)?.[1]
-  return type !== undefined && wanted.test(type)
+  return type !== undefined && typePattern.test(type)
 }
 
 function decodePart(text: string, head: string): string {
@@ -167,21 +167,21 @@ const actions = ['failed', 'delayed', 'delivered', 'relayed', 'expanded'] as con
 export function readDeliveryStatus(octets: Buffer, header: HeaderBlock): DeliveryStatus | undefined {
   const report = findReportPart(octets, header, /^message\/(?:global-)?delivery-status$/i)
   if (report === undefined) return undefined
-  const words = findReportPart(octets, header, /^text\/plain$/i) ?? ''
-  const statuses = parseFieldGroups(report).flatMap(group => readRecipient(group, words))
+  const humanText = findReportPart(octets, header, /^text\/plain$/i) ?? ''
+  const statuses = parseFieldGroups(report).flatMap(group => readRecipient(group, humanText))
   return actions.flatMap(wanted => statuses.filter(({ action }) => action === wanted))[0]
 }
 
-function readRecipient(group: ReadonlyMap<string, string>, words: string): readonly DeliveryStatus[] {
+function readRecipient(group: ReadonlyMap<string, string>, humanText: string): readonly DeliveryStatus[] {
   const recipient = group.get('final-recipient') ?? group.get('original-recipient')
   if (recipient === undefined) return []
   const action = actions.find(name => name === group.get('action')?.split(/[\s(]/, 1)[0]?.toLowerCase())
   const status = /\b[245]\.\d{1,3}\.\d{1,3}\b/.exec(group.get('status') ?? '')?.[0]
   if (!status && !action) return []
   // A report about one mail of this gateway has one recipient, so all of its text is about that recipient.
-  const reply = group.get('diagnostic-code') ?? (findReplyLine(words, recipient) || readServerWords(words))
-  const exact = sharpenStatus(status, reply)
-  return [{ action: action ?? (exact.startsWith('5') ? 'failed' : 'delayed'), status: exact }]
+  const reply = group.get('diagnostic-code') ?? (findReplyLine(humanText, recipient) || readServerText(humanText))
+  const exactStatus = sharpenStatus(status, reply)
+  return [{ action: action ?? (exactStatus.startsWith('5') ? 'failed' : 'delayed'), status: exactStatus }]
 }
 
 /**
@@ -192,10 +192,10 @@ function readPlainReport(octets: Buffer, { header, author }: PlainReport): Deliv
   const isOfServer = isUnread(author) || findField(header, 'x-failed-recipients') !== undefined
   const isOtherReport = isReport(header) && !/\bdelivery-status\b/i.test(findField(header, 'content-type') ?? '')
   if (!isOfServer || isOtherReport || matchFieldRules(header).includes('list')) return undefined
-  const words = readServerWords(decodePart(readBeginning(octets, header), headOf(header)))
-  if (isWarning(decodeHeaderText(findField(header, 'subject') ?? ''), words))
+  const serverText = readServerText(decodePart(readBeginning(octets, header), readHead(header)))
+  if (isWarning(decodeHeaderText(findField(header, 'subject') ?? ''), serverText))
     return { action: 'delayed', status: '4.0.0' }
-  return { action: 'failed', status: sharpenStatus(undefined, words) }
+  return { action: 'failed', status: sharpenStatus(undefined, serverText) }
 }
 
 interface PlainReport {
@@ -203,7 +203,7 @@ interface PlainReport {
   readonly author: Pick<Mailbox, 'local'>
 }
 
-function headOf(header: HeaderBlock): string {
+function readHead(header: HeaderBlock): string {
   return `content-transfer-encoding: ${findField(header, 'content-transfer-encoding') ?? ''}`
 }
 

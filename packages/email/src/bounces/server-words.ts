@@ -1,25 +1,25 @@
 // Reads the text for people in which a mail server reports a mail that it could not deliver.
 
-const [longestWords, mostLines] = [64 * 1024, 1000]
+const [maxTextChars, maxLines] = [64 * 1024, 1000]
 
 /**
  * Finds the reply of the refusing server if only the text for people contains it: `someone@example.org: 550 No such user here` (OpenSMTPD), or the
  * address with the reason in the lines below it (Exim, qmail).
  */
-export function findReplyLine(words: string, recipient: string): string {
+export function findReplyLine(text: string, recipient: string): string {
   const address = recipient
     .replace(/^[^;]*;/, '')
     .trim()
     .toLowerCase()
-  const lines = words.slice(0, longestWords).split(/\r?\n/, mostLines)
-  const bare = (line: string) =>
+  const lines = text.slice(0, maxTextChars).split(/\r?\n/, maxLines)
+  const trimReplyLine = (line: string) =>
     line
       .trim()
       .toLowerCase()
       .replace(/^(?:recipient:\s*)?<?/, '')
-  const at = lines.findIndex(line => `${bare(line).replace('>', '')}:`.startsWith(`${address}:`))
-  if (!address || at < 0) return ''
-  const followingLines = lines.slice(at, at + 6)
+  const index = lines.findIndex(line => `${trimReplyLine(line).replace('>', '')}:`.startsWith(`${address}:`))
+  if (!address || index < 0) return ''
+  const followingLines = lines.slice(index, index + 6)
   const end = followingLines.findIndex(line => line.trim() === '')
   return followingLines
     .slice(0, end < 0 ? undefined : end)
@@ -38,10 +38,11 @@ const noSuchUser =
  */
 export function sharpenStatus(status: string | undefined, reply: string): string {
   if (status && !status.endsWith('.0.0')) return status
-  const enhanced = /(?:^|[\s#(<])([45]\.\d{1,3}\.\d{1,3})\b/.exec(reply)?.[1]
-  if (enhanced && !enhanced.endsWith('.0.0') && (!status || enhanced[0] === status[0])) return enhanced
-  const bare = status ?? (/(?:^|[\s;])4\d\d[\s-]/.test(reply) ? '4.0.0' : '5.0.0')
-  return bare === '5.0.0' && noSuchUser.test(reply) ? '5.1.1' : bare
+  const enhancedStatus = /(?:^|[\s#(<])([45]\.\d{1,3}\.\d{1,3})\b/.exec(reply)?.[1]
+  if (enhancedStatus && !enhancedStatus.endsWith('.0.0') && (!status || enhancedStatus[0] === status[0]))
+    return enhancedStatus
+  const classStatus = status ?? (/(?:^|[\s;])4\d\d[\s-]/.test(reply) ? '4.0.0' : '5.0.0')
+  return classStatus === '5.0.0' && noSuchUser.test(reply) ? '5.1.1' : classStatus
 }
 
 /** Matches the line at which a report begins to repeat the mail: a line of dashes that announces a copy, or the first field of the mail's header. */
@@ -49,19 +50,20 @@ const copyStart =
   /^(?:--.*\b(?:copy|original|returned|headers?)\b.*|.*\b(?:copy|headers?) of (?:the|your) (?:original )?(?:message|mail)\b.*|(?:return-path|received|dkim-signature|x-postern-hop|message-id|from|to|subject|date|mime-version): .*)$/im
 
 /** Returns the text of a report without the copy of the mail below it. */
-export function readServerWords(text: string): string {
-  const words = text.slice(0, longestWords)
-  const copy = copyStart.exec(words)
-  return words.slice(0, copy?.index)
+export function readServerText(text: string): string {
+  const shortText = text.slice(0, maxTextChars)
+  const copy = copyStart.exec(shortText)
+  return shortText.slice(0, copy?.index)
 }
 
 /** Phrases of warnings that servers send while they still retry. */
-const warning =
+const warningPattern =
   /\b(?:warning|delay(?:ed)?|not yet been delivered|still undelivered|will (?:keep|continue) (?:on )?try|no action is required|being retried)\b/i
 
 /** Returns true if a server only warns that it is still trying. */
-export function isWarning(subject: string, words: string): boolean {
+export function isWarning(subject: string, text: string): boolean {
   return (
-    warning.test(subject) || (warning.test(words) && !/\b(?:given up|giving up|could not be delivered)\b/i.test(words))
+    warningPattern.test(subject) ||
+    (warningPattern.test(text) && !/\b(?:given up|giving up|could not be delivered)\b/i.test(text))
   )
 }

@@ -37,12 +37,17 @@ export function createAddressBook() {
   function add(peer: string, name: string | undefined): void {
     remove(peer)
     const at = peer.lastIndexOf('@')
-    const entry = { base: baseOf(peer.slice(0, at)), domain: peer.slice(at + 1), name, folded: foldName(name ?? '') }
+    const entry = {
+      base: withoutSubaddress(peer.slice(0, at)),
+      domain: peer.slice(at + 1),
+      name,
+      folded: foldName(name ?? ''),
+    }
     entries.set(peer, entry)
     const knownDomain = domains.get(entry.domain) ?? describeDomain(entry.domain)
     domains.set(entry.domain, knownDomain)
     if (!knownDomain.locals.has(entry.base))
-      knownDomain.locals.set(entry.base, { peer, folded: foldLetters(entry.base) })
+      knownDomain.locals.set(entry.base, { peer, foldedBase: foldLetters(entry.base) })
     if (entry.folded) names.set(entry.folded, (names.get(entry.folded) ?? new Set()).add(peer))
   }
 
@@ -60,7 +65,7 @@ export function createAddressBook() {
 
   /** Finds a mailbox, with any tag after a `+`. */
   function find({ local, domain }: Mailbox): (KnownMailbox & { readonly peer: string }) | undefined {
-    const peer = domains.get(domain)?.locals.get(baseOf(local))?.peer ?? ''
+    const peer = domains.get(domain)?.locals.get(withoutSubaddress(local))?.peer ?? ''
     const entry = entries.get(peer)
     return entry && { ...entry, peer }
   }
@@ -69,11 +74,11 @@ export function createAddressBook() {
 }
 
 /** Returns the local part without its tag, which the owner of the mailbox chooses at will. */
-export function baseOf(local: string): string {
+export function withoutSubaddress(local: string): string {
   return local.toLowerCase().replace(/(?<=.)\+.*$/, '')
 }
 
 export function describeDomain(domain: string): KnownDomain {
-  const shown = domainToUnicode(domain).normalize('NFC')
-  return { shown, folded: foldLetters(shown), locals: new Map() }
+  const unicodeDomain = domainToUnicode(domain).normalize('NFC')
+  return { unicodeName: unicodeDomain, foldedName: foldLetters(unicodeDomain), locals: new Map() }
 }

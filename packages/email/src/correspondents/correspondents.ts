@@ -37,7 +37,7 @@ interface SenderCache {
   readonly book: AddressBook
   /** The position of the last relation that was read. */
   lastNumber: number
-  reading?: Promise<void> | undefined
+  pendingRead?: Promise<void> | undefined
 }
 
 /**
@@ -69,10 +69,10 @@ export function createCorrespondents(gateway: CorrespondentDeps): MeetCorrespond
   }
 
   async function refresh(agent: string, records: SenderCache): Promise<void> {
-    records.reading ??= readOn(agent, records).finally(() => {
-      records.reading = undefined
+    records.pendingRead ??= readOn(agent, records).finally(() => {
+      records.pendingRead = undefined
     })
-    return records.reading
+    return records.pendingRead
   }
 
   return async (agent, author, isVerified) => {
@@ -80,7 +80,7 @@ export function createCorrespondents(gateway: CorrespondentDeps): MeetCorrespond
     const { book } = records
     if (!book.find(author)) await refresh(agent, records)
     const mailbox = book.find(author)
-    const alike = await keepReal(findLike(book, author, mailbox), { agent, author, isVerified, book, gateway })
+    const alike = await filterStored(findLike(book, author, mailbox), { agent, author, isVerified, book, gateway })
     if (alike.length > 0) return describeLikeness(alike)
     if (!isVerified || (mailbox && !isRenamed(author, mailbox))) return noSenderHistory
     return mailbox ? renameAuthor(mailbox.peer, author, book) : addAuthor(author, book)
@@ -99,17 +99,17 @@ function renameAuthor(peer: string, { name }: Mailbox, book: AddressBook): Sende
 
 /** Returns the effect that stores a new author. The book adds the author when it reads the store. */
 function addAuthor(author: Mailbox, book: AddressBook): SenderHistory {
-  const outdated = findOutdated(book, author)
-  const ending = outdated === undefined ? [] : [{ kind: 'unrelate', relation, peer: outdated } as const]
-  if (outdated !== undefined) book.remove(outdated)
-  return { ...noSenderHistory, effects: id => [relateAuthor(formatMailbox(author), author.name, id), ...ending] }
+  const formerPeer = findOutdated(book, author)
+  const removals = formerPeer === undefined ? [] : [{ kind: 'unrelate', relation, peer: formerPeer } as const]
+  if (formerPeer !== undefined) book.remove(formerPeer)
+  return { ...noSenderHistory, effects: id => [relateAuthor(formatMailbox(author), author.name, id), ...removals] }
 }
 
 function relateAuthor(peer: string, name: string | undefined, id: string): RelationEffect {
   return { kind: 'relate', relation, peer, target: { id, ...(name && { name }) } }
 }
 
-interface Comparing {
+interface ComparisonContext {
   readonly agent: string
   readonly author: Mailbox
   readonly isVerified: boolean
@@ -117,33 +117,41 @@ interface Comparing {
   readonly gateway: CorrespondentDeps
 }
 
-type FoundLike = Likeness & { readonly message: number | undefined }
+type StoredLikeness = Likeness & { readonly message: number | undefined }
 
 /**
  * Keeps only likenesses to people whom the store still knows, so that deleted people are forgotten here too. It leaves out the author's own other
  * addresses.
  */
-async function keepReal(likes: readonly Likeness[], comparing: Comparing): Promise<readonly FoundLike[]> {
-  const own = likes.length > 0 ? await listOwnAddresses(comparing) : new Set()
-  const alike: FoundLike[] = []
+async function filterStored(
+  likes: readonly Likeness[],
+  context: ComparisonContext,
+): Promise<readonly StoredLikeness[]> {
+  const ownAddresses = likes.length > 0 ? await listOwnAddresses(context) : new Set()
+  const alike: StoredLikeness[] = []
   for (const like of likes) {
     if (alike.length >= maxLike) break
-    if (own.has(like.peer.toLowerCase())) continue
-    const { agent, book, gateway } = comparing
+    if (ownAddresses.has(like.peer.toLowerCase())) continue
+    const { agent, book, gateway } = context
     const storedRelation = await gateway.store.findRelation({ via: 'email', agent, relation, peer: like.peer })
     if (!storedRelation) book.remove(like.peer)
-    else alike.push({ ...like, message: await findNumber(readTarget(storedRelation.target).id, comparing) })
+    else alike.push({ ...like, message: await findNumber(readTarget(storedRelation.target).id, context) })
   }
   return alike
 }
 
-async function findNumber(id: string | undefined, { agent, gateway }: Comparing): Promise<number | undefined> {
+async function findNumber(id: string | undefined, { agent, gateway }: ComparisonContext): Promise<number | undefined> {
   const message = id === undefined ? undefined : await gateway.store.findMessageTo(agent, id)
   return message?.message
 }
 
 /** Lists the mailboxes that the author has linked with this one (`docs/guides/people.md`). */
-async function listOwnAddresses({ agent, author, isVerified, gateway }: Comparing): Promise<ReadonlySet<string>> {
+async function listOwnAddresses({
+  agent,
+  author,
+  isVerified,
+  gateway,
+}: ComparisonContext): Promise<ReadonlySet<string>> {
   const mailbox = formatMailbox(author).toLowerCase()
   const identity = { via: 'email', address: `@${mailbox}`, subject: `mailto:${mailbox}` } as const
   const person = isVerified ? await gateway.store.findPerson(agent, identity) : undefined
@@ -151,13 +159,13 @@ async function listOwnAddresses({ agent, author, isVerified, gateway }: Comparin
 }
 
 /** Describes likenesses without anybody's address, which would stay there after that person is forgotten. */
-function describeLikeness(alike: readonly FoundLike[]): SenderHistory {
+function describeLikeness(alike: readonly StoredLikeness[]): SenderHistory {
   return {
     ...noSenderHistory,
     flags: [...new Set(alike.map(({ flag }) => flag))],
     proofs: alike.map(({ flag, how, message }) => {
-      const whose = message === undefined ? 'of a correspondent' : `of who wrote #${message}`
-      return { kind: flag === 'lookalike' ? 'address' : 'name', verdict: 'policy', reason: `${how} ${whose}` }
+      const owner = message === undefined ? 'of a correspondent' : `of who wrote #${message}`
+      return { kind: flag === 'lookalike' ? 'address' : 'name', verdict: 'policy', reason: `${how} ${owner}` }
     }),
   }
 }

@@ -49,13 +49,16 @@ const latin: readonly (readonly [RegExp, string])[] = [
 export function skeletonOf(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII is the rule
   if (/^[\x00-\x7f]*$/.test(text)) return text
-  const bare = text.normalize('NFKD').replace(/[\p{M}\p{Cf}]/gu, '')
-  return Array.from(bare, letter => letters.get(letter) ?? letter).join('')
+  const baseLetters = text.normalize('NFKD').replace(/[\p{M}\p{Cf}]/gu, '')
+  return Array.from(baseLetters, letter => letters.get(letter) ?? letter).join('')
 }
 
 /** Folds a text. Two texts with the same result are easily confused. */
 export function foldLetters(text: string): string {
-  return latin.reduce((folded, [pattern, by]) => folded.replace(pattern, by), skeletonOf(text.toLowerCase()))
+  return latin.reduce(
+    (result, [pattern, replacement]) => result.replace(pattern, replacement),
+    skeletonOf(text.toLowerCase()),
+  )
 }
 
 /**

@@ -17,11 +17,11 @@ const [shortLocal, shortLabel] = [4, 5]
 /** Finds known domains that the domain of an author could be mistaken for. */
 export function findLikeDomains(
   domains: ReadonlyMap<string, KnownDomain>,
-  { domain, base, shown, folded }: ComparedAuthor,
+  { domain, base, unicodeName, foldedName }: ComparedAuthor,
 ): Likeness[] {
   const likenesses: Likeness[] = []
   for (const [name, knownDomain] of domains) {
-    const how = name === domain ? undefined : compareDomains({ shown, folded }, knownDomain)
+    const how = name === domain ? undefined : compareDomains({ unicodeName, foldedName }, knownDomain)
     const example = how && (knownDomain.locals.get(base) ?? knownDomain.locals.values().next().value)
     if (how && example) likenesses.push({ flag: 'lookalike', how, peer: example.peer })
   }
@@ -35,29 +35,29 @@ export function findLikeLocals(
 ): Likeness[] {
   const likenesses: Likeness[] = []
   for (const [localPart, other] of locals) {
-    const how = foldedBase === other.folded ? 'its address reads like that' : compareLocals(base, localPart)
+    const how = foldedBase === other.foldedBase ? 'its address reads like that' : compareLocals(base, localPart)
     if (how) likenesses.push({ flag: 'lookalike', how, peer: other.peer })
   }
   return likenesses
 }
 
 /** An unknown author in the form for the comparison. */
-interface ComparedAuthor extends Pick<KnownDomain, 'shown' | 'folded'> {
+interface ComparedAuthor extends Pick<KnownDomain, 'unicodeName' | 'foldedName'> {
   readonly domain: string
   /** The local part without its tag. `foldedBase` is the same folded. */
   readonly base: string
   readonly foldedBase: string
 }
 
-function compareDomains(one: Pick<KnownDomain, 'shown' | 'folded'>, other: KnownDomain): string | undefined {
-  if (one.folded === other.folded) return 'its domain reads like that'
-  return isLabelEdited(one.shown, other.shown) ? 'its domain is one letter from that' : undefined
+function compareDomains(one: Pick<KnownDomain, 'unicodeName' | 'foldedName'>, other: KnownDomain): string | undefined {
+  if (one.foldedName === other.foldedName) return 'its domain reads like that'
+  return isLabelEdited(one.unicodeName, other.unicodeName) ? 'its domain is one letter from that' : undefined
 }
 
 /** Returns true if two names belong to one organization. A registry suffix (`co.uk`) is not an organization. */
 function isSameOrganization(labels: readonly string[], otherLabels: readonly string[]): boolean {
-  const [own, theirs] = [labels.slice(-2), otherLabels.slice(-2)]
-  return labels.length > 2 && own.join('.') === theirs.join('.') && (own[0]?.length ?? 0) > 3
+  const [ownDomain, otherDomain] = [labels.slice(-2), otherLabels.slice(-2)]
+  return labels.length > 2 && ownDomain.join('.') === otherDomain.join('.') && (ownDomain[0]?.length ?? 0) > 3
 }
 
 /** Returns true if two names differ by one letter in one label. Only long labels and the ending (`.com`, `.co`) count. */
@@ -65,10 +65,11 @@ function isLabelEdited(one: string, other: string): boolean {
   if (!findEdit(one, other)) return false
   const [labels, otherLabels] = [one.split('.'), other.split('.')]
   if (labels.length !== otherLabels.length || isSameOrganization(labels, otherLabels)) return false
-  const at = labels.findIndex((label, index) => label !== otherLabels[index])
-  const [label = '', otherLabel = ''] = [labels[at], otherLabels[at]]
-  if (labels.toSpliced(at, 1).join('.') !== otherLabels.toSpliced(at, 1).join('.')) return false
-  const isLong = Math.max(label.length, otherLabel.length) >= shortLabel || (at > 0 && at === labels.length - 1)
+  const position = labels.findIndex((label, index) => label !== otherLabels[index])
+  const [label = '', otherLabel = ''] = [labels[position], otherLabels[position]]
+  if (labels.toSpliced(position, 1).join('.') !== otherLabels.toSpliced(position, 1).join('.')) return false
+  const isLong =
+    Math.max(label.length, otherLabel.length) >= shortLabel || (position > 0 && position === labels.length - 1)
   return isLong && isMistaken(label, otherLabel)
 }
 
@@ -86,10 +87,10 @@ function isMistaken(one: string, other: string): boolean {
 /** A domain of known mailboxes. */
 export interface KnownDomain {
   /** The domain as programs show it. */
-  readonly shown: string
-  readonly folded: string
+  readonly unicodeName: string
+  readonly foldedName: string
   /** The mailboxes of the domain by the local part without its tag, in lower case. */
-  readonly locals: Map<string, { readonly peer: string; readonly folded: string }>
+  readonly locals: Map<string, { readonly peer: string; readonly foldedBase: string }>
 }
 
 /**

@@ -10,12 +10,12 @@ import { foldLetters, skeletonOf } from './fold-letters.ts'
  * gateway's domain) and `display_name_spoof` (the name contains an address, or is that of a local agent).
  */
 export function findLookAlikes({ domain, name }: Mailbox, agents: AgentDirectory): string[] {
-  const shown = domainToUnicode(domain).normalize('NFC')
-  const isForeign = /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}]/u.test(shown)
-  const readsAsLatin = isForeign && !/\P{ASCII}/u.test(skeletonOf(shown))
-  const readsAsOurs = domain !== agents.domain && foldLetters(shown) === foldLetters(agents.domain)
+  const unicodeDomain = domainToUnicode(domain).normalize('NFC')
+  const isForeign = /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}]/u.test(unicodeDomain)
+  const readsAsLatin = isForeign && !/\P{ASCII}/u.test(skeletonOf(unicodeDomain))
+  const readsAsOurs = domain !== agents.domain && foldLetters(unicodeDomain) === foldLetters(agents.domain)
   return [
-    ...(shown.split('.').some(isMixed) ? ['mixed_script'] : []),
+    ...(unicodeDomain.split('.').some(isMixed) ? ['mixed_script'] : []),
     ...(readsAsLatin || readsAsOurs ? ['lookalike_domain'] : []),
     ...(isSpoofedName(name, agents) ? ['display_name_spoof'] : []),
   ]

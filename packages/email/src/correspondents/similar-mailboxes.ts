@@ -1,7 +1,7 @@
 // Finds known mailboxes that resemble the mailbox of an author.
 import type { Mailbox } from '../mail/mailbox.ts'
 import type { AddressBook, KnownMailbox } from './address-book.ts'
-import { baseOf, describeDomain } from './address-book.ts'
+import { describeDomain, withoutSubaddress } from './address-book.ts'
 import { foldLetters, foldName } from './fold-letters.ts'
 import type { Likeness } from './likeness.ts'
 import { findLikeDomains, findLikeLocals } from './likeness.ts'
@@ -30,15 +30,15 @@ export function findLike(
 }
 
 function findLikeMailboxes({ domains }: AddressBook, { local, domain }: Mailbox): readonly Likeness[] {
-  const base = baseOf(local)
-  const own = domains.get(domain) ?? describeDomain(domain)
-  const { shown, folded, locals } = own
-  const compared = { domain, base, foldedBase: foldLetters(base), shown, folded }
-  return [...findLikeDomains(domains, compared), ...findLikeLocals(locals, compared)]
+  const base = withoutSubaddress(local)
+  const ownDomain = domains.get(domain) ?? describeDomain(domain)
+  const { unicodeName, foldedName, locals } = ownDomain
+  const comparedAuthor = { domain, base, foldedBase: foldLetters(base), unicodeName, foldedName }
+  return [...findLikeDomains(domains, comparedAuthor), ...findLikeLocals(locals, comparedAuthor)]
 }
 
-function findNamesakes({ entries, names }: AddressBook, domain: string, folded: string): Likeness[] {
-  const peers = [...(names.get(folded) ?? [])]
+function findNamesakes({ entries, names }: AddressBook, domain: string, foldedName: string): Likeness[] {
+  const peers = [...(names.get(foldedName) ?? [])]
   return peers
     .filter(peer => !areNested(entries.get(peer)?.domain ?? domain, domain))
     .map(peer => ({ flag: 'display_name_spoof', how: 'it bears the same name at another domain as that', peer }))

@@ -25,8 +25,8 @@ export function withoutSignature(field: string): string {
   const colon = field.indexOf(':')
   const specs = field.slice(colon + 1).split(';')
   // Only tags have semicolons between them, so a `b=` inside a value is not mistaken for the tag.
-  const emptied = specs.map(spec => /^[ \t\r\n]*b[ \t\r\n]*=/.exec(spec)?.[0] ?? spec)
-  return `${field.slice(0, colon + 1)}${emptied.join(';')}`
+  const unsignedSpecs = specs.map(spec => /^[ \t\r\n]*b[ \t\r\n]*=/.exec(spec)?.[0] ?? spec)
+  return `${field.slice(0, colon + 1)}${unsignedSpecs.join(';')}`
 }
 
 const lineEnd = Buffer.from('\r\n')
@@ -35,8 +35,8 @@ const lineEnd = Buffer.from('\r\n')
 export const canonicalBodies = { simple: withOneLineEnd, relaxed: relaxBody } as const
 
 export function relaxBody(body: Buffer): Buffer {
-  const relaxed = withOneLineEnd(hasLooseSpace(body) ? relaxLines(body) : body)
-  return relaxed.length === 2 ? relaxed.subarray(2) : relaxed
+  const relaxedBody = withOneLineEnd(hasLooseSpace(body) ? relaxLines(body) : body)
+  return relaxedBody.length === 2 ? relaxedBody.subarray(2) : relaxedBody
 }
 
 /** Removes empty lines at the end and ends the last line. It copies the body only if that line end is missing. */

@@ -17,7 +17,7 @@ export interface KeyGeneration {
   /** The number of the generation. The first one is 1. */
   readonly number: number
   /** The suffix of the generation's selectors. It is empty if the selectors are the configured ones. */
-  readonly ending: string
+  readonly selectorEnding: string
   /** The time when the keys were made, ms since the epoch. */
   readonly madeAt: number
   readonly rsa: KeyObject
@@ -45,8 +45,8 @@ export function createDkimKeyGenerations(store: Pick<LookupStore, 'secret' | 'ha
     if (!isMade) await makeKeyEnding(store, nameSecret('ending', number), number)
     const [rsa, ed25519] = await Promise.all([secret('rsa-2048', number), secret('ed25519', number)])
     const madeAt = Date.parse(await secret('made-at', number))
-    const ending = await findKeyEnding(store, nameSecret('ending', number), number)
-    return { number, ending, madeAt, rsa: createPrivateKey(rsa), ed25519: createPrivateKey(ed25519) }
+    const selectorEnding = await findKeyEnding(store, nameSecret('ending', number), number)
+    return { number, selectorEnding, madeAt, rsa: createPrivateKey(rsa), ed25519: createPrivateKey(ed25519) }
   }
 
   /** Returns the generations that are not revoked, oldest first. It makes the first one if there is none. */
@@ -76,6 +76,7 @@ function nameSecret(name: SecretName, generation: number): string {
 }
 
 async function generatePem(kind: 'rsa' | 'ed25519'): Promise<string> {
-  const made = kind === 'rsa' ? generateInThreadpool('rsa', { modulusLength: 2048 }) : generateInThreadpool('ed25519')
-  return (await made).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+  const keyPair =
+    kind === 'rsa' ? generateInThreadpool('rsa', { modulusLength: 2048 }) : generateInThreadpool('ed25519')
+  return (await keyPair).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
 }

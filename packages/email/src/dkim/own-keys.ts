@@ -5,7 +5,7 @@ import type { LookupStore, PublishedKey, RotateOptions } from '@postern/pipeline
 import { describeDkimKey } from './dns-records.ts'
 import type { Clock, KeyGeneration } from './key-generations.ts'
 import { createDkimKeyGenerations } from './key-generations.ts'
-import type { DkimKey, DkimSigning } from './sign.ts'
+import type { DkimKey, DkimSigningOptions } from './sign.ts'
 import { createDkimSignatures } from './sign.ts'
 
 export type DkimSigner = ReturnType<typeof createDkimSigner>
@@ -31,9 +31,9 @@ export function createDkimSigner({ store, domain, selector, clock }: DkimSignerD
     sign: signing.sign,
     /** Returns every key with signatures that can still be verified, newest first. */
     async publish(): Promise<readonly PublishedKey[]> {
-      const all = await signing.list()
-      const valid = all.filter(
-        (_, at) => (all[at + 1]?.madeAt ?? Number.POSITIVE_INFINITY) + 2 * overlapMs > clock.now(),
+      const allGenerations = await signing.list()
+      const valid = allGenerations.filter(
+        (_, index) => (allGenerations[index + 1]?.madeAt ?? Number.POSITIVE_INFINITY) + 2 * overlapMs > clock.now(),
       )
       return valid.toReversed().flatMap(describe)
     },
@@ -46,7 +46,7 @@ export function createDkimSigner({ store, domain, selector, clock }: DkimSignerD
   }
 }
 
-interface SigningDeps extends Pick<DkimSigning, 'domain'> {
+interface SigningDeps extends Pick<DkimSigningOptions, 'domain'> {
   /** Loads the generations, oldest first. */
   load(): Promise<readonly KeyGeneration[]>
   readonly selector: string
@@ -58,25 +58,29 @@ const loadedMs = 5_000
 
 /** Signs with the keys that were valid at the time of a message. It keeps the keys loaded until `forget`. */
 function createSigning({ load, domain, selector, clock }: SigningDeps) {
-  let loaded: { readonly at: number; readonly generations: Promise<readonly KeyGeneration[]> } | undefined
+  let cache: { readonly loadedAt: number; readonly generations: Promise<readonly KeyGeneration[]> } | undefined
 
   function list(): Promise<readonly KeyGeneration[]> {
-    if (!loaded || Math.abs(clock.now() - loaded.at) > loadedMs) loaded = { at: clock.now(), generations: load() }
-    loaded.generations.catch(() => {
-      loaded = undefined
+    if (!cache || Math.abs(clock.now() - cache.loadedAt) > loadedMs)
+      cache = { loadedAt: clock.now(), generations: load() }
+    cache.generations.catch(() => {
+      cache = undefined
     })
-    return loaded.generations
+    return cache.generations
   }
 
   return {
     list,
     async sign(message: Buffer, signedAt: string): Promise<Buffer> {
-      const at = Date.parse(signedAt)
-      const keys = chooseSigning(await list(), at).flatMap(generation => keysOf(generation, selector))
-      return Buffer.concat([Buffer.from(await createDkimSignatures(message, { domain, keys, signedAt: at })), message])
+      const signedMs = Date.parse(signedAt)
+      const keys = chooseSigning(await list(), signedMs).flatMap(generation => keysOf(generation, selector))
+      return Buffer.concat([
+        Buffer.from(await createDkimSignatures(message, { domain, keys, signedAt: signedMs })),
+        message,
+      ])
     },
     forget(): void {
-      loaded = undefined
+      cache = undefined
     },
   }
 }
@@ -85,17 +89,17 @@ function createSigning({ load, domain, selector, clock }: SigningDeps) {
 const overlapMs = 7 * 24 * 3_600_000
 
 /** Chooses keys by the time of the message and not of the attempt, so that a second attempt sends the same octets. */
-function chooseSigning(all: readonly KeyGeneration[], at: number): readonly KeyGeneration[] {
-  const chosen = all.filter(({ madeAt }, index) => {
-    const next = all[index + 1]
-    return (index === 0 || madeAt <= at) && (next === undefined || at < next.madeAt + overlapMs)
+function chooseSigning(generations: readonly KeyGeneration[], signedMs: number): readonly KeyGeneration[] {
+  const chosen = generations.filter(({ madeAt }, index) => {
+    const next = generations[index + 1]
+    return (index === 0 || madeAt <= signedMs) && (next === undefined || signedMs < next.madeAt + overlapMs)
   })
   return chosen.slice(-2)
 }
 
 /** Returns the keys of a generation with their selectors. Each new key has a new selector, so that cached records of old keys stay correct. */
-function keysOf({ ending, rsa, ed25519 }: KeyGeneration, selector: string): readonly DkimKey[] {
-  const name = selector + ending
+function keysOf({ selectorEnding, rsa, ed25519 }: KeyGeneration, selector: string): readonly DkimKey[] {
+  const name = selector + selectorEnding
   return [
     { selector: name, privateKey: rsa },
     { selector: `${name}-ed25519`, privateKey: ed25519 },

@@ -5,10 +5,10 @@ import { createHash } from 'node:crypto'
 export function hashPrefixes(octets: Buffer, lengths: readonly number[]): ReadonlyMap<number, string> {
   const hash = createHash('sha256')
   const digests = new Map<number, string>()
-  let hashed = 0
+  let hashedBytes = 0
   for (const length of [...new Set(lengths)].toSorted((left, right) => left - right)) {
-    hash.update(octets.subarray(hashed, length))
-    hashed = length
+    hash.update(octets.subarray(hashedBytes, length))
+    hashedBytes = length
     digests.set(length, hash.copy().digest('base64'))
   }
   return digests

@@ -66,7 +66,7 @@ export interface SignatureReport {
   /** The code of the DNS error, if DNS failed. */
   readonly dnsCode?: string | undefined
   /** The number of octets of the canonical body that the signature does not cover (`l=`). */
-  readonly uncovered: number
+  readonly uncoveredOctets: number
   /** True if the key is declared as a test (`t=y`). */
   readonly isTesting: boolean
   /** Seconds since the epoch. */

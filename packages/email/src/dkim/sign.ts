@@ -5,7 +5,7 @@ import { createHash, sign } from 'node:crypto'
 import { promisify } from 'node:util'
 import { relaxBody, relaxField } from './canonical.ts'
 
-export interface DkimSigning {
+export interface DkimSigningOptions {
   readonly domain: string
   readonly keys: readonly DkimKey[]
   /** The time of the signature, ms since the epoch. */
@@ -32,7 +32,10 @@ const signedFields = [
  * Returns one DKIM-Signature field for each key, which belongs on top of the message (RFC 6376 §5, RFC 8463). It names every field once more than the
  * message has it (RFC 6376 §8.15), so that nobody can add one under the signature. The signer of mailauth does not do that.
  */
-export async function createDkimSignatures(message: Buffer, { domain, keys, signedAt }: DkimSigning): Promise<string> {
+export async function createDkimSignatures(
+  message: Buffer,
+  { domain, keys, signedAt }: DkimSigningOptions,
+): Promise<string> {
   const text = message.toString('latin1')
   const end = text.indexOf(crlf + crlf)
   const fields = text.slice(0, end).split(/\r\n(?![ \t])/)
@@ -42,9 +45,9 @@ export async function createDkimSignatures(message: Buffer, { domain, keys, sign
   const signatures = await Promise.all(
     keys.map(async ({ selector, privateKey }) => {
       const algorithm = privateKey.asymmetricKeyType === 'ed25519' ? 'ed25519-sha256' : 'rsa-sha256'
-      const unsigned = `DKIM-Signature: v=1; a=${algorithm}; c=relaxed/relaxed; s=${selector};${crlf}\t${common}`
-      const signature = await signData([...lines, relaxField(unsigned)].join(crlf), privateKey)
-      return `${unsigned}${fold(signature)}${crlf}`
+      const unsignedField = `DKIM-Signature: v=1; a=${algorithm}; c=relaxed/relaxed; s=${selector};${crlf}\t${common}`
+      const signature = await signData([...lines, relaxField(unsignedField)].join(crlf), privateKey)
+      return `${unsignedField}${fold(signature)}${crlf}`
     }),
   )
   return signatures.join('')
@@ -72,8 +75,11 @@ function chooseFields(fields: readonly string[]): {
   readonly names: readonly string[]
   readonly lines: readonly string[]
 } {
-  const relaxed = fields.map(relaxField)
-  const signedLines = signedFields.map(name => ({ name, lines: relaxed.filter(line => line.startsWith(`${name}:`)) }))
+  const relaxedFields = fields.map(relaxField)
+  const signedLines = signedFields.map(name => ({
+    name,
+    lines: relaxedFields.filter(line => line.startsWith(`${name}:`)),
+  }))
   return {
     names: signedLines.flatMap(({ name, lines }) => Array.from({ length: lines.length + 1 }, () => name)),
     lines: signedLines.flatMap(({ lines }) => lines.toReversed()),
@@ -95,7 +101,7 @@ function foldNames(names: readonly string[]): string {
 }
 
 function fold(base64: string): string {
-  return base64.replace(/.{1,72}/g, (piece, at: number) => (at === 0 ? piece : `${crlf}\t ${piece}`))
+  return base64.replace(/.{1,72}/g, (piece, offset: number) => (offset === 0 ? piece : `${crlf}\t ${piece}`))
 }
 
 export interface DkimKey {

@@ -38,9 +38,9 @@ export function verifySignatures(
   )
   const findFields = indexFields(header)
   return signatures.map(({ field, signature }) => {
-    const signed = findFields(signature.fields)
+    const signedFields = findFields(signature.fields)
     const body = findBody(signature)
-    const input = { body, join: () => joinSigned(octets, signature, { field, signed }) }
+    const input = { body, join: () => joinSigned(octets, signature, { field, signedFields }) }
     const { fault, ...key } = signature.fault ? { fault: signature.fault } : verifySignature(signature, input, deps)
     return {
       domain: signature.domain,
@@ -50,15 +50,15 @@ export function verifySignatures(
       isTesting: false,
       ...key,
       ...(fault && { fault }),
-      uncovered: body.uncovered,
+      uncoveredOctets: body.uncoveredOctets,
       signedAt: signature.signedAt,
-      covers: signed.map(({ name }) => name),
+      covers: signedFields.map(({ name }) => name),
       id: createHash('sha256').update(signature.value).digest('hex'),
     }
   })
 }
 
-interface FoundSignature {
+interface SignatureInput {
   readonly body: BodyHash
   /** Builds the signed octets. They are built on demand, because most faults are found without them. */
   readonly join: () => Buffer
@@ -67,7 +67,7 @@ interface FoundSignature {
 type Outcome = Pick<SignatureReport, 'fault' | 'dnsCode'> & Partial<Pick<SignatureReport, 'bits' | 'isTesting'>>
 
 /** Checks the key and computes the signature (RFC 6376 §6.1.2 and §6.1.3). */
-function verifySignature(signature: DkimSignature, input: FoundSignature, deps: VerifyingDeps): Outcome {
+function verifySignature(signature: DkimSignature, input: SignatureInput, deps: VerifyingDeps): Outcome {
   if (signature.algorithm === 'rsa-sha1') return { fault: 'weak-algorithm' }
   if (signature.bodyHash !== input.body.hash) return { fault: 'body hash did not verify' }
   const record = findKey(signature, deps)
@@ -111,7 +111,7 @@ interface SignedFields {
   /** The DKIM-Signature field itself. */
   readonly field: HeaderField
   /** The covered fields, in the order of `h=`. */
-  readonly signed: readonly HeaderField[]
+  readonly signedFields: readonly HeaderField[]
 }
 
 /** Finds the fields that `h=` names. The lowest field of a name comes first, and no field is used twice (RFC 6376 §5.4.2). */
@@ -123,10 +123,10 @@ function indexFields({ fields }: HeaderBlock): (names: readonly string[]) => Hea
     else byName.set(field.name, [field])
   }
   return names => {
-    const taken = new Map<string, number>()
+    const usedCounts = new Map<string, number>()
     return names.flatMap(name => {
-      const count = (taken.get(name) ?? 0) + 1
-      taken.set(name, count)
+      const count = (usedCounts.get(name) ?? 0) + 1
+      usedCounts.set(name, count)
       return byName.get(name)?.at(-count) ?? []
     })
   }
@@ -136,10 +136,10 @@ function indexFields({ fields }: HeaderBlock): (names: readonly string[]) => Hea
 function joinSigned(
   octets: Buffer,
   { fieldForm }: Pick<DkimSignature, 'fieldForm'>,
-  { signed, field }: SignedFields,
+  { signedFields, field }: SignedFields,
 ): Buffer {
   const canonicalize = canonicalFields[fieldForm]
-  const lines = signed.map(each => canonicalize(readLine(octets, each)))
+  const lines = signedFields.map(signedField => canonicalize(readLine(octets, signedField)))
   return Buffer.from([...lines, withoutSignature(canonicalize(readLine(octets, field)))].join('\r\n'), 'latin1')
 }
 
@@ -196,7 +196,7 @@ interface Rule {
   readonly isBroken: (tags: Tags, read: DkimSignature) => boolean
 }
 
-const required = ['v', 'a', 'b', 'bh', 'd', 'h', 's']
+const requiredTags = ['v', 'a', 'b', 'bh', 'd', 'h', 's']
 const has = (tags: Tags, name: string, pattern: RegExp) => pattern.test(tags.get(name) ?? '')
 const keeps = (tags: Tags, name: string, pattern: RegExp) => !tags.has(name) || has(tags, name, pattern)
 
@@ -204,7 +204,7 @@ const keeps = (tags: Tags, name: string, pattern: RegExp) => !tags.has(name) || 
 const rules: readonly Rule[] = [
   { fault: 'unknown algorithm', isBroken: tags => tags.has('a') && !has(tags, 'a', algorithms) },
   { fault: 'unknown canonicalization', isBroken: tags => !keeps(tags, 'c', canonicalizations) },
-  { fault: 'signature missing required tag', isBroken: tags => required.some(name => !tags.has(name)) },
+  { fault: 'signature missing required tag', isBroken: tags => requiredTags.some(name => !tags.has(name)) },
   { fault: 'incompatible version', isBroken: tags => tags.get('v') !== '1' },
   { fault: 'signature syntax error', isBroken: tags => !keeps(tags, 't', /^[0-9]{1,12}$/) },
   { fault: 'signature syntax error', isBroken: tags => !keeps(tags, 'x', /^[0-9]{1,12}$/) },
@@ -255,10 +255,10 @@ const localPart = new RegExp(`^(?:${atom}(?:\\.${atom})*|"(?:[^"\\\\\\r\\n]|\\\\
  */
 function readIdentityDomain(value: string): string | undefined {
   const octets = Buffer.from(value.replace(/[ \t\r\n]+/g, '')).toString('latin1')
-  const decoded = octets.replace(/=([0-9A-Fa-f]{2})/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)))
-  const text = Buffer.from(decoded, 'latin1').toString()
-  const at = text.lastIndexOf('@')
-  return at >= 0 && localPart.test(text.slice(0, at)) ? readDomain(text.slice(at + 1)) : undefined
+  const decodedText = octets.replace(/=([0-9A-Fa-f]{2})/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)))
+  const text = Buffer.from(decodedText, 'latin1').toString()
+  const index = text.lastIndexOf('@')
+  return index >= 0 && localPart.test(text.slice(0, index)) ? readDomain(text.slice(index + 1)) : undefined
 }
 
 const tagName = /^[A-Za-z][A-Za-z0-9_]*$/
@@ -314,18 +314,18 @@ export function decodeBase64(value: string): Buffer | undefined {
 }
 
 /** The longest record that is cached, and the number of cached records. Longer records are parsed each time. */
-const [maxKeptChars, maxKept] = [2048, 1000]
+const [maxCachedChars, maxCachedRecords] = [2048, 1000]
 
 type ReadKeyRecord = (text: string) => DkimKeyRecord | DkimKeyFault
 
 /** Returns `parse` with a cache of the newest records, because importing an RSA key takes longer than verifying with it. */
 export function createKeyReader(parse: ReadKeyRecord): ReadKeyRecord {
-  const kept = createExpiringMap<DkimKeyRecord | DkimKeyFault>(maxKept)
+  const cache = createExpiringMap<DkimKeyRecord | DkimKeyFault>(maxCachedRecords)
   return text => {
-    const parsedRecord = kept.get(text)
+    const parsedRecord = cache.get(text)
     if (parsedRecord) return parsedRecord
     const record = parse(text)
-    if (text.length <= maxKeptChars) kept.set(text, record)
+    if (text.length <= maxCachedChars) cache.set(text, record)
     return record
   }
 }
@@ -335,23 +335,23 @@ interface BodyHash {
   /** The SHA-256 of the covered octets, in base64. */
   readonly hash: string
   /** The number of octets of the canonical body after `l=`. */
-  readonly uncovered: number
+  readonly uncoveredOctets: number
 }
 
 /** Hashes bodies for signatures. It canonicalizes and reads the body once per canonicalization, regardless of the number of body lengths. */
 function hashBodies(octets: Buffer, signatures: readonly DkimSignature[]): (signature: DkimSignature) => BodyHash {
-  const hashed = new Map<string, { readonly size: number; readonly digests: ReadonlyMap<number, string> }>()
+  const hashesByForm = new Map<string, { readonly size: number; readonly digests: ReadonlyMap<number, string> }>()
   for (const form of ['simple', 'relaxed'] as const) {
-    const asked = signatures.filter(({ fault, bodyForm }) => !fault && bodyForm === form)
-    if (asked.length === 0) continue
+    const formSignatures = signatures.filter(({ fault, bodyForm }) => !fault && bodyForm === form)
+    if (formSignatures.length === 0) continue
     const body = canonicalBodies[form](octets)
-    const lengths = asked.map(({ bodyLength }) => Math.min(bodyLength ?? body.length, body.length))
-    hashed.set(form, { size: body.length, digests: hashPrefixes(body, lengths) })
+    const lengths = formSignatures.map(({ bodyLength }) => Math.min(bodyLength ?? body.length, body.length))
+    hashesByForm.set(form, { size: body.length, digests: hashPrefixes(body, lengths) })
   }
   return ({ fault, bodyForm, bodyLength }) => {
-    if (fault) return { hash: '', uncovered: 0 }
-    const { size, digests } = hashed.get(bodyForm) ?? { size: 0, digests: new Map<number, string>() }
+    if (fault) return { hash: '', uncoveredOctets: 0 }
+    const { size, digests } = hashesByForm.get(bodyForm) ?? { size: 0, digests: new Map<number, string>() }
     const length = Math.min(bodyLength ?? size, size)
-    return { hash: digests.get(length) ?? '', uncovered: size - length }
+    return { hash: digests.get(length) ?? '', uncoveredOctets: size - length }
   }
 }

@@ -16,23 +16,23 @@ interface BodyRange {
   readonly octets: Buffer
   readonly start: number
   /** The delimiters of the enclosing multiparts, at which the body ends at the latest. */
-  readonly around: readonly string[]
+  readonly outerBoundaries: readonly string[]
 }
 
 /** Returns the boundary of the first line in a body that has the form of a delimiter. It returns undefined if there is none. */
-export function guessBoundary({ octets, start, around }: BodyRange): string | undefined {
+export function guessBoundary({ octets, start, outerBoundaries }: BodyRange): string | undefined {
   const end = Math.min(octets.length, start + maxPreamble)
-  for (let at = start; at >= 0 && at < end; at = nextDashes(octets, at)) {
-    const boundary = delimiter.exec(octets.toString('latin1', at, at + 160))?.[1]?.trimEnd()
+  for (let position = start; position >= 0 && position < end; position = nextDashes(octets, position)) {
+    const boundary = delimiter.exec(octets.toString('latin1', position, position + 160))?.[1]?.trimEnd()
     if (boundary === undefined || separators.test(boundary)) continue
-    return around.includes(`--${boundary}`) ? undefined : boundary
+    return outerBoundaries.includes(`--${boundary}`) ? undefined : boundary
   }
   return undefined
 }
 
 function nextDashes(octets: Buffer, from: number): number {
-  const at = octets.indexOf('\n--', from)
-  return at < 0 ? -1 : at + 1
+  const position = octets.indexOf('\n--', from)
+  return position < 0 ? -1 : position + 1
 }
 
 /** Returns true if a body has a line that begins with the delimiter of a boundary. */

@@ -29,24 +29,24 @@ interface CorrectedFields {
 export function correctFields(entity: CorrectedEntity): CorrectedFields {
   const { fields } = entity.header
   const field = fields.find(({ name }) => name === 'content-type')
-  const encoding = fields.find(({ name }) => name === 'content-transfer-encoding')
+  const encodingField = fields.find(({ name }) => name === 'content-transfer-encoding')
   const type = field ? correctType(field.value, entity) : ''
   const corrections = [
     ...(field && type !== field.value ? [replaceField(field, `Content-Type: ${type}`)] : []),
-    ...(encoding ? correctEncoding(encoding) : []),
+    ...(encodingField ? correctEncoding(encodingField) : []),
   ]
-  return { type, corrections: corrections.sort((one, other) => one.start - other.start) }
+  return { type, corrections: corrections.sort((first, second) => first.start - second.start) }
 }
 
 /** Returns the octets with all corrections, which must be in order and must not overlap. */
 export function applyCorrections(octets: Buffer, corrections: readonly Correction[]): Buffer {
-  let at = 0
+  let position = 0
   const pieces = corrections.flatMap(({ start, end, text }) => {
-    const before = octets.subarray(at, start)
-    at = end
+    const before = octets.subarray(position, start)
+    position = end
     return [before, Buffer.from(text)]
   })
-  return Buffer.concat([...pieces, octets.subarray(at)])
+  return Buffer.concat([...pieces, octets.subarray(position)])
 }
 
 function replaceField({ start, end }: HeaderField, line: string): Correction {
@@ -69,16 +69,18 @@ const forPrograms =
   /^text\/(?:plain|html|calendar|csv|tab-separated-values|(?:x-)?vcard|directory|rfc822-headers|rtf|richtext|x-amp-html|watch-html|css|xml|javascript|ecmascript)$/
 
 function correctType(value: string, entity: CorrectedEntity): string {
-  const bare = withoutComments(value)
-  const [, head = '', end = '', remainder = ''] = /^[\s;]*"?([^\s;"]*)"?\s*(;?)([\s\S]*)$/.exec(bare) ?? []
+  const plainValue = withoutComments(value)
+  const [, head = '', end = '', remainder = ''] = /^[\s;]*"?([^\s;"]*)"?\s*(;?)([\s\S]*)$/.exec(plainValue) ?? []
   const params = remainder.trim() === '' ? '' : `; ${remainder.trim()}`
   const name = readName(head.toLowerCase(), entity)
   if (name === undefined) return value
-  const isWellWritten = name === head.toLowerCase() && bare === value && (params === '' || end === ';')
-  const written = isWellWritten ? value : `${name}${params}`
-  if (name.startsWith('multipart/')) return correctMultipart({ written, name, params }, entity)
+  const isWellWritten = name === head.toLowerCase() && plainValue === value && (params === '' || end === ';')
+  const correctedValue = isWellWritten ? value : `${name}${params}`
+  if (name.startsWith('multipart/')) return correctMultipart({ value: correctedValue, name, params }, entity)
   // The parser would read HTML as UTF-8 when only the HTML itself names its charset.
-  return name === 'text/html' && !/;\s*charset\b/i.test(params) ? `${written}; charset=${charsetOfMeta}` : written
+  return name === 'text/html' && !/;\s*charset\b/i.test(params)
+    ? `${correctedValue}; charset=${charsetOfMeta}`
+    : correctedValue
 }
 
 /** Returns the effective type. It returns undefined if the field stays as it is. */
@@ -104,29 +106,29 @@ function namesFile({ name, value }: HeaderField): boolean {
 }
 
 interface WrittenType {
-  readonly written: string
+  readonly value: string
   readonly name: string
   readonly params: string
 }
 
 /** Returns a multipart type with the boundary that the body shows. Without any boundary in the body the entity is plain text. */
-function correctMultipart({ written, name, params }: WrittenType, entity: CorrectedEntity): string {
+function correctMultipart({ value, name, params }: WrittenType, entity: CorrectedEntity): string {
   const declaredBoundary = readBoundary(`x${params}`)
   const boundary = entity.findBoundary(declaredBoundary)
   if (boundary === undefined) return 'text/plain'
-  return boundary === declaredBoundary ? written : `${name}; boundary="${boundary}"`
+  return boundary === declaredBoundary ? value : `${name}; boundary="${boundary}"`
 }
 
 /** Removes comments, which are in parentheses and may be nested. A quoted string contains none (RFC 5322 §3.2.2). */
 function withoutComments(value: string): string {
   if (!value.includes('(')) return value
   let depth = 0
-  const kept: string[] = []
+  const keptParams: string[] = []
   for (const [token] of value.matchAll(/"(?:[^"\\]|\\.)*"|\\.|[^"\\()]+|./gs)) {
     if (token === '(') depth += 1
     else if (token === ')' && depth > 0) depth -= 1
-    else if (depth === 0) kept.push(token)
+    else if (depth === 0) keptParams.push(token)
   }
   // A parenthesis that is never closed does not begin a comment.
-  return depth > 0 ? value : kept.join('').trim()
+  return depth > 0 ? value : keptParams.join('').trim()
 }

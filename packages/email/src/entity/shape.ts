@@ -41,11 +41,11 @@ export function measureMime(octets: Buffer, header: HeaderBlock, limits: ShapeLi
     embeddedAt: undefined,
     corrections: [],
   }
-  let at = enterEntity({ octets, header, isFirst: true }, shape, limits)
-  while (at < octets.length && !isBeyond(shape, limits)) {
-    const line = findDelimiterLine(octets, at)
+  let position = enterEntity({ octets, header, isFirst: true }, shape, limits)
+  while (position < octets.length && !isBeyond(shape, limits)) {
+    const line = findDelimiterLine(octets, position)
     if (line < 0) break
-    at = passDelimiter(octets, line, shape, limits)
+    position = passDelimiter(octets, line, shape, limits)
   }
   const { parts, depth, embedded, corrections } = shape
   return { parts, depth, embedded, corrections }
@@ -84,7 +84,7 @@ function enterEntity(entity: EnteredEntity, shape: OpenShape, limits: ShapeLimit
   shape.embedded += 1
   shape.embeddedAt ??= shape.delimiters.length
   if (isBeyond(shape, limits)) return header.bodyStart
-  return enterPart({ octets, at: header.bodyStart, isFirst: true }, shape, limits)
+  return enterPart({ octets, position: header.bodyStart, isFirst: true }, shape, limits)
 }
 
 /** Finds the boundary of a multipart. Only for the message itself the whole body is searched for the boundary that the type names. */
@@ -92,19 +92,19 @@ function findBoundary({ octets, header }: EnteredEntity, boundary: string | unde
   const start = header.bodyStart
   const isRoot = shape.parts === 0 && shape.embedded === 0
   if (boundary && (!isRoot || hasDelimiter(octets, start, boundary))) return boundary
-  return guessBoundary({ octets, start, around: shape.delimiters })
+  return guessBoundary({ octets, start, outerBoundaries: shape.delimiters })
 }
 
 interface PartStart extends Pick<EnteredEntity, 'octets' | 'isFirst'> {
-  readonly at: number
+  readonly position: number
 }
 
-function enterPart({ octets, at, isFirst }: PartStart, shape: OpenShape, limits: ShapeLimits): number {
+function enterPart({ octets, position, isFirst }: PartStart, shape: OpenShape, limits: ShapeLimits): number {
   let header: HeaderBlock
   try {
-    header = scanHeaders(octets, limits, at)
+    header = scanHeaders(octets, limits, position)
   } catch {
-    return at // A part without a readable header has no children; its lines are text.
+    return position // A part without a readable header has no children; its lines are text.
   }
   return enterEntity({ octets, header, isFirst }, shape, limits)
 }
@@ -112,8 +112,8 @@ function enterPart({ octets, at, isFirst }: PartStart, shape: OpenShape, limits:
 /** Finds the start of the next line that begins with two dashes. */
 function findDelimiterLine(octets: Buffer, from: number): number {
   if (octets[from - 1] === LF && octets[from] === 0x2d && octets[from + 1] === 0x2d) return from
-  const at = octets.indexOf('\n--', from)
-  return at < 0 ? -1 : at + 1
+  const position = octets.indexOf('\n--', from)
+  return position < 0 ? -1 : position + 1
 }
 
 function passDelimiter(octets: Buffer, start: number, shape: OpenShape, limits: ShapeLimits): number {
@@ -130,5 +130,5 @@ function passDelimiter(octets: Buffer, start: number, shape: OpenShape, limits: 
   if (shape.embeddedAt !== undefined && shape.delimiters.length <= shape.embeddedAt) shape.embeddedAt = undefined
   if (isClosing) return end
   shape.parts += 1
-  return enterPart({ octets, at: end, isFirst }, shape, limits)
+  return enterPart({ octets, position: end, isFirst }, shape, limits)
 }

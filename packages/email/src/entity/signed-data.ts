@@ -31,8 +31,8 @@ export function readCms(octets: Buffer): CmsContent | undefined {
   const kind = kinds.get(octets.toString('hex', type.start, type.end))
   if (kind !== 'signed-data') return kind && { kind }
   const content = readHead(octets, type.end, info.limit)
-  const signed = content?.tag === explicitContent ? readHead(octets, content.start, content.limit) : undefined
-  return { kind, content: signed?.tag === sequence ? readSigned(octets, signed) : undefined }
+  const contentElement = content?.tag === explicitContent ? readHead(octets, content.start, content.limit) : undefined
+  return { kind, content: contentElement?.tag === sequence ? readSigned(octets, contentElement) : undefined }
 }
 
 /** Reads `SignedData` (RFC 5652 §5.1): a version, the digest algorithms, and then the signed content. */
@@ -56,47 +56,47 @@ interface Element {
   readonly limit: number
 }
 
-function readHead(octets: Buffer, at: number, limit: number): Element | undefined {
-  const [tag, first] = [octets[at], octets[at + 1]]
-  if (tag === undefined || first === undefined || at + 2 > limit || (tag & 0x1f) === 0x1f) return undefined
-  if (first === 0x80) return tag & isConstructed ? { tag, start: at + 2, end: undefined, limit } : undefined
+function readHead(octets: Buffer, position: number, limit: number): Element | undefined {
+  const [tag, first] = [octets[position], octets[position + 1]]
+  if (tag === undefined || first === undefined || position + 2 > limit || (tag & 0x1f) === 0x1f) return undefined
+  if (first === 0x80) return tag & isConstructed ? { tag, start: position + 2, end: undefined, limit } : undefined
   const size = first < 0x80 ? 0 : first & 0x7f
-  const start = at + 2 + size
+  const start = position + 2 + size
   if (size > 4 || start > limit) return undefined
-  const end = start + (size === 0 ? first : octets.readUIntBE(at + 2, size))
+  const end = start + (size === 0 ? first : octets.readUIntBE(position + 2, size))
   return end > limit ? undefined : { tag, start, end, limit: end }
 }
 
 /** Returns the offset after an element. It returns undefined if the element has no end. */
 function skipElement(octets: Buffer, from: number, limit: number): number | undefined {
-  let [at, open] = [from, 0]
+  let [position, openCount] = [from, 0]
   do {
-    const element = readHead(octets, at, limit)
+    const element = readHead(octets, position, limit)
     if (!element) return undefined
-    if (element.tag === 0) open -= 1
-    else if (element.end === undefined) open += 1
-    at = element.end ?? element.start
-  } while (open > 0)
-  return open < 0 ? undefined : at
+    if (element.tag === 0) openCount -= 1
+    else if (element.end === undefined) openCount += 1
+    position = element.end ?? element.start
+  } while (openCount > 0)
+  return openCount < 0 ? undefined : position
 }
 
 /** Joins the octets of an octet string, which BER allows programs to split (X.690 §8.7.3). It returns undefined for other elements. */
 function joinOctets(octets: Buffer, from: number, limit: number): Buffer | undefined {
   const pieces: Buffer[] = []
   /** The ends of the open strings, outermost first. */
-  const open: (number | undefined)[] = []
-  let at = from
+  const openLimits: (number | undefined)[] = []
+  let position = from
   do {
-    const element = readHead(octets, at, limit)
-    if (!element || open.length > maxDepth) return undefined
-    at = element.end ?? element.start
-    if (element.tag === 0 && open.length > 0 && open.at(-1) === undefined) open.pop()
+    const element = readHead(octets, position, limit)
+    if (!element || openLimits.length > maxDepth) return undefined
+    position = element.end ?? element.start
+    if (element.tag === 0 && openLimits.length > 0 && openLimits.at(-1) === undefined) openLimits.pop()
     else if (element.tag === (octetString | isConstructed)) {
-      open.push(element.end)
-      at = element.start
-    } else if (element.tag === octetString) pieces.push(octets.subarray(element.start, at))
+      openLimits.push(element.end)
+      position = element.start
+    } else if (element.tag === octetString) pieces.push(octets.subarray(element.start, position))
     else return undefined
-    while (open.length > 0 && open.at(-1) === at) open.pop()
-  } while (open.length > 0)
+    while (openLimits.length > 0 && openLimits.at(-1) === position) openLimits.pop()
+  } while (openLimits.length > 0)
   return Buffer.concat(pieces)
 }

@@ -6,28 +6,28 @@ import { findRecipient } from '../mail/recipients.ts'
  * Returns the claimed sender and agents of a mail in the form of stored messages, such as `@alice@alice.test`.
  * Unreadable text stays as it is.
  */
-export function nameClaims(
+export function describeClaims(
   { sender, recipients }: { readonly sender?: string | undefined; readonly recipients: readonly string[] },
   agents: AgentDirectory,
 ): Pick<RefusalClaims, 'claimed_sender' | 'agent'> {
-  const agentNames = [...new Set(recipients.map(address => nameRecipient(address, agents)))]
+  const agentNames = [...new Set(recipients.map(address => recipientNameOf(address, agents)))]
   return {
-    ...(sender && { claimed_sender: nameSender(sender) }),
+    ...(sender && { claimed_sender: senderOf(sender) }),
     ...(agentNames.length > 0 && { agent: agentNames.join(', ') }),
   }
 }
 
-function nameSender(field: string): string {
-  const [, inAngles, alone] =
+function senderOf(field: string): string {
+  const [, bracketedAddress, plainAddress] =
     /^(?:[^<>]*<([^<>@\s]+@[^<>@\s]+)>|([^<>@\s,;:"]+@[^<>@\s,;:"]+))$/.exec(field.trim()) ?? []
-  const address = inAngles ?? alone
+  const address = bracketedAddress ?? plainAddress
   return address === undefined ? field : `@${address}`
 }
 
 /** Returns the name of an agent, even if the agent does not exist. */
-function nameRecipient(address: string, agents: AgentDirectory): string {
+function recipientNameOf(address: string, agents: AgentDirectory): string {
   const recipient = findRecipient(address, agents)
   if (recipient) return recipient.agent
-  const [local, domain, more] = address.toLowerCase().split('@')
-  return local && domain === agents.domain && more === undefined ? (local.split('+')[0] ?? local) : address
+  const [local, domain, remaining] = address.toLowerCase().split('@')
+  return local && domain === agents.domain && remaining === undefined ? (local.split('+')[0] ?? local) : address
 }

@@ -5,7 +5,7 @@ import type { ChannelContext, Inbound, RefusalContext } from '@postern/pipeline'
 import { createIntakeSteps, hasRefusal, receive, recordRefusal } from '@postern/pipeline'
 import type { MailEnvelopeIn, RawMail } from '../mail/raw.ts'
 import { findRecipient } from '../mail/recipients.ts'
-import { nameClaims } from './claims.ts'
+import { describeClaims } from './claims.ts'
 
 export type MailIntake = ReturnType<typeof createMailIntake>
 
@@ -17,16 +17,16 @@ export function createMailIntake<Proven>(inbound: Inbound<RawMail, Proven>, gate
     envelope,
     receivedAt: isoTime(system.now()),
   })
-  const nameThose = ({ claimed_sender: sender, agent, ...context }: RefusalContext): RefusalContext => ({
+  const withClaims = ({ claimed_sender: sender, agent, ...context }: RefusalContext): RefusalContext => ({
     ...context,
-    ...nameClaims({ sender, recipients: agent?.split(', ') ?? [] }, agents),
+    ...describeClaims({ sender, recipients: agent?.split(', ') ?? [] }, agents),
   })
   const receptionOf = (context: RefusalContext) => {
-    return { admission, store, system, steps: createIntakeSteps(system), ...nameThose(context) }
+    return { admission, store, system, steps: createIntakeSteps(system), ...withClaims(context) }
   }
   const record = (error: unknown, context: RefusalContext) => {
     if (!context.request || !hasRefusal(context.request))
-      recordRefusal(error, inbound.name, { store, system, ...nameThose(context) })
+      recordRefusal(error, inbound.name, { store, system, ...withClaims(context) })
   }
   return {
     /**
@@ -39,9 +39,9 @@ export function createMailIntake<Proven>(inbound: Inbound<RawMail, Proven>, gate
     takeEach(octets: Uint8Array, envelope: MailEnvelopeIn, context: RefusalContext) {
       const raw = rawOf(octets, envelope)
       const reception = receptionOf(context)
-      const proven = inbound.verify(raw, reception.steps)
+      const proof = inbound.verify(raw, reception.steps)
       return Promise.allSettled(
-        envelope.to.map(address => receive(narrowInbound(inbound, proven, findAgent(address)), raw, reception)),
+        envelope.to.map(address => receive(narrowInbound(inbound, proof, findAgent(address)), raw, reception)),
       )
     },
     /**
@@ -73,12 +73,12 @@ function withoutMboxLine(octets: Uint8Array): Uint8Array {
 /** Returns the inbound side for one agent only, with a proof that has already started. */
 function narrowInbound<Proven>(
   inbound: Inbound<RawMail, Proven>,
-  proven: Promise<Proven>,
+  proof: Promise<Proven>,
   agent: string | undefined,
 ): Inbound<RawMail, Proven> {
   return {
     name: inbound.name,
-    verify: () => proven,
+    verify: () => proof,
     normalize: mail => inbound.normalize(mail).filter(intake => intake.agent === agent),
   }
 }

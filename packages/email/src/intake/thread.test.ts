@@ -5,7 +5,7 @@ import { readThread } from './thread.ts'
 
 function read(fields: string) {
   const header = scanHeaders(Buffer.from(`${fields}\r\n\r\n`), mailLimitsSchema.parse({}))
-  return readThread({ header, covered: header }, 'd1g3st')
+  return readThread({ header, signedHeader: header }, 'd1g3st')
 }
 
 test('readThread() begins a thread with the message itself', () => {

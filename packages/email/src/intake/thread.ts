@@ -4,7 +4,7 @@ import { fieldValues, findField } from '../mail/header.ts'
 
 /** The thread of a message by its header. All ids are without brackets. */
 export interface MailThread {
-  /** The id of the message: its Message-ID if that is covered, else `sha256:…`. */
+  /** The id of the message: its Message-ID if that is signedHeader, else `sha256:…`. */
   readonly id: string
   /** The Message-ID, if the message has exactly one that is usable. */
   readonly messageId?: string | undefined
@@ -21,20 +21,20 @@ export interface MailThread {
  * (EM-4.2). Only covered fields decide. A Message-ID that is not covered is quoted in a reply and names nothing.
  */
 export function readThread(
-  { header, covered }: Readonly<Record<'header' | 'covered', HeaderBlock>>,
+  { header, signedHeader }: Readonly<Record<'header' | 'signedHeader', HeaderBlock>>,
   digest: string,
 ): MailThread {
   const messageId = readOwnId(header)
-  const id = readOwnId(covered) ?? `sha256:${digest}`
-  const chain = trimReferences(readMessageIds(fieldValues(covered, 'references').join(' ')))
-  const answered = readMessageIds(findField(covered, 'in-reply-to') ?? '')[0]
-  const conversation = readConversation(findField(covered, 'thread-index'))
-  const references = [...chain, ...(answered ? [answered] : []), ...(conversation ? [conversation] : [])]
+  const id = readOwnId(signedHeader) ?? `sha256:${digest}`
+  const chain = trimReferences(readMessageIds(fieldValues(signedHeader, 'references').join(' ')))
+  const answeredId = readMessageIds(findField(signedHeader, 'in-reply-to') ?? '')[0]
+  const conversation = readConversation(findField(signedHeader, 'thread-index'))
+  const references = [...chain, ...(answeredId ? [answeredId] : []), ...(conversation ? [conversation] : [])]
   return {
     id,
     messageId,
-    source: chain[0] ?? answered ?? id,
-    inReplyTo: answered ?? chain.at(-1),
+    source: chain[0] ?? answeredId ?? id,
+    inReplyTo: answeredId ?? chain.at(-1),
     references: [...new Set(references)].filter(reference => reference !== id),
     aliases: conversation ? [conversation] : [],
   }
@@ -66,9 +66,9 @@ function readMessageIds(value: string): string[] {
   return Array.from(value.matchAll(/<([^<>\s\p{Cc}]{1,900})>/gu), match => match[1] ?? '')
 }
 
-const [keptFirst, keptLast] = [5, 45]
+const [maxFirstReferences, maxLastReferences] = [5, 45]
 
 /** Returns the beginning and the end of a long chain of ids, which have the root and the latest messages. */
-export function trimReferences(ids: readonly string[], first = keptFirst, last = keptLast): string[] {
+export function trimReferences(ids: readonly string[], first = maxFirstReferences, last = maxLastReferences): string[] {
   return ids.length <= first + last ? [...ids] : [...ids.slice(0, first), ...ids.slice(-last)]
 }

@@ -14,7 +14,7 @@ import type { RawMail } from '../mail/raw.ts'
 import type { AddressedAgent } from '../mail/recipients.ts'
 import { findRecipients } from '../mail/recipients.ts'
 import type { AddressTokens } from '../tokens/address-tokens.ts'
-import { nameClaims } from './claims.ts'
+import { describeClaims } from './claims.ts'
 
 export interface ReadMailDeps {
   readonly gateway: Pick<ChannelContext, 'agents' | 'system' | 'store'>
@@ -43,7 +43,7 @@ export async function readUnprovenMail(
   const sender = findField(header, 'from')?.trim() || raw.envelope.from
   // The list of refusals shows these claims.
   steps.claim({
-    ...nameClaims({ sender, recipients: raw.envelope.to }, gateway.agents),
+    ...describeClaims({ sender, recipients: raw.envelope.to }, gateway.agents),
     peer_id: findField(header, 'message-id')?.trim(),
   })
   const addressedAgents = findRecipients(raw.envelope.to, gateway.agents)
@@ -101,8 +101,8 @@ function tooManyRecipients({ addresses }: MailLimits): Rejection {
 /** Returns the recipients of a mail whose transport gave no envelope: those that the last hop recorded, else those that the author named. */
 function listNamed(header: HeaderBlock, { to, cc }: MailAddresses): readonly string[] {
   // Responders write their own name here, without an address.
-  const delivered = ['delivered-to', 'x-original-to'].flatMap(name => fieldValues(header, name)).filter(isAddressLike)
-  if (delivered.length > 0) return delivered
+  const deliveredTo = ['delivered-to', 'x-original-to'].flatMap(name => fieldValues(header, name)).filter(isAddressLike)
+  if (deliveredTo.length > 0) return deliveredTo
   return [...to, ...cc].map(formatMailbox)
 }
 

@@ -40,6 +40,6 @@ const blankClosed = (end: string) => (text: string, last: string) => (last === e
  * last, and a provider's verdict on one says nothing about the other.
  */
 export function hasOneReading(value: string): boolean {
-  const bare = value.replace(quotedText, blankClosed('"')).replace(commentText, blankClosed(')'))
-  return /^[^<>"()]*(?:<[^<>"()]*>[\s,]*)?$/.test(bare)
+  const plainValue = value.replace(quotedText, blankClosed('"')).replace(commentText, blankClosed(')'))
+  return /^[^<>"()]*(?:<[^<>"()]*>[\s,]*)?$/.test(plainValue)
 }

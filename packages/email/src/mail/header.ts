@@ -39,17 +39,17 @@ const maxName = 998
 export function scanHeaders(message: Uint8Array, limits: HeaderLimits, from = 0): HeaderBlock {
   const octets = toBuffer(message)
   const fields: HeaderField[] = []
-  let at = from
-  while (at < octets.length) {
-    if (isLineEnd(octets, at)) return { fields, bodyStart: endOfLine(octets, at) }
-    const end = endOfField(octets, at, at + limits.field_bytes)
-    if (end - at > limits.field_bytes) throw tooLarge(`a header field is larger than ${limits.field_bytes} bytes`)
+  let position = from
+  while (position < octets.length) {
+    if (isLineEnd(octets, position)) return { fields, bodyStart: endOfLine(octets, position) }
+    const end = endOfField(octets, position, position + limits.field_bytes)
+    if (end - position > limits.field_bytes) throw tooLarge(`a header field is larger than ${limits.field_bytes} bytes`)
     if (end - from > limits.header_bytes) throw tooLarge(`the header is larger than ${limits.header_bytes} bytes`)
     if (fields.length >= limits.fields) throw tooLarge(`more than ${limits.fields} header fields`)
-    fields.push(readField(octets, at, end))
-    at = end
+    fields.push(readField(octets, position, end))
+    position = end
   }
-  return { fields, bodyStart: at }
+  return { fields, bodyStart: position }
 }
 
 /** Returns the values of all fields of this name, in order. */
@@ -62,12 +62,12 @@ export function findField({ fields }: HeaderBlock, name: string): string | undef
   return fields.find(field => field.name === name)?.value
 }
 
-function isLineEnd(octets: Buffer, at: number): boolean {
-  return octets[at] === LF || (octets[at] === CR && octets[at + 1] === LF)
+function isLineEnd(octets: Buffer, position: number): boolean {
+  return octets[position] === LF || (octets[position] === CR && octets[position + 1] === LF)
 }
 
-function endOfLine(octets: Buffer, at: number): number {
-  const lf = octets.indexOf(LF, at)
+function endOfLine(octets: Buffer, position: number): number {
+  const lf = octets.indexOf(LF, position)
   return lf < 0 ? octets.length : lf + 1
 }
 
@@ -99,6 +99,6 @@ function decodeOctets(octets: Buffer): string {
   return isAscii(octets) || !isUtf8(octets) ? octets.toString('latin1') : octets.toString('utf8')
 }
 
-function tooLarge(what: string): Rejection {
-  return new Rejection('too_large', `Cannot read mail: ${what}`)
+function tooLarge(subject: string): Rejection {
+  return new Rejection('too_large', `Cannot read mail: ${subject}`)
 }

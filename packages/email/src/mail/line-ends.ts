@@ -3,29 +3,30 @@
 const [LF, CR] = [0x0a, 0x0d]
 
 /** Copies octets with CRLF line ends. `bare` is the number of LF without a CR before them. */
-function copyWithCrlf(octets: Buffer, bare: number): Buffer {
-  const rewritten = Buffer.allocUnsafe(octets.length + bare)
-  let written = 0
-  for (let at = 0; at < octets.length; at += 1) {
-    const octet = octets[at] ?? 0
-    if (octet === LF && octets[at - 1] !== CR) {
-      rewritten[written] = CR
-      written += 1
+function copyWithCrlf(octets: Buffer, bareCount: number): Buffer {
+  const result = Buffer.allocUnsafe(octets.length + bareCount)
+  let length = 0
+  for (let index = 0; index < octets.length; index += 1) {
+    const octet = octets[index] ?? 0
+    if (octet === LF && octets[index - 1] !== CR) {
+      result[length] = CR
+      length += 1
     }
-    rewritten[written] = octet
-    written += 1
+    result[length] = octet
+    length += 1
   }
-  return rewritten
+  return result
 }
 
 /** Returns the message with CRLF for every bare LF, as DKIM hashes it. It returns the same buffer if there is none. */
 export function toCrlf(octets: Buffer): Buffer {
-  const bare = countBareLf(octets)
-  return bare === 0 ? octets : copyWithCrlf(octets, bare)
+  const bareCount = countBareLf(octets)
+  return bareCount === 0 ? octets : copyWithCrlf(octets, bareCount)
 }
 
 function countBareLf(octets: Buffer): number {
   let count = 0
-  for (let at = octets.indexOf(LF); at >= 0; at = octets.indexOf(LF, at + 1)) if (octets[at - 1] !== CR) count += 1
+  for (let position = octets.indexOf(LF); position >= 0; position = octets.indexOf(LF, position + 1))
+    if (octets[position - 1] !== CR) count += 1
   return count
 }

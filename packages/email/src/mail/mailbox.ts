@@ -23,9 +23,9 @@ export function formatMailbox({ local, domain }: Pick<Mailbox, 'local' | 'domain
 
 /** Parses `local@domain` without name or brackets. It returns undefined if the text is not a mailbox. */
 export function parseMailbox(text: string): Mailbox | undefined {
-  const at = text.lastIndexOf('@')
-  const local = text.slice(0, Math.max(at, 0))
-  const domain = at > 0 ? toAsciiDomain(text.slice(at + 1).replace(/\.$/, '')) : undefined
+  const index = text.lastIndexOf('@')
+  const local = text.slice(0, Math.max(index, 0))
+  const domain = index > 0 ? toAsciiDomain(text.slice(index + 1).replace(/\.$/, '')) : undefined
   if (!domain || hasBrokenLabel(domain)) return undefined
   return localPattern.test(local) ? { local: local.normalize('NFC'), domain } : undefined
 }

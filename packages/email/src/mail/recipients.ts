@@ -5,10 +5,10 @@ import type { AgentDirectory } from '@postern/pipeline'
 
 /** Returns the agent of `agent+tag@domain`, regardless of case, or undefined if there is no such local agent (EM-4.3). */
 export function findRecipient(address: string, agents: AgentDirectory): AddressedAgent | undefined {
-  const bare = address.trim().replace(/^<|>$/g, '')
-  const at = bare.lastIndexOf('@')
-  if (at <= 0 || !isDomain(bare.slice(at + 1), agents.domain)) return undefined
-  const [local = '', ...tag] = bare.slice(0, at).normalize('NFC').split('+')
+  const mailbox = address.trim().replace(/^<|>$/g, '')
+  const index = mailbox.lastIndexOf('@')
+  if (index <= 0 || !isDomain(mailbox.slice(index + 1), agents.domain)) return undefined
+  const [local = '', ...tag] = mailbox.slice(0, index).normalize('NFC').split('+')
   const profile = agents.find(local.toLowerCase())
   return profile && { agent: profile.name, ...(tag.length > 0 && { tag: tag.join('+').slice(0, 128) }) }
 }

@@ -11,9 +11,10 @@ const forwardMark =
 
 /** Returns the subject of a reply with one `Re:`, regardless of earlier prefixes. */
 export function replySubject(subject: string): string {
-  let bare = withoutControls(subject)
-  for (let mark = answerMark.exec(bare); mark; mark = answerMark.exec(bare)) bare = bare.slice(mark[0].length)
-  return `Re: ${bare || '(no subject)'}`
+  let strippedSubject = withoutControls(subject)
+  for (let mark = answerMark.exec(strippedSubject); mark; mark = answerMark.exec(strippedSubject))
+    strippedSubject = strippedSubject.slice(mark[0].length)
+  return `Re: ${strippedSubject || '(no subject)'}`
 }
 
 /** Returns true if a subject marks a reply. `field` is the raw field with its encoded words (RFC 2047). */

@@ -4,7 +4,7 @@ import { agentFlag } from '@postern/message'
 import type { ProvenMail } from '../authenticate/proven-mail.ts'
 import { isAutoReply } from '../automatic/auto-reply.ts'
 import { isListMail } from '../automatic/field-rules.ts'
-import type { Marking } from '../automatic/marks.ts'
+import type { MarkContext } from '../automatic/marks.ts'
 import { findMarks } from '../automatic/marks.ts'
 import type { ReadReport } from '../bounces/bounce.ts'
 import { judgeReport, noReport } from '../bounces/bounce.ts'
@@ -12,7 +12,7 @@ import type { EmailConfig } from '../config.ts'
 import type { ReplyAddress } from '../out/reply-address.ts'
 
 /** The flags of mail that no agent may see. Such mail is stored for the operator. */
-const keptFlags: ReadonlySet<string> = new Set([
+const keepFlags: ReadonlySet<string> = new Set([
   'duplicate_header',
   'parser_killed',
   'mime_limits',
@@ -21,29 +21,31 @@ const keptFlags: ReadonlySet<string> = new Set([
   'signature_flood',
 ])
 
-interface Judging {
+interface DispositionFacts {
   /** The flags for this recipient alone. */
-  readonly noted: readonly string[]
+  readonly recipientFlags: readonly string[]
   readonly reply: ReplyAddress
-  readonly written: ReadReport | undefined
+  readonly parsedReport: ReadReport | undefined
 }
 
 /** Returns the flags, the reports and the disposition of a mail for one of its recipients. */
-export function judgeFor(
+export function decideDisposition(
   mail: ProvenMail,
-  marking: Marking,
-  { noted, reply, written }: Judging,
+  context: MarkContext,
+  { recipientFlags, reply, parsedReport }: DispositionFacts,
   config: Pick<EmailConfig, 'answer_lists' | 'show_auto_replies'>,
 ) {
-  const marks = findMarks(mail, marking)
-  const { agentMail, tokens, token } = marking
-  const { agent } = marking.recipient
-  const report = written ? judgeReport(written, { agent, tokens, token, receivedAt: mail.raw.receivedAt }) : noReport
+  const marks = findMarks(mail, context)
+  const { agentMail, tokens, token } = context
+  const { agent } = context.recipient
+  const report = parsedReport
+    ? judgeReport(parsedReport, { agent, tokens, token, receivedAt: mail.raw.receivedAt })
+    : noReport
   const quarantine = mail.authentication.isQuarantined ? ['dmarc_quarantine'] : []
   const byAgent = agentMail ? [agentFlag] : []
   const byList = config.answer_lists && isListMail(mail) ? ['by_list'] : []
   const byForm = reply.namedBy === 'form' ? ['by_form'] : []
-  const odd = [...mail.flags, ...noted, ...byAgent, ...byList, ...byForm]
+  const odd = [...mail.flags, ...recipientFlags, ...byAgent, ...byList, ...byForm]
   const flags = [...odd, ...reply.flags, ...quarantine, ...marks, ...report.flags]
   return { flags, handling: chooseDisposition(mail, { marks, flags }, config), report }
 }
@@ -54,7 +56,7 @@ function chooseDisposition(
   { marks, flags }: { readonly marks: readonly string[]; readonly flags: readonly string[] },
   config: Pick<EmailConfig, 'show_auto_replies'>,
 ): 'answer' | 'show' | 'keep' {
-  if (flags.some(flag => keptFlags.has(flag))) return 'keep'
+  if (flags.some(flag => keepFlags.has(flag))) return 'keep'
   if (marks.length === 0) return 'answer'
   return config.show_auto_replies && isAutoReply(mail, marks) ? 'show' : 'keep'
 }

@@ -8,21 +8,21 @@ import { readHeaderText } from '../mail/header-text.ts'
 import { formatMailbox } from '../mail/mailbox.ts'
 
 /** The recipients that are shown. More of them are flagged as a crowd. */
-const maxTold = 50
+const maxShownRecipients = 50
 
 /** Describes the other recipients, and the person who forwarded the mail. */
 export function describeAddressing({ addresses: { to, cc }, header }: ProvenMail): MailDetails {
   const resentFrom = readHeaderText(header, 'resent-from')
-  const isAlone = to.length + cc.length <= 1
+  const isOnlyRecipient = to.length + cc.length <= 1
   return {
-    ...(!isAlone && to.length > 0 && { to: to.slice(0, maxTold).map(formatMailbox) }),
-    ...(!isAlone && cc.length > 0 && { cc: cc.slice(0, maxTold).map(formatMailbox) }),
+    ...(!isOnlyRecipient && to.length > 0 && { to: to.slice(0, maxShownRecipients).map(formatMailbox) }),
+    ...(!isOnlyRecipient && cc.length > 0 && { cc: cc.slice(0, maxShownRecipients).map(formatMailbox) }),
     ...(resentFrom && { resent_from: resentFrom }),
   }
 }
 
 /** The flags that an agent ought to know when it reads the text. */
-const toldFlags: ReadonlySet<string> = new Set([
+const agentFlags: ReadonlySet<string> = new Set([
   'hidden_text',
   'invisible_characters',
   'alternative_mismatch',
@@ -78,7 +78,7 @@ function partOfFile({ name, mime, size, digest, role }: MailFile): FilePart | Ar
  * know the kind skip it.
  */
 function listDetailParts(details: MailDetails, flags: readonly string[]): Part[] {
-  const told = [...new Set(flags.filter(flag => toldFlags.has(flag)))]
-  const part = { kind: 'email', ...details, ...(told.length > 0 && { flags: told }) }
+  const shownFlags = [...new Set(flags.filter(flag => agentFlags.has(flag)))]
+  const part = { kind: 'email', ...details, ...(shownFlags.length > 0 && { flags: shownFlags }) }
   return Object.keys(part).length > 1 ? [part as unknown as Part] : []
 }

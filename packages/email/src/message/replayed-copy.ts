@@ -16,8 +16,10 @@ import { isRecent } from '../signatures/recent-date.ts'
 export function mayBeReplayed(mail: ProvenMail, recipient: AddressedAgent, agents: AgentDirectory): boolean {
   const { authentication, header, addresses, body, raw } = mail
   if (!authentication.isVerified) return false
-  const { covered, named } = readCovered(header, addresses, authentication.timing)
-  const isNamed = named.to.some(mailbox => findRecipient(formatMailbox(mailbox), agents)?.agent === recipient.agent)
-  const isSaid = body.text !== '' || findField(covered, 'subject') !== undefined
-  return !isNamed || !isSaid || !isRecent(covered, Date.parse(raw.receivedAt))
+  const { signedHeader, signedRecipients } = readCovered(header, addresses, authentication.timingCoverage)
+  const isNamed = signedRecipients.to.some(
+    mailbox => findRecipient(formatMailbox(mailbox), agents)?.agent === recipient.agent,
+  )
+  const hasSignedText = body.text !== '' || findField(signedHeader, 'subject') !== undefined
+  return !isNamed || !hasSignedText || !isRecent(signedHeader, Date.parse(raw.receivedAt))
 }

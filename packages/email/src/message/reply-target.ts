@@ -9,21 +9,21 @@ import type { MailThread } from '../intake/thread.ts'
 import { findField } from '../mail/header.ts'
 import { readHeaderText } from '../mail/header-text.ts'
 import { formatMailbox } from '../mail/mailbox.ts'
-import { findOthers } from '../out/other-recipients.ts'
+import { findOtherRecipients } from '../out/other-recipients.ts'
 import type { ReplyAddress } from '../out/reply-address.ts'
 import type { ReadTag } from '../tokens/address-tokens.ts'
 
 /** Returns the people of To and Cc who get the response too. */
-export function listOthers(
+export function listOtherRecipients(
   mail: ProvenMail,
   reply: ReplyAddress,
   { agents, config }: { readonly agents: AgentDirectory; readonly config: Pick<EmailConfig, 'reply_all'> },
 ): readonly string[] {
   if (!config.reply_all || isListMail(mail) || reply.namedBy) return []
-  return findOthers(mail, agents).filter(other => other !== reply.mailbox)
+  return findOtherRecipients(mail, agents).filter(recipient => recipient !== reply.mailbox)
 }
 
-interface Addressed {
+interface ReplyRecipients {
   readonly others: readonly string[]
   readonly scope: string
   readonly chain: AgentChain | undefined
@@ -31,7 +31,7 @@ interface Addressed {
 }
 
 /** Describes the recipients of a response. */
-export function describeReply({ mailbox, name }: ReplyAddress, { others, scope, chain, isSilent }: Addressed) {
+export function describeReply({ mailbox, name }: ReplyAddress, { others, scope, chain, isSilent }: ReplyRecipients) {
   return {
     mailbox,
     ...(name && { name }),
@@ -51,8 +51,8 @@ export function listReferences({ references }: MailThread, { token }: ReadTag): 
 }
 
 /** Names the person who began a conversation of several people. */
-export function nameBeginner({ addresses: { author } }: ProvenMail, others: readonly string[]) {
-  return others.length > 0 ? { begunBy: `mailto:${formatMailbox(author).toLowerCase()}` } : {}
+export function describeInitiator({ addresses: { author } }: ProvenMail, otherRecipients: readonly string[]) {
+  return otherRecipients.length > 0 ? { begunBy: `mailto:${formatMailbox(author).toLowerCase()}` } : {}
 }
 
 export function describeTarget({ header }: ProvenMail, thread: MailThread, { tag }: ReadTag) {

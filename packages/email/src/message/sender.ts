@@ -16,12 +16,12 @@ export function describeAuthor(
   const subject = `mailto:${formatMailbox(author)}`
   const identities: IdentityEvidence[] = []
   if (signature) {
-    const shared = { ...context, subject, issuer: signature.domain, keyId: formatKeyId(signature) }
+    const evidence = { ...context, subject, issuer: signature.domain, keyId: formatKeyId(signature) }
     // The assurance is `address` only if DMARC passed, because then the domain's policy covers its own users.
     identities.push(
       method === 'email-dmarc'
-        ? mintTransportEvidence({ ...shared, method, assurance: 'address' })
-        : mintTransportEvidence({ ...shared, method: 'email-dkim', assurance: 'domain' }),
+        ? mintTransportEvidence({ ...evidence, method, assurance: 'address' })
+        : mintTransportEvidence({ ...evidence, method: 'email-dkim', assurance: 'domain' }),
     )
   }
   if (voucher) {
@@ -31,10 +31,10 @@ export function describeAuthor(
       mintTransportEvidence({ ...context, method: 'email-dmarc', subject, issuer, assurance: 'domain', keyId }),
     )
   }
-  for (const other of signedBy) {
+  for (const signer of signedBy) {
     // A valid signature of another domain is evidence about that domain, never about the author.
-    const shared = { ...context, subject: other.domain, issuer: other.domain, keyId: formatKeyId(other) }
-    identities.push(mintTransportEvidence({ ...shared, method: 'email-dkim', assurance: 'domain' }))
+    const evidence = { ...context, subject: signer.domain, issuer: signer.domain, keyId: formatKeyId(signer) }
+    identities.push(mintTransportEvidence({ ...evidence, method: 'email-dkim', assurance: 'domain' }))
   }
   return {
     address: formatAddress(author),

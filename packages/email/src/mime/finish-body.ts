@@ -39,7 +39,7 @@ export function isOfBody({ name }: HeaderField): boolean {
 
 /** Marks the body as having an unsigned structure. HTML that may have been made from a plain text hides parts of that text, so its source is kept. */
 function noteStructure(read: ReadBody, { html }: ParsedTexts, structure: UnsignedStructure): ReadBody {
-  const source = structure.keepsSource && html ? keepText(html, 'html_source') : []
+  const source = structure.keepsSource && html ? toTextFile(html, 'html_source') : []
   const flags = structure.isIgnored ? [...read.flags, 'unsigned_structure'] : read.flags
   return { ...read, files: [...read.files, ...source], flags }
 }
@@ -53,7 +53,7 @@ function readParsed(mail: ParsedTexts, header: HeaderBlock, options: BodyOptions
   const read = readMailText(mail, options)
   const attachments = mail.attachments.slice(0, limits.attachments)
   const files = attachments.map(readFile)
-  const types = mail.attachments.map(each => ({ type: fullTypeOf(each), name: each.filename }))
+  const types = mail.attachments.map(attachment => ({ type: fullTypeOf(attachment), name: attachment.filename }))
   const flags = new Set([
     ...read.flags,
     ...findSecurityFlags({ header, files: types, text: read.text, isOpened: mail.isOpened === true }),
@@ -61,9 +61,9 @@ function readParsed(mail: ParsedTexts, header: HeaderBlock, options: BodyOptions
     ...(attachments.some(hidesInName) ? [invisibleFlag] : []),
   ])
   const texts = [
-    keepText(read.fullText, 'full_text'),
-    keepText(read.htmlText, 'html_text'),
-    keepText(read.plainText, 'plain_text'),
+    toTextFile(read.fullText, 'full_text'),
+    toTextFile(read.htmlText, 'html_text'),
+    toTextFile(read.plainText, 'plain_text'),
   ].flat()
   return {
     text: read.text,
@@ -80,8 +80,8 @@ function listDetails(read: MailText, attachments: readonly Attachment[], files: 
   const calendar = calendars.flatMap(({ content }) => readCalendar(content) ?? [])
   const names = attachments.flatMap(({ filename }, index) => {
     const safe = files[index]?.name
-    const written = readVisibleText(filename ?? '').text.slice(0, 1000)
-    return written && safe && written !== safe ? [[safe, written]] : []
+    const originalName = readVisibleText(filename ?? '').text.slice(0, 1000)
+    return originalName && safe && originalName !== safe ? [[safe, originalName]] : []
   })
   return {
     ...(read.invisible > 0 && { invisible_characters: read.invisible }),
@@ -91,7 +91,7 @@ function listDetails(read: MailText, attachments: readonly Attachment[], files: 
 }
 
 /** Adds a text as a file next to the newest text. It is stored once, and not passed on with every later message. */
-function keepText(text: string | undefined, role: NonNullable<MailFile['role']>): MailFile[] {
+function toTextFile(text: string | undefined, role: NonNullable<MailFile['role']>): MailFile[] {
   if (text === undefined) return []
   const bytes = Buffer.from(text)
   const name = `${role.replace('_', '-')}.txt`

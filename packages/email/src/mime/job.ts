@@ -15,7 +15,7 @@ export interface MimeJob {
   /** The time of the check, ms since the epoch. */
   readonly now: number
   /** The offsets of header fields that are not judged (signatures beyond the cap). */
-  readonly ignored: readonly (readonly [start: number, end: number])[]
+  readonly ignoredRanges: readonly (readonly [start: number, end: number])[]
   /** The signatures, if they were verified before. */
   readonly signatures?: readonly SignatureReport[] | undefined
   /** True if the message has an ARC chain to verify. */

@@ -32,64 +32,73 @@ export interface MailText {
 
 /** Reads the plain text, or the HTML if it says more or is the only text. Nothing is lost, because the other texts are returned too. */
 export function readMailText({ text, html }: MailTexts, options: BodyOptions): MailText {
-  const plain = text?.trim() ? readPlain(text, options) : undefined
-  if (!html) return finishText(plain ?? emptyReading, {}, options)
+  const plainReading = text?.trim() ? readPlain(text, options) : undefined
+  if (!html) return finishText(plainReading ?? emptyReading, {}, options)
   const read = readVisibleHtml(html, mailReading)
-  const hidden = read.hasHidden ? ['hidden_text'] : []
-  if (!plain) return finishText(readHtml(html, read, options), { flags: hidden }, options)
-  const { from, differs, leavesOut } = chooseReading(plain.full, read.text)
-  const flags = [...(differs ? ['alternative_mismatch'] : []), ...hidden]
-  if (from === 'plain') return finishText(plain, { flags, ...(leavesOut && { htmlText: read.text }) }, options)
-  return finishText(readHtml(html, read, options), { flags, ...(leavesOut && { plainText: plain.full }) }, options)
+  const hiddenFlags = read.hasHidden ? ['hidden_text'] : []
+  if (!plainReading) return finishText(readHtml(html, read, options), { flags: hiddenFlags }, options)
+  const { from, differs, leavesOut } = chooseReading(plainReading.fullText, read.text)
+  const flags = [...(differs ? ['alternative_mismatch'] : []), ...hiddenFlags]
+  if (from === 'plain') return finishText(plainReading, { flags, ...(leavesOut && { htmlText: read.text }) }, options)
+  return finishText(
+    readHtml(html, read, options),
+    { flags, ...(leavesOut && { plainText: plainReading.fullText }) },
+    options,
+  )
 }
 
 /** One of the two readings of a mail. */
-interface Reading {
-  readonly full: string
+interface TextReading {
+  readonly fullText: string
   /** The text without the lines that the program itself marks as quoted. */
-  readonly unquoted?: string | undefined
+  readonly unquotedText?: string | undefined
   /** True for a forwarded mail, which is about its quotes. */
   readonly keepsAll: boolean
   readonly invisible: number
 }
 
-const emptyReading: Reading = { full: '', keepsAll: true, invisible: 0 }
+const emptyReading: TextReading = { fullText: '', keepsAll: true, invisible: 0 }
 
-function readPlain(text: string, { keepsQuotes }: BodyOptions): Reading {
+function readPlain(text: string, { keepsQuotes }: BodyOptions): TextReading {
   const { text: visible, removed: invisible } = readVisibleText(text.replace(/\r\n?/g, '\n'))
-  return { full: visible.trim(), keepsAll: keepsQuotes, invisible }
+  return { fullText: visible.trim(), keepsAll: keepsQuotes, invisible }
 }
 
 /**
  * Reads the visible text of HTML. Newsletters fill paragraphs with invisible characters, so the blank lines that these leave behind are removed too.
  */
-function readVisibleHtml(html: string, reading: HtmlTextOptions) {
-  const { text: written, hasHidden } = htmlToText(html, reading)
-  const { text, removed } = readVisibleText(written)
-  return { text: removed > 0 ? text.replace(/\n{3,}/g, '\n\n').trim() : text, hasHidden, invisible: removed }
+function readVisibleHtml(html: string, htmlOptions: HtmlTextOptions) {
+  const { text: htmlText, hasHidden } = htmlToText(html, htmlOptions)
+  const { text, removed: removedCount } = readVisibleText(htmlText)
+  return { text: removedCount > 0 ? text.replace(/\n{3,}/g, '\n\n').trim() : text, hasHidden, invisible: removedCount }
 }
 
 function readHtml(
   html: string,
-  { text: full, invisible }: ReturnType<typeof readVisibleHtml>,
+  { text: fullText, invisible }: ReturnType<typeof readVisibleHtml>,
   { keepsQuotes }: BodyOptions,
-): Reading {
-  const keepsAll = keepsQuotes || holdsForward(full)
-  return { full, unquoted: keepsAll ? full : readVisibleHtml(html, replyReading).text || full, keepsAll, invisible }
+): TextReading {
+  const keepsAll = keepsQuotes || holdsForward(fullText)
+  return {
+    fullText,
+    unquotedText: keepsAll ? fullText : readVisibleHtml(html, replyReading).text || fullText,
+    keepsAll,
+    invisible,
+  }
 }
 
 function finishText(
-  { full, unquoted = full, keepsAll, invisible }: Reading,
-  { flags = [], ...beside }: Partial<Pick<MailText, 'htmlText' | 'plainText' | 'flags'>>,
+  { fullText, unquotedText = fullText, keepsAll, invisible }: TextReading,
+  { flags = [], ...otherTexts }: Partial<Pick<MailText, 'htmlText' | 'plainText' | 'flags'>>,
   { limits }: BodyOptions,
 ): MailText {
-  const { text, isSigned } = readClearSigned(unquoted)
+  const { text, isSigned } = readClearSigned(unquotedText)
   const newest = keepsAll ? text.trim() : trimReply(text.trim())
   const maxChars = limits.text_chars
   return {
     text: newest.slice(0, maxChars),
-    ...((full !== newest || newest.length > maxChars) && { fullText: full }),
-    ...beside,
+    ...((fullText !== newest || newest.length > maxChars) && { fullText }),
+    ...otherTexts,
     invisible,
     flags: [
       ...flags,

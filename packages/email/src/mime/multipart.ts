@@ -77,20 +77,24 @@ function splitMultipart(octets: Buffer, range: Range, boundary: string): readonl
   const isSound =
     lines.length > 1 && lines.length <= maxParts && lines.every(line => line.isClosing === (line === last))
   if (!isSound || !lines.every(line => line.isExact)) return undefined
-  return lines.slice(1).map(({ start }, at) => ({ start: lines[at]?.end ?? start, end: start - 2 }))
+  return lines.slice(1).map(({ start }, index) => ({ start: lines[index]?.end ?? start, end: start - 2 }))
 }
 
 /** Yields the lines that begin like a delimiter. `isExact` is true if only the mark of the last delimiter and a line end follow the boundary. */
 function* listDelimiters(octets: Buffer, { start, end }: Range, delimiter: string) {
-  for (let at = findDashes(octets, start, start); at >= 0 && at < end; at = findDashes(octets, at + 1, start)) {
-    const lf = octets.indexOf(0x0a, at)
+  for (
+    let position = findDashes(octets, start, start);
+    position >= 0 && position < end;
+    position = findDashes(octets, position + 1, start)
+  ) {
+    const lf = octets.indexOf(0x0a, position)
     const lineEnd = lf < 0 || lf >= end ? end : lf + 1
-    const line = octets.toString('latin1', at, Math.min(lineEnd, at + delimiter.length + 5))
+    const line = octets.toString('latin1', position, Math.min(lineEnd, position + delimiter.length + 5))
     if (!line.startsWith(delimiter)) continue
     const afterDelimiter = line.slice(delimiter.length)
     const isClosing = afterDelimiter.startsWith('--')
     yield {
-      start: at,
+      start: position,
       end: lineEnd,
       isClosing,
       isExact: isClosing ? /^--(?:\r\n)?$/.test(afterDelimiter) : afterDelimiter === '\r\n',
@@ -101,6 +105,6 @@ function* listDelimiters(octets: Buffer, { start, end }: Range, delimiter: strin
 /** Finds the next line that begins with two dashes. */
 function findDashes(octets: Buffer, from: number, start: number): number {
   if (from === start && octets[from] === 0x2d && octets[from + 1] === 0x2d) return from
-  const at = octets.indexOf('\r\n--', from - 2)
-  return at < 0 ? -1 : at + 2
+  const position = octets.indexOf('\r\n--', from - 2)
+  return position < 0 ? -1 : position + 2
 }

@@ -22,8 +22,8 @@ export async function readMailBody(octets: Buffer, header: HeaderBlock, options:
     const entity = correctEntity(octets, header, options.limits)
     if (!entity) return emptyBody('mime_limits')
     const structure = options.isLoose ? readUnsignedStructure(entity.octets, entity.header, options.limits) : undefined
-    const parsed = await parseEntity(withBareHeader(entity, structure))
-    const mail = await openSigned(parsed, options.limits)
+    const parsedMail = await parseEntity(withBareHeader(entity, structure))
+    const mail = await openSigned(parsedMail, options.limits)
     return finishBody(mail, entity.header, structure, options)
   } catch {
     return emptyBody('unparsable')
@@ -40,8 +40,8 @@ function correctEntity(octets: Buffer, header: HeaderBlock, limits: MailLimits):
   const shape = measureMime(octets, header, limits)
   if (isBeyond(shape, limits)) return undefined
   if (shape.corrections.length === 0) return { octets, header }
-  const corrected = applyCorrections(octets, shape.corrections)
-  return { octets: corrected, header: scanHeaders(corrected, limits) }
+  const correctedOctets = applyCorrections(octets, shape.corrections)
+  return { octets: correctedOctets, header: scanHeaders(correctedOctets, limits) }
 }
 
 async function parseEntity(octets: Buffer): Promise<ParsedTexts> {
@@ -63,18 +63,18 @@ const maxSignatures = 3
  * signed document stays a file.
  */
 async function openSigned(mail: ParsedTexts, limits: MailLimits, depth = 0): Promise<ParsedTexts> {
-  const inside = new Map<Attachment, MimeEntity>()
+  const attachedEntities = new Map<Attachment, MimeEntity>()
   for (const file of depth < maxSignatures ? mail.attachments : []) {
-    const entity = inside.size < limits.embedded_messages ? findSigned(file, limits) : undefined
-    if (entity) inside.set(file, entity)
+    const entity = attachedEntities.size < limits.embedded_messages ? findSigned(file, limits) : undefined
+    if (entity) attachedEntities.set(file, entity)
   }
-  if (inside.size === 0) return mail
-  let opened: ParsedTexts = { ...mail, attachments: mail.attachments.filter(file => !inside.has(file)) }
-  for (const entity of [...inside.values()].toReversed()) {
-    const inner = await openSigned(await parseEntity(withBareHeader(entity)), limits, depth + 1)
-    opened = joinMails(inner, opened)
+  if (attachedEntities.size === 0) return mail
+  let openedTexts: ParsedTexts = { ...mail, attachments: mail.attachments.filter(file => !attachedEntities.has(file)) }
+  for (const entity of [...attachedEntities.values()].toReversed()) {
+    const innerTexts = await openSigned(await parseEntity(withBareHeader(entity)), limits, depth + 1)
+    openedTexts = joinMails(innerTexts, openedTexts)
   }
-  return { ...opened, isOpened: true }
+  return { ...openedTexts, isOpened: true }
 }
 
 /** Finds the entity inside a signature. Signed documents have the same types and file names, but no header. */

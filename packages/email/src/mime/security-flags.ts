@@ -41,7 +41,7 @@ export function findSecurityFlags({ header, files, text, isOpened }: SecuredMail
   // The file itself is more reliable than the type of the message, which may lack its kind.
   const isKnownByFile = isOpened || (files.length > 0 && pkcs7.test(type))
   const types = [...(isKnownByFile ? [] : [type]), ...files.map(file => file.type)]
-  const rules = securityRules.filter(rule => types.some(each => rule.type.test(each.slice(0, 2000))))
+  const rules = securityRules.filter(rule => types.some(type => rule.type.test(type.slice(0, 2000))))
   const inline = armours.filter(([, armour]) => armour.test(text)).map(([flag]) => flag)
   const isTnef = files.some(({ name }) => /^winmail\.dat$/i.test(name ?? ''))
   return [

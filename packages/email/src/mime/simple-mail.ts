@@ -29,9 +29,9 @@ export function createSimpleReader(deps: ReadingDeps): SimpleReader {
     const record = 'records' in answer ? deps.readKey((answer.records[0] ?? []).join('')) : undefined
     return record !== undefined && 'key' in record && record.isCostly
   }
-  return async (job, scanned) => {
+  return async (job, scannedHeader) => {
     if (job.octets.length > maxOctets || job.isSealed || Object.values(job.keys).some(isCostly)) return job
-    const { octets, header, signatures, limits } = verifyJob(job, deps, scanned)
+    const { octets, header, signatures, limits } = verifyJob(job, deps, scannedHeader)
     const isLoose = hasLooseStructure(job, { signatures })
     const body = await readSimpleBody(octets, header, { keepsQuotes: job.keepsQuotes, isLoose, limits })
     return body ? { signatures, body: { ...body, digest: digestContent(octets, header) } } : { ...job, signatures }

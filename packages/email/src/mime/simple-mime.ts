@@ -51,10 +51,10 @@ function isLight(html: string): boolean {
 
 function join(
   leaves: readonly Readonly<Record<'type' | 'text', string>>[],
-  wanted: string,
+  subtype: string,
   between: string,
 ): string | undefined {
-  const texts = leaves.flatMap(({ type, text }) => (type === wanted && text !== '' ? [text] : []))
+  const texts = leaves.flatMap(({ type, text }) => (type === subtype && text !== '' ? [text] : []))
   return texts.length > 0 ? texts.join(between) : undefined
 }
 
@@ -71,9 +71,12 @@ function readLeaf({ octets, header, end, isAlternative }: Entity, type: ContentT
   const charset = type.params.get('charset')
   // HTML without a charset may declare one in its text.
   if (type.name === 'text/html' && charset === undefined) return undefined
-  const decoded = decodeTransfer(octets.subarray(header.bodyStart, end), findField(header, 'content-transfer-encoding'))
-  if (!decoded) return undefined
-  return [{ type: type.name, octets: decoded, charset: charset ?? 'utf-8', isAlternative }]
+  const decodedBody = decodeTransfer(
+    octets.subarray(header.bodyStart, end),
+    findField(header, 'content-transfer-encoding'),
+  )
+  if (!decodedBody) return undefined
+  return [{ type: type.name, octets: decodedBody, charset: charset ?? 'utf-8', isAlternative }]
 }
 
 const unicode = /^(?:utf-8|us-ascii)$/i

@@ -43,10 +43,10 @@ const foreignToAscii = /^(?:utf-?(?:7|16|32)|ucs|hz-|ebcdic|cp037|ibm)/i
 /** Rebuilds a text type, so that the parser finds nothing in it that was not checked here. */
 function rebuildTextType(type: string): string {
   const charset = /;\s*charset\s*=\s*"?([\w.:-]{1,40})/i.exec(type)?.[1] ?? 'utf-8'
-  const flowed = /;\s*format\s*=\s*"?flowed\b/i.test(type) ? '; format=flowed' : ''
+  const flowedParam = /;\s*format\s*=\s*"?flowed\b/i.test(type) ? '; format=flowed' : ''
   const delsp = /;\s*delsp\s*=\s*"?yes\b/i.test(type) ? '; delsp=yes' : ''
   const name = /^text\/html\b/i.test(type) ? 'text/html' : 'text/plain'
-  return `${name}; charset=${foreignToAscii.test(charset) ? 'utf-8' : charset}${flowed}${delsp}`
+  return `${name}; charset=${foreignToAscii.test(charset) ? 'utf-8' : charset}${flowedParam}${delsp}`
 }
 
 function readAsText(body: Buffer): UnsignedStructure {
@@ -74,8 +74,8 @@ function readMultipart(body: Buffer, type: string, limits: HeaderLimits): Unsign
  * header, which nobody sees.
  */
 function haveSoundHeaders(body: Buffer, delimiter: string, limits: HeaderLimits): boolean {
-  for (let at = findLine(body, delimiter, 0); at >= 0; at = findLine(body, delimiter, at + 1)) {
-    const start = body.indexOf('\n', at) + 1
+  for (let position = findLine(body, delimiter, 0); position >= 0; position = findLine(body, delimiter, position + 1)) {
+    const start = body.indexOf('\n', position) + 1
     if (start > 0 && !isPartHeader(body, start, limits)) return false
   }
   return true
@@ -92,10 +92,10 @@ function isPartHeader(body: Buffer, start: number, limits: HeaderLimits): boolea
 
 /** Finds the start of a line that is exactly `line`, as the parser recognizes delimiters, or returns -1. */
 function findLine(body: Buffer, line: string, from: number): number {
-  for (let at = body.indexOf(line, from); at >= 0; at = body.indexOf(line, at + 1)) {
-    const next = body[at + line.length]
-    const isStart = at === 0 || body[at - 1] === 0x0a
-    if (isStart && (next === undefined || next === 0x0d || next === 0x0a)) return at
+  for (let position = body.indexOf(line, from); position >= 0; position = body.indexOf(line, position + 1)) {
+    const next = body[position + line.length]
+    const isStart = position === 0 || body[position - 1] === 0x0a
+    if (isStart && (next === undefined || next === 0x0d || next === 0x0a)) return position
   }
   return -1
 }
@@ -108,8 +108,8 @@ const preambles: readonly RegExp[] = [
 ]
 
 function isKnownPreamble(text: string): boolean {
-  const words = text.slice(0, 1000).replace(/\s+/g, ' ').trim()
-  return text.trim() === '' || (text.length <= 1000 && preambles.some(pattern => pattern.test(words)))
+  const visibleText = text.slice(0, 1000).replace(/\s+/g, ' ').trim()
+  return text.trim() === '' || (text.length <= 1000 && preambles.some(pattern => pattern.test(visibleText)))
 }
 
 /** Returns true if the body is whole groups of four base64 characters, which a sentence hardly ever is. */

@@ -13,14 +13,14 @@ import type { MimeJob, ReadingDeps } from './job.ts'
  * Returns the message of a job with CRLF line ends, without the ignored fields, and with its signatures and limits.
  * `scanned` is the header of the original octets, if it is known.
  */
-export function verifyJob(job: MimeJob, { limits, readKey }: ReadingDeps, scanned?: HeaderBlock) {
+export function verifyJob(job: MimeJob, { limits, readKey }: ReadingDeps, scannedHeader?: HeaderBlock) {
   // The limits hold for the original octets, which CRLF for LF makes longer.
-  const widened = { ...limits, header_bytes: limits.header_bytes * 2, field_bytes: limits.field_bytes * 2 }
+  const widerLimits = { ...limits, header_bytes: limits.header_bytes * 2, field_bytes: limits.field_bytes * 2 }
   const mail = toBuffer(job.octets)
-  const octets = toCrlf(withoutRanges(mail, job.ignored))
-  const header = octets === mail && scanned ? scanned : scanHeaders(octets, widened)
+  const octets = toCrlf(withoutRanges(mail, job.ignoredRanges))
+  const header = octets === mail && scannedHeader ? scannedHeader : scanHeaders(octets, widerLimits)
   const signatures = job.signatures ?? verifySignatures({ octets, header }, { ...job, readKey })
-  return { octets, header, signatures, limits: widened }
+  return { octets, header, signatures, limits: widerLimits }
 }
 
 /**

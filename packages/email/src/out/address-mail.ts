@@ -22,16 +22,16 @@ export function addressMail({ turn, response }: AnsweredTurn, agents: AgentDirec
   if (target.is_silent) return { deliveries: [], aliases: [] }
   // Only the sender may decide on requirements, so they go to nobody else.
   if (hasRequirements(response.parts)) return addressOne(target, response, agents)
-  const mentioned = readMentions({ turn, response }, target, agents)
+  const mentions = readMentions({ turn, response }, target, agents)
   const isFinal = target.hop !== undefined && target.hop >= (target.max_hops ?? maxHops)
-  const localAgents = isFinal ? [] : mentioned.localAgents
+  const localAgents = isFinal ? [] : mentions.localAgents
   const cc = [...new Set([...(target.others ?? []), ...localAgents.map(({ address }) => address)])]
-  const shown = { also_to: mentioned.people, cc }
+  const shownRecipients = { also_to: mentions.people, cc }
   const plan = (recipient: string, localAgent?: string): PlannedDelivery => ({
     to: recipient,
-    target: packTarget({ ...target, recipient, ...shown, ...(localAgent && { localAgent }) }),
+    target: packTarget({ ...target, recipient, ...shownRecipients, ...(localAgent && { localAgent }) }),
   })
-  const people = new Set([target.mailbox, ...(target.others ?? []), ...mentioned.people])
+  const people = new Set([target.mailbox, ...(target.others ?? []), ...mentions.people])
   return {
     deliveries: [
       ...[...people].map(recipient => plan(recipient)),
@@ -57,12 +57,12 @@ function readMentions({ turn, response }: AnsweredTurn, target: MailTarget, agen
   const addressees = new Set([target.mailbox, ...(target.others ?? [])])
   const mailboxes = (response.mentions ?? []).flatMap(text => parseMailbox(text.replace(/^@/, '')) ?? [])
   const addresses = [...new Set(mailboxes.map(formatMailbox))].filter(address => !addressees.has(address))
-  const ours = addresses
+  const localAgents = addresses
     .flatMap(address => findRecipient(address, agents)?.agent ?? [])
     .filter(agent => agent !== turn.agent)
   return {
     people: addresses.filter(address => !findRecipient(address, agents)).slice(0, maxMentions),
-    localAgents: [...new Set(ours)]
+    localAgents: [...new Set(localAgents)]
       .slice(0, maxMentions)
       .map(agent => ({ agent, address: `${agent}@${agents.domain}` })),
   }

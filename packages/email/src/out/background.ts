@@ -36,8 +36,8 @@ export function createMailBackground({
   return async turn => {
     const answers = await Promise.all(listAnswers(turn, agents.domain).map(id => store.findResponse(id)))
     const people = [turn.content.sender.address.replace(/^@/, ''), ...(readTarget(turn.target).others ?? [])]
-    const seen = answers.flatMap(answer => (answer && wasSentTo(people, answer) ? [answer] : []))
-    return seen.flatMap(answer => describeAnswer(answer, people, { agents, isQuoting }))
+    const visibleAnswers = answers.flatMap(answer => (answer && wasSentTo(people, answer) ? [answer] : []))
+    return visibleAnswers.flatMap(answer => describeAnswer(answer, people, { agents, isQuoting }))
   }
 }
 
@@ -45,16 +45,18 @@ export function createMailBackground({
 function listAnswers({ content, target }: Turn, domain: string): readonly string[] {
   if (!content.sender.verified) return []
   const references = [...readTarget(target).references, content.in_reply_to ?? '']
-  const ours = references.flatMap(id => (id.endsWith(`@${domain}`) ? (/^[0-9a-f]{32}(?=@)/.exec(id)?.[0] ?? []) : []))
-  return [...new Set(ours)].slice(-maxAnswers)
+  const responseIds = references.flatMap(id =>
+    id.endsWith(`@${domain}`) ? (/^[0-9a-f]{32}(?=@)/.exec(id)?.[0] ?? []) : [],
+  )
+  return [...new Set(responseIds)].slice(-maxAnswers)
 }
 
 function wasSentTo(people: readonly string[], { response, target, via, retractedAt }: FoundResponse): boolean {
   if (via !== 'email' || retractedAt !== undefined || target === null) return false
   const { mailbox, others = [] } = readTarget(target)
-  const mentioned = (response.mentions ?? []).flatMap(text => parseMailbox(text.replace(/^@/, '')) ?? [])
-  const reached = new Set([mailbox, ...others, ...mentioned.map(formatMailbox)])
-  return people.every(who => reached.has(who))
+  const mentionedMailboxes = (response.mentions ?? []).flatMap(text => parseMailbox(text.replace(/^@/, '')) ?? [])
+  const recipients = new Set([mailbox, ...others, ...mentionedMailboxes.map(formatMailbox)])
+  return people.every(person => recipients.has(person))
 }
 
 function describeAnswer(
@@ -62,17 +64,17 @@ function describeAnswer(
   people: readonly string[],
   { agents, isQuoting }: Pick<MailBackgroundDeps, 'agents' | 'isQuoting'>,
 ): readonly BackgroundEntry[] {
-  const asking = readTarget(target)
-  const wereAsked = people.every(who => who === asking.mailbox || asking.others?.includes(who))
+  const askingTarget = readTarget(target)
+  const areRecipients = people.every(person => person === askingTarget.mailbox || askingTarget.others?.includes(person))
   const author = { address: formatAddress({ local: agent, domain: agents.domain }) }
   const answer = { nativeId: `${response.id}@${agents.domain}`, author, parts: response.parts, at: response.created_at }
-  if (!isQuoting && !wereAsked) return [answer]
+  if (!isQuoting && !areRecipients) return [answer]
   const { address, display_name } = message.sender
-  const asked = {
+  const question = {
     nativeId: message.id,
     author: { address, ...(display_name && { display_name }) },
     parts: message.parts.filter(({ kind }) => kind === 'text'),
     at: message.received_at,
   }
-  return [asked, answer]
+  return [question, answer]
 }

@@ -4,7 +4,7 @@ import { escapeHtml, lazy } from '@postern/message'
 import { safeFileName } from '@postern/message/file-name'
 import type { LookupStore } from '@postern/pipeline'
 import { hopField } from '../tokens/hop-field.ts'
-import type { MailAttachment, MailWire } from './mail-wire.ts'
+import type { MailAttachment, OutgoingMail } from './outgoing-mail.ts'
 
 /** The most octets of attached files. Receivers commonly take 25 MB, and base64 makes four octets of three. */
 const maxAttached = 18 * 1024 * 1024
@@ -27,33 +27,45 @@ const loadComposer = lazy(() => import('nodemailer/lib/mail-composer'))
  * of the call, so a second attempt sends the same octets. The text is always sent, with a note for each file that is deleted or too large.
  */
 export async function encodeMail(
-  wire: MailWire,
+  mail: OutgoingMail,
   marks: MailMarks,
   store: Pick<LookupStore, 'findBlob'>,
 ): Promise<Buffer> {
-  const loaded = await Promise.all(wire.attachments.map((file, index) => loadAttachment(file, index, store)))
-  const { attachments, missing } = chooseAttached(loaded)
+  const loadedFiles = await Promise.all(mail.attachments.map((file, index) => loadAttachment(file, index, store)))
+  const { attachments, missing: missingNames } = chooseAttached(loadedFiles)
   const { default: MailComposer } = await loadComposer()
   const composer = new MailComposer({
-    ...headerOf(wire, marks),
-    text: [wire.text, ...missing].join('\n\n'),
-    html: missing.length > 0 ? appendNotes(wire.html, missing) : wire.html,
+    ...describeHeader(mail, marks),
+    text: [mail.text, ...missingNames].join('\n\n'),
+    html: missingNames.length > 0 ? appendNotes(mail.html, missingNames) : mail.html,
     attachments,
     textEncoding: 'quoted-printable',
     disableFileAccess: true,
     disableUrlAccess: true,
     newline: '\r\n',
-    baseBoundary: wire.messageId.replace(/[^0-9a-z]/gi, '').slice(0, 40),
+    baseBoundary: mail.messageId.replace(/[^0-9a-z]/gi, '').slice(0, 40),
   } as ConstructorParameters<typeof MailComposer>[0])
   return composer.compile().build()
 }
 
-function headerOf(wire: MailWire, { replyTo, hop, unsubscribeUrl }: MailMarks) {
-  const { from, to, alsoTo, cc, isLetter, subject, messageId, inReplyTo, references, threadTopic, threadIndex, date } =
-    wire
+function describeHeader(mail: OutgoingMail, { replyTo, hop, unsubscribeUrl }: MailMarks) {
+  const {
+    from,
+    to,
+    otherTo,
+    cc,
+    startsConversation,
+    subject,
+    messageId,
+    inReplyTo,
+    references,
+    threadTopic,
+    threadIndex,
+    date,
+  } = mail
   return {
     from,
-    to: [to, ...alsoTo],
+    to: [to, ...otherTo],
     ...(cc.length > 0 && { cc: [...cc] }),
     ...(replyTo && { replyTo }),
     subject,
@@ -63,7 +75,7 @@ function headerOf(wire: MailWire, { replyTo, hop, unsubscribeUrl }: MailMarks) {
     ...(references.length > 0 && { references: references.map(id => `<${id}>`) }),
     headers: {
       // Automatic mail declares itself (RFC 3834 §5), and asks other machines not to answer it.
-      'Auto-Submitted': isLetter ? 'auto-generated' : 'auto-replied',
+      'Auto-Submitted': startsConversation ? 'auto-generated' : 'auto-replied',
       'X-Auto-Response-Suppress': 'All',
       [hopField]: hop,
       // These fields give the reader's mail program a one-click link (RFC 8058).
@@ -90,22 +102,22 @@ async function loadAttachment(
   return { filename, contentType, content: blob && Buffer.from(blob.bytes) }
 }
 
-type Loaded = Awaited<ReturnType<typeof loadAttachment>>
+type LoadedFile = Awaited<ReturnType<typeof loadAttachment>>
 
 /** Chooses the files that fit, in their order, and writes a line for each of the others. */
-function chooseAttached(loaded: readonly Loaded[]) {
-  const attachments: (Loaded & { readonly content: Buffer })[] = []
-  const missing: string[] = []
+function chooseAttached(files: readonly LoadedFile[]) {
+  const attachments: (LoadedFile & { readonly content: Buffer })[] = []
+  const missingNames: string[] = []
   let remainingBytes = maxAttached
-  for (const { content, ...file } of loaded) {
-    if (content === undefined) missing.push(`${file.filename}: this file is not stored any more.`)
-    else if (content.length > remainingBytes) missing.push(`${file.filename}: this file is too large for a mail.`)
+  for (const { content, ...file } of files) {
+    if (content === undefined) missingNames.push(`${file.filename}: this file is not stored any more.`)
+    else if (content.length > remainingBytes) missingNames.push(`${file.filename}: this file is too large for a mail.`)
     else {
       attachments.push({ ...file, content })
       remainingBytes -= content.length
     }
   }
-  return { attachments, missing }
+  return { attachments, missing: missingNames }
 }
 
 function appendNotes(html: string, notes: readonly string[]): string {

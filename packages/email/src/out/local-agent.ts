@@ -6,14 +6,14 @@ import { admitOwn } from '@postern/pipeline'
 import { formatKeyId } from '../signatures/judge-signature.ts'
 import { readTag } from '../signatures/signature-field.ts'
 import { emailDescriptor } from '../speaker.ts'
-import type { MailWire } from './mail-wire.ts'
-import { quoteMessage } from './mail-wire.ts'
+import type { OutgoingMail } from './outgoing-mail.ts'
+import { quoteMessage } from './outgoing-mail.ts'
 import { packTarget, readTarget } from './target.ts'
 
 interface LocalAgentMail {
   /** The octets that mail would have carried. */
-  readonly signed: Uint8Array
-  readonly wire: MailWire
+  readonly signedMail: Uint8Array
+  readonly mail: OutgoingMail
   readonly delivery: Delivery
   /** The name of the agent. */
   readonly localAgent: string
@@ -38,21 +38,21 @@ export async function giveToLocalAgent(
 }
 
 function describeLocalAgent(
-  { signed, wire, delivery, localAgent }: LocalAgentMail,
+  { signedMail, mail, delivery, localAgent }: LocalAgentMail,
   receivedAt: string,
   agents: AgentDirectory,
 ): Intake {
   const { cc: _, also_to: __, recipient: ___, localAgent: ____, ...target } = readTarget(delivery.target)
   const address = formatAddress({ local: localAgent, domain: agents.domain })
-  const { hop, maxHops } = wire
-  const proof = readOwnProof(signed, agents.domain)
+  const { hop, maxHops } = mail
+  const proof = readOwnProof(signedMail, agents.domain)
   return {
     agent: localAgent,
     message: {
-      id: wire.messageId,
+      id: mail.messageId,
       thread_source: threadSourceOf(delivery.message),
-      ...(wire.inReplyTo && { in_reply_to: wire.inReplyTo }),
-      sender: describeLocalSender(wire, {
+      ...(mail.inReplyTo && { in_reply_to: mail.inReplyTo }),
+      sender: describeLocalSender(mail, {
         proof,
         audience: address,
         issuedAt: receivedAt,
@@ -68,15 +68,15 @@ function describeLocalAgent(
       received_via: 'email',
       received_at: receivedAt,
     },
-    duplicateKey: `${address} given ${wire.messageId}`,
-    thread: { scope: target.scope ?? `given:${target.mailbox}`, references: wire.references.toReversed() },
+    duplicateKey: `${address} given ${mail.messageId}`,
+    thread: { scope: target.scope ?? `given:${target.mailbox}`, references: mail.references.toReversed() },
     aliases: [],
     proofs: [{ ...proof, reason: 'signed here, and handed over inside of this gateway' }],
-    raw: { bytes: signed, form: 'text' },
+    raw: { bytes: signedMail, form: 'text' },
     target: packTarget({
       ...target,
-      message_id: wire.messageId,
-      references: [...wire.references],
+      message_id: mail.messageId,
+      references: [...mail.references],
       hop,
       max_hops: maxHops,
     }),
@@ -101,7 +101,7 @@ interface LocalSenderContext {
  * for the agent that wrote.
  */
 function describeLocalSender(
-  { from }: MailWire,
+  { from }: OutgoingMail,
   { proof, agent, domain, audience, issuedAt }: LocalSenderContext,
 ): Sender {
   const method = 'email-dkim'
@@ -119,8 +119,8 @@ function describeLocalSender(
 }
 
 /** Returns the proof by the signature on top of the message. */
-function readOwnProof(signed: Uint8Array, domain: string): Proof {
-  const top = Buffer.from(signed.subarray(0, maxSignature)).toString('latin1')
+function readOwnProof(signedMail: Uint8Array, domain: string): Proof {
+  const top = Buffer.from(signedMail.subarray(0, maxSignature)).toString('latin1')
   const value = /^DKIM-Signature:(.*?)\r\n(?![ \t])/is.exec(top)?.[1]
   const selector = value === undefined ? '' : readTag({ value }, 's')
   return { kind: 'dkim', verdict: 'pass', domain, aligned: true, key_id: formatKeyId({ domain, selector }) }

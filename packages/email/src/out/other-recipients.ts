@@ -7,14 +7,14 @@ import { formatMailbox } from '../mail/mailbox.ts'
 import { findRecipient } from '../mail/recipients.ts'
 
 /** The maximum number of further people to whom a response may go. */
-const maxOthers = 20
+const maxOtherRecipients = 20
 
 /**
  * Returns the further recipients with `reply_all`: people in To and Cc of a signed mail. The proof has to cover both
  * fields, so that nobody can make the gateway mail strangers. It leaves out local agents and addresses that nobody
  * reads, and returns nobody if there are more than `maxOthers`.
  */
-export function findOthers(
+export function findOtherRecipients(
   { addresses, authentication, header }: ProvenMail,
   agents: AgentDirectory,
 ): readonly string[] {
@@ -24,7 +24,7 @@ export function findOthers(
   const addressFields = header.fields.map(({ name }) => name).filter(name => name === 'to' || name === 'cc')
   if (!authentication.isVerified || !addressFields.every(name => covers.includes(name))) return []
   const people = [...to, ...cc].filter(mailbox => !isUnread(mailbox))
-  const others = new Set(people.map(formatMailbox).filter(address => !findRecipient(address, agents)))
-  others.delete(formatMailbox(author))
-  return others.size > maxOthers ? [] : [...others]
+  const otherAddresses = new Set(people.map(formatMailbox).filter(address => !findRecipient(address, agents)))
+  otherAddresses.delete(formatMailbox(author))
+  return otherAddresses.size > maxOtherRecipients ? [] : [...otherAddresses]
 }

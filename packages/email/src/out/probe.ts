@@ -5,7 +5,7 @@ import type { DkimSigner } from '../dkim/own-keys.ts'
 import type { AddressTokens } from '../tokens/address-tokens.ts'
 import { hopField } from '../tokens/hop-field.ts'
 
-interface Probing {
+interface ProbeDeps {
   readonly system: ChannelContext['system']
   readonly agents: AgentDirectory
   readonly signer: DkimSigner
@@ -17,7 +17,7 @@ interface Probing {
  * agent.
  * @throws Unavailable, Undeliverable
  */
-export async function sendProbe({ system, agents, signer, openTokens }: Probing): Promise<string> {
+export async function sendProbe({ system, agents, signer, openTokens }: ProbeDeps): Promise<string> {
   const agent = agents.defaultAgent ?? agents.list()[0]?.name
   if (!agent) throw new Undeliverable('Cannot send mail: there is no agent')
   const address = `${agent}@${agents.domain}`

@@ -34,32 +34,32 @@ interface ReplyRules {
  */
 export function chooseReplyAddress(mail: ProvenMail, rules: ReplyRules): ReplyAddress {
   const { author, replyTo } = mail.addresses
-  const wanted = replyTo[0]
-  const flags = wanted && formatMailbox(wanted) !== formatMailbox(author) ? ['reply_to_diverted'] : []
+  const replyMailbox = replyTo[0]
+  const flags = replyMailbox && formatMailbox(replyMailbox) !== formatMailbox(author) ? ['reply_to_diverted'] : []
   if (isListMail(mail) && !readAgentMail(mail, rules.maxHops)) return chooseListAuthor(mail, flags, rules)
-  if (!wanted || flags.length === 0) return nameReply(author, [])
-  if (!hasProvenReplyTo(mail) || replyTo.length > 1) return nameReply(author, flags)
-  const isKnown = isNear(wanted, author) || isNamedBy(wanted, rules.config.reply_to_allow)
-  if (isKnown) return nameReply(wanted, [])
-  const isVisitor = isNamedBy(author, rules.config.reply_to_from) && mayBeWrittenTo(wanted, rules)
-  return isVisitor ? { ...nameReply(wanted, []), namedBy: 'form' } : nameReply(author, flags)
+  if (!replyMailbox || flags.length === 0) return toReplyAddress(author, [])
+  if (!hasProvenReplyTo(mail) || replyTo.length > 1) return toReplyAddress(author, flags)
+  const isKnown = isNear(replyMailbox, author) || isNamedBy(replyMailbox, rules.config.reply_to_allow)
+  if (isKnown) return toReplyAddress(replyMailbox, [])
+  const isVisitor = isNamedBy(author, rules.config.reply_to_from) && mayBeWrittenTo(replyMailbox, rules)
+  return isVisitor ? { ...toReplyAddress(replyMailbox, []), namedBy: 'form' } : toReplyAddress(author, flags)
 }
 
 /** Returns the author of a list's mail. If the list itself is in From, this is the person whom it names, or nobody. */
 function chooseListAuthor(mail: ProvenMail, flags: readonly string[], rules: ReplyRules): ReplyAddress {
   const { author } = mail.addresses
   const person = findListAuthor(mail)
-  if (person === author) return nameReply(author, flags)
-  if (!person || !mayBeWrittenTo(person, rules)) return { ...nameReply(author, flags), mayReachList: true }
-  return { ...nameReply(person, []), namedBy: 'list' }
+  if (person === author) return toReplyAddress(author, flags)
+  if (!person || !mayBeWrittenTo(person, rules)) return { ...toReplyAddress(author, flags), mayReachList: true }
+  return { ...toReplyAddress(person, []), namedBy: 'list' }
 }
 
-function nameReply(mailbox: Mailbox, flags: readonly string[]): ReplyAddress {
+function toReplyAddress(mailbox: Mailbox, flags: readonly string[]): ReplyAddress {
   return { mailbox: formatMailbox(mailbox), ...(mailbox.name && { name: mailbox.name }), flags }
 }
 
-function hasProvenReplyTo({ authentication, covered }: ProvenMail): boolean {
-  return authentication.isVerified && findField(covered, 'reply-to') !== undefined
+function hasProvenReplyTo({ authentication, signedHeader }: ProvenMail): boolean {
+  return authentication.isVerified && findField(signedHeader, 'reply-to') !== undefined
 }
 
 function mayBeWrittenTo(person: Mailbox, { agents }: ReplyRules): boolean {
@@ -71,7 +71,7 @@ function isNear({ domain }: Mailbox, author: Mailbox): boolean {
 }
 
 /** Returns true if a list of mailboxes and domains names a mailbox. */
-export function isNamedBy(wanted: Mailbox, allowed: readonly string[]): boolean {
-  const mailbox = formatMailbox(wanted).toLowerCase()
-  return allowed.some(text => text.toLowerCase() === mailbox || text.replace(/^@/, '').toLowerCase() === wanted.domain)
+export function isNamedBy(person: Mailbox, allowed: readonly string[]): boolean {
+  const address = formatMailbox(person).toLowerCase()
+  return allowed.some(text => text.toLowerCase() === address || text.replace(/^@/, '').toLowerCase() === person.domain)
 }

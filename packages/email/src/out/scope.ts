@@ -13,12 +13,12 @@ import type { ReplyAddress } from './reply-address.ts'
 export function scopeOf(
   { addresses: { author }, authentication }: ProvenMail,
   { mailbox, namedBy }: ReplyAddress,
-  others: readonly string[],
+  otherRecipients: readonly string[],
 ): string {
   // A list or a form speaks for many. Each person has conversations of their own, as unproven as they are.
   if (namedBy) return `u:${mailbox}`
-  const people = [formatMailbox(author), ...others].toSorted().join(',')
-  const name = others.length > 0 ? `group ${createHash('sha256').update(people).digest('hex')}` : people
+  const people = [formatMailbox(author), ...otherRecipients].toSorted().join(',')
+  const name = otherRecipients.length > 0 ? `group ${createHash('sha256').update(people).digest('hex')}` : people
   return authentication.isVerified ? scopeOfMailbox(name) : `u:${name}`
 }
 

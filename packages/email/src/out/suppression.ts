@@ -11,20 +11,20 @@ interface SuppressionNote {
   readonly agent: string
   /** The id of the event, which is recorded once. */
   readonly id: string
-  readonly words: string
+  readonly text: string
   readonly flag: string
   readonly effect: RelationEffect
 }
 
 /** Records a suppression, or the end of one, like a message, so that the record contains the reason. */
 export async function recordSuppression(
-  { agent, id, words, flag, effect }: SuppressionNote,
+  { agent, id, text, flag, effect }: SuppressionNote,
   { admission, system, agents }: Pick<SuppressionDeps, 'admission' | 'system' | 'agents'>,
 ): Promise<void> {
   const address = formatAddress({ local: agent, domain: agents.domain })
   const draft = { id, agent, address, channel: emailDescriptor, threadSource: id, scope: id, flag }
   const synthetic = createSyntheticMessage({ ...draft, at: isoTime(system.now()) })
-  const message = { ...synthetic.message, parts: [{ kind: 'text', mime: 'text/plain', content: words } as const] }
+  const message = { ...synthetic.message, parts: [{ kind: 'text', mime: 'text/plain', content: text } as const] }
   await admitOwn({ ...synthetic, message, effects: [effect] }, admission, randomHex(system, 8))
 }
 
@@ -36,9 +36,9 @@ export async function liftMailSuppression(
   const relation = await gateway.store.findRelation({ via: 'email', agent, relation: 'suppressed', peer })
   if (!relation) return false
   const id = `operator:${randomHex(gateway.system, 16)}`
-  const words = `The operator allows mail to ${peer} again.`
+  const text = `The operator allows mail to ${peer} again.`
   const effect = { kind: 'unrelate', relation: 'suppressed', peer } as const
-  await recordSuppression({ agent, id, words, flag: 'operator', effect }, gateway)
+  await recordSuppression({ agent, id, text, flag: 'operator', effect }, gateway)
   return true
 }
 
@@ -61,7 +61,7 @@ export async function unsubscribe({ agent, mailbox }: Unsubscription, gateway: S
     {
       agent,
       id: `unsubscribe:${randomHex(gateway.system, 16)}`,
-      words: `${mailbox} wants no mail that was not asked for.`,
+      text: `${mailbox} wants no mail that was not asked for.`,
       flag: 'unsubscribed',
       effect: { kind: 'relate', relation: 'suppressed', peer, target: 'unsubscribed' },
     },

@@ -38,18 +38,18 @@ export async function chooseUnreadable(
   const { header, recipients, addresses, authentication, body, thread, isReport } = mail
   const isForUs = authentication.isVerified && !isReport && matchFieldRules(header).length === 0
   if (!isForUs || readablePart(body.text) !== '') return new Set()
-  const chosen: string[] = []
+  const notifiedAgents: string[] = []
   for (const { agent } of recipients) {
-    const whom = `unreadable ${agent} ${addresses.author.local.toLowerCase()}@${addresses.author.domain}`
-    const isFirst = await system.consumeOnce(`${whom} ${thread.source}`, system.now() + threadMs)
-    if (isFirst && (await system.consumeOnce(whom, system.now() + dayMs))) chosen.push(agent)
+    const noticeKey = `unreadable ${agent} ${addresses.author.local.toLowerCase()}@${addresses.author.domain}`
+    const isFirst = await system.consumeOnce(`${noticeKey} ${thread.source}`, system.now() + threadMs)
+    if (isFirst && (await system.consumeOnce(noticeKey, system.now() + dayMs))) notifiedAgents.push(agent)
   }
-  return new Set(chosen)
+  return new Set(notifiedAgents)
 }
 
 /** Returns the text of a mail without its encrypted blocks. */
-function readablePart(said: string): string {
-  return said.replace(/-----BEGIN PGP MESSAGE-----[\s\S]*?(?:-----END PGP MESSAGE-----|$)/g, '').trim()
+function readablePart(partText: string): string {
+  return partText.replace(/-----BEGIN PGP MESSAGE-----[\s\S]*?(?:-----END PGP MESSAGE-----|$)/g, '').trim()
 }
 
 /** Notices that go out with the acceptance itself, and the ids by which replies to them find the conversation. */
@@ -79,9 +79,9 @@ export function planUnreadable(
 ): PlannedNotice {
   const mailbox = formatMailbox(author)
   const notice = createHash('sha256').update(`unreadable ${duplicateKey}`).digest('hex').slice(0, 32)
-  const { others: _, ...alone } = target
-  const planned = { to: mailbox, target: packTarget({ ...alone, mailbox, recipient: mailbox, notice }) }
-  return { deliveries: [planned], aliases: [`${notice}@${domain}`, replyAlias(notice)] }
+  const { others: _, ...authorTarget } = target
+  const plannedDelivery = { to: mailbox, target: packTarget({ ...authorTarget, mailbox, recipient: mailbox, notice }) }
+  return { deliveries: [plannedDelivery], aliases: [`${notice}@${domain}`, replyAlias(notice)] }
 }
 
 /**

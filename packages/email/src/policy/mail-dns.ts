@@ -29,7 +29,7 @@ const timeoutsPerBudget = 3
 export function createMailDns(system: Pick<System, 'resolveDns' | 'now' | 'sleep'>, limits: MailLimits) {
   const cache = createExpiringMap<Promise<unknown>>(cacheEntries, () => system.now())
 
-  function ask(name: string, type: string): Promise<unknown> {
+  function query(name: string, type: string): Promise<unknown> {
     const key = `${type} ${name.toLowerCase()}`
     const cachedAnswer = cache.get(key)
     if (cachedAnswer) return cachedAnswer
@@ -48,16 +48,16 @@ export function createMailDns(system: Pick<System, 'resolveDns' | 'now' | 'sleep
     /** Returns those of the names that have TXT records in the cache. */
     listKnown: (names: readonly string[]): ReadonlySet<string> => new Set(names.filter(isKnown)),
     openBudget() {
-      let asked = 0
-      const until = system.now() + limits.dns_timeout_ms * timeoutsPerBudget
+      let queryCount = 0
+      const expiresAt = system.now() + limits.dns_timeout_ms * timeoutsPerBudget
       return {
         /** True once a message has asked more questions than it may. Later failures are then the message's own fault, and not DNS trouble. */
-        isExhausted: () => asked > limits.dns_questions,
+        isExhausted: () => queryCount > limits.dns_questions,
         async resolve(name: string, type: string): Promise<unknown> {
-          asked += 1
-          if (asked > limits.dns_questions) throw dnsError('EBUDGET', 'too many questions')
-          if (system.now() >= until) throw dnsError('ETIMEOUT', 'all questions together took too long')
-          return ask(name, type)
+          queryCount += 1
+          if (queryCount > limits.dns_questions) throw dnsError('EBUDGET', 'too many questions')
+          if (system.now() >= expiresAt) throw dnsError('ETIMEOUT', 'all questions together took too long')
+          return query(name, type)
         },
       }
     },
@@ -75,15 +75,15 @@ async function askOnce(
   type: string,
   timeoutMs: number,
 ): Promise<unknown> {
-  const done = new AbortController()
+  const cancellation = new AbortController()
   const expire = async () => {
-    await sleep(timeoutMs, done.signal)
+    await sleep(timeoutMs, cancellation.signal)
     throw dnsError('ETIMEOUT', 'no answer in time')
   }
   try {
     return checkSize(await Promise.race([resolveDns(name, type), expire()]))
   } finally {
-    done.abort()
+    cancellation.abort()
   }
 }
 

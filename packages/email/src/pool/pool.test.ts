@@ -41,7 +41,7 @@ const file = new URL(
 )
 
 function job(what: string): MimeJob {
-  return { octets: Buffer.from(what), ignored: [], keys: {}, keepsQuotes: false, now: 0 }
+  return { octets: Buffer.from(what), ignoredRanges: [], keys: {}, keepsQuotes: false, now: 0 }
 }
 
 test.each(['exit', 'throw', 'eat', 'fail'])('a message that makes its thread %s costs only itself', async what => {

@@ -19,9 +19,9 @@ const workerFile = new URL('./worker-thread.mjs', import.meta.url)
 /** Creates threads that read strangers' bytes. They start with the first message and are replaced when one dies. */
 export function createMimePool({ limits, system, file = workerFile }: PoolOptions) {
   const seats = Array.from({ length: limits.parsers }, () => ({ worker: undefined, batch: [], rounds: 0 }))
-  const waiting: ParseTask[] = []
-  const closing = new AbortController()
-  const pool: PoolState = { limits, system, file, seats, waiting, closing, isWatched: false, isFilling: false }
+  const queue: ParseTask[] = []
+  const shutdown = new AbortController()
+  const pool: PoolState = { limits, system, file, seats, queue, shutdown, isWatched: false, isFilling: false }
   return {
     /**
      * Runs a job and returns its result. It returns undefined if the message killed its thread or outlasted its time,
@@ -29,19 +29,19 @@ export function createMimePool({ limits, system, file = workerFile }: PoolOption
      * @throws Unavailable when too many messages wait already
      */
     run(job: MimeJob, sender: MailSender = {}): Promise<MimeResult | undefined> {
-      if (closing.signal.aborted || waiting.length >= limits.waiting) {
+      if (shutdown.signal.aborted || queue.length >= limits.waiting) {
         throw new Unavailable('Cannot take mail: too many messages are waiting', { retryAfter: 30 })
       }
       return new Promise((resolve, reject) => {
         const giveUp = () => reject(new Unavailable('Cannot take mail: the gateway is shutting down'))
-        const settle: ParseTask['settle'] = result => (closing.signal.aborted && !result ? giveUp() : resolve(result))
-        waiting.push({ job, ...sender, isSuspect: false, settle })
+        const settle: ParseTask['settle'] = result => (shutdown.signal.aborted && !result ? giveUp() : resolve(result))
+        queue.push({ job, ...sender, isSuspect: false, settle })
         fillSoon(pool)
       })
     },
     async close(): Promise<void> {
-      closing.abort()
-      for (const task of waiting.splice(0)) task.settle(undefined)
+      shutdown.abort()
+      for (const task of queue.splice(0)) task.settle(undefined)
       await Promise.all(pool.seats.map(seat => seat.worker?.terminate()))
     },
   }
@@ -66,7 +66,7 @@ interface ParseTask extends MailSender {
 }
 
 /** One thread and the batch in it. */
-interface Seat {
+interface WorkerSlot {
   worker: Worker | undefined
   batch: readonly ParseTask[]
   /** The rounds of the watch since the batch began, or since the thread became idle. */
@@ -78,9 +78,9 @@ interface PoolState {
   readonly limits: MailLimits
   readonly system: Pick<System, 'sleep' | 'log'>
   readonly file: URL
-  readonly seats: readonly Seat[]
-  readonly waiting: ParseTask[]
-  readonly closing: AbortController
+  readonly seats: readonly WorkerSlot[]
+  readonly queue: ParseTask[]
+  readonly shutdown: AbortController
   isWatched: boolean
   isFilling: boolean
 }
@@ -90,7 +90,7 @@ const roundsPerBatch = 10
 /** The most messages and octets of a batch. Waking a thread costs as much as reading a small message. */
 const [batchTasks, batchOctets] = [16, 256 * 1024]
 
-function startWorker(pool: PoolState, seat: Seat): Worker {
+function startWorker(pool: PoolState, seat: WorkerSlot): Worker {
   const { limits, system, file } = pool
   const resourceLimits = { maxOldGenerationSizeMb: limits.parse_memory_mb }
   const worker = new Worker(file, { resourceLimits, workerData: limits })
@@ -105,7 +105,7 @@ function startWorker(pool: PoolState, seat: Seat): Worker {
   return worker
 }
 
-function settleBatch(pool: PoolState, seat: Seat, replies: readonly MimeReply[]): void {
+function settleBatch(pool: PoolState, seat: WorkerSlot, replies: readonly MimeReply[]): void {
   const { log } = pool.system
   const { batch } = seat
   seat.batch = []
@@ -120,14 +120,14 @@ function settleBatch(pool: PoolState, seat: Seat, replies: readonly MimeReply[])
 }
 
 /** Gives the messages of a lost thread one more attempt, each alone. A message that loses its second thread too is to blame. */
-function loseWorker(pool: PoolState, seat: Seat): void {
-  const { waiting, closing } = pool
+function loseWorker(pool: PoolState, seat: WorkerSlot): void {
+  const { queue, shutdown } = pool
   const { batch } = seat
   seat.worker = undefined
   seat.batch = []
-  const isOver = ({ isSuspect }: ParseTask) => isSuspect || closing.signal.aborted
+  const isOver = ({ isSuspect }: ParseTask) => isSuspect || shutdown.signal.aborted
   for (const task of batch.filter(isOver)) task.settle(undefined)
-  waiting.unshift(...batch.filter(task => !isOver(task)).map(task => ({ ...task, isSuspect: true })))
+  queue.unshift(...batch.filter(task => !isOver(task)).map(task => ({ ...task, isSuspect: true })))
   fill(pool)
 }
 
@@ -142,9 +142,9 @@ function fillSoon(pool: PoolState): void {
 }
 
 function fill(pool: PoolState): void {
-  const { seats, waiting, closing } = pool
+  const { seats, queue, shutdown } = pool
   for (const seat of seats) {
-    if (closing.signal.aborted || seat.batch.length > 0 || waiting.length === 0) continue
+    if (shutdown.signal.aborted || seat.batch.length > 0 || queue.length === 0) continue
     if (!needsSeat(seats)) break
     const batch = takeBatch(pool)
     if (batch.length === 0) break
@@ -159,11 +159,11 @@ function fill(pool: PoolState): void {
 
 /** Ends threads that take too long or are idle. All threads share one timer, because a timer for each message would cost more than it saves. */
 async function watch(pool: PoolState): Promise<void> {
-  const { seats, closing, system, limits } = pool
+  const { seats, shutdown, system, limits } = pool
   if (pool.isWatched) return
   pool.isWatched = true
-  while (seats.some(seat => isWatchable(pool, seat)) && !closing.signal.aborted) {
-    await system.sleep(limits.parse_timeout_ms / roundsPerBatch, closing.signal)
+  while (seats.some(seat => isWatchable(pool, seat)) && !shutdown.signal.aborted) {
+    await system.sleep(limits.parse_timeout_ms / roundsPerBatch, shutdown.signal)
     for (const seat of seats) await checkSeat(pool, seat)
     fill(pool)
   }
@@ -171,11 +171,11 @@ async function watch(pool: PoolState): Promise<void> {
 }
 
 /** Ends an idle thread, except the first one, because the next message would wait for a new one. */
-function isWatchable({ seats }: PoolState, seat: Seat): boolean {
+function isWatchable({ seats }: PoolState, seat: WorkerSlot): boolean {
   return seat.batch.length > 0 || (seat.worker !== undefined && seat !== seats[0])
 }
 
-async function checkSeat(pool: PoolState, seat: Seat): Promise<void> {
+async function checkSeat(pool: PoolState, seat: WorkerSlot): Promise<void> {
   const { system, limits } = pool
   seat.rounds += 1
   if (!isWatchable(pool, seat) || seat.rounds <= roundsPerBatch) return
@@ -186,14 +186,14 @@ async function checkSeat(pool: PoolState, seat: Seat): Promise<void> {
 }
 
 /** Removes the next messages for one thread from the queue: several small ones, or one that is large or suspect. */
-function takeBatch({ seats, waiting }: PoolState): readonly ParseTask[] {
-  const held = new Set(seats.flatMap(({ batch }) => batch.map(({ network }) => network)))
-  const ready = waiting.filter(({ network }) => network === undefined || !held.has(network))
+function takeBatch({ seats, queue }: PoolState): readonly ParseTask[] {
+  const activeNetworks = new Set(seats.flatMap(({ batch }) => batch.map(({ network }) => network)))
+  const ready = queue.filter(({ network }) => network === undefined || !activeNetworks.has(network))
   // A suspect message of an unproven author may cost another thread, so it waits until no other message does.
   const first = ready.find(({ isSuspect, isProven }) => !isSuspect || isProven) ?? ready[0]
   const batch = first?.isSuspect ? [first] : limitBatch(ready.filter(({ isSuspect }) => !isSuspect))
-  const taken = new Set(batch)
-  waiting.splice(0, waiting.length, ...waiting.filter(task => !taken.has(task)))
+  const batchTasks = new Set(batch)
+  queue.splice(0, queue.length, ...queue.filter(task => !batchTasks.has(task)))
   return batch
 }
 
@@ -210,6 +210,6 @@ function limitBatch(tasks: readonly ParseTask[]): readonly ParseTask[] {
  * Returns true if a further thread may start. A thread takes 40 to 60 MB, and two on few cores slow each other down. So a further one starts only if
  * each of the others has been reading one mail for long. A slow mail delays other mail no longer than that.
  */
-function needsSeat(seats: readonly Seat[]): boolean {
+function needsSeat(seats: readonly WorkerSlot[]): boolean {
   return seats.every(({ batch, rounds }) => batch.length === 0 || rounds > 1)
 }

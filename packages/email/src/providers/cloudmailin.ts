@@ -14,11 +14,11 @@ export function openCloudMailin(credentials: BasicCredentials): MailProvider {
       const form = parseForm(headers, body)
       const octets = form.get('message')
       if (!octets?.length) throw missingRawMail('Choose the format "Raw".')
-      const said = (name: string) => formText(form, `envelope[${name}]`)
+      const readEnvelopeField = (name: string) => formText(form, `envelope[${name}]`)
       const envelope = {
-        from: said('from'),
+        from: readEnvelopeField('from'),
         to: listRecipients(form),
-        ...clientOf(said('remote_ip'), said('helo_domain')),
+        ...clientOf(readEnvelopeField('remote_ip'), readEnvelopeField('helo_domain')),
       }
       return { octets, envelope, isLossy: true }
     },

@@ -6,11 +6,11 @@ import type { MailProvider, ProviderSystem } from './provider.ts'
 
 const [hour, minute] = [3_600_000, 60_000]
 /** The accepted age of a webhook, ms. Mailgun retries for eight hours, and may repeat the old signature. */
-const window = { past: 12 * hour, ahead: 5 * minute }
+const window = { pastMs: 12 * hour, aheadMs: 5 * minute }
 
 /** Opens a Mailgun route whose URL ends in `mime`. The signature is a field of the form, and covers only its time and token. */
 export function openMailgun({ signing_key }: { readonly signing_key: string }, system: ProviderSystem): MailProvider {
-  const seen = createSeenTokens(system, window.past + window.ahead)
+  const seenTokens = createSeenTokens(system, window.pastMs + window.aheadMs)
   const tokens = new WeakMap<object, string>()
   return {
     async decode(request) {
@@ -18,15 +18,15 @@ export function openMailgun({ signing_key }: { readonly signing_key: string }, s
       const [timestamp, token] = [formText(form, 'timestamp'), formText(form, 'token')]
       checkHexHmac(formText(form, 'signature'), timestamp + token, signing_key)
       checkWebhookTime(timestamp, system.now(), window)
-      seen.check(token)
+      seenTokens.check(token)
       const mail = decodeMailgun(form)
-      await seen.bind(`mailgun ${token}`, [mail.octets, mail.envelope.from ?? '', ...mail.envelope.to])
+      await seenTokens.bind(`mailgun ${token}`, [mail.octets, mail.envelope.from ?? '', ...mail.envelope.to])
       tokens.set(request, token)
       return mail
     },
     remember(request) {
       const token = tokens.get(request)
-      if (token) seen.remember(token)
+      if (token) seenTokens.remember(token)
     },
   }
 }

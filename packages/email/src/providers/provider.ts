@@ -41,14 +41,14 @@ export type ProviderSystem = Pick<System, 'fetch' | 'now' | 'log'> & OnceStore
 /** The status codes of replies to a provider about its mail (EM-2.3). An accepted mail always gets 200, and a deferred one always 503. */
 export interface ProviderLanguage {
   /** The status that makes the provider stop its retries. */
-  readonly refused: number
+  readonly refusedStatus: number
   /**
    * The refusals that the mail's sender should see, for a provider that turns a refusal into a bounce. All other refusals get 200. If it is absent,
    * every refusal gets `refused`.
    */
   readonly bounces?: ReadonlySet<RejectionCode> | undefined
   /** The status of a reply to an unproven webhook. The default is 401. */
-  readonly unproven?: number | undefined
+  readonly unprovenStatus?: number | undefined
   /** True if the provider forwards the reply's text to the mail's sender. Then the text is the reason and nothing else. */
   readonly isReasonText?: true | undefined
 }
@@ -57,5 +57,5 @@ export interface ProviderLanguage {
 export interface ProviderSize {
   readonly factor: number
   readonly overheadBytes: number
-  readonly most?: number | undefined
+  readonly limitBytes?: number | undefined
 }

@@ -28,16 +28,16 @@ const [inBase64, inForm, inJson] = [1.4, 3, 2].map(factor => ({ factor, overhead
 ]
 
 /** Amazon SNS carries 256 KB, escaped once more. */
-const inSns: ProviderSize = { factor: 2, overheadBytes: 64 * 1024, most: 1024 * 1024 }
+const inSns: ProviderSize = { factor: 2, overheadBytes: 64 * 1024, limitBytes: 1024 * 1024 }
 
 /** A further provider is a file and a row here. */
 export const providerRows: { readonly [Name in ProviderName]-?: ProviderRow<Name> } = {
-  postal: { open: openPostal, language: { refused: 422, bounces }, size: inBase64 },
-  mailgun: { open: openMailgun, language: { refused: 406 }, size: inForm },
+  postal: { open: openPostal, language: { refusedStatus: 422, bounces }, size: inBase64 },
+  mailgun: { open: openMailgun, language: { refusedStatus: 406 }, size: inForm },
   // Every other status is tried again for three days.
-  sendgrid: { open: openSendGrid, language: { refused: 200 }, size: inForm },
-  postmark: { open: openPostmark, language: { refused: 403 }, size: inJson },
-  ses: { open: openSes, language: { refused: 403, unproven: 403 }, size: inSns },
-  cloudmailin: { open: openCloudMailin, language: { refused: 422, bounces, isReasonText: true }, size: inForm },
-  forwardemail: { open: openForwardEmail, language: { refused: 422, bounces }, size: inJson },
+  sendgrid: { open: openSendGrid, language: { refusedStatus: 200 }, size: inForm },
+  postmark: { open: openPostmark, language: { refusedStatus: 403 }, size: inJson },
+  ses: { open: openSes, language: { refusedStatus: 403, unprovenStatus: 403 }, size: inSns },
+  cloudmailin: { open: openCloudMailin, language: { refusedStatus: 422, bounces, isReasonText: true }, size: inForm },
+  forwardemail: { open: openForwardEmail, language: { refusedStatus: 422, bounces }, size: inJson },
 }

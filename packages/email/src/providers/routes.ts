@@ -66,8 +66,8 @@ async function takeWebhook(
   { intake, system, maxBytes }: ProviderRouting,
   refusalContext: RefusalContext,
 ): Promise<Response> {
-  const { factor, overheadBytes, most = Number.POSITIVE_INFINITY } = size
-  const limit = Math.min(Math.ceil(maxBytes * factor) + overheadBytes, most)
+  const { factor, overheadBytes, limitBytes = Number.POSITIVE_INFINITY } = size
+  const limit = Math.min(Math.ceil(maxBytes * factor) + overheadBytes, limitBytes)
   const request = { headers: raw.headers, body: toBuffer(await readBody(raw, limit)) }
   const mail = await provider.decode(request)
   if (mail && mail.octets.length > maxBytes) {
@@ -104,14 +104,14 @@ function answerUnread(error: unknown, language: ProviderLanguage, log: Log): Res
   if (error instanceof Rejection && error.code === 'too_large') return answerRefused(error, language, log)
   const problem = toProblem(error, log)
   const isUnproven = problem.status === 401 || problem.status === 403
-  return isUnproven ? changeStatus(problem, language.unproven ?? 401) : problem
+  return isUnproven ? changeStatus(problem, language.unprovenStatus ?? 401) : problem
 }
 
 function answerRefused(error: unknown, language: ProviderLanguage, log: Log): Response {
   const problem = toProblem(error, log)
   if (!(error instanceof Rejection) || error.code === 'rate_limited') return changeStatus(problem, 503)
   const isTold = language.bounces?.has(error.code) ?? true
-  const status = isTold ? language.refused : 200
+  const status = isTold ? language.refusedStatus : 200
   if (!isTold || status === 200) return Response.json({ status: 'refused', code: error.code, detail: error.message })
   return language.isReasonText ? new Response(error.message, { status }) : changeStatus(problem, status)
 }

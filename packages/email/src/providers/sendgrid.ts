@@ -19,13 +19,13 @@ const [signatureField, timestampField] = [
 ] as const
 const [day, minute] = [86_400_000, 60_000]
 /** The accepted age of a webhook, ms. SendGrid retries for three days, and may repeat the old signature. */
-const window = { past: 4 * day, ahead: 5 * minute }
+const window = { pastMs: 4 * day, aheadMs: 5 * minute }
 const envelopeSchema = z.object({ from: z.string().optional(), to: z.array(z.string()) })
 
 /** Opens SendGrid's Inbound Parse with "send raw" and a security policy that signs the time and the body with ECDSA. */
 export function openSendGrid({ public_key }: { readonly public_key: string }, system: ProviderSystem): MailProvider {
   const key = readPublicKey(public_key)
-  const seen = createSeenTokens(system, window.past + window.ahead)
+  const seenTokens = createSeenTokens(system, window.pastMs + window.aheadMs)
   // The token is the hash of the signed text, because the signature itself can be spelled in many valid ways.
   const tokenOf = ({ headers, body }: WebhookRequest) =>
     createHash('sha256')
@@ -40,10 +40,10 @@ export function openSendGrid({ public_key }: { readonly public_key: string }, sy
       const timestamp = headers.get(timestampField) ?? ''
       checkPublicSignature(signatureOf(headers), Buffer.concat([Buffer.from(timestamp), body]), key)
       checkWebhookTime(timestamp, system.now(), window)
-      seen.check(tokenOf(request))
+      seenTokens.check(tokenOf(request))
       return decodeSendGrid(parseForm(headers, body))
     },
-    remember: request => seen.remember(tokenOf(request)),
+    remember: request => seenTokens.remember(tokenOf(request)),
   }
 }
 

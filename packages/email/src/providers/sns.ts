@@ -32,7 +32,7 @@ const signedMembers: Readonly<Record<SnsMessage['Type'], readonly (keyof SnsMess
 const hashes = { '1': 'sha1', '2': 'sha256' } as const
 const certificatePath = /^\/SimpleNotificationService-[0-9a-f]{16,64}\.pem$/
 /** The longest retry delay that a topic accepts is one hour. */
-const window = { past: 2 * 3_600_000, ahead: 15 * 60_000 }
+const window = { pastMs: 2 * 3_600_000, aheadMs: 15 * 60_000 }
 const maxKeys = 16
 
 /** Creates the verifier of Amazon SNS messages. It fetches something only for configured topics, and only from Amazon SNS in the topic's region. */
@@ -88,15 +88,15 @@ function checkTopic(topic: string, topics: readonly string[]): string {
 }
 
 function checkTime(timestamp: string, now: number): void {
-  const at = Date.parse(timestamp)
-  if (at > now - window.past && at < now + window.ahead) return
+  const time = Date.parse(timestamp)
+  if (time > now - window.pastMs && time < now + window.aheadMs) return
   throw new Rejection('expired', 'Cannot accept webhook: its time is too far from now')
 }
 
 function checkSnsUrl(text: string, region: string): URL {
   const url = parseUrl(text)
-  const ending = region.startsWith('cn-') ? 'amazonaws.com.cn' : 'amazonaws.com'
-  if (url?.protocol !== 'https:' || url.host !== `sns.${region}.${ending}` || url.username) throw foreignAddress()
+  const domainSuffix = region.startsWith('cn-') ? 'amazonaws.com.cn' : 'amazonaws.com'
+  if (url?.protocol !== 'https:' || url.host !== `sns.${region}.${domainSuffix}` || url.username) throw foreignAddress()
   return url
 }
 

@@ -29,7 +29,7 @@ interface Field {
   readonly value: string
 }
 
-interface KnownField extends Field {
+interface RoleField extends Field {
   readonly roles: ReadonlySet<string>
 }
 
@@ -38,17 +38,17 @@ interface KnownField extends Field {
  * author by a mailbox, or has an author, a date with a time, a recipient and a subject. No text of the author is directly above it. In a language
  * that the table lacks, a block counts if each of its lines is a field and the values fit.
  */
-export function measureHeaderBlock(lines: readonly string[], at: number): number {
-  const first = readField(lines[at] ?? '')
-  if (!first || !isApart(lines, at)) return 0
-  const next = lines.slice(at, at + maxFields)
+export function measureHeaderBlock(lines: readonly string[], index: number): number {
+  const first = readField(lines[index] ?? '')
+  if (!first || !isApart(lines, index)) return 0
+  const next = lines.slice(index, index + maxFields)
   const end = next.findIndex(isBlank)
   const block = end < 0 ? next : next.slice(0, end)
   const fields = block.flatMap(line => readField(line) ?? [])
-  const knownFields = fields.filter((field): field is KnownField => field.roles !== undefined)
-  if (first.roles && isHeaderBlock(knownFields, lines, at)) return block.length
+  const roleFields = fields.filter((field): field is RoleField => field.roles !== undefined)
+  if (first.roles && isHeaderBlock(roleFields, lines, index)) return block.length
   const isWhole = fields.length === block.length && end >= 0
-  return isWhole && hasHeaderValues(fields) && !isAnnounced(lines, at) ? block.length : 0
+  return isWhole && hasHeaderValues(fields) && !isAnnounced(lines, index) ? block.length : 0
 }
 
 const valueForms = {
@@ -79,32 +79,35 @@ function readField(line: string): Field | undefined {
   return label === undefined ? undefined : { roles: labels.get(label.normalize('NFC').toLowerCase()), value }
 }
 
-function isApart(lines: readonly string[], at: number): boolean {
-  const above = lines[at - 1] ?? ''
-  return isBlank(above) || isDelimiterLine(above) || isSeparator(above)
+function isApart(lines: readonly string[], index: number): boolean {
+  const lineAbove = lines[index - 1] ?? ''
+  return isBlank(lineAbove) || isDelimiterLine(lineAbove) || isSeparator(lineAbove)
 }
 
 /** Matches a drawn line. Outlook draws 32 underscores, and the few marks above a person's signature or list are not enough. */
 const isDrawnLine = /^(?:_{10,}|-{10,})$/
 
-function isHeaderBlock(fields: readonly KnownField[], lines: readonly string[], at: number): boolean {
-  const find = (role: Role) => fields.find(field => [...field.roles].some(each => each.startsWith(`${role} `)))
+function isHeaderBlock(fields: readonly RoleField[], lines: readonly string[], index: number): boolean {
+  const find = (role: Role) =>
+    fields.find(field => [...field.roles].some(fieldRole => fieldRole.startsWith(`${role} `)))
   const [from, sent, subject] = [find('from'), find('sent'), find('subject')]
   if (fields.length < 3 || !from || !/\p{L}/u.test(from.value) || !(sent ?? subject)) return false
-  const isBelowLine = isDrawnLine.test((lines[at - 1] ?? '').trim())
+  const isBelowLine = isDrawnLine.test((lines[index - 1] ?? '').trim())
   const hasTime = namesTime.test(sent?.value ?? '')
   const isByProgram = isBelowLine || from.value.includes('@') || (isWhole(fields) && hasTime)
   // A person who shows a header announces it, and leaves out the time.
-  return isByProgram && (!isAnnounced(lines, at) || hasTime)
+  return isByProgram && (!isAnnounced(lines, index) || hasTime)
 }
 
 /** Matches a time of day that is not a part of a date. */
 const namesTime = /(?<![\p{Nd}.])\p{Nd}{1,2}[:.時点时]\p{Nd}{2}(?![\p{Nd}.])/u
 
 /** Returns true if all four fields are there in one language. A journey or an order has fewer of them. */
-function isWhole(fields: readonly KnownField[]): boolean {
+function isWhole(fields: readonly RoleField[]): boolean {
   const roles = fields.map(field => field.roles)
-  const languages = [...(roles[0] ?? [])].map(each => each.slice(each.indexOf(' ')))
-  const needed = ['from', 'sent', 'to', 'subject'] as const
-  return languages.some(language => needed.every(role => roles.some(each => each.has(role + language))))
+  const languages = [...(roles[0] ?? [])].map(role => role.slice(role.indexOf(' ')))
+  const requiredRoles = ['from', 'sent', 'to', 'subject'] as const
+  return languages.some(language =>
+    requiredRoles.every(role => roles.some(fieldRoles => fieldRoles.has(role + language))),
+  )
 }

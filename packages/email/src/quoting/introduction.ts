@@ -1,6 +1,6 @@
 // Recognises the line above a quotation: "On … wrote:".
 import { isDeviceLine } from './device-line.ts'
-import { anyOf, listPhrases } from './phrase-table.ts'
+import { alternativesOf, listPhrases } from './phrase-table.ts'
 import { isAnnounced, isBlank, isQuotedLine, seenLine } from './quoted-line.ts'
 
 /** The maximum numbers of lines and characters of an introduction, which may be wrapped. */
@@ -9,8 +9,8 @@ const [maxWrapped, maxIntroduction] = [6, 400]
 /** Matches scripts without spaces between words, in which a verb has no visible boundaries. */
 const unspaced = /^\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Hangul}|\p{Script=Thai}|\p{Script=Khmer}/u
 const verbs = listPhrases('wrote')
-const spacedVerb = `(?<![\\p{L}\\p{N}\\p{M}])${anyOf(verbs.filter(verb => !unspaced.test(verb)))}(?![\\p{L}\\p{N}\\p{M}])`
-const anyVerb = `(?:${spacedVerb}|${anyOf(verbs.filter(verb => unspaced.test(verb)))})`
+const spacedVerb = `(?<![\\p{L}\\p{N}\\p{M}])${alternativesOf(verbs.filter(verb => !unspaced.test(verb)))}(?![\\p{L}\\p{N}\\p{M}])`
+const anyVerb = `(?:${spacedVerb}|${alternativesOf(verbs.filter(verb => unspaced.test(verb)))})`
 const namesWriting = new RegExp(anyVerb, 'iu')
 const endsInWriting = new RegExp(`${anyVerb}\\s?(?:[:：៖.։]|[:：]?\\s?-{2,})?$`, 'iu')
 
@@ -40,27 +40,27 @@ const byTuta =
 const byNotes = new RegExp(`^-{3,10}\\s?\\S.{0,200}${anyVerb}\\s?[:：]?\\s?-{3,10}$`, 'iu')
 
 /** Returns the number of lines from this one on that introduce a quotation, or 0 if they do not. */
-export function measureIntroduction(lines: readonly string[], at: number): number {
-  const first = seenLine(lines[at])
+export function measureIntroduction(lines: readonly string[], index: number): number {
+  const first = seenLine(lines[index])
   if (byNotes.test(first)) return 1
   const isDated = opensDated.test(first) || opensWithDate.test(first)
-  if (isDated && isBareIntroduction(first) && (isQuoteNext(lines, at + 1) || standsAlone(lines, at, 1))) return 1
+  if (isDated && isBareIntroduction(first) && (isQuoteNext(lines, index + 1) || isSeparated(lines, index, 1))) return 1
   const mayBeWrapped = isDated || /\S@\S|<$/.test(first) || namesTime.test(first)
-  const count = countWrapped(lines, at, { isDated, most: mayBeWrapped ? maxWrapped : 1 })
-  return count > 1 && opensBelow(lines, at, count) ? 0 : count
+  const count = countWrapped(lines, index, { isDated, maxLines: mayBeWrapped ? maxWrapped : 1 })
+  return count > 1 && opensBelow(lines, index, count) ? 0 : count
 }
 
 /**
  * Returns true if an introduction begins on a line below the first one. The author's own last line may look like a beginning, and then a later line
  * has a complete date and time.
  */
-function opensBelow(lines: readonly string[], at: number, count: number): boolean {
-  for (let below = at + 1; below < at + count; below += 1) {
+function opensBelow(lines: readonly string[], index: number, count: number): boolean {
+  for (let below = index + 1; below < index + count; below += 1) {
     const line = seenLine(lines[below])
     const isDated = /\p{Nd}/u.test(line) && (opensDated.test(line) || opensWithDate.test(line))
     const mayOpen = isDated || (namesTime.test(line) && namesDay.test(line))
     const remainingLines = lines
-      .slice(below, at + count)
+      .slice(below, index + count)
       .map(seenLine)
       .join(' ')
       .trim()
@@ -72,21 +72,21 @@ function opensBelow(lines: readonly string[], at: number, count: number): boolea
 /** Matches the numbers of a date besides those of the time. */
 const namesDay = /(?:\p{Nd}{1,4}(?!\p{Nd})[^<>\p{Nd}]{1,20}){3}/u
 
-interface Wrapping {
+interface WrapOptions {
   readonly isDated: boolean
-  readonly most: number
+  readonly maxLines: number
 }
 
-function countWrapped(lines: readonly string[], at: number, { isDated, most }: Wrapping): number {
-  let joined = ''
-  for (let count = 1; count <= most && at + count <= lines.length; count += 1) {
-    const line = seenLine(lines[at + count - 1])
-    if (isQuotedLine(line) || (line === '' && !isGap(lines, at + count))) return 0
-    joined = `${joined} ${line}`.trim()
-    if (joined.length > maxIntroduction) return 0
-    const signs = { isDated, hasMarks: () => isQuoteNext(lines, at + count) }
-    const isProven = () => signs.hasMarks() || (isByProgram(joined) && standsAlone(lines, at, count))
-    if (isIntroduction(joined, signs) && isProven()) return count
+function countWrapped(lines: readonly string[], index: number, { isDated, maxLines }: WrapOptions): number {
+  let joinedText = ''
+  for (let count = 1; count <= maxLines && index + count <= lines.length; count += 1) {
+    const line = seenLine(lines[index + count - 1])
+    if (isQuotedLine(line) || (line === '' && !isGap(lines, index + count))) return 0
+    joinedText = `${joinedText} ${line}`.trim()
+    if (joinedText.length > maxIntroduction) return 0
+    const signs = { isDated, hasMarks: () => isQuoteNext(lines, index + count) }
+    const isProven = () => signs.hasMarks() || (isByProgram(joinedText) && isSeparated(lines, index, count))
+    if (isIntroduction(joinedText, signs) && isProven()) return count
   }
   return 0
 }
@@ -107,9 +107,9 @@ function isByProgram(introduction: string): boolean {
  * Returns true if an introduction without marks below it stands apart from the text around it, and no line announces it. Some programs write it
  * directly below their own name.
  */
-function standsAlone(lines: readonly string[], at: number, count: number): boolean {
-  if (isDeviceLine({ line: lines[at - 1] ?? '', isBelowText: false })) return true
-  return isBlank(lines[at - 1] ?? '') && isBlank(lines[at + count] ?? '') && !isAnnounced(lines, at)
+function isSeparated(lines: readonly string[], index: number, count: number): boolean {
+  if (isDeviceLine({ line: lines[index - 1] ?? '', isBelowText: false })) return true
+  return isBlank(lines[index - 1] ?? '') && isBlank(lines[index + count] ?? '') && !isAnnounced(lines, index)
 }
 
 /** Returns true if a quotation, or nothing at all, follows. A name and a verb alone introduce a quotation only then. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { anyOf, listPhrases } from './phrase-table.ts'
+import { alternativesOf, listPhrases } from './phrase-table.ts'
 
 test('listPhrases() returns each phrase of all languages once, and device phrases with one placeholder each', () => {
   expect(listPhrases('wrote')).toEqual(
@@ -11,5 +11,5 @@ test('listPhrases() returns each phrase of all languages once, and device phrase
 })
 
 test('anyOf() matches the longest phrase, and escapes its special characters', () => {
-  expect(new RegExp(anyOf(['a', 'a (b)'])).exec('a (b)')?.[0]).toBe('a (b)')
+  expect(new RegExp(alternativesOf(['a', 'a (b)'])).exec('a (b)')?.[0]).toBe('a (b)')
 })

@@ -314,7 +314,7 @@ export function listPhrases(kind: PhraseKind): readonly string[] {
 /** Returns the phrases of a kind for each language that has some. */
 export function listByLanguage(kind: PhraseKind): readonly (readonly [language: string, phrases: readonly string[]])[] {
   return languages.flatMap(([language, cells]) => {
-    const cell = cells.find(each => each.startsWith(`${kind}: `))
+    const cell = cells.find(text => text.startsWith(`${kind}: `))
     return cell ? [[language, cell.slice(kind.length + 2).split(' | ')] as const] : []
   })
 }
@@ -330,9 +330,9 @@ const languages = table
   })
 
 /** Returns the source of a regular expression for any of these phrases, the longest first. */
-export function anyOf(list: readonly string[]): string {
-  const escaped = list.toSorted((one, other) => other.length - one.length).map(escapePhrase)
-  return `(?:${escaped.join('|')})`
+export function alternativesOf(list: readonly string[]): string {
+  const alternatives = list.toSorted((one, other) => other.length - one.length).map(escapePhrase)
+  return `(?:${alternatives.join('|')})`
 }
 
 /** Returns the phrase as a regular expression reads it. */

@@ -1,19 +1,19 @@
 // Distinguishes quoted lines, blank lines and lines of marks from lines with text.
-import { anyOf, listPhrases } from './phrase-table.ts'
+import { alternativesOf, listPhrases } from './phrase-table.ts'
 
 /** Matches a mailbox that is wrapped before its last bracket, which looks like a quoted line. */
-const endsMailbox = new RegExp(`^>\\s?${anyOf(listPhrases('wrote'))}?\\s?[:：]$`, 'iu')
+const endsMailbox = new RegExp(`^>\\s?${alternativesOf(listPhrases('wrote'))}?\\s?[:：]$`, 'iu')
 
 export function isQuotedLine(line: string): boolean {
   return /^\s?>/.test(line) && !endsMailbox.test(line)
 }
 
 /** Matches the direction marks that programs put around names in right-to-left text, and blanks without a width. */
-const unseen = /[\u061c\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g
+const invisibleCharacters = /[\u061c\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g
 
 /** Returns the visible text of a line, without blanks at its ends. */
 export function seenLine(line = ''): string {
-  return line.replace(unseen, '').trim()
+  return line.replace(invisibleCharacters, '').trim()
 }
 
 export function isBlank(line: string): boolean {
@@ -28,13 +28,13 @@ export function isDelimiterLine(line: string): boolean {
 }
 
 /** Returns true if the line above announces the quoted lines, as people do when they show something. */
-export function isAnnounced(lines: readonly string[], at: number): boolean {
-  return /[:：]\s*$/.test(findAbove(lines, at))
+export function isAnnounced(lines: readonly string[], index: number): boolean {
+  return /[:：]\s*$/.test(findAbove(lines, index))
 }
 
 /** Finds the nearest line above that is not blank. */
-export function findAbove(lines: readonly string[], at: number): string {
-  let above = at - 1
-  while (above >= 0 && isBlank(lines[above] ?? '')) above -= 1
-  return lines[above] ?? ''
+export function findAbove(lines: readonly string[], index: number): string {
+  let lineIndex = index - 1
+  while (lineIndex >= 0 && isBlank(lines[lineIndex] ?? '')) lineIndex -= 1
+  return lines[lineIndex] ?? ''
 }

@@ -1,14 +1,17 @@
 // Recognizes the lines between a text and the message that it answers or forwards.
-import { anyOf, listPhrases } from './phrase-table.ts'
+import { alternativesOf, listPhrases } from './phrase-table.ts'
 import { seenLine } from './quoted-line.ts'
 
 const maxSeparator = 200
-const forwarded = anyOf(listPhrases('forwarded'))
-const begun = anyOf(listPhrases('begun'))
-const original = anyOf(listPhrases('original').filter(phrase => phrase !== 'original'))
+const forwardedPhrase = alternativesOf(listPhrases('forwarded'))
+const begunPhrase = alternativesOf(listPhrases('begun'))
+const original = alternativesOf(listPhrases('original').filter(phrase => phrase !== 'original'))
 
 /** Matches the line above forwarded text, which is the topic of the mail. */
-const opensForward = new RegExp(`^\\*?(?:[-=_]{2,30} ?${forwarded} ?[-=_]{2,30}|${begun}\\s?[:：])\\*?$`, 'iu')
+const opensForward = new RegExp(
+  `^\\*?(?:[-=_]{2,30} ?${forwardedPhrase} ?[-=_]{2,30}|${begunPhrase}\\s?[:：])\\*?$`,
+  'iu',
+)
 /** Matches the spaces that QQ writes as HTML even into plain text. */
 const gap = '(?:\\s|&nbsp;){0,6}'
 const separates = new RegExp(

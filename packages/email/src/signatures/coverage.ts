@@ -12,9 +12,9 @@ import { couldSignFor, readTag } from './signature-field.ts'
 export type Coverage = readonly string[] | 'all'
 
 /** Returns the header without the fields that others may have added or changed under the proof. */
-export function keepCovered(header: HeaderBlock, coverage: Coverage): HeaderBlock {
+export function selectCovered(header: HeaderBlock, coverage: Coverage): HeaderBlock {
   if (coverage === 'all') return header
-  const isCovered = takeFrom(coverage)
+  const isCovered = createConsumer(coverage)
   const fields = header.fields.toReversed().filter(({ name }) => isCovered(name))
   return { ...header, fields: fields.toReversed() }
 }
@@ -31,15 +31,17 @@ const coverable = [
  * field must decide nothing.
  */
 export function readCovered(header: HeaderBlock, { to, cc }: Pick<MailAddresses, 'to' | 'cc'>, coverage: Coverage) {
-  const covered = keepCovered(header, coverage)
-  const has = (name: string) => findField(covered, name) !== undefined
-  const uncovered = coverable.filter(name => fieldValues(covered, name).length < fieldValues(header, name).length)
+  const signedHeader = selectCovered(header, coverage)
+  const has = (name: string) => findField(signedHeader, name) !== undefined
+  const uncoveredNames = coverable.filter(
+    name => fieldValues(signedHeader, name).length < fieldValues(header, name).length,
+  )
   return {
-    covered,
+    signedHeader,
     /** The people whom the covered fields name. */
-    named: { to: has('to') ? to : [], cc: has('cc') ? cc : [] },
+    signedRecipients: { to: has('to') ? to : [], cc: has('cc') ? cc : [] },
     /** `unsigned_to` and the like, for fields that the proof does not cover. */
-    flags: uncovered.map(name => `unsigned_${name.replaceAll('-', '_')}`),
+    flags: uncoveredNames.map(name => `unsigned_${name.replaceAll('-', '_')}`),
   }
 }
 
@@ -57,7 +59,7 @@ export function readSharedCoverage(
   const lists = [...listCandidates(header, authorDomain), ...seals].map(field =>
     readTag(field, 'h').toLowerCase().split(':'),
   )
-  return lists.length === 0 ? undefined : lists.reduce((left, right) => left.filter(takeFrom(right)))
+  return lists.length === 0 ? undefined : lists.reduce((left, right) => left.filter(createConsumer(right)))
 }
 
 /** Returns true if a signature of the author leaves the end of the body open (`l=`), where others may have added text. */
@@ -70,7 +72,7 @@ function listCandidates({ fields }: HeaderBlock, authorDomain: string): readonly
 }
 
 /** Returns a function that removes a name from a copy of `names`, and returns true if the name was still there. */
-function takeFrom(names: readonly string[]): (name: string) => boolean {
+function createConsumer(names: readonly string[]): (name: string) => boolean {
   const left = new Map<string, number>()
   for (const name of names) left.set(name, (left.get(name) ?? 0) + 1)
   return name => {

@@ -27,7 +27,7 @@ export interface JudgedSignature extends SignatureReport {
 /** The seconds that the clock of a signer may be ahead. */
 const clockSkew = 600
 
-export interface SignatureJudging {
+export interface JudgeOptions {
   /** The time of the check, ms since the epoch. */
   readonly now: number
   /** The least bits of an RSA key; shorter keys prove nothing. */
@@ -37,9 +37,9 @@ export interface SignatureJudging {
 }
 
 /** Judges a signature that was computed. */
-export function classifySignature(report: SignatureReport, judging: SignatureJudging): JudgedSignature {
-  const isUnsure = report.fault === 'body hash did not verify' && judging.isDamaged
-  return { ...report, verdict: isUnsure ? 'unverifiable' : verdictOf(report, judging) }
+export function classifySignature(report: SignatureReport, options: JudgeOptions): JudgedSignature {
+  const isUnsure = report.fault === 'body hash did not verify' && options.isDamaged
+  return { ...report, verdict: isUnsure ? 'unverifiable' : verdictOf(report, options) }
 }
 
 const faultVerdicts: Readonly<Record<DkimFault, SignatureVerdict>> = {
@@ -69,11 +69,11 @@ const faultVerdicts: Readonly<Record<DkimFault, SignatureVerdict>> = {
 
 /** Returns the verdict. A valid signature may still prove nothing about the whole message now. */
 function verdictOf(
-  { fault, uncovered, isTesting, signedAt, bits, covers }: SignatureReport,
-  { now, minKeyBits }: SignatureJudging,
+  { fault, uncoveredOctets, isTesting, signedAt, bits, covers }: SignatureReport,
+  { now, minKeyBits }: JudgeOptions,
 ): SignatureVerdict {
   if (fault) return faultVerdicts[fault]
-  if (uncovered > 0) return 'undersized'
+  if (uncoveredOctets > 0) return 'undersized'
   if (isTesting) return 'testing'
   if (signedAt !== undefined && signedAt > now / 1000 + clockSkew) return 'not_yet'
   if (bits !== undefined && bits < minKeyBits) return 'weak'
@@ -100,7 +100,7 @@ export function formatKeyId({ domain, selector }: Pick<JudgedSignature, 'domain'
   return `d=${domain}/s=${selector}`
 }
 
-export function proofOfSignature(signature: JudgedSignature, aligned: boolean): Proof {
+export function proofOfSignature(signature: JudgedSignature, isAligned: boolean): Proof {
   const { verdict, fault, dnsCode, domain, algorithm, bits, covers, id } = signature
   const reason = [verdict, fault, dnsCode].filter(Boolean).join(': ')
   return {
@@ -109,7 +109,7 @@ export function proofOfSignature(signature: JudgedSignature, aligned: boolean): 
     reason: verdict === 'pass' ? undefined : reason,
     key_id: formatKeyId(signature),
     domain,
-    aligned,
+    aligned: isAligned,
     algorithm,
     bits,
     covers,

@@ -35,10 +35,10 @@ export function planSignatures(
   const isCrowded = fields.length > limits.signatures
   const sound = fields.filter(({ start, end }) => end - start <= maxSignatureOctets)
   const candidates = isCrowded ? sound.filter(field => couldSignFor(field, authorDomain)) : sound
-  const judged = new Set(candidates.slice(0, limits.signatures))
+  const plannedFields = new Set(candidates.slice(0, limits.signatures))
   const isIgnored = (field: HeaderField) =>
-    (chainFields.has(field.name) && !chain.isSealed) || (field.name === 'dkim-signature' && !judged.has(field))
-  const keyNames = new Set([...judged].flatMap(listKeyName))
+    (chainFields.has(field.name) && !chain.isSealed) || (field.name === 'dkim-signature' && !plannedFields.has(field))
+  const keyNames = new Set([...plannedFields].flatMap(listKeyName))
   return {
     keyNames: [...keyNames, ...chain.keyNames.filter(name => !keyNames.has(name))],
     ignored: header.fields.filter(isIgnored).map(({ start, end }) => [start, end] as const),

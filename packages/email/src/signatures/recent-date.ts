@@ -11,7 +11,7 @@ const dayMs = 86_400_000
 const [oldestMs, aheadMs] = [5 * dayMs, 3_600_000]
 
 /** Returns true if a mail was written just now, according to its covered `Date`. `now` is in ms. */
-export function isRecent(covered: HeaderBlock, now: number): boolean {
-  const age = now - Date.parse(findField(covered, 'date') ?? '')
+export function isRecent(signedHeader: HeaderBlock, now: number): boolean {
+  const age = now - Date.parse(findField(signedHeader, 'date') ?? '')
   return age < oldestMs && age > -aheadMs
 }

@@ -16,9 +16,9 @@ interface ReplayRecipient {
   readonly isNamed: boolean
 }
 
-interface Seen {
+interface SignatureUse {
   readonly agents: Set<string>
-  unnamed: number
+  unnamedCount: number
 }
 
 const dayMs = 86_400_000
@@ -26,25 +26,25 @@ const [maxSignatures, maxUnnamed] = [50_000, 20]
 
 /** Creates the record of signatures. A valid mail that others forward to many recipients keeps its valid signature (DKIM replay). */
 export function createSignatureReplays({ now }: Pick<System, 'now'>): NoteSignature {
-  const signatures = createExpiringMap<Seen>(maxSignatures, now)
+  const signatures = createExpiringMap<SignatureUse>(maxSignatures, now)
 
-  function find(id: string): Seen {
-    const seen = signatures.get(id)
-    if (seen) return seen
-    const fresh: Seen = { agents: new Set(), unnamed: 0 }
-    signatures.set(id, fresh, dayMs)
-    return fresh
+  function findOrAdd(id: string): SignatureUse {
+    const knownUse = signatures.get(id)
+    if (knownUse) return knownUse
+    const newUse: SignatureUse = { agents: new Set(), unnamedCount: 0 }
+    signatures.set(id, newUse, dayMs)
+    return newUse
   }
 
   return (id, recipients) => {
-    const seen = find(id)
-    const wasHere = seen.agents.size > 0
-    const strangers = recipients.filter(({ agent, isNamed }) => !isNamed && !seen.agents.has(agent))
-    for (const { agent } of recipients) seen.agents.add(agent)
-    seen.unnamed += strangers.length
+    const use = findOrAdd(id)
+    const wasHere = use.agents.size > 0
+    const strangers = recipients.filter(({ agent, isNamed }) => !isNamed && !use.agents.has(agent))
+    for (const { agent } of recipients) use.agents.add(agent)
+    use.unnamedCount += strangers.length
     return [
       ...(wasHere && strangers.length > 0 ? ['replayed_signature'] : []),
-      ...(seen.unnamed > maxUnnamed ? ['signature_flood'] : []),
+      ...(use.unnamedCount > maxUnnamed ? ['signature_flood'] : []),
     ]
   }
 }

@@ -2,7 +2,7 @@
 import type { BodyHold, System } from '@postern/message'
 import { Rejection, Unavailable } from '@postern/message'
 
-interface DataReading {
+interface ReadDataOptions {
   /** The memory budget of the message. The caller releases it. */
   readonly hold: BodyHold
   readonly maxBytes: number
@@ -21,7 +21,7 @@ const [paceMs, minBytes] = [60_000, 60 * 1000]
 /** The longest wait of a message for memory, ms. It is below the three minutes that a client waits for the gateway. */
 const patienceMs = 120_000
 /** The multiple of the size limit up to which a message is read and discarded, so that its client gets the reason. A larger message is stopped. */
-const mostDiscarded = 4
+const maxDiscardFactor = 4
 
 /**
  * Reads one message. While the message waits for memory, nothing more is read. A stopped message frees its memory at once, and its connection is
@@ -29,35 +29,35 @@ const mostDiscarded = 4
  * @throws Rejection `too_large`, `malformed`, `rate_limited`
  * @throws Unavailable if there is no memory in time, or the client is too slow
  */
-export async function readData(stream: AsyncIterable<Uint8Array>, reading: DataReading): Promise<Uint8Array> {
-  const { promise: stopped, reject } = Promise.withResolvers<never>()
-  stopped.catch(() => undefined)
-  const over = new AbortController()
-  const receiving: Receiving = {
-    ...{ ...reading, collection: createCollection(), over: over.signal },
+export async function readData(stream: AsyncIterable<Uint8Array>, options: ReadDataOptions): Promise<Uint8Array> {
+  const { promise: stopPromise, reject } = Promise.withResolvers<never>()
+  stopPromise.catch(() => undefined)
+  const ended = new AbortController()
+  const reception: DataReception = {
+    ...{ ...options, collection: createCollection(), ended: ended.signal },
     ...{ size: 0, isWaiting: false, hasWaited: false },
     stop(fault) {
-      if (over.signal.aborted) return
-      over.abort()
-      receiving.collection.clear()
-      reading.hold.release()
-      reading.cut(fault)
+      if (ended.signal.aborted) return
+      ended.abort()
+      reception.collection.clear()
+      options.hold.release()
+      options.cut(fault)
       reject(fault)
     },
   }
-  void stopLate(receiving)
-  void stopSlow(receiving)
+  void stopLate(reception)
+  void stopSlow(reception)
   try {
-    return await Promise.race([collect(stream, receiving), stopped])
+    return await Promise.race([collect(stream, reception), stopPromise])
   } finally {
-    over.abort()
+    ended.abort()
   }
 }
 
-interface Receiving extends DataReading {
+interface DataReception extends ReadDataOptions {
   readonly collection: ReturnType<typeof createCollection>
   /** A signal that is aborted at the end of the message. */
-  readonly over: AbortSignal
+  readonly ended: AbortSignal
   stop(fault: unknown): void
   /** The number of octets so far. */
   size: number
@@ -67,19 +67,19 @@ interface Receiving extends DataReading {
   hasWaited: boolean
 }
 
-async function stopLate({ transferMs, sleep, over, stop }: Receiving): Promise<void> {
-  await sleep(transferMs, over)
-  if (!over.aborted) stop(new Unavailable('Cannot accept mail: it came too slowly'))
+async function stopLate({ transferMs, sleep, ended, stop }: DataReception): Promise<void> {
+  await sleep(transferMs, ended)
+  if (!ended.aborted) stop(new Unavailable('Cannot accept mail: it came too slowly'))
 }
 
-async function stopSlow(receiving: Receiving): Promise<void> {
-  const { sleep, over, stop } = receiving
-  while (!over.aborted) {
-    const before = receiving.size
-    receiving.hasWaited = receiving.isWaiting
-    await sleep(paceMs, over)
-    const isSlow = receiving.size - before < minBytes && !receiving.hasWaited
-    if (!over.aborted && isSlow) stop(new Unavailable('Cannot accept mail: slower than 1 KB a second for a minute'))
+async function stopSlow(reception: DataReception): Promise<void> {
+  const { sleep, ended, stop } = reception
+  while (!ended.aborted) {
+    const before = reception.size
+    reception.hasWaited = reception.isWaiting
+    await sleep(paceMs, ended)
+    const isSlow = reception.size - before < minBytes && !reception.hasWaited
+    if (!ended.aborted && isSlow) stop(new Unavailable('Cannot accept mail: slower than 1 KB a second for a minute'))
   }
 }
 
@@ -89,23 +89,23 @@ async function stopSlow(receiving: Receiving): Promise<void> {
  */
 const maxPieces = 100_000
 
-async function collect(stream: AsyncIterable<Uint8Array>, receiving: Receiving): Promise<Uint8Array> {
-  const { maxBytes, hold, collection, over, stop } = receiving
+async function collect(stream: AsyncIterable<Uint8Array>, reception: DataReception): Promise<Uint8Array> {
+  const { maxBytes, hold, collection, ended, stop } = reception
   const tooLarge = () => new Rejection('too_large', `Cannot accept mail: larger than ${maxBytes} bytes`)
   let pieces = 0
   for await (const chunk of untilCut(stream)) {
-    receiving.size += chunk.length
+    reception.size += chunk.length
     pieces += 1
     if (pieces === maxPieces) stop(new Rejection('malformed', 'Cannot accept mail: it comes in too many pieces'))
-    if (receiving.size > maxBytes * mostDiscarded) stop(tooLarge())
-    if (receiving.size > maxBytes) {
+    if (reception.size > maxBytes * maxDiscardFactor) stop(tooLarge())
+    if (reception.size > maxBytes) {
       collection.clear()
       hold.release()
-    } else await takeCapacity(chunk.length, receiving)
-    if (over.aborted) break
-    if (receiving.size <= maxBytes) collection.add(chunk)
+    } else await acquireCapacity(chunk.length, reception)
+    if (ended.aborted) break
+    if (reception.size <= maxBytes) collection.add(chunk)
   }
-  if (receiving.size > maxBytes) throw tooLarge()
+  if (reception.size > maxBytes) throw tooLarge()
   return collection.join()
 }
 
@@ -119,18 +119,18 @@ async function* untilCut(stream: AsyncIterable<Uint8Array>): AsyncIterable<Uint8
 }
 
 /** Waits until there is memory for the octets, and stops the message if that takes too long. */
-async function takeCapacity(bytes: number, receiving: Receiving): Promise<void> {
-  const { hold, sleep, over, stop } = receiving
+async function acquireCapacity(bytes: number, reception: DataReception): Promise<void> {
+  const { hold, sleep, ended, stop } = reception
   try {
     return hold.add(bytes)
   } catch {
     const hurry = new AbortController()
-    const patience = AbortSignal.any([over, hurry.signal])
+    const patience = AbortSignal.any([ended, hurry.signal])
     void sleep(patienceMs, patience).then(() => hurry.abort())
-    receiving.isWaiting = true
-    receiving.hasWaited = true
-    await hold.take(bytes, patience).catch(stop)
-    receiving.isWaiting = false
+    reception.isWaiting = true
+    reception.hasWaited = true
+    await hold.acquire(bytes, patience).catch(stop)
+    reception.isWaiting = false
     hurry.abort()
   }
 }

@@ -12,7 +12,7 @@ import { readData } from './data.ts'
 import { toSmtpCut, toSmtpReply } from './replies.ts'
 import { openListenSocket } from './socket.ts'
 
-interface SmtpListening {
+interface SmtpListenerDeps {
   readonly config: MailListenConfig
   readonly maxBytes: number
   /** The limit on messages that are received at the same time. */
@@ -27,14 +27,14 @@ interface SmtpListening {
  * Listens for mail from an MTA in front of the gateway, over SMTP or LMTP without login and TLS. It is meant for loopback or a private network. The
  * library is loaded with the first connection, or soon after the start, so that the port opens at once.
  */
-export async function openSmtpListener(listening: SmtpListening): Promise<Listening> {
-  const { config } = listening
+export async function openSmtpListener(deps: SmtpListenerDeps): Promise<Listening> {
+  const { config } = deps
   const busy = new Set<Promise<void>>()
   let server: Promise<SMTPServer> | undefined
   const sockets = createServer(async socket => {
     socket.on('error', () => undefined)
     socket.pause()
-    server ??= createSmtpServer(listening, busy)
+    server ??= createSmtpServer(deps, busy)
     ;(await server).connect(socket)
   })
   const bound = await openListenSocket(sockets, config)
@@ -45,13 +45,13 @@ export async function openSmtpListener(listening: SmtpListening): Promise<Listen
     port: bound.port,
     release: () => new Promise(resolve => sockets.close(() => resolve())),
     async close() {
-      const closed = new Promise<void>(resolve => sockets.close(() => resolve()))
+      const socketsClosed = new Promise<void>(resolve => sockets.close(() => resolve()))
       await Promise.allSettled(busy)
       for (const connection of (await server)?.connections ?? []) {
         connection.send(421, 'Shutting down', 'SERVICE_UNAVAILABLE')
         connection.close()
       }
-      await closed
+      await socketsClosed
     },
   }
 }
@@ -60,9 +60,9 @@ export function loadSmtpServer(): Promise<typeof import('smtp-server')> {
   return import('smtp-server')
 }
 
-async function createSmtpServer(listening: SmtpListening, busy: Set<Promise<void>>): Promise<SMTPServer> {
+async function createSmtpServer(deps: SmtpListenerDeps, busy: Set<Promise<void>>): Promise<SMTPServer> {
   const { SMTPServer } = await loadSmtpServer()
-  const { config, domain, maxBytes } = listening
+  const { config, domain, maxBytes } = deps
   const isLmtp = config.protocol === 'lmtp'
   // The file system decides who may open a socket, because its clients have no address.
   const trustedPeers = config.path === undefined ? config.trusted_peers : true
@@ -83,31 +83,31 @@ async function createSmtpServer(listening: SmtpListening, busy: Set<Promise<void
     useXClient: trustedPeers,
     onRcptTo({ address }, session, done) {
       try {
-        listening.intake.checkRecipient(address, contextOf(session, listening))
+        deps.intake.checkRecipient(address, contextOf(session, deps))
         done()
       } catch (error) {
         done(asSmtpError(error))
       }
     },
-    onClose: session => recordAnnounced(session, listening),
+    onClose: session => recordAnnounced(session, deps),
     onData(stream, session, done) {
       // One session may deliver several messages.
-      const context = { ...contextOf(session, listening), request: {} }
-      const cut = (error: unknown) => cutOff(server, session, error, { ...listening, context })
-      const hold = listening.bodies.hold(networkOf(withoutPrefix(session.remoteAddress)))
-      const limits = { maxBytes, transferMs: config.transfer_ms, sleep: listening.sleep }
-      const taking = readData(stream as AsyncIterable<Uint8Array>, { ...limits, hold, cut })
-        .then(octets => takeData(octets, session, { ...listening, context }))
+      const context = { ...contextOf(session, deps), request: {} }
+      const cut = (error: unknown) => cutOff(server, session, error, { ...deps, context })
+      const bodyHold = deps.bodies.hold(networkOf(withoutPrefix(session.remoteAddress)))
+      const limits = { maxBytes, transferMs: config.transfer_ms, sleep: deps.sleep }
+      const transfer = readData(stream as AsyncIterable<Uint8Array>, { ...limits, hold: bodyHold, cut })
+        .then(octets => acceptData(octets, session, { ...deps, context }))
         .then(outcome => done(null, outcome))
         .catch(error => {
-          listening.intake.recordRefusal(error, context)
+          deps.intake.recordRefusal(error, context)
           done(asSmtpError(error))
         })
         .finally(() => {
-          hold.release()
-          busy.delete(taking)
+          bodyHold.release()
+          busy.delete(transfer)
         })
-      busy.add(taking)
+      busy.add(transfer)
     },
   })
   // A client that disconnects during a session is not reported, because it retries.
@@ -116,7 +116,12 @@ async function createSmtpServer(listening: SmtpListening, busy: Set<Promise<void
 }
 
 /** Closes a connection in the middle of its message, because reading the remaining octets would cost too much. */
-function cutOff(server: SMTPServer, session: SMTPServerSession, error: unknown, { intake, context }: MailTaking): void {
+function cutOff(
+  server: SMTPServer,
+  session: SMTPServerSession,
+  error: unknown,
+  { intake, context }: AcceptMailDeps,
+): void {
   const connection = [...server.connections].find(({ id }) => id === session.id)
   const { code, enhanced, text } = toSmtpCut(error)
   intake.recordRefusal(error, { ...context, statusOf: () => code })
@@ -128,19 +133,19 @@ function cutOff(server: SMTPServer, session: SMTPServerSession, error: unknown, 
  * Records the refusal of a message that its client announced as too large (RFC 1870 §6.1). The library refuses it itself, and reports that only at
  * the end of the session, by its last reply.
  */
-function recordAnnounced(session: SMTPServerSession, listening: SmtpListening): void {
-  const { maxBytes, intake } = listening
+function recordAnnounced(session: SMTPServerSession, deps: SmtpListenerDeps): void {
+  const { maxBytes, intake } = deps
   if (!session.error?.startsWith('552 5.3.4 Error:')) return
   const rejection = new Rejection('too_large', `Cannot accept mail: announced as larger than ${maxBytes} bytes`)
-  intake.recordRefusal(rejection, contextOf(session, listening))
+  intake.recordRefusal(rejection, contextOf(session, deps))
 }
 
-interface MailTaking extends SmtpListening {
+interface AcceptMailDeps extends SmtpListenerDeps {
   readonly context: RefusalContext
 }
 
 /** Returns the data about a refused mail for the operator's list, as far as the session has them. */
-function contextOf({ remoteAddress, envelope }: SMTPServerSession, { config }: SmtpListening): RefusalContext {
+function contextOf({ remoteAddress, envelope }: SMTPServerSession, { config }: SmtpListenerDeps): RefusalContext {
   const sender = envelope.mailFrom ? envelope.mailFrom.address : undefined
   const agent = envelope.rcptTo.map(({ address }) => address).join(', ')
   return {
@@ -153,18 +158,18 @@ function contextOf({ remoteAddress, envelope }: SMTPServerSession, { config }: S
 }
 
 /** Accepts a message and returns the reply to DATA: one for all recipients, or one for each with LMTP (RFC 2033 §4.2). */
-async function takeData(
+async function acceptData(
   octets: Uint8Array,
   session: SMTPServerSession,
-  listening: MailTaking,
+  deps: AcceptMailDeps,
 ): Promise<string | (string | Error)[]> {
-  const envelope = readEnvelope(session, listening.config)
-  if (listening.config.protocol === 'smtp') {
-    await listening.intake.take(octets, envelope, listening.context)
+  const envelope = readEnvelope(session, deps.config)
+  if (deps.config.protocol === 'smtp') {
+    await deps.intake.take(octets, envelope, deps.context)
     return 'accepted'
   }
-  const settled = await listening.intake.takeEach(octets, envelope, listening.context)
-  return settled.map(result => (result.status === 'fulfilled' ? 'accepted' : asSmtpError(result.reason)))
+  const results = await deps.intake.takeEach(octets, envelope, deps.context)
+  return results.map(result => (result.status === 'fulfilled' ? 'accepted' : asSmtpError(result.reason)))
 }
 
 function readEnvelope(session: SMTPServerSession, config: MailListenConfig): MailEnvelopeIn {
@@ -182,8 +187,8 @@ function readEnvelope(session: SMTPServerSession, config: MailListenConfig): Mai
 
 /** Returns true if the connection comes from one of the operator's servers, regardless of the client that it declares. */
 function isOfPeer({ remoteAddress, xForward, xClient }: SMTPServerSession, config: MailListenConfig): boolean {
-  const told = xForward.get('ADDR:DEFAULT') ?? xClient.get('ADDR:DEFAULT')
-  const address = typeof told === 'string' ? told : remoteAddress
+  const clientAddress = xForward.get('ADDR:DEFAULT') ?? xClient.get('ADDR:DEFAULT')
+  const address = typeof clientAddress === 'string' ? clientAddress : remoteAddress
   return config.path !== undefined || config.trusted_peers.includes(withoutPrefix(address))
 }
 

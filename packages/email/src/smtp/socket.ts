@@ -34,10 +34,10 @@ async function listenOnPath(server: Server, path: string): Promise<void> {
   await chmod(path, 0o660)
 }
 
-async function listenWith(server: Server, listen: () => void): Promise<void> {
-  const listening = once(server, 'listening')
-  listen()
-  await listening
+async function listenWith(server: Server, startListening: () => void): Promise<void> {
+  const isListening = once(server, 'listening')
+  startListening()
+  await isListening
 }
 
 /** Returns true if the path is a socket, and not another kind of file, to which no server is bound. */

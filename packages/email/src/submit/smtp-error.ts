@@ -1,7 +1,7 @@
 // Classifies the errors of an SMTP client as permanent refusals or as worth another attempt.
 import { Unavailable, Undeliverable } from '@postern/message'
 import { isDeadAddress } from '../bounces/bounce.ts'
-import { describeStatus, readSmtpReply } from './smtp-reply.ts'
+import { formatReplyCodes, readSmtpReply } from './smtp-reply.ts'
 
 /** The fields of an SMTP client's error. */
 interface SmtpError {
@@ -25,7 +25,7 @@ const openings: ReadonlySet<string> = new Set(['CONN', 'EHLO', 'HELO'])
 /** Classifies a failed submission (RFC 5321 §4.2.1: codes with 5 are permanent, and codes with 4 temporary). */
 export function classifySmtpError(error: unknown): Unavailable | Undeliverable {
   const { code = '', responseCode, response, message, command = '' } = (error ?? {}) as SmtpError
-  const reply = describeStatus(responseCode, response ?? message ?? '')
+  const reply = formatReplyCodes(responseCode, response ?? message ?? '')
   const { status, reply_line: replyLine } = readSmtpReply({ responseCode, response })
   const far = { cause: error, replyLine, ...(status !== undefined && { status }) }
   if (accountCodes.has(code))

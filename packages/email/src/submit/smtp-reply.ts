@@ -6,12 +6,12 @@ import type { DeliveryReply } from '@postern/message'
  * Returns the code and the enhanced code (RFC 3463) of a reply. Its text is left out, because it may name other
  * addresses.
  */
-export function describeStatus(code: number | undefined, text: string): string {
-  const enhanced = /(?:^|[\s-])([245]\.\d{1,3}\.\d{1,3})(?=\s|$)/.exec(text)?.[1]
-  return [code, enhanced].filter(Boolean).join(' ')
+export function formatReplyCodes(code: number | undefined, text: string): string {
+  const enhancedCode = /(?:^|[\s-])([245]\.\d{1,3}\.\d{1,3})(?=\s|$)/.exec(text)?.[1]
+  return [code, enhancedCode].filter(Boolean).join(' ')
 }
 
-const maxReply = 200
+const maxReplyLineChars = 200
 
 /** Returns the first line of the server's reply for the operator, without addresses, because the text may name people other than the recipient. */
 export function readSmtpReply({
@@ -26,6 +26,6 @@ export function readSmtpReply({
   const status = responseCode ?? (Number(/^\d{3}/.exec(line)?.[0]) || undefined)
   return {
     ...(status !== undefined && { status }),
-    ...(text && { reply_line: text.slice(0, maxReply).toWellFormed() }),
+    ...(text && { reply_line: text.slice(0, maxReplyLineChars).toWellFormed() }),
   }
 }

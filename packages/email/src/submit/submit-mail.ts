@@ -4,7 +4,7 @@ import type { Transporter } from 'nodemailer'
 import type { SubmitConfig } from '../config/servers.ts'
 import { toBuffer } from '../mail/buffers.ts'
 import { classifySmtpError } from './smtp-error.ts'
-import { describeStatus, readSmtpReply } from './smtp-reply.ts'
+import { formatReplyCodes, readSmtpReply } from './smtp-reply.ts'
 
 /** A function that submits mail to one smarthost, which does the rest (MX, TLS, reputation). */
 export type MailSubmitter = SubmitMail & { close(): void }
@@ -18,7 +18,7 @@ interface Sent {
  * The longest wait for a connection and its greeting, ms. No mail was handed over by then, so another attempt loses
  * nothing.
  */
-const longestGreeting = 60_000
+const maxGreetingMs = 60_000
 
 type SubmitOptions = Pick<SubmitConfig, 'host' | 'port'> & Partial<SubmitConfig>
 
@@ -34,19 +34,19 @@ export function createMailSubmitter(config: SubmitOptions, log: Log): MailSubmit
   }
   const submit = async ({ from, to }: MailEnvelope, octets: Uint8Array) => {
     try {
-      const sent: Sent = await (await open()).sendMail({ envelope: { from, to: [...to] }, raw: toBuffer(octets) })
-      const { response = '', rejectedErrors = [] } = sent
+      const submission: Sent = await (await open()).sendMail({ envelope: { from, to: [...to] }, raw: toBuffer(octets) })
+      const { response = '', rejectedErrors = [] } = submission
       // LMTP refuses each recipient after the message, when the library already treats the mail as sent.
       if (rejectedErrors.length > 0) throw rejectedErrors[0]
       const code = Number(/^\d{3}/.exec(response)?.[0] ?? 250)
-      return { response: describeStatus(code, response), reply: readSmtpReply({ response }) }
+      return { response: formatReplyCodes(code, response), reply: readSmtpReply({ response }) }
     } catch (error) {
       log.warn({ err: error, host: config.host, port: config.port }, 'smarthost did not take mail')
       throw classifySmtpError(error)
     }
   }
   return Object.assign(submit, {
-    close: () => void transport?.then(opened => opened.close()),
+    close: () => void transport?.then(transport => transport.close()),
   })
 }
 
@@ -66,8 +66,8 @@ async function openTransport(config: SubmitOptions): Promise<Transporter> {
     ...(user !== undefined && { auth: { user, pass: password ?? '' } }),
     maxConnections: max_connections,
     maxMessages: Number.POSITIVE_INFINITY,
-    connectionTimeout: Math.min(timeout_ms, longestGreeting),
-    greetingTimeout: Math.min(timeout_ms, longestGreeting),
+    connectionTimeout: Math.min(timeout_ms, maxGreetingMs),
+    greetingTimeout: Math.min(timeout_ms, maxGreetingMs),
     socketTimeout: timeout_ms,
     disableFileAccess: true,
     disableUrlAccess: true,

@@ -6,7 +6,7 @@ const wordPattern = /=\?([!-<>@-Z^-~]{1,40})\?([bq])\?([!->@-~]*)\?=/gi
 const maxWords = 2000
 
 /** Charsets whose words each begin and end in ASCII. The decoder would treat two shifts in a row between joined words as an attack. */
-const shifting = /^(?:cs)?iso-?2022|^hz/
+const shiftingCharset = /^(?:cs)?iso-?2022|^hz/
 
 /** Adjacent encoded words of one charset, and their position in the value. */
 interface WordRun {
@@ -25,8 +25,8 @@ export function decodeWords(value: string): string {
   const pieces: string[] = []
   let end = 0
   for (const run of listRuns(value)) {
-    const between = value.slice(end, run.start)
-    pieces.push(end > 0 && between.trim() === '' ? '' : between, decodeRun(run, value))
+    const separator = value.slice(end, run.start)
+    pieces.push(end > 0 && separator.trim() === '' ? '' : separator, decodeRun(run, value))
     end = run.end
   }
   return pieces.join('') + value.slice(end)
@@ -34,15 +34,15 @@ export function decodeWords(value: string): string {
 
 function listRuns(value: string): readonly WordRun[] {
   const runs: WordRun[] = []
-  let words = 0
+  let wordCount = 0
   for (const { 0: word, 1: charsetName = '', 2: encoding = '', 3: data = '', index } of value.matchAll(wordPattern)) {
-    words += 1
-    if (words > maxWords) break
+    wordCount += 1
+    if (wordCount > maxWords) break
     // RFC 2231 §5: a language may follow the charset.
     const charset = (charsetName.split('*')[0] ?? '').toLowerCase()
     const octets = encoding.toLowerCase() === 'b' ? Buffer.from(data, 'base64') : decodeQ(data)
     const last = runs.at(-1)
-    if (last?.charset === charset && !shifting.test(charset) && value.slice(last.end, index).trim() === '') {
+    if (last?.charset === charset && !shiftingCharset.test(charset) && value.slice(last.end, index).trim() === '') {
       last.octets.push(octets)
       last.end = index + word.length
     } else {
@@ -55,8 +55,8 @@ function listRuns(value: string): readonly WordRun[] {
 /** Decodes a run of encoded words. Words in an unknown charset stay as they are. */
 function decodeRun({ charset, octets, start, end }: WordRun, value: string): string {
   try {
-    const joined = Buffer.concat(octets)
-    return statefulCharsets.get(charset)?.(joined) ?? new TextDecoder(charset).decode(joined)
+    const joinedOctets = Buffer.concat(octets)
+    return statefulCharsets.get(charset)?.(joinedOctets) ?? new TextDecoder(charset).decode(joinedOctets)
   } catch {
     return value.slice(start, end)
   }

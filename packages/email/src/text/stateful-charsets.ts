@@ -12,8 +12,8 @@ const [designator, shiftOut, shiftIn] = ['\x1b$)C', '\x0e', '\x0f'] as const
 
 /** Decodes Korean mail (RFC 1557): EUC-KR without the high bit between two marks. Each line begins unshifted. */
 function decodeKorean(octets: Buffer): string {
-  const [first = '', ...shifted] = octets.toString('latin1').replaceAll(designator, '').split(shiftOut)
-  const pieces = shifted.map(piece => {
+  const [first = '', ...shiftedPieces] = octets.toString('latin1').replaceAll(designator, '').split(shiftOut)
+  const pieces = shiftedPieces.map(piece => {
     const end = findEnd(piece)
     return end < 0 ? withHighBits(piece) : withHighBits(piece.slice(0, end)) + piece.slice(end)
   })
@@ -37,6 +37,6 @@ function withHighBits(text: string): string {
 
 /** Finds the end of the shifted characters: the closing mark or the end of the line. */
 function findEnd(piece: string): number {
-  const ends = [piece.indexOf(shiftIn), piece.indexOf('\n')].filter(at => at >= 0)
+  const ends = [piece.indexOf(shiftIn), piece.indexOf('\n')].filter(position => position >= 0)
   return ends.length > 0 ? Math.min(...ends) : -1
 }

@@ -8,10 +8,10 @@ export function createAddressMac(secret: SecretRing): AddressMac {
     createHmac('sha256', key).update(`${purpose} ${agent} ${data}`).digest('hex').slice(0, digits)
   return {
     sign: (purpose, agent, data, digits) => signWith(secret.list()[0] ?? '', [purpose, agent, data], digits),
-    isSigned(given, purpose, agent, data) {
-      const left = Buffer.from(given)
+    isSigned(mac, purpose, agent, data) {
+      const left = Buffer.from(mac)
       return secret.list().some(key => {
-        const right = Buffer.from(signWith(key, [purpose, agent, data], given.length))
+        const right = Buffer.from(signWith(key, [purpose, agent, data], mac.length))
         return left.length > 0 && left.length === right.length && timingSafeEqual(left, right)
       })
     },
@@ -24,5 +24,5 @@ export function createAddressMac(secret: SecretRing): AddressMac {
  */
 export interface AddressMac {
   sign(purpose: string, agent: string, data: string, digits: number): string
-  isSigned(given: string, purpose: string, agent: string, data: string): boolean
+  isSigned(mac: string, purpose: string, agent: string, data: string): boolean
 }

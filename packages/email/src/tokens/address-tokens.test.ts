@@ -6,34 +6,34 @@ import { parseHopField } from './hop-field.ts'
 const tokens = createAddressTokens(createFixedSecret('a key of the gateway'), 'agents.test')
 const otherTokens = createAddressTokens(createFixedSecret('another key'), 'agents.test')
 const response = '0123456789abcdef0123456789abcdef'
-const at = Date.UTC(2026, 10, 21)
+const issuedAt = Date.UTC(2026, 10, 21)
 const dayMs = 24 * 3_600_000
 const localOf = (address: string | undefined) => address?.split('@')[0] ?? ''
 const tagOf = (address: string | undefined) => localOf(address).split('+').slice(1).join('+')
 
 test('a bounce address names its delivery, but only for the agent and the gateway that made it', () => {
   const tag = tagOf(tokens.bounceAddress('echo', '42'))
-  expect(tokens.readTag('echo', tag, at)).toEqual({ token: { kind: 'bounce', delivery: '42' } })
-  expect(tokens.readTag('echo', tag.toUpperCase(), at).token).toEqual({ kind: 'bounce', delivery: '42' })
-  expect(tokens.readTag('help', tag, at)).toEqual({ tag })
-  expect(otherTokens.readTag('echo', tag, at)).toEqual({ tag })
+  expect(tokens.readTag('echo', tag, issuedAt)).toEqual({ token: { kind: 'bounce', delivery: '42' } })
+  expect(tokens.readTag('echo', tag.toUpperCase(), issuedAt).token).toEqual({ kind: 'bounce', delivery: '42' })
+  expect(tokens.readTag('help', tag, issuedAt)).toEqual({ tag })
+  expect(otherTokens.readTag('echo', tag, issuedAt)).toEqual({ tag })
 })
 
 test('a reply address names the answer for half a year, beside the tag of the peer', () => {
-  const tag = tagOf(tokens.replyAddress('echo', { response, tag: 'case-42', at }))
+  const tag = tagOf(tokens.replyAddress('echo', { response, tag: 'case-42', issuedAt }))
   const read = { token: { kind: 'reply', alias: replyAlias(response) }, tag: 'case-42' }
-  expect(tokens.readTag('echo', tag, at)).toEqual(read)
-  expect(tokens.readTag('echo', tag, at + 179 * dayMs)).toEqual(read)
-  expect(tokens.readTag('echo', tag, at + 181 * dayMs).token).toBeUndefined()
+  expect(tokens.readTag('echo', tag, issuedAt)).toEqual(read)
+  expect(tokens.readTag('echo', tag, issuedAt + 179 * dayMs)).toEqual(read)
+  expect(tokens.readTag('echo', tag, issuedAt + 181 * dayMs).token).toBeUndefined()
 })
 
 test('a local part has 64 octets: when a token does not fit, the address has none', () => {
   const long = 'an-agent-with-a-very-long-name-indeed-and-more'
   expect(tokens.bounceAddress(long, '1')).toBe(`${long}@agents.test`)
-  expect(tokens.replyAddress(long, { response, at })).toBeUndefined()
-  expect(localOf(tokens.replyAddress('echo', { response, at })).length).toBeLessThanOrEqual(64)
-  expect(localOf(tokens.replyAddress('a'.repeat(29), { response, at }))).toHaveLength(64)
-  expect(tokens.replyAddress('a'.repeat(30), { response, at })).toBeUndefined()
+  expect(tokens.replyAddress(long, { response, issuedAt })).toBeUndefined()
+  expect(localOf(tokens.replyAddress('echo', { response, issuedAt })).length).toBeLessThanOrEqual(64)
+  expect(localOf(tokens.replyAddress('a'.repeat(29), { response, issuedAt }))).toHaveLength(64)
+  expect(tokens.replyAddress('a'.repeat(30), { response, issuedAt })).toBeUndefined()
   expect(localOf(tokens.bounceAddress('a'.repeat(38), '42'))).toHaveLength(64)
   expect(tokens.bounceAddress('a'.repeat(39), '42')).toBe(`${'a'.repeat(39)}@agents.test`)
 })
@@ -59,7 +59,7 @@ test('the hop field is known again, and by nobody else', () => {
 
 test('a text that resembles a token and is invalid is a tag', () => {
   for (const tag of ['b.1.', `b..${'0'.repeat(20)}`, `r.${'f'.repeat(32)}`, 'case+b.1.2', '+', '']) {
-    expect(tokens.readTag('echo', tag, at).token).toBeUndefined()
+    expect(tokens.readTag('echo', tag, issuedAt).token).toBeUndefined()
   }
-  expect(tokens.readTag('echo', undefined, at)).toEqual({})
+  expect(tokens.readTag('echo', undefined, issuedAt)).toEqual({})
 })

@@ -25,7 +25,7 @@ interface ReplyPlan {
   /** The tag of the address that the message came to. */
   readonly tag?: string | undefined
   /** ms since the epoch. */
-  readonly at: number
+  readonly issuedAt: number
 }
 
 /** The longest local part in octets (RFC 5321 §4.5.3.1.1). */
@@ -51,20 +51,20 @@ export function createAddressTokens(secret: SecretRing, domain: string) {
       return /^[0-9a-z]{1,20}$/.test(id) && local.length <= maxLocal ? `${local}@${domain}` : `${agent}@${domain}`
     },
     /** Returns the address for replies to a response, or undefined if it would not fit. */
-    replyAddress(agent: string, { response, tag, at }: ReplyPlan): string | undefined {
+    replyAddress(agent: string, { response, tag, issuedAt }: ReplyPlan): string | undefined {
       if (!/^[0-9a-f]{32}$/.test(response)) return undefined
-      const until = Math.floor(at / dayMs) + replyDays
-      const data = `${response.slice(0, 16)}${(until & 0xffff).toString(16).padStart(4, '0')}`
+      const expiryDay = Math.floor(issuedAt / dayMs) + replyDays
+      const data = `${response.slice(0, 16)}${(expiryDay & 0xffff).toString(16).padStart(4, '0')}`
       const local = `${agent}${tag ? `+${tag}` : ''}+r.${data}${mac.sign('reply', agent, data, 12)}`
       return local.length <= maxLocal ? `${local}@${domain}` : undefined
     },
     /** Splits the tag of an address into the peer's tag and a token. `now` is in ms. */
     readTag(agent: string, tag: string | undefined, now: number): ReadTag {
       if (tag === undefined) return {}
-      const at = tag.lastIndexOf('+') + 1
-      const last = tag.slice(at)
+      const start = tag.lastIndexOf('+') + 1
+      const last = tag.slice(start)
       const token = readToken(mac, agent, last, now)
-      const tagWithoutToken = token ? tag.slice(0, Math.max(at - 1, 0)) : tag
+      const tagWithoutToken = token ? tag.slice(0, Math.max(start - 1, 0)) : tag
       return { ...(token && { token }), ...(tagWithoutToken && { tag: tagWithoutToken }) }
     },
     /** Finds a bounce token in a text that quotes one, such as a complaint. */

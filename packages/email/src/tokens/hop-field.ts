@@ -7,8 +7,8 @@ export const hopField = 'X-Postern-Hop'
 /** Returns the signed value of the field on a response of an agent. */
 export function formatHopField(mac: AddressMac, agent: string, { hop, maxHops }: HopMark, response: string): string {
   const max = maxHops === undefined ? '' : ` max=${maxHops};`
-  const signed = maxHops === undefined ? `${hop} ${response}` : `${hop}/${maxHops} ${response}`
-  return `${agent}; hop=${hop};${max} id=${response}; mac=${mac.sign('hop', agent, signed, 32)}`
+  const signedText = maxHops === undefined ? `${hop} ${response}` : `${hop}/${maxHops} ${response}`
+  return `${agent}; hop=${hop};${max} id=${response}; mac=${mac.sign('hop', agent, signedText, 32)}`
 }
 
 export interface HopMark {

@@ -9,7 +9,7 @@ const dayMs = 24 * 3_600_000
 export function readReplyToken(mac: AddressMac, agent: string, text: string, now: number): string | undefined {
   const [, data = '', signature = ''] =
     /^r\.([0-9a-f]{20})([0-9a-f]{12})$/i.exec(text)?.map(each => each.toLowerCase()) ?? []
-  const until = Number.parseInt(data.slice(16), 16) * dayMs
-  if (!data || until < now || !mac.isSigned(signature, 'reply', agent, data)) return undefined
+  const expiresAt = Number.parseInt(data.slice(16), 16) * dayMs
+  if (!data || expiresAt < now || !mac.isSigned(signature, 'reply', agent, data)) return undefined
   return data
 }

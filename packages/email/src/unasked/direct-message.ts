@@ -29,13 +29,14 @@ export function addressDirectMessage(
   rules: DirectMessageRules,
 ): Addressing | ActRefusal {
   const { agents } = rules
-  const mentioned = (response.mentions ?? []).map(mention => readMention(mention, rules))
-  const all = [...new Set(mentioned.flatMap(({ mailbox }) => mailbox ?? []))]
-  const people = all.slice(0, maxRecipients)
-  const leftOut =
-    mentioned.find(({ refusal }) => refusal !== undefined)?.refusal ?? (all.length > maxRecipients ? crowd : undefined)
+  const mentions = (response.mentions ?? []).map(mention => readMention(mention, rules))
+  const mailboxes = [...new Set(mentions.flatMap(({ mailbox }) => mailbox ?? []))]
+  const people = mailboxes.slice(0, maxRecipients)
+  const omission =
+    mentions.find(({ refusal }) => refusal !== undefined)?.refusal ??
+    (mailboxes.length > maxRecipients ? crowd : undefined)
   const [mailbox, ...also_to] = people
-  if (mailbox === undefined) return leftOut ?? nobody
+  if (mailbox === undefined) return omission ?? noRecipientRefusal
   const target = {
     mailbox,
     also_to,
@@ -48,20 +49,23 @@ export function addressDirectMessage(
     deliveries: people.map(recipient => ({ to: recipient, target: packTarget({ ...target, recipient }) })),
     aliases: [`${response.id}@${agents.domain}`, replyAlias(response.id)],
     ...(also_to.length === 0 && { scope: `v:${mailbox}` }),
-    ...(leftOut && { leftOut }),
+    ...(omission && { leftOut: omission }),
   }
 }
 
 const crowd = refuseAct('forbidden', `Cannot post by email to more than ${maxRecipients} people at once`)
-const nobody = refuseAct('no_recipient', 'Cannot post by email: it names nobody. Name whom it is for in "mentions"')
+const noRecipientRefusal = refuseAct(
+  'no_recipient',
+  'Cannot post by email: it names nobody. Name whom it is for in "mentions"',
+)
 
 /** A mentioned person: the mailbox that mail reaches, or the reason why there is none. */
-interface Mentioned {
+interface MentionResult {
   readonly mailbox?: string
   readonly refusal?: ActRefusal
 }
 
-function readMention(text: string, { agents, unasked, correspondents }: DirectMessageRules): Mentioned {
+function readMention(text: string, { agents, unasked, correspondents }: DirectMessageRules): MentionResult {
   const refuse = (code: ActRefusal['code'], why: string, key?: string) => {
     return { refusal: refuseAct(code, `Cannot post by email to ${JSON.stringify(text.slice(0, 320))}: ${why}`, key) }
   }

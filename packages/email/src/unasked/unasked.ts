@@ -50,13 +50,13 @@ export function createCorrespondentFinder(
 ): ((agent: string, mentions: readonly string[]) => Promise<ReadonlySet<string>>) | undefined {
   if (!write_to.includes(correspondents)) return undefined
   return async (agent, mentions) => {
-    const since = system.now() - write_to_days * dayMs
+    const oldestAt = system.now() - write_to_days * dayMs
     const lookups = mentions.map(async mention => {
       const mailbox = parseMailbox(mention.replace(/^@/, ''))
       if (!mailbox) return []
       const address = formatMailbox(mailbox).toLowerCase()
-      const at = await store.findLastWritten({ agent, via: 'email', scope: scopeOfMailbox(address) })
-      return at !== undefined && Date.parse(at) >= since ? [address] : []
+      const lastWrittenAt = await store.findLastWritten({ agent, via: 'email', scope: scopeOfMailbox(address) })
+      return lastWrittenAt !== undefined && Date.parse(lastWrittenAt) >= oldestAt ? [address] : []
     })
     return new Set((await Promise.all(lookups)).flat())
   }

@@ -32,21 +32,21 @@ export function formText(form: Form, name: string): string {
 }
 
 function parseMultipart(body: Buffer, boundary: string): Form {
-  if (!boundary || boundary.length > 200) throw malformed('it has no boundary')
+  if (!boundary || boundary.length > 200) throw malformedWebhook('it has no boundary')
   const delimiter = Buffer.from(`\r\n--${boundary}`)
   const first = body.indexOf(delimiter.subarray(2))
   const form = new Map<string, Buffer>()
   let count = 0
-  let at = first < 0 ? -1 : first + delimiter.length - 2
-  while (at >= 0 && body.toString('latin1', at, at + 2) !== '--') {
+  let position = first < 0 ? -1 : first + delimiter.length - 2
+  while (position >= 0 && body.toString('latin1', position, position + 2) !== '--') {
     count += 1
-    if (count > maxFields) throw malformed(`more than ${maxFields} fields`)
-    const end = body.indexOf(delimiter, at)
-    if (end < 0) throw malformed('a part has no end')
-    addPart(body.subarray(at, end), form)
-    at = end + delimiter.length
+    if (count > maxFields) throw malformedWebhook(`more than ${maxFields} fields`)
+    const end = body.indexOf(delimiter, position)
+    if (end < 0) throw malformedWebhook('a part has no end')
+    addPart(body.subarray(position, end), form)
+    position = end + delimiter.length
   }
-  if (at < 0) throw malformed('its boundary does not occur')
+  if (position < 0) throw malformedWebhook('its boundary does not occur')
   return form
 }
 
@@ -66,7 +66,7 @@ const namePattern =
 /** Adds the field of a part. The part begins after its delimiter with the rest of that line, then has its header, an empty line and the value. */
 function addPart(part: Buffer, form: Map<string, Buffer>): void {
   const gap = part.subarray(0, maxPartHeader).indexOf('\r\n\r\n')
-  if (gap < 0) throw malformed('a part has no header')
+  if (gap < 0) throw malformedWebhook('a part has no header')
   const header = part.toString('utf8', 0, gap)
   const name = namePattern.exec(header)
   const key = name?.[1] ?? name?.[2]
@@ -76,16 +76,16 @@ function addPart(part: Buffer, form: Map<string, Buffer>): void {
 function parseUrlEncoded(body: Buffer): Form {
   const form = new Map<string, Buffer>()
   let count = 0
-  for (let at = 0; at < body.length; ) {
+  for (let position = 0; position < body.length; ) {
     count += 1
-    if (count > maxFields) throw malformed(`more than ${maxFields} fields`)
-    const next = body.indexOf('&', at)
+    if (count > maxFields) throw malformedWebhook(`more than ${maxFields} fields`)
+    const next = body.indexOf('&', position)
     const end = next < 0 ? body.length : next
-    const equals = body.subarray(at, end).indexOf('=')
-    const middle = equals < 0 ? end : at + equals
-    const name = decodePercent(body.subarray(at, middle)).toString('utf8')
+    const equals = body.subarray(position, end).indexOf('=')
+    const middle = equals < 0 ? end : position + equals
+    const name = decodePercent(body.subarray(position, middle)).toString('utf8')
     addField(form, name, decodePercent(body.subarray(middle + 1, end)))
-    at = end + 1
+    position = end + 1
   }
   return form
 }
@@ -95,15 +95,15 @@ const [percent, plus, space] = [0x25, 0x2b, 0x20]
 /** Decodes `+` and `%xx` to octets. Malformed escapes stay as they are. */
 function decodePercent(text: Buffer): Buffer {
   const octets = Buffer.allocUnsafe(text.length)
-  let written = 0
-  for (let at = 0; at < text.length; at += 1) {
-    const octet = text[at] ?? 0
-    const escaped = octet === percent ? hexOf(text[at + 1]) * 16 + hexOf(text[at + 2]) : Number.NaN
-    if (!Number.isNaN(escaped)) at += 2
-    octets[written] = Number.isNaN(escaped) ? (octet === plus ? space : octet) : escaped
-    written += 1
+  let length = 0
+  for (let index = 0; index < text.length; index += 1) {
+    const octet = text[index] ?? 0
+    const decodedOctet = octet === percent ? hexOf(text[index + 1]) * 16 + hexOf(text[index + 2]) : Number.NaN
+    if (!Number.isNaN(decodedOctet)) index += 2
+    octets[length] = Number.isNaN(decodedOctet) ? (octet === plus ? space : octet) : decodedOctet
+    length += 1
   }
-  return octets.subarray(0, written)
+  return octets.subarray(0, length)
 }
 
 function hexOf(octet: number | undefined): number {
@@ -113,7 +113,7 @@ function hexOf(octet: number | undefined): number {
   return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : Number.NaN
 }
 
-function malformed(problem: string): Rejection {
+function malformedWebhook(problem: string): Rejection {
   return new Rejection('malformed', `Cannot read webhook: ${problem}`)
 }
 

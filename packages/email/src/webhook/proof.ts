@@ -21,8 +21,8 @@ export interface BasicCredentials {
  * @throws Rejection `unsigned`
  */
 export function checkBasicCredentials(headers: Headers, { user, password }: BasicCredentials): void {
-  const given = /^Basic +([A-Za-z0-9+/=]+)$/i.exec(headers.get('authorization') ?? '')?.[1] ?? ''
-  const text = Buffer.from(given, 'base64').toString('utf8')
+  const credentials = /^Basic +([A-Za-z0-9+/=]+)$/i.exec(headers.get('authorization') ?? '')?.[1] ?? ''
+  const text = Buffer.from(credentials, 'base64').toString('utf8')
   if (!isSameText(text, `${user}:${password}`)) throw refuseWebhook('wrong or missing user and password')
 }
 
@@ -31,9 +31,9 @@ export function checkBasicCredentials(headers: Headers, { user, password }: Basi
  * @throws Rejection `unsigned` without a signature, `signature_invalid` for a wrong one
  */
 export function checkHexHmac(signature: string | null | undefined, data: string | Buffer, secret: string): void {
-  const expected = createHmac('sha256', secret).update(data).digest('hex')
+  const expectedMac = createHmac('sha256', secret).update(data).digest('hex')
   if (!signature) throw refuseWebhook('it is not signed')
-  if (!isSameText(signature.toLowerCase(), expected)) throw refuseSignature()
+  if (!isSameText(signature.toLowerCase(), expectedMac)) throw refuseSignature()
 }
 
 /**
@@ -66,9 +66,9 @@ export function readPublicKey(text: string): KeyObject {
  * Checks that a webhook's time, in seconds since the epoch as the webhook wrote it, is within the window around now.
  * @throws Rejection `expired`
  */
-export function checkWebhookTime(seconds: string, now: number, window: { past: number; ahead: number }): void {
-  const at = /^\d{1,12}$/.test(seconds) ? Number(seconds) * 1000 : Number.NaN
-  if (!(at > now - window.past && at < now + window.ahead)) {
+export function checkWebhookTime(seconds: string, now: number, window: { pastMs: number; aheadMs: number }): void {
+  const time = /^\d{1,12}$/.test(seconds) ? Number(seconds) * 1000 : Number.NaN
+  if (!(time > now - window.pastMs && time < now + window.aheadMs)) {
     throw new Rejection('expired', 'Cannot accept webhook: its time is too far from now')
   }
 }
@@ -89,13 +89,13 @@ const maxTokens = 100_000
  * valid. Only this memory distinguishes a retry from a replay. After a restart, or in another process, a repeated mail is treated as a duplicate.
  */
 export function createSeenTokens(system: OnceStore & Pick<System, 'now'>, windowMs: number) {
-  const seen = new Map<string, number>()
-  const replayed = () => new Rejection('replayed', 'Cannot accept webhook: it was here before')
+  const expiryByToken = new Map<string, number>()
+  const replayRejection = () => new Rejection('replayed', 'Cannot accept webhook: it was here before')
 
   function forget(): void {
-    for (const [token, until] of seen) {
-      if (until > system.now() && seen.size <= maxTokens) break
-      seen.delete(token)
+    for (const [token, expiresAt] of expiryByToken) {
+      if (expiresAt > system.now() && expiryByToken.size <= maxTokens) break
+      expiryByToken.delete(token)
     }
   }
 
@@ -105,21 +105,21 @@ export function createSeenTokens(system: OnceStore & Pick<System, 'now'>, window
      * @throws Rejection `replayed`
      */
     check(token: string): void {
-      if ((seen.get(token) ?? 0) > system.now()) throw replayed()
+      if ((expiryByToken.get(token) ?? 0) > system.now()) throw replayRejection()
     },
     /**
      * Binds a token to its first content, because its signature does not cover the content.
      * @throws Rejection `replayed` if the token was used with other content
      */
     async bind(token: string, content: readonly (string | Uint8Array)[]): Promise<void> {
-      const until = system.now() + windowMs
-      const isFirst = await system.consumeOnce(`mail webhook ${token}`, until)
-      const isOther = await system.consumeOnce(`mail webhook ${token} ${digestAll(content)}`, until)
+      const expiresAt = system.now() + windowMs
+      const isFirst = await system.consumeOnce(`mail webhook ${token}`, expiresAt)
+      const isOther = await system.consumeOnce(`mail webhook ${token} ${digestAll(content)}`, expiresAt)
       // A retry after a failure has the same content.
-      if (!isFirst && isOther) throw replayed()
+      if (!isFirst && isOther) throw replayRejection()
     },
     remember(token: string): void {
-      seen.set(token, system.now() + windowMs)
+      expiryByToken.set(token, system.now() + windowMs)
       forget()
     },
   }

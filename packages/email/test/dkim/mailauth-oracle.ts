@@ -43,8 +43,16 @@ export function askOurs({ octets, keys, now }: SignedCase): readonly Opinion[] {
   })
 }
 
-function detailOf({ algorithm, bits, uncovered, isTesting, signedAt, covers, id }: SignatureReport): Opinion['detail'] {
-  return { algorithm, bits, uncovered, isTesting, signedAt, covers, id }
+function detailOf({
+  algorithm,
+  bits,
+  uncoveredOctets,
+  isTesting,
+  signedAt,
+  covers,
+  id,
+}: SignatureReport): Opinion['detail'] {
+  return { algorithm, bits, uncovered: uncoveredOctets, isTesting, signedAt, covers, id }
 }
 
 /** Returns the judgements of mailauth in strict mode. Its results are read as the gateway read them before it had its own verifier. */

@@ -41,7 +41,7 @@ async function open({
           hold.add(bytes)
           count(bytes)
         },
-        take: (bytes, signal) => hold.take(bytes, signal).then(() => count(bytes)),
+        acquire: (bytes, signal) => hold.acquire(bytes, signal).then(() => count(bytes)),
         release() {
           hold.release()
           count(-mine)

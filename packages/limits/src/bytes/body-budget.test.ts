@@ -88,8 +88,8 @@ test('bodies that grow side by side never wait for each other for ever', async (
   const [first, second] = [email.hold('a'), email.hold('a')]
   first.add(100 * kib)
   second.add(100 * kib)
-  const waiting = second.take(100 * kib, soon())
-  await first.take(400 * kib, soon())
+  const waiting = second.acquire(100 * kib, soon())
+  await first.acquire(400 * kib, soon())
   first.release()
   await waiting
 })
@@ -99,7 +99,7 @@ test('the budget refuses a body whose time to wait is over, and holds nothing fo
   const first = email.hold('a')
   first.add(200 * kib)
   const time = new AbortController()
-  const waiting = email.hold('a').take(100 * kib, time.signal)
+  const waiting = email.hold('a').acquire(100 * kib, time.signal)
   time.abort()
   await expect(waiting).rejects.toThrow(new Rejection('rate_limited', refusal, { retryAfter: 5 }))
   first.release()

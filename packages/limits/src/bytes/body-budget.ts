@@ -79,7 +79,7 @@ function openHold(
 
   return {
     add,
-    take: (bytes, signal) => addLater(() => add(bytes), waiting, signal),
+    acquire: (bytes, signal) => addLater(() => add(bytes), waiting, signal),
     release() {
       if (mine === 0) return
       mine = 0

@@ -24,5 +24,5 @@ export interface BodyBudget {
 
 export interface BodyHold extends ByteHold {
   /** Counts `bytes` more as soon as they fit. Rejects with the refusal of `add` if `signal` aborts before. */
-  take(bytes: number, signal: AbortSignal): Promise<void>
+  acquire(bytes: number, signal: AbortSignal): Promise<void>
 }

@@ -58,7 +58,7 @@ export function createWebAttachments(deps: WebAttachmentDeps): WebAttachments {
     signer,
     async store({ owner, threadId, runId, name, bytes }) {
       const mime = checkBytes(bytes, attachments)
-      const folders = [folderOf(owner), threadId, runId ?? randomHex(system, 8)].map(toSegment)
+      const folders = [ownerFolder(owner), threadId, runId ?? randomHex(system, 8)].map(toSegment)
       const path = [...folders, `${randomHex(system, 4)}-${toSegment(name ?? 'file')}`].join('/')
       return objects.putObject({ bucket: attachments.bucket, path, owner, mime, bytes }, attachments.max_total_bytes)
     },
@@ -70,8 +70,11 @@ export function createWebAttachments(deps: WebAttachmentDeps): WebAttachments {
         return (await signer.holds(signedUrl, signedUrl.token)) ? findOwn(owner, signedUrl, objects) : undefined
       }
       if (signedUrl.origin !== supabase?.project) return undefined
-      const isHeld = await holdsToken(signedUrl, signedUrl.token, { keys: [Buffer.from(supabase.jwt_secret)], now })
-      return isHeld ? takeForeign({ owner, url, location: signedUrl }, deps) : undefined
+      const isTokenValid = await holdsToken(signedUrl, signedUrl.token, {
+        keys: [Buffer.from(supabase.jwt_secret)],
+        now,
+      })
+      return isTokenValid ? acceptForeign({ owner, url, location: signedUrl }, deps) : undefined
     },
     isOurs: url => [agents.origin, supabase?.project].includes(findSignedOrigin(url)),
     readObject: objects.readObject,
@@ -111,7 +114,7 @@ interface ForeignFile {
  * Fetches a file of the configured project. A valid token proves that the project lets this person read the file. The gateway fetches the file once,
  * and then it belongs to this person.
  */
-async function takeForeign(
+async function acceptForeign(
   { owner, url, location: { bucket, path } }: ForeignFile,
   { config: { attachments }, gateway, objects }: WebAttachmentDeps,
 ): Promise<StoredObject | undefined> {
@@ -131,17 +134,17 @@ export function showLocation({ bucket, path, mime }: StoredObject) {
   return { bucket: name, path, mime_type: mime }
 }
 
-function folderOf(owner: string): string {
+function ownerFolder(owner: string): string {
   return Buffer.from(owner).toString('hex').slice(-24)
 }
 
 /** Replaces everything except letters, digits and a few signs, so that a file name cannot lead to another path. */
 function toSegment(text: string): string {
-  const plain = text
+  const plainName = text
     .normalize('NFC')
     .replace(/[^\p{L}\p{N}._-]+/gu, '_')
     .replace(/^\.+/, '_')
-  return plain.slice(-80).toWellFormed() || '_'
+  return plainName.slice(-80).toWellFormed() || '_'
 }
 
 /** The bucket of files from other channels. The store keeps them with their messages. */
@@ -156,8 +159,12 @@ export function locateStoredFile(
   if (message === undefined || (part.kind !== 'file' && part.kind !== 'artifact')) return undefined
   if (part.bytes_ref.kind !== 'content_addressed') return undefined
   const { name = 'file', mime = 'application/octet-stream', bytes_ref } = part
-  const plain = name.replace(/[^\p{L}\p{N}._-]+/gu, '_').replace(/^\.+/, '_')
-  return { bucket: storeBucket, path: `${message}/${bytes_ref.digest}/${plain.slice(-80) || 'file'}`, mime_type: mime }
+  const plainName = name.replace(/[^\p{L}\p{N}._-]+/gu, '_').replace(/^\.+/, '_')
+  return {
+    bucket: storeBucket,
+    path: `${message}/${bytes_ref.digest}/${plainName.slice(-80) || 'file'}`,
+    mime_type: mime,
+  }
 }
 
 /** Returns the number of the message of an entry. The first entry of a turn has the turn's id, and the others append a number. */

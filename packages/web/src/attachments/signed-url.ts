@@ -50,10 +50,10 @@ export function formatLocation({ bucket, path }: ObjectLocation): string {
 }
 
 function parseLocation(segments: readonly (string | undefined)[]): ObjectLocation | undefined {
-  const decoded = segments.flatMap(segment => segment?.split('/') ?? [undefined])
-  if (decoded.length < 2 || decoded.some(isUnsafe)) return undefined
-  const [bucket, ...rest] = decoded as string[]
-  const path = rest.join('/')
+  const decodedSegments = segments.flatMap(segment => segment?.split('/') ?? [undefined])
+  if (decodedSegments.length < 2 || decodedSegments.some(isUnsafe)) return undefined
+  const [bucket, ...pathSegments] = decodedSegments as string[]
+  const path = pathSegments.join('/')
   return bucket === undefined || bucket.length > 64 || path.length > 1024 ? undefined : { bucket, path }
 }
 
@@ -107,15 +107,15 @@ export function createUrlSigner({ origin, secret, lifetime, now }: SignerOptions
   }
 }
 
-interface HeldBy {
+interface TokenKeys {
   /** The keys that may have signed the token. */
   readonly keys: readonly Uint8Array[]
   readonly now: System['now']
 }
 
-export async function holdsToken(location: ObjectLocation, token: string, { keys, now }: HeldBy): Promise<boolean> {
-  const held = await Promise.all(keys.map(key => isSignedBy(key, location, token, now)))
-  return held.includes(true)
+export async function holdsToken(location: ObjectLocation, token: string, { keys, now }: TokenKeys): Promise<boolean> {
+  const matches = await Promise.all(keys.map(key => isSignedBy(key, location, token, now)))
+  return matches.includes(true)
 }
 
 async function isSignedBy(

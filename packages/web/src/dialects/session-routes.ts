@@ -29,8 +29,8 @@ type Handle = (c: Context, request: SessionRequest) => Promise<object | undefine
 
 /** Creates the routes of sessions. The credential names the owner, and the routes refuse a body that names another one. */
 export function createSessionRoutes(deps: WebDeps): Hono {
-  const { bounded, records, gateway } = deps
-  const sessions = createSessionStore({ transcript: bounded, records, system: gateway.system })
+  const { limitedTranscript, records, gateway } = deps
+  const sessions = createSessionStore({ transcript: limitedTranscript, records, system: gateway.system })
   const answer = (handle: Handle) =>
     answerOwner(deps, (c, owner) => {
       return handle(c, { sessions, principal: principalOf(owner), id: c.req.param('id') ?? '', deps })

@@ -72,10 +72,10 @@ export function createStoreRoutes(deps: WebDeps): Hono {
     )
 }
 
-function openStore({ bounded, gateway }: WebDeps, { owner }: WebOwner, bounds: EntryRange): MessageStore {
+function openStore({ limitedTranscript, gateway }: WebDeps, { owner }: WebOwner, bounds: EntryRange): MessageStore {
   const transcript = {
-    ...bounded,
-    read: (thread: ThreadKey, range: EntryRange = {}) => bounded.read(thread, { ...range, ...bounds }),
+    ...limitedTranscript,
+    read: (thread: ThreadKey, range: EntryRange = {}) => limitedTranscript.read(thread, { ...range, ...bounds }),
   }
   return createTranscriptMessageStore({ transcript, system: gateway.system, owner })
 }

@@ -11,13 +11,13 @@ type StateChange =
 
 /** Returns the changes that turn `before` into `after`, member by member. It returns none if nothing changed. */
 export function diffState(before: ChatState, after: ChatState): readonly StateChange[] {
-  const gone = Object.keys(before).filter(name => !Object.hasOwn(after, name))
-  const changed = Object.entries(after).filter(
+  const removedNames = Object.keys(before).filter(name => !Object.hasOwn(after, name))
+  const changedEntries = Object.entries(after).filter(
     ([name, value]) => JSON.stringify(before[name]) !== JSON.stringify(value),
   )
   return [
-    ...gone.map(name => ({ op: 'remove', path: pointTo(name) }) as const),
-    ...changed.map(([name, value]) => {
+    ...removedNames.map(name => ({ op: 'remove', path: pointTo(name) }) as const),
+    ...changedEntries.map(([name, value]) => {
       return { op: Object.hasOwn(before, name) ? 'replace' : 'add', path: pointTo(name), value } as const
     }),
   ]

@@ -20,20 +20,21 @@ const textTypes: ReadonlySet<string> = new Set([EventType.TEXT_MESSAGE_CONTENT, 
  * only text between the start and the end of a message. Later types become custom events of the same names, in lower case.
  */
 export function createEarlierWriter(send: Send): Send {
-  let waiting: Event[] = []
+  let pendingEvents: Event[] = []
   let isInText = false
   return event => {
-    const written = toEarlierEvent(event)
-    if (isInText && !textTypes.has(written.type)) {
-      waiting.push(written)
+    const earlierEvent = toEarlierEvent(event)
+    if (isInText && !textTypes.has(earlierEvent.type)) {
+      pendingEvents.push(earlierEvent)
       return
     }
-    send(written)
+    send(earlierEvent)
     isInText =
-      written.type === EventType.TEXT_MESSAGE_START || (isInText && written.type !== EventType.TEXT_MESSAGE_END)
+      earlierEvent.type === EventType.TEXT_MESSAGE_START ||
+      (isInText && earlierEvent.type !== EventType.TEXT_MESSAGE_END)
     if (isInText) return
-    for (const late of waiting) send(late)
-    waiting = []
+    for (const pendingEvent of pendingEvents) send(pendingEvent)
+    pendingEvents = []
   }
 }
 

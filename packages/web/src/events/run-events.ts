@@ -6,7 +6,7 @@ import { sectionOf, sumUsage } from '@postern/message'
 import type { NoteNotice, StageNotice } from '@postern/pipeline'
 import type { AguiUsage } from '@postern/transcript'
 import { groupParts, writeAguiUsage } from '@postern/transcript'
-import type { FileAddress, ShownRefusal } from '../render.ts'
+import type { FileAddress, RefusalView } from '../render.ts'
 import { readChatText } from '../render.ts'
 import type { ChatState } from './chat-state.ts'
 import { diffState } from './chat-state.ts'
@@ -65,14 +65,14 @@ export interface RunWriter {
 
 interface FailedRun {
   /** The answer that reports the failure. */
-  readonly response?: Answered | undefined
+  readonly response?: ResponseFacts | undefined
   /** The refusal that a client may act on. */
-  readonly details?: ShownRefusal | undefined
+  readonly details?: RefusalView | undefined
 }
 
-const stage = 'execution'
+const executionStage = 'execution'
 
-type Answered = Pick<NormalizedResponse, 'id' | 'created_at' | 'usage'>
+type ResponseFacts = Pick<NormalizedResponse, 'id' | 'created_at' | 'usage'>
 
 interface OpenRun {
   readonly options: RunWriterOptions
@@ -87,7 +87,7 @@ interface OpenRun {
   execution: OpenStep | undefined
   state: ChatState | undefined
   /** The cost so far. The complete answer states the total. */
-  spent: readonly TokenUsage[]
+  usages: readonly TokenUsage[]
   /** The id of the section of the last text. */
   section: string | undefined
   isOver: boolean
@@ -102,9 +102,9 @@ export function createRunWriter(options: RunWriterOptions, send: (event: Event) 
     snapshot: messages => emit({ type: EventType.MESSAGES_SNAPSHOT, messages } as Unstamped<Event>),
     warn: text => emit({ type: EventType.CUSTOM, name: 'warning', value: text }),
     piece(parts, response) {
-      for (const [at, part] of parts.entries()) {
+      for (const [index, part] of parts.entries()) {
         // The first text of a piece continues the previous text. Its other texts, and those of another section, are separate blocks.
-        if (part.kind === 'text' && (at > 0 || sectionOf(part)?.id !== run.section)) run.text.separate()
+        if (part.kind === 'text' && (index > 0 || sectionOf(part)?.id !== run.section)) run.text.separate()
         if (part.kind === 'text') run.section = sectionOf(part)?.id
         writePart(part, response, run)
       }
@@ -113,9 +113,9 @@ export function createRunWriter(options: RunWriterOptions, send: (event: Event) 
     state: state => writeState(state, run),
     interim: parts => emit({ type: EventType.CUSTOM, name: 'working', value: readChatText(parts) }),
     note(notice) {
-      if (notice.kind === 'stage') stagesOf(run).begin(notice)
+      if (notice.kind === 'stage') stageWriterOf(run).begin(notice)
       else if (notice.body.kind === 'activity') run.stages?.end(notice)
-      else if (options.showsNotes) notesOf(run).note(notice)
+      else if (options.showsNotes) noteWriterOf(run).note(notice)
     },
     complete: response => completeAnswer(response, run),
     finish(ending) {
@@ -137,12 +137,12 @@ function openRun(options: RunWriterOptions, send: (event: Event) => void): OpenR
   const steps = createStepWriter(runId, now, emit)
   const text = createRunTextWriter({ emit, speaker: agent, fileAddress })
   const writers = { tools: undefined, stages: undefined, notes: undefined }
-  const state = { execution: undefined, state: undefined, spent: [], section: undefined, isOver: false }
+  const state = { execution: undefined, state: undefined, usages: [], section: undefined, isOver: false }
   const run: OpenRun = { options, startedAt: now(), emit, text, steps, ...writers, ...state }
   return run
 }
 
-function toolsOf(run: OpenRun): ToolWriter {
+function toolWriterOf(run: OpenRun): ToolWriter {
   if (run.tools) return run.tools
   const { emit, steps, text, options } = run
   const beforeCall = () => {
@@ -153,14 +153,19 @@ function toolsOf(run: OpenRun): ToolWriter {
   return run.tools
 }
 
-function stagesOf(run: OpenRun): StageWriter {
+function stageWriterOf(run: OpenRun): StageWriter {
   run.stages ??= createStageWriter(run.steps)
   return run.stages
 }
 
-function notesOf(run: OpenRun): NoteWriter {
+function noteWriterOf(run: OpenRun): NoteWriter {
   const { emit, steps, options } = run
-  run.notes ??= createNoteWriter({ agent: options.agent, emit, steps, callTool: call => toolsOf(run).write(call, {}) })
+  run.notes ??= createNoteWriter({
+    agent: options.agent,
+    emit,
+    steps,
+    callTool: call => toolWriterOf(run).write(call, {}),
+  })
   return run.notes
 }
 
@@ -168,18 +173,18 @@ function startRun(run: OpenRun): void {
   const { threadId, runId, parentRunId } = run.options
   const parent = parentRunId === undefined ? {} : { parentRunId }
   run.emit({ type: EventType.RUN_STARTED, threadId, runId, protocolVersion: PROTOCOL_VERSION, ...parent })
-  run.execution = run.steps.begin(stage, runId)
+  run.execution = run.steps.begin(executionStage, runId)
 }
 
 function writePart(part: Part, response: string, run: OpenRun): void {
-  if (part.kind === 'tool_call') toolsOf(run).write(part, { response })
+  if (part.kind === 'tool_call') toolWriterOf(run).write(part, { response })
   else run.text.write(part, response)
 }
 
 function writeDetails({ speaker, chat_state, trace = [], usage }: AnswerDetails, response: string, run: OpenRun): void {
-  if (usage) run.spent = sumUsage([...run.spent, ...usage])
+  if (usage) run.usages = sumUsage([...run.usages, ...usage])
   if (speaker !== undefined) run.text.speakAs(speaker)
-  if (run.options.showsTrace) for (const call of trace) toolsOf(run).write(call, { response, isTrace: true })
+  if (run.options.showsTrace) for (const call of trace) toolWriterOf(run).write(call, { response, isTrace: true })
   if (chat_state) writeState(chat_state, run)
 }
 
@@ -194,12 +199,12 @@ function completeAnswer(response: NormalizedResponse, run: OpenRun): boolean {
   const { id, parts, unfinished = [], created_at, chat_metadata, usage, ...details } = response
   const { text } = run
   const calls = [...parts, ...(details.trace ?? [])].filter(part => part.kind === 'tool_call')
-  const hasSameCalls = run.tools?.keepOnly(calls, id) ?? true
+  const hasSameCalls = run.tools?.endOthers(calls, id) ?? true
   writeDetails(details, id, run)
   text.keep(chat_metadata)
   for (const group of [...groupParts(unfinished), ...groupParts(parts)]) {
     const [first] = group
-    if (first.kind === 'tool_call') toolsOf(run).write(first, { response: id })
+    if (first.kind === 'tool_call') toolWriterOf(run).write(first, { response: id })
     else text.complete(group, id)
   }
   endStep(run, { id, created_at, usage })
@@ -207,24 +212,24 @@ function completeAnswer(response: NormalizedResponse, run: OpenRun): boolean {
 }
 
 /** Ends the step of the run. Its latency and cost are those that the history shows for the message. */
-function endStep(run: OpenRun, response?: Answered): void {
+function endStep(run: OpenRun, response?: ResponseFacts): void {
   const { options, text, tools, steps, stages, notes, execution } = run
-  if (response) run.spent = response.usage ?? []
+  if (response) run.usages = response.usage ?? []
   text.endMessage()
   tools?.close()
   notes?.close('The run ended before it answered')
-  const message_id = response?.id ?? `${stage}-${options.runId}`
+  const message_id = response?.id ?? `${executionStage}-${options.runId}`
   stages?.close(message_id)
   if (!execution) return
   const endedAt = response ? Date.parse(response.created_at) : options.now()
   const latency_ms = endedAt - (options.askedAt ?? run.startedAt)
-  steps.end(execution, { latency_ms, message_id, ...writeCost(run.spent) })
+  steps.end(execution, { latency_ms, message_id, ...writeCost(run.usages) })
   run.execution = undefined
 }
 
-function endRun(last: Unstamped<RunFinishedEvent | RunErrorEvent>, run: OpenRun, response?: Answered): void {
+function endRun(last: Unstamped<RunFinishedEvent | RunErrorEvent>, run: OpenRun, response?: ResponseFacts): void {
   endStep(run, response)
-  run.emit({ ...last, ...writeCost(run.spent) })
+  run.emit({ ...last, ...writeCost(run.usages) })
   run.isOver = true
 }
 
@@ -239,7 +244,7 @@ function writeOutcome(ending: RunEnding, pendingToolCallIds: readonly string[]):
 }
 
 /** Returns the cost of a run, if the agent or its model reported it. */
-function writeCost(spent: readonly TokenUsage[]): { readonly usage?: AguiUsage[] } {
-  const usage = spent.length > 0 ? writeAguiUsage([...spent]) : undefined
+function writeCost(usages: readonly TokenUsage[]): { readonly usage?: AguiUsage[] } {
+  const usage = usages.length > 0 ? writeAguiUsage([...usages]) : undefined
   return usage ? { usage } : {}
 }

@@ -4,7 +4,7 @@ import { EventType } from '@ag-ui/core'
 import type { NormalizedResponse, Part } from '@postern/message'
 import { isFilePart } from '@postern/message'
 import { hasNoWords, nameSaid, standsAlone } from '@postern/transcript'
-import type { FileAddress, ShownFile } from '../render.ts'
+import type { FileAddress, FileView } from '../render.ts'
 import { blockBreak, listFiles, writeBlock, writeBlocks } from '../render.ts'
 
 /** An event of AG-UI without its timestamp. */
@@ -47,25 +47,25 @@ interface OpenText {
   readonly texts: string[]
   readonly speakers: string[]
   /** The previous part, if it was text. */
-  last: { readonly mime: string; readonly isBegun: boolean } | undefined
+  last: { readonly mime: string; readonly hasBegun: boolean } | undefined
   /**
    * True once a piece has to wait for the complete answer, with everything that follows it. A piece of HTML cannot be converted to Markdown yet, and
    * a file has no address before it is stored.
    */
-  isHeld: boolean
+  isWithheld: boolean
   isSplit: boolean
   /** The id of the open message. */
   message: string | undefined
   /** The files that the open message links to. */
-  files: readonly ShownFile[]
-  kept: NormalizedResponse['chat_metadata']
+  files: readonly FileView[]
+  chatMetadata: NormalizedResponse['chat_metadata']
   /** The number of messages of the complete answer that were compared with the client's. */
-  completed: number
+  completedCount: number
   isChanged: boolean
 }
 
 export function createRunTextWriter({ emit, speaker, fileAddress }: TextDeps): TextWriter {
-  const open: OpenText = {
+  const text: OpenText = {
     emit,
     fileAddress,
     speaker,
@@ -73,83 +73,85 @@ export function createRunTextWriter({ emit, speaker, fileAddress }: TextDeps): T
     texts: [],
     speakers: [],
     last: undefined,
-    isHeld: false,
+    isWithheld: false,
     isSplit: true,
     message: undefined,
     files: [],
-    kept: undefined,
-    completed: 0,
+    chatMetadata: undefined,
+    completedCount: 0,
     isChanged: false,
   }
   return {
-    write: (part, response) => writePart(part, response, open),
-    complete: (parts, response) => completeMessage(parts, response, open),
+    write: (part, response) => writePart(part, response, text),
+    complete: (parts, response) => completeMessage(parts, response, text),
     isExact: () =>
-      !open.isChanged && open.completed === open.texts.length && open.speakers.every(each => each === open.speaker),
+      !text.isChanged &&
+      text.completedCount === text.texts.length &&
+      text.speakers.every(speaker => speaker === text.speaker),
     separate() {
-      open.last = undefined
+      text.last = undefined
     },
     split() {
-      open.isSplit = true
+      text.isSplit = true
     },
-    endMessage: () => endMessage(open),
+    endMessage: () => endMessage(text),
     speakAs(next) {
-      open.speaker = next
+      text.speaker = next
     },
     keep(metadata) {
-      open.kept = metadata
+      text.chatMetadata = metadata
     },
   }
 }
 
-function writePart(part: Part, response: string, open: OpenText): void {
-  open.isHeld ||= isFilePart(part) || (part.kind === 'text' && part.mime === 'text/html')
-  if (standsAlone(part)) open.isSplit = true
-  if (open.isHeld || (hasNoWords(part) && open.isSplit)) return
-  if (open.isSplit) beginMessage(response, open)
-  writeShown(part, open)
-  if (standsAlone(part)) open.isSplit = true
+function writePart(part: Part, response: string, text: OpenText): void {
+  text.isWithheld ||= isFilePart(part) || (part.kind === 'text' && part.mime === 'text/html')
+  if (standsAlone(part)) text.isSplit = true
+  if (text.isWithheld || (hasNoWords(part) && text.isSplit)) return
+  if (text.isSplit) beginMessage(response, text)
+  writeVisible(part, text)
+  if (standsAlone(part)) text.isSplit = true
 }
 
 /** Ends the open message and begins the next one. The client gets the new message once there is text to show. */
-function beginMessage(response: string, open: OpenText): void {
-  endMessage(open)
-  open.response ??= response
-  open.texts.push('')
-  open.speakers.push(open.speaker)
-  open.last = undefined
-  open.isSplit = false
+function beginMessage(response: string, text: OpenText): void {
+  endMessage(text)
+  text.response ??= response
+  text.texts.push('')
+  text.speakers.push(text.speaker)
+  text.last = undefined
+  text.isSplit = false
 }
 
-function writeShown(part: Part, open: OpenText): void {
-  const block = writeBlock(part, open.fileAddress)
-  const continues = part.kind === 'text' && part.mime === open.last?.mime && open.last.isBegun
-  const begun = open.texts.at(-1) !== ''
-  if (block !== '') writeDelta(begun && !continues ? `${blockBreak}${block}` : block, open)
-  open.files = [...open.files, ...listFiles([part], open.fileAddress)]
-  open.last = part.kind === 'text' ? { mime: part.mime, isBegun: continues || block !== '' } : undefined
+function writeVisible(part: Part, text: OpenText): void {
+  const block = writeBlock(part, text.fileAddress)
+  const continues = part.kind === 'text' && part.mime === text.last?.mime && text.last.hasBegun
+  const isContinued = text.texts.at(-1) !== ''
+  if (block !== '') writeDelta(isContinued && !continues ? `${blockBreak}${block}` : block, text)
+  text.files = [...text.files, ...listFiles([part], text.fileAddress)]
+  text.last = part.kind === 'text' ? { mime: part.mime, hasBegun: continues || block !== '' } : undefined
 }
 
 /** Writes the rest of a complete message. An ended message cannot be changed, and the open one can only be continued. */
 function completeMessage(parts: readonly Part[], response: string, open: OpenText): void {
-  const at = open.completed
-  open.completed += 1
+  const index = open.completedCount
+  open.completedCount += 1
   open.isChanged ||= open.response !== undefined && open.response !== response
   if (open.isChanged) return
-  if (at === open.texts.length) beginMessage(response, open)
+  if (index === open.texts.length) beginMessage(response, open)
   const html = writeBlocks(parts, open.fileAddress)
-  const text = open.texts[at] ?? ''
-  const isOpen = at === open.texts.length - 1 && (text === '' || open.message !== undefined)
+  const text = open.texts[index] ?? ''
+  const isOpen = index === open.texts.length - 1 && (text === '' || open.message !== undefined)
   if (isOpen && html.startsWith(text)) {
     open.files = listFiles(parts, open.fileAddress)
     if (html !== text) writeDelta(html.slice(text.length), open)
   } else open.isChanged ||= html !== text
 }
 
-function writeDelta(delta: string, open: OpenText): void {
-  open.message ??= startMessage(open)
-  open.texts[open.texts.length - 1] += delta
-  open.emit({ type: EventType.TEXT_MESSAGE_CONTENT, messageId: open.message, delta })
+function writeDelta(delta: string, text: OpenText): void {
+  text.message ??= startMessage(text)
+  text.texts[text.texts.length - 1] += delta
+  text.emit({ type: EventType.TEXT_MESSAGE_CONTENT, messageId: text.message, delta })
 }
 
 function startMessage({ emit, speaker, speakers, response = '', texts }: OpenText): string {
@@ -164,11 +166,11 @@ function startMessage({ emit, speaker, speakers, response = '', texts }: OpenTex
   return messageId
 }
 
-function endMessage(open: OpenText): void {
-  const { message, files, kept } = open
-  const metadata = { ...kept, ...(files.length > 0 && { files }) }
-  const shown = Object.keys(metadata).length > 0 ? { metadata } : {}
-  if (message !== undefined) open.emit({ type: EventType.TEXT_MESSAGE_END, messageId: message, ...shown })
-  open.message = undefined
-  open.files = []
+function endMessage(text: OpenText): void {
+  const { message, files, chatMetadata } = text
+  const metadata = { ...chatMetadata, ...(files.length > 0 && { files }) }
+  const metadataMember = Object.keys(metadata).length > 0 ? { metadata } : {}
+  if (message !== undefined) text.emit({ type: EventType.TEXT_MESSAGE_END, messageId: message, ...metadataMember })
+  text.message = undefined
+  text.files = []
 }

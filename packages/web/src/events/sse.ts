@@ -21,33 +21,36 @@ const maxWaiting = 4 * 1024 * 1024
 const atOnce = 64 * 1024
 
 /** The longest timer of Node, ms. */
-const longestTimerMs = 2 ** 31 - 1
+const maxTimerMs = 2 ** 31 - 1
 
 /**
  * Streams events as server-sent events with one line of JSON each and LF line ends (AG-UI, transport). `open` runs when the reader connects. It
  * returns a function that is called when the reader has disconnected or has read everything, because waiting events occupy memory. The stream ends
  * after `endsInMs`.
  */
-export function streamEvents(open: (sink: EventSink) => () => void, endsInMs?: number): ReadableStream<Uint8Array> {
+export function streamEvents(
+  startStream: (sink: EventSink) => () => void,
+  endsInMs?: number,
+): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
-  let leave: (() => void) | undefined
+  let stopStream: (() => void) | undefined
   let isOver = false
-  let endWhenTaken: (() => void) | undefined
-  let allowed = 0
+  let endWhenSent: (() => void) | undefined
+  let allowedCount = 0
   let timer: NodeJS.Timeout | undefined
   return new ReadableStream<Uint8Array>(
     {
       start(controller) {
         const write = (text: string) => {
-          if (isOver || endWhenTaken) return
+          if (isOver || endWhenSent) return
           const bytes = encoder.encode(text)
           controller.enqueue(bytes)
           // A long conversation is one event and may be sent twice, so a client that has just connected is not slow.
-          allowed = leave ? Math.max(allowed, bytes.byteLength) : allowed + bytes.byteLength
-          if ((controller.desiredSize ?? 0) > -maxWaiting - allowed) return
+          allowedCount = stopStream ? Math.max(allowedCount, bytes.byteLength) : allowedCount + bytes.byteLength
+          if ((controller.desiredSize ?? 0) > -maxWaiting - allowedCount) return
           isOver = true
           controller.error(new Error('the client reads too slowly'))
-          leave?.()
+          stopStream?.()
         }
         const sink: EventSink = {
           send(event, id) {
@@ -59,28 +62,27 @@ export function streamEvents(open: (sink: EventSink) => () => void, endsInMs?: n
           beat: () => write(':\n\n'),
           isFull: () => (controller.desiredSize ?? 0) < -maxWaiting / 4,
           close() {
-            endWhenTaken ??= () => {
+            endWhenSent ??= () => {
               if (isOver || (controller.desiredSize ?? 0) < atOnce) return
               isOver = true
               controller.close()
-              leave?.()
+              stopStream?.()
             }
-            endWhenTaken()
+            endWhenSent()
           },
         }
-        const leaveSource = open(sink)
-        leave = () => {
+        const leaveSource = startStream(sink)
+        stopStream = () => {
           clearTimeout(timer)
           leaveSource()
         }
-        if (endsInMs !== undefined)
-          timer = setTimeout(sink.close, Math.min(Math.max(0, endsInMs), longestTimerMs)).unref()
-        if (isOver) leave()
+        if (endsInMs !== undefined) timer = setTimeout(sink.close, Math.min(Math.max(0, endsInMs), maxTimerMs)).unref()
+        if (isOver) stopStream()
       },
-      pull: () => endWhenTaken?.(),
+      pull: () => endWhenSent?.(),
       cancel() {
         isOver = true
-        leave?.()
+        stopStream?.()
       },
     },
     new ByteLengthQueuingStrategy({ highWaterMark: atOnce }),

@@ -4,18 +4,18 @@ import type { EmitEvent } from './run-text.ts'
 import type { StepWriter } from './work-events.ts'
 
 export function createStepWriter(runId: string, now: () => number, emit: EmitEvent): StepWriter {
-  const open = new Set<string>()
+  const openIds = new Set<string>()
   return {
     begin(stage, id, isOver = false) {
-      const name = open.has(stage) ? `${stage} ${id}` : stage
-      open.add(name)
+      const name = openIds.has(stage) ? `${stage} ${id}` : stage
+      openIds.add(name)
       emit({ type: EventType.STEP_STARTED, stepName: name })
       return { name, stage, from: isOver ? undefined : now() }
     },
-    end({ name, stage, from }, { latency_ms = from === undefined ? undefined : now() - from, message_id, ...more }) {
-      if (!open.delete(name)) return
+    end({ name, stage, from }, { latency_ms = from === undefined ? undefined : now() - from, message_id, ...details }) {
+      if (!openIds.delete(name)) return
       const latency = latency_ms === undefined ? {} : { latency_ms: Math.max(0, Math.round(latency_ms)) }
-      const metadata = { run_id: runId, stage, ...latency, message_id, ...more }
+      const metadata = { run_id: runId, stage, ...latency, message_id, ...details }
       emit({ type: EventType.STEP_FINISHED, stepName: name, metadata })
     },
   }

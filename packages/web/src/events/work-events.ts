@@ -40,20 +40,20 @@ export interface StageWriter {
 }
 
 export function createStageWriter(steps: StepWriter): StageWriter {
-  let open: { readonly step: OpenStep; readonly id: string } | undefined
+  let current: { readonly step: OpenStep; readonly id: string } | undefined
 
   function close(message_id: string, latency_ms?: number): void {
-    if (open) steps.end(open.step, { message_id, latency_ms })
-    open = undefined
+    if (current) steps.end(current.step, { message_id, latency_ms })
+    current = undefined
   }
 
   return {
     begin({ id, stage }) {
       close(id)
-      open = { step: steps.begin(stage, id), id }
+      current = { step: steps.begin(stage, id), id }
     },
     end({ id, body: { metadata, latency_ms } }) {
-      if (open?.id !== id) return
+      if (current?.id !== id) return
       const { message_id = id } = metadata as { readonly message_id?: string }
       close(message_id, Number(latency_ms))
     },
@@ -76,7 +76,7 @@ interface NoteDeps {
   callTool(call: ToolCallPart): void
 }
 
-interface Noted {
+interface StoredNote {
   readonly id: string
   readonly body: NoteBody
   readonly agent: string
@@ -93,7 +93,7 @@ interface OpenNotes extends NoteDeps {
   readonly tasks: Map<string, { readonly step: OpenStep; readonly id: string }>
 }
 
-type WriteNote = (noted: Noted, open: OpenNotes) => void
+type WriteNote = (note: StoredNote, notes: OpenNotes) => void
 
 const noteWriters: ReadonlyMap<string, WriteNote> = new Map<string, WriteNote>([
   ['delegation', startSubagent],
@@ -106,21 +106,21 @@ const noteWriters: ReadonlyMap<string, WriteNote> = new Map<string, WriteNote>([
 ])
 
 export function createNoteWriter(deps: NoteDeps): NoteWriter {
-  const open: OpenNotes = { ...deps, subagents: new Map(), calls: new Set(), tasks: new Map() }
+  const notes: OpenNotes = { ...deps, subagents: new Map(), calls: new Set(), tasks: new Map() }
   return {
     note({ id, body }) {
       // The body of a note has the form of a transcript entry.
       const { agent_key: agent = deps.agent, content = { parts: [] }, tool } = body as Partial<EntryBody>
-      noteWriters.get(body.kind)?.({ id, body, agent, content, tool }, open)
+      noteWriters.get(body.kind)?.({ id, body, agent, content, tool }, notes)
     },
     close(reason) {
-      for (const [id, isRunning] of open.subagents) if (isRunning) failSubagent({ id, message: reason }, open)
-      for (const agent of [...open.tasks.keys()]) endTask(agent, open)
+      for (const [id, isRunning] of notes.subagents) if (isRunning) failSubagent({ id, message: reason }, notes)
+      for (const agent of [...notes.tasks.keys()]) endTask(agent, notes)
     },
   }
 }
 
-function startSubagent({ id, tool, agent }: Noted, { subagents, emit }: OpenNotes): void {
+function startSubagent({ id, tool, agent }: StoredNote, { subagents, emit }: OpenNotes): void {
   if (subagents.has(id)) return
   subagents.set(id, true)
   const { worker, task } = tool?.args ?? {}
@@ -141,42 +141,42 @@ function failSubagent(
   emit({ type: EventType.SUBAGENT_ERROR, subagentRunId: id, message, ...(code !== undefined && { code }) })
 }
 
-function startCall({ id, tool }: Noted, { calls, callTool }: OpenNotes): void {
+function startCall({ id, tool }: StoredNote, { calls, callTool }: OpenNotes): void {
   calls.add(id)
-  callTool(callOf(id, tool))
+  callTool(toolCallOf(id, tool))
 }
 
 /** Writes the result of a subagent or of a call. A result whose beginning was not written is not shown. */
-function writeResult({ id, tool, content }: Noted, open: OpenNotes): void {
-  const { subagents, calls, callTool, emit } = open
+function writeResult({ id, tool, content }: StoredNote, notes: OpenNotes): void {
+  const { subagents, calls, callTool, emit } = notes
   const isRunning = subagents.get(id)
   if (!isRunning && !calls.has(id)) return
   const result = textOfContent(content)
   const { error } = tool ?? {}
-  if (!isRunning) callTool(callOf(id, tool, error ? { error } : { result }))
-  else if (error) failSubagent({ id, ...error }, open)
+  if (!isRunning) callTool(toolCallOf(id, tool, error ? { error } : { result }))
+  else if (error) failSubagent({ id, ...error }, notes)
   else {
     subagents.set(id, false)
     emit({ type: EventType.SUBAGENT_FINISHED, subagentRunId: id, result, outcome: { type: 'success' } })
   }
 }
 
-function writePlan({ id, body, agent, content }: Noted, { emit }: OpenNotes): void {
+function writePlan({ id, body, agent, content }: StoredNote, { emit }: OpenNotes): void {
   const activityType = planActivityTypes[body.kind] ?? body.kind
-  const shown = { ...mapOf(content), agent_key: agent }
-  emit({ type: EventType.ACTIVITY_SNAPSHOT, messageId: id, activityType, content: shown })
+  const state = { ...mapOf(content), agent_key: agent }
+  emit({ type: EventType.ACTIVITY_SNAPSHOT, messageId: id, activityType, content: state })
 }
 
-function writeCustom({ body, agent, content }: Noted, { emit }: OpenNotes): void {
+function writeCustom({ body, agent, content }: StoredNote, { emit }: OpenNotes): void {
   const { phase_id } = body
-  const value = { agent_key: agent, content: plainOf(content), ...(phase_id !== undefined && { phase_id }) }
+  const value = { agent_key: agent, content: jsonOf(content), ...(phase_id !== undefined && { phase_id }) }
   emit({ type: EventType.CUSTOM, name: body.kind, value })
 }
 
 /** Begins a task of an agent. The agent's previous task ends only now. */
-function beginTask({ id, agent }: Noted, open: OpenNotes): void {
-  endTask(agent, open)
-  open.tasks.set(agent, { step: open.steps.begin(agent === open.agent ? 'task' : `task ${agent}`, id), id })
+function beginTask({ id, agent }: StoredNote, notes: OpenNotes): void {
+  endTask(agent, notes)
+  notes.tasks.set(agent, { step: notes.steps.begin(agent === notes.agent ? 'task' : `task ${agent}`, id), id })
 }
 
 function endTask(agent: string, { tasks, steps }: OpenNotes): void {
@@ -185,16 +185,16 @@ function endTask(agent: string, { tasks, steps }: OpenNotes): void {
   tasks.delete(agent)
 }
 
-function callOf(id: string, tool: EntryTool | undefined, end: Pick<ToolCallPart, 'result' | 'error'> = {}) {
+function toolCallOf(id: string, tool: EntryTool | undefined, end: Pick<ToolCallPart, 'result' | 'error'> = {}) {
   return { kind: 'tool_call', id, name: tool?.name ?? 'tool', args: tool?.args ?? {}, ...end } as ToolCallPart
 }
 
-function plainOf(content: EntryContent): Json {
+function jsonOf(content: EntryContent): Json {
   return 'value' in content ? content.value : textOfContent(content)
 }
 
 function mapOf(content: EntryContent): Readonly<Record<string, Json>> {
-  const value = plainOf(content)
+  const value = jsonOf(content)
   return isJsonObject(value) ? (value as Record<string, Json>) : { content: value }
 }
 
@@ -216,7 +216,7 @@ interface CallSource {
 export interface ToolWriter {
   write(call: ToolCallPart, source: CallSource): void
   /** Keeps only the given calls of this answer, and drops other calls of answers. It returns true if the client has seen no others. */
-  keepOnly(calls: readonly ToolCallPart[], response: string): boolean
+  endOthers(calls: readonly ToolCallPart[], response: string): boolean
   /** Returns the ids of the open calls that the client has to run. */
   listPending(): readonly string[]
   /** Ends the steps of calls without a result. */
@@ -231,7 +231,7 @@ interface ToolDeps {
   beforeCall(): void
 }
 
-interface BegunCall {
+interface OpenCall {
   readonly name: string
   readonly response: string | undefined
   hasEnded: boolean
@@ -242,41 +242,41 @@ interface BegunCall {
 
 export function createToolWriter(deps: ToolDeps): ToolWriter {
   const { clientTools, emit, steps, beforeCall } = deps
-  const begun = new Map<string, BegunCall>()
-  const endStep = (id: string, call: BegunCall) => {
+  const openCalls = new Map<string, OpenCall>()
+  const endStep = (id: string, call: OpenCall) => {
     if (call.step) steps.end(call.step, { message_id: id, tool_name: call.name })
     call.step = undefined
   }
   return {
     write(part, { response, isTrace = false }) {
       const { id, name, result, error, continues } = part
-      if (!begun.has(id) && response !== undefined && !isTrace) beforeCall()
+      if (!openCalls.has(id) && response !== undefined && !isTrace) beforeCall()
       // If the call continues, an earlier run wrote its beginning.
       const begin = () => (continues === undefined ? beginCall(part, deps, response) : undefined)
-      const call = begun.get(id) ?? { name, response, hasEnded: false, isTrace, step: begin() }
-      begun.set(id, call)
+      const call = openCalls.get(id) ?? { name, response, hasEnded: false, isTrace, step: begin() }
+      openCalls.set(id, call)
       if ((result === undefined && !error) || call.hasEnded) return
       call.hasEnded = true
       emit(writeToolResult({ id, result, error }, call.response))
       endStep(id, call)
     },
-    keepOnly(calls, response) {
+    endOthers(calls, response) {
       const ids = new Set(calls.map(({ id }) => id))
-      const stages = [...begun].filter(
+      const stages = [...openCalls].filter(
         ([id, call]) => call.response !== undefined && (call.response !== response || !ids.has(id)),
       )
       for (const [id, call] of stages) {
         endStep(id, call)
-        begun.delete(id)
+        openCalls.delete(id)
       }
       return stages.length === 0
     },
     listPending() {
-      const pending = [...begun].filter(([, call]) => !call.hasEnded && !call.isTrace && clientTools.has(call.name))
+      const pending = [...openCalls].filter(([, call]) => !call.hasEnded && !call.isTrace && clientTools.has(call.name))
       return pending.map(([id]) => id)
     },
     close() {
-      for (const [id, call] of begun) endStep(id, call)
+      for (const [id, call] of openCalls) endStep(id, call)
     },
   }
 }
@@ -304,9 +304,9 @@ export function writeToolResult(
   { id, result, error }: Pick<ToolCallPart, 'id' | 'result' | 'error'>,
   response?: string,
 ): Omit<ToolCallResultEvent, 'timestamp'> {
-  const said = typeof result === 'string' ? result : JSON.stringify(result as Json)
-  const returned = readResultParts(result)
-  const content = error?.message ?? (returned ? writeAguiParts(returned) : said)
+  const resultText = typeof result === 'string' ? result : JSON.stringify(result as Json)
+  const resultParts = readResultParts(result)
+  const content = error?.message ?? (resultParts ? writeAguiParts(resultParts) : resultText)
   return {
     type: EventType.TOOL_CALL_RESULT,
     messageId: nameResult(id, response),

@@ -5,7 +5,7 @@ import type { TranscriptEntry } from '@postern/transcript'
 import { contentIsEmpty, messageIdOf, textOfContent, writeAguiUsage } from '@postern/transcript'
 import { locateStoredFile, showLocation } from '../attachments/attachment-store.ts'
 import type { WebDeps } from '../endpoint.ts'
-import type { FileAddress, ShownRefusal } from '../render.ts'
+import type { FileAddress, RefusalView } from '../render.ts'
 import { blockBreak, findRefusal, listFiles, writeBlock, writeBlocks } from '../render.ts'
 import type { OpenRequirementView } from '../requirements/interrupts.ts'
 import { showOpenRequirements } from '../requirements/interrupts.ts'
@@ -37,12 +37,12 @@ export async function showHistory(
 ): Promise<readonly HistoryMessage[]> {
   return Promise.all(
     entries.map(async entry => {
-      const [shown, requirements] = [
+      const [messages, requirements] = [
         await showEntry(entry, owner, { attachments, gateway }),
         await showOpenRequirements(entry, owner, gateway),
       ]
       const links = { ...(isJoined && { via: entry.via ?? 'web' }), ...(requirements.length > 0 && { requirements }) }
-      return { ...shown, ...(isTrace && { seq: entry.seq }), metadata: { ...shown.metadata, ...links } }
+      return { ...messages, ...(isTrace && { seq: entry.seq }), metadata: { ...messages.metadata, ...links } }
     }),
   )
 }
@@ -59,8 +59,8 @@ async function showEntry(
   return {
     id: messageIdOf(entry),
     seq: chat_seq ?? seq,
-    role: isAsked(entry) ? 'assistant' : role,
-    ...(agent_key !== undefined && (role === 'assistant' || isAsked(entry)) && { name: agent_key }),
+    role: isRequirement(entry) ? 'assistant' : role,
+    ...(agent_key !== undefined && (role === 'assistant' || isRequirement(entry)) && { name: agent_key }),
     content: textOfEntry(entry, gateway.fileAddress),
     metadata: {
       ...entry.metadata,
@@ -75,7 +75,7 @@ async function showEntry(
 }
 
 /** Returns true for a question of an agent. It counts as the agent's message, even if it replaces a result. */
-export function isAsked({ kind }: Pick<TranscriptEntry, 'kind'>): boolean {
+export function isRequirement({ kind }: Pick<TranscriptEntry, 'kind'>): boolean {
   return kind === 'approval_required' || kind === 'input_required'
 }
 
@@ -101,7 +101,7 @@ function showStage(entry: TranscriptEntry) {
   }
 }
 
-function showRefusal(parts: readonly Part[]): { readonly error?: ShownRefusal } {
+function showRefusal(parts: readonly Part[]): { readonly error?: RefusalView } {
   const { message: _, ...error } = findRefusal(parts) ?? {}
   return 'kind' in error ? { error } : {}
 }

@@ -6,7 +6,7 @@ import { Hono } from 'hono'
 import type { WebDeps } from '../endpoint.ts'
 import { answerOwner, maxRead, readAddressedAgent, readCount } from '../endpoint.ts'
 import { listOwnScopes } from '../threads/own-threads.ts'
-import { nameThread, parseThreadName } from '../threads/thread-name.ts'
+import { parseThreadName, threadNameOf } from '../threads/thread-name.ts'
 import { aliasOfChat, findWebConversation } from '../threads/web-threads.ts'
 import type { WebOwner } from '../verify.ts'
 import { showHistory } from './show-history.ts'
@@ -42,7 +42,7 @@ async function readThreads(c: Context, owner: WebOwner, deps: WebDeps): Promise<
 function showThread(thread: OwnThread): object {
   const { via, isShared, begunAt, lastAt, beginning } = thread
   const times = { begun_at: new Date(begunAt).toISOString(), last_at: new Date(lastAt).toISOString() }
-  return { threadId: nameThread(thread), via, beginning, ...times, ...(isShared && { shared: true }) }
+  return { threadId: threadNameOf(thread), via, beginning, ...times, ...(isShared && { shared: true }) }
 }
 
 const maxPage = 200

@@ -2,7 +2,7 @@
 import type { Message } from '@ag-ui/core'
 import type { WebAttachments } from '../attachments/attachment-store.ts'
 import type { PartContext, ReadContent } from './file-parts.ts'
-import { nothing, readFilePart } from './file-parts.ts'
+import { emptyContent, readFilePart } from './file-parts.ts'
 
 /**
  * Reads the content of a user's message for the agent: the user's own files as bytes, and every other address as a link.
@@ -40,6 +40,6 @@ export function countFiles(contents: readonly Message['content'][]): number {
 
 function readText(content: string): ReadContent {
   return content === ''
-    ? nothing
-    : { ...nothing, parts: [{ kind: 'text', mime: 'text/plain', content }], kept: [content] }
+    ? emptyContent
+    : { ...emptyContent, parts: [{ kind: 'text', mime: 'text/plain', content }], kept: [content] }
 }

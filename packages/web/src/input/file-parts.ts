@@ -20,7 +20,7 @@ export interface PartContext {
   readonly runId: string
 }
 
-export const nothing: ReadContent = { parts: [], blobs: [], warnings: [] }
+export const emptyContent: ReadContent = { parts: [], blobs: [], warnings: [] }
 
 /**
  * Reads a file part. A file of the user is read as bytes, and any other file stays an address.
@@ -33,16 +33,16 @@ export async function readFilePart(
 ): Promise<ReadContent> {
   const { source } = part
   const name = readName(part.metadata)
-  if (source.type === 'file') return { ...nothing, warnings: ['a file that only its provider knows was left out'] }
-  if (source.type === 'data') return takeData(source.value, { ...context, name }, attachments)
+  if (source.type === 'file') return { ...emptyContent, warnings: ['a file that only its provider knows was left out'] }
+  if (source.type === 'data') return storeData(source.value, { ...context, name }, attachments)
   const object = await attachments.findByUrl(context.owner, source.value)
   // A signed URL of this gateway that gives this person no access becomes a plain link.
   if (!object && attachments.isOurs(source.value)) return readLink(source.value)
   if (!object) return readAddress(source.value, { name, mime: source.mimeType })
   const bytes = await attachments.readObject(object)
   return bytes
-    ? writeFile(name ?? lastOf(object.path), object.mime, bytes)
-    : { ...nothing, warnings: ['an attachment is gone'] }
+    ? writeFile(name ?? lastSegmentOf(object.path), object.mime, bytes)
+    : { ...emptyContent, warnings: ['an attachment is gone'] }
 }
 
 /** Returns the file name in the metadata of a part, which a `binary` part or the sender supplies. */
@@ -51,16 +51,16 @@ function readName(metadata: unknown): string | undefined {
   return typeof name === 'string' && name !== '' ? name : undefined
 }
 
-function lastOf(path: string): string | undefined {
+function lastSegmentOf(path: string): string | undefined {
   return path.split('/').at(-1) || undefined
 }
 
 type NamedPartContext = PartContext & { readonly name: string | undefined }
 
-async function takeData(base64: string, context: NamedPartContext, attachments: WebAttachments): Promise<ReadContent> {
+async function storeData(base64: string, context: NamedPartContext, attachments: WebAttachments): Promise<ReadContent> {
   const bytes = new Uint8Array(Buffer.from(base64, 'base64'))
   const object = await attachments.store({ ...context, bytes })
-  return writeFile(context.name ?? lastOf(object.path), object.mime, bytes)
+  return writeFile(context.name ?? lastSegmentOf(object.path), object.mime, bytes)
 }
 
 function writeFile(name: string | undefined, mime: string, bytes: Uint8Array): ReadContent {
@@ -75,18 +75,20 @@ function writeFile(name: string | undefined, mime: string, bytes: Uint8Array): R
 
 /** Returns a link without the query, which may be a credential. */
 function readLink(url: string): ReadContent {
-  const parsed = readPlain(url)
-  if (!parsed) return noAddress
-  const shown = `${parsed.origin}${parsed.pathname}`
-  return { ...nothing, parts: [{ kind: 'link', url: shown }], kept: [shown] }
+  const parsedUrl = readPlain(url)
+  if (!parsedUrl) return noAddress
+  const displayUrl = `${parsedUrl.origin}${parsedUrl.pathname}`
+  return { ...emptyContent, parts: [{ kind: 'link', url: displayUrl }], kept: [displayUrl] }
 }
 
-const noAddress = { ...nothing, warnings: ['an address that is no plain http or https URL was left out'] }
+const noAddress = { ...emptyContent, warnings: ['an address that is no plain http or https URL was left out'] }
 
 /** Parses the URL of a page. It returns undefined for another scheme, and for a URL with a user name or password. */
 function readPlain(url: string): URL | undefined {
-  const parsed = parseUrl(url)
-  return parsed && /^https?:$/.test(parsed.protocol) && !parsed.username && !parsed.password ? parsed : undefined
+  const parsedUrl = parseUrl(url)
+  return parsedUrl && /^https?:$/.test(parsedUrl.protocol) && !parsedUrl.username && !parsedUrl.password
+    ? parsedUrl
+    : undefined
 }
 
 type FileFacts = Pick<FilePart, 'name' | 'mime'>
@@ -95,5 +97,5 @@ type FileFacts = Pick<FilePart, 'name' | 'mime'>
 function readAddress(url: string, { name, mime }: FileFacts): ReadContent {
   if (!readPlain(url)) return noAddress
   const facts = { ...(name !== undefined && { name }), ...(mime !== undefined && { mime }) }
-  return { ...nothing, parts: [{ kind: 'file', ...facts, bytes_ref: { kind: 'url', url } }], kept: [url] }
+  return { ...emptyContent, parts: [{ kind: 'file', ...facts, bytes_ref: { kind: 'url', url } }], kept: [url] }
 }

@@ -11,7 +11,7 @@ export interface RunNews {
   readonly toolResults: readonly (ToolMessage & { readonly call: NonNullable<TranscriptEntry['tool']> })[]
   readonly resume: readonly ResumeEntry[]
   /** The ids of the client's messages that are stored already, or that precede a stored one. */
-  readonly former: ReadonlySet<string>
+  readonly formerIds: ReadonlySet<string>
   readonly warnings: readonly string[]
 }
 
@@ -21,44 +21,44 @@ export interface RunNews {
  */
 export function reconcileRun({ messages, resume = [] }: RunAgentInput, recent: readonly TranscriptEntry[]): RunNews {
   const messageIds = new Set(recent.map(messageIdOf))
-  const pending = findPendingCalls(recent)
+  const pendingCalls = findPendingCalls(recent)
   const calls = new Set(recent.flatMap(({ tool }) => tool?.call_id ?? []))
   const lastKnown = messages.findLastIndex(({ id }) => messageIds.has(id))
-  const fresh = messages.slice(lastKnown + 1).filter(({ id }) => !messageIds.has(id))
+  const newMessages = messages.slice(lastKnown + 1).filter(({ id }) => !messageIds.has(id))
   const toolResults = firstOfEach(messages.filter(message => message.role === 'tool')).flatMap(message => {
-    const call = pending.get(message.toolCallId)
+    const call = pendingCalls.get(message.toolCallId)
     return call ? [{ ...message, call }] : []
   })
   return {
-    said: fresh.filter(message => message.role === 'user'),
+    said: newMessages.filter(message => message.role === 'user'),
     toolResults,
     resume,
-    former: listFormer(messages, [...fresh, ...toolResults]),
-    warnings: describeIgnored(fresh.filter(message => !isPiece(message, messageIds, calls))),
+    formerIds: listFormer(messages, [...newMessages, ...toolResults]),
+    warnings: describeIgnored(newMessages.filter(message => !isPiece(message, messageIds, calls))),
   }
 }
 
-function listFormer(messages: readonly Message[], counted: readonly Message[]): ReadonlySet<string> {
-  const ids = new Set(counted.map(({ id }) => id))
+function listFormer(messages: readonly Message[], knownMessages: readonly Message[]): ReadonlySet<string> {
+  const ids = new Set(knownMessages.map(({ id }) => id))
   return new Set(messages.flatMap(({ id }) => (ids.has(id) ? [] : id)))
 }
 
 function firstOfEach(messages: readonly ToolMessage[]): readonly ToolMessage[] {
-  const seen = new Set<string>()
-  return messages.filter(({ toolCallId }) => !seen.has(toolCallId) && seen.add(toolCallId))
+  const seenIds = new Set<string>()
+  return messages.filter(({ toolCallId }) => !seenIds.has(toolCallId) && seenIds.add(toolCallId))
 }
 
 /** Finds calls that the client runs, by id: in a complete answer, without a result, and without an open approval. */
 function findPendingCalls(
   entries: readonly TranscriptEntry[],
 ): ReadonlyMap<string, NonNullable<TranscriptEntry['tool']>> {
-  const pending = new Map<string, NonNullable<TranscriptEntry['tool']>>()
+  const pendingCalls = new Map<string, NonNullable<TranscriptEntry['tool']>>()
   for (const entry of entries) {
     const { kind, tool } = entry
-    if (kind === 'tool_call' && tool && isAnswered(entry)) pending.set(tool.call_id, tool)
-    if ((kind === 'tool_result' || kind === 'approval_required') && tool) pending.delete(tool.call_id)
+    if (kind === 'tool_call' && tool && isAnswered(entry)) pendingCalls.set(tool.call_id, tool)
+    if ((kind === 'tool_result' || kind === 'approval_required') && tool) pendingCalls.delete(tool.call_id)
   }
-  return pending
+  return pendingCalls
 }
 
 /** Returns true if an entry belongs to a complete answer, and is not a note, a trace or part of an incomplete answer. */

@@ -5,7 +5,7 @@ import { isJsonObject, Rejection } from '@postern/message'
 import { lazy } from '@postern/message/lazy'
 
 /** The request of a client to run an agent, in the form of AG-UI 1.0. */
-interface RunRequest {
+interface RequestedRun {
   readonly input: RunAgentInput
   /** The members that the gateway did not understand and left out, one sentence each. */
   readonly warnings: readonly string[]
@@ -17,14 +17,14 @@ const loadSchemas = lazy(() => import('@ag-ui/core/schemas'))
 const maxName = 256
 
 /** The limits of a run. They are checked before the schema, which would take seconds for hundreds of thousands of items. */
-const mostOf = { messages: 2_000, tools: 512, context: 512, resume: 64 } as const
+const maxItems = { messages: 2_000, tools: 512, context: 512, resume: 64 } as const
 
-const mostMembers = 64
+const maxMembers = 64
 
 /** The maximum number of parts in all messages together. */
-const mostParts = 8_000
+const maxParts = 8_000
 
-const knownMembers: ReadonlySet<string> = new Set([
+const inputMembers: ReadonlySet<string> = new Set([
   'threadId',
   'runId',
   'protocolVersion',
@@ -41,42 +41,42 @@ const knownMembers: ReadonlySet<string> = new Set([
  * Reads a `RunAgentInput` (AG-UI 1.0). It converts the `binary` parts of earlier versions.
  * @throws Rejection malformed, naming the members
  */
-export async function readRunInput(document: unknown): Promise<RunRequest> {
+export async function readRunInput(document: unknown): Promise<RequestedRun> {
   const warnings: string[] = []
   if (!isJsonObject(document)) throw new Rejection('malformed', 'Cannot run: the body is no JSON object')
   checkCounts(document)
-  const unknown = Object.keys(document).filter(name => !knownMembers.has(name))
+  const unknown = Object.keys(document).filter(name => !inputMembers.has(name))
   if (unknown.length > 0) warnings.push(`unknown members were left out: ${unknown.slice(0, 8).join(', ')}`)
-  const knownEntries = Object.fromEntries(Object.entries(document).filter(([name]) => knownMembers.has(name)))
+  const inputEntries = Object.fromEntries(Object.entries(document).filter(([name]) => inputMembers.has(name)))
   const messages = Array.isArray(document.messages)
-    ? document.messages.map(each => translate(each, warnings))
+    ? document.messages.map(message => translate(message, warnings))
     : undefined
   // Clients of earlier versions send null for absent members.
-  const said = omitOptionalNulls({ ...knownEntries, ...(messages && { messages }) }, 'RunAgentInput')
+  const inputDocument = omitOptionalNulls({ ...inputEntries, ...(messages && { messages }) }, 'RunAgentInput')
   const { RunAgentInputSchema } = await loadSchemas()
-  const parsed = RunAgentInputSchema.safeParse({ tools: [], context: [], ...said })
-  if (!parsed.success) throw refuse(parsed.error.issues)
-  const input = parsed.data as RunAgentInput
+  const parseResult = RunAgentInputSchema.safeParse({ tools: [], context: [], ...inputDocument })
+  if (!parseResult.success) throw refuse(parseResult.error.issues)
+  const input = parseResult.data as RunAgentInput
   for (const name of ['threadId', 'runId'] as const) checkName(name, input[name])
-  for (const [at, { id }] of input.messages.entries()) checkName(`messages.${at}.id`, id)
+  for (const [index, { id }] of input.messages.entries()) checkName(`messages.${index}.id`, id)
   return { input, warnings }
 }
 
 function checkCounts(document: Record<string, unknown>): void {
-  if (Object.keys(document).length > mostMembers) throw refuseCount(mostMembers, 'members')
-  for (const [name, most] of Object.entries(mostOf)) {
+  if (Object.keys(document).length > maxMembers) throw refuseCount(maxMembers, 'members')
+  for (const [name, maxCount] of Object.entries(maxItems)) {
     const list = document[name]
-    if (Array.isArray(list) && list.length > most) throw refuseCount(most, name)
+    if (Array.isArray(list) && list.length > maxCount) throw refuseCount(maxCount, name)
   }
   const messages: readonly unknown[] = Array.isArray(document.messages) ? document.messages : []
   let parts = 0
   for (const message of messages)
     parts += isJsonObject(message) && Array.isArray(message.content) ? message.content.length : 0
-  if (parts > mostParts) throw refuseCount(mostParts, 'parts of messages')
+  if (parts > maxParts) throw refuseCount(maxParts, 'parts of messages')
 }
 
-function refuseCount(most: number, what: string): Rejection {
-  return new Rejection('too_large', `Cannot run: more than ${most} ${what}`)
+function refuseCount(maxCount: number, memberName: string): Rejection {
+  return new Rejection('too_large', `Cannot run: more than ${maxCount} ${memberName}`)
 }
 
 function checkName(member: string, value: string): void {

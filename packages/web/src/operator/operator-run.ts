@@ -26,17 +26,17 @@ export interface OperatorWaits {
 }
 
 export interface StartedOperatorRun {
-  readonly decided: readonly DecidedApproval[]
+  readonly decidedApprovals: readonly DecidedApproval[]
   /** The number of answered questions. */
-  readonly answered: number
+  readonly answeredCount: number
   readonly warnings: readonly string[]
   /** The approvals that the run shows: those that wait, and those that the client has shown before. */
-  readonly shown: readonly OperatorApproval[]
+  readonly approvals: readonly OperatorApproval[]
   readonly questions: readonly WaitingQuestion[]
 }
 
 /** The maximum number of approvals in one run. After these are decided, the next run shows others. */
-const mostWaiting = 50
+const maxWaiting = 50
 const threadOfOne = /^approval:([0-9a-f]{32})$/
 
 /** Lists the approvals that wait in a thread: a single one in `approval:<id>`, none in `question:<id>`, and all of them in any other thread. */
@@ -46,7 +46,7 @@ export async function listWaiting(
 ): Promise<readonly OperatorApproval[]> {
   const [, id] = threadOfOne.exec(input.threadId) ?? []
   if (input.threadId.startsWith('question:')) return []
-  if (id === undefined) return approvals.list({ limit: mostWaiting, agent })
+  if (id === undefined) return approvals.list({ limit: maxWaiting, agent })
   const approval = await approvals.find(id)
   const isMeant = approval && (agent === undefined || approval.requirement.agent === agent)
   return isMeant && approval.requirement.status === 'open' ? [approval] : []
@@ -56,23 +56,32 @@ export async function listWaiting(
 export async function startOperatorRun(run: OperatorRun, waits: OperatorWaits): Promise<StartedOperatorRun> {
   const { approvals, questions } = waits
   const { messages, resume = [] } = run.input
-  const seen = await findSeen(run, approvals)
-  const decided: DecidedApproval[] = []
+  const seenApprovals = await findSeen(run, approvals)
+  const decidedApprovals: DecidedApproval[] = []
   const warnings: string[] = messages.some(({ role }) => role === 'user') ? [nobodyListens] : []
-  let answered = 0
+  let answeredCount = 0
   for (const entry of resume) {
     const isQuestion = isQuestionId(entry.interruptId)
     const outcome = isQuestion
       ? await answerWaitingQuestion(entry, run, questions)
       : await decideOne(entry, run, approvals)
     if (typeof outcome === 'string') warnings.push(outcome)
-    else if (outcome === true) answered += 1
-    else decided.push(outcome)
+    else if (outcome === true) answeredCount += 1
+    else decidedApprovals.push(outcome)
   }
-  const waiting = await listWaiting(run, approvals)
-  const open = new Set(waiting.map(({ requirement }) => requirement.id))
-  const shown = [...seen.filter(({ requirement }) => !open.has(requirement.id)), ...waiting]
-  return { decided, answered, warnings, shown, questions: await listQuestions(run, questions) }
+  const waitingApprovals = await listWaiting(run, approvals)
+  const openIds = new Set(waitingApprovals.map(({ requirement }) => requirement.id))
+  const shownApprovals = [
+    ...seenApprovals.filter(({ requirement }) => !openIds.has(requirement.id)),
+    ...waitingApprovals,
+  ]
+  return {
+    decidedApprovals,
+    answeredCount,
+    warnings,
+    approvals: shownApprovals,
+    questions: await listQuestions(run, questions),
+  }
 }
 
 const nobodyListens = 'what is said here nobody hears: decide by resume'
@@ -82,10 +91,10 @@ async function findSeen(
   { agent, input: { messages } }: OperatorRun,
   approvals: OperatorApprovals,
 ): Promise<readonly OperatorApproval[]> {
-  const ids = [...new Set(messages.flatMap(({ id }) => requirementOfMessage(id) ?? []))].slice(-mostWaiting)
+  const ids = [...new Set(messages.flatMap(({ id }) => requirementOfMessage(id) ?? []))].slice(-maxWaiting)
   const foundApprovals = await Promise.all(ids.map(id => approvals.find(id)))
   return foundApprovals
-    .filter(each => each !== undefined)
+    .filter(approval => approval !== undefined)
     .filter(({ requirement }) => agent === undefined || requirement.agent === agent)
 }
 
@@ -101,25 +110,25 @@ async function decideOne(
   }
   try {
     const word = readWord(entry, operator, approval)
-    if (!word) return `${nameApproval(approval)} is left open: say approved, true or false`
-    const resolved = await approvals.decide(approval, word)
-    if (resolved.outcome === 'resolved') return { approval, message: resolved.message }
-    const current = resolved.requirement ? { ...approval, requirement: resolved.requirement } : approval
-    return `${nameApproval(current)} is closed: ${describeClosing(current) ?? describeObjection(resolved.reason)}`
+    if (!word) return `${labelOf(approval)} is left open: say approved, true or false`
+    const resolution = await approvals.decide(approval, word)
+    if (resolution.outcome === 'resolved') return { approval, message: resolution.message }
+    const current = resolution.requirement ? { ...approval, requirement: resolution.requirement } : approval
+    return `${labelOf(current)} is closed: ${describeClosing(current) ?? describeObjection(resolution.reason)}`
   } catch (error) {
     if (error instanceof Rejection) return error.message
     throw error
   }
 }
 
-function nameApproval({ requirement, call }: OperatorApproval): string {
+function labelOf({ requirement, call }: OperatorApproval): string {
   return `"${requirement.policy.title ?? call?.tool ?? requirement.agent}"`
 }
 
 function describeClosing({ requirement: { status, resolver, resolvedAt } }: OperatorApproval): string | undefined {
   if (status === 'open' || status === 'expired' || resolvedAt === undefined) return undefined
-  const who = [resolver?.method, resolver?.subject].filter(Boolean).join(' ')
-  return `${status} by ${who} at ${isoTime(resolvedAt)}`
+  const resolverName = [resolver?.method, resolver?.subject].filter(Boolean).join(' ')
+  return `${status} by ${resolverName} at ${isoTime(resolvedAt)}`
 }
 
 /**
@@ -131,11 +140,11 @@ function readWord(
   { name }: WebOperator,
   { requirement }: OperatorApproval,
 ): OperatorWord | undefined {
-  const by = { method: 'operator', subject: name } as const
-  if (status === 'cancelled') return { ...by, isGranted: false }
-  const said: Record<string, unknown> = isJsonObject(payload) ? payload : { approved: payload }
-  const { approved, editedArgs, arguments: args, remember } = said
+  const resolver = { method: 'operator', subject: name } as const
+  if (status === 'cancelled') return { ...resolver, isGranted: false }
+  const answer: Record<string, unknown> = isJsonObject(payload) ? payload : { approved: payload }
+  const { approved, editedArgs, arguments: args, remember } = answer
   if (typeof approved !== 'boolean') return undefined
   const reach = readRemember(remember, requirement)
-  return { ...by, isGranted: approved, args: (editedArgs ?? args) as Json | undefined, remember: reach }
+  return { ...resolver, isGranted: approved, args: (editedArgs ?? args) as Json | undefined, remember: reach }
 }

@@ -6,7 +6,7 @@ import type { NormalizedResponse, ToolCallPart } from '@postern/message'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { WebDeps } from '../endpoint.ts'
-import { acceptsStream, answerFaults, createOpenRuns, RunRepeated, readAddressedAgent, readJson } from '../endpoint.ts'
+import { acceptsStream, answerFaults, createOpenRuns, RepeatedRun, readAddressedAgent, readJson } from '../endpoint.ts'
 import type { Unstamped } from '../events/run-text.ts'
 import { streamEvents } from '../events/sse.ts'
 import { writeToolResult } from '../events/work-events.ts'
@@ -20,8 +20,8 @@ import type { OperatorRun } from './verify-operator.ts'
 import { createVerifyOperator } from './verify-operator.ts'
 import {
   describeQuestion,
+  endTopicOf,
   listQuestions,
-  nameEnd,
   showApproval,
   showQuestion,
   summarizeWaiting,
@@ -46,7 +46,7 @@ export function createOperatorRunRoutes(deps: OperatorRunDeps): Hono {
     const agent = agentName === undefined ? undefined : readAddressedAgent(agentName, deps)
     const { input, warnings } = await readRunInput(await readJson(c, deps, 'run'))
     const key = `operator-run ${JSON.stringify([operator.owner, input.runId])}`
-    if (!(await gateway.store.consumeOnce(key, gateway.system.now() + rememberedMs))) throw new RunRepeated()
+    if (!(await gateway.store.consumeOnce(key, gateway.system.now() + rememberedMs))) throw new RepeatedRun()
     const run = { operator, agent, input }
     const started = await startOperatorRun(run, deps)
     const told = { ...started, warnings: [...warnings, ...started.warnings] }
@@ -105,7 +105,7 @@ function streamOperatorRun(
       })
 
     const finish = async () => {
-      await Promise.all(started.decided.map(follow))
+      await Promise.all(started.decidedApprovals.map(follow))
       const asked = await listQuestions(run, waits.questions)
       const waiting = await listWaiting(run, waits.approvals)
       tellEnd(run, started, [...asked.map(describeQuestion), ...waiting.map(writeInterrupt)], emit)
@@ -129,10 +129,10 @@ const untold = {
   paused: 'the agent is paused, and acts on the decision once it goes on',
 } as const
 
-function tellStart({ decided, shown, questions, warnings }: StartedOperatorRun, emit: Emit): void {
-  const now = new Set(decided.map(({ approval }) => approval.requirement.id))
-  const waiting = shown.filter(({ requirement }) => requirement.status === 'open' && !now.has(requirement.id))
-  const messages = shown.flatMap(approval => {
+function tellStart({ decidedApprovals, approvals, questions, warnings }: StartedOperatorRun, emit: Emit): void {
+  const now = new Set(decidedApprovals.map(({ approval }) => approval.requirement.id))
+  const waiting = approvals.filter(({ requirement }) => requirement.status === 'open' && !now.has(requirement.id))
+  const messages = approvals.flatMap(approval => {
     const { id, status } = approval.requirement
     return showApproval(approval, status !== 'open' && !now.has(id))
   })
@@ -150,7 +150,7 @@ function tellDecided(
 ) {
   if (!response) return
   const ended = call && findEnded(response, call.id)
-  if (ended) emit({ ...writeToolResult(ended), messageId: nameEnd(requirement.id) })
+  if (ended) emit({ ...writeToolResult(ended), messageId: endTopicOf(requirement.id) })
   const delta = readChatText(response.parts)
   if (delta === '') return
   const messageId = response.id
@@ -166,14 +166,14 @@ function findEnded({ parts, trace = [] }: NormalizedResponse, id: string): ToolC
 
 function tellEnd(
   { input: { threadId, runId, resume = [] } }: OperatorRun,
-  { decided, answered, warnings }: StartedOperatorRun,
+  { decidedApprovals, answeredCount, warnings }: StartedOperatorRun,
   interrupts: readonly ReturnType<typeof writeInterrupt>[],
   emit: Emit,
 ): void {
   const finish = (outcome: { type: 'success' } | { type: 'interrupt'; interrupts: typeof interrupts }) =>
     emit({ type: EventType.RUN_FINISHED, threadId, runId, outcome } as Unstamped<Event>)
   if (interrupts.length > 0) finish({ type: 'interrupt', interrupts: [...interrupts] })
-  else if (resume.length > 0 && decided.length + answered === 0) {
+  else if (resume.length > 0 && decidedApprovals.length + answeredCount === 0) {
     emit({ type: EventType.RUN_ERROR, message: warnings.at(-1) ?? 'Nothing was decided', code: 'not_decided' })
   } else finish({ type: 'success' })
 }

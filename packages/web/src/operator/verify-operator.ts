@@ -28,7 +28,9 @@ interface OperatorEndpoint {
  */
 export function createVerifyOperator({ config, verifyOwner, origin, isOperatorToken }: OperatorEndpoint) {
   const operators = new Set(
-    config.operators.map(each => ('token' in each ? nameOf(origin, each.token) : nameOf(each.issuer, each.subject))),
+    config.operators.map(operator =>
+      'token' in operator ? identityKey(origin, operator.token) : identityKey(operator.issuer, operator.subject),
+    ),
   )
   return async (visit: RequestHead): Promise<WebOperator> => {
     const authorization = visit.headers.get('authorization')
@@ -36,14 +38,14 @@ export function createVerifyOperator({ config, verifyOwner, origin, isOperatorTo
       return { owner: 'operator', name: 'operator' }
     }
     const { owner, issuer, subject } = await verifyOwner(visit)
-    if (!operators.has(nameOf(issuer, subject))) {
+    if (!operators.has(identityKey(issuer, subject))) {
       throw new Rejection('forbidden', 'Cannot show what waits: that is for operators')
     }
-    return { owner: `operator ${owner}`, name: issuer === origin ? subject : nameOf(issuer, subject) }
+    return { owner: `operator ${owner}`, name: issuer === origin ? subject : identityKey(issuer, subject) }
   }
 }
 
-function nameOf(issuer: string, subject: string): string {
+function identityKey(issuer: string, subject: string): string {
   return JSON.stringify([issuer, subject])
 }
 

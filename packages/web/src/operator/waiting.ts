@@ -14,7 +14,7 @@ export function requirementOfMessage(id: string): string | undefined {
 }
 
 /** Returns the id of the message with the outcome of an approval. */
-export function nameEnd(requirement: string): string {
+export function endTopicOf(requirement: string): string {
   return `${prefix}${requirement}-end`
 }
 
@@ -28,13 +28,13 @@ export function showApproval({ requirement, call }: OperatorApproval, hasEnd: bo
   const message = { id: prefix + id, role: 'assistant', name: agent, content, ...(toolCalls && { toolCalls }) }
   if (!call || !hasEnd) return [message]
   // Calls of several conversations may share an id, because models count from one, so the id contains the requirement.
-  return [message, { id: nameEnd(id), role: 'tool', toolCallId: call.id, content: `It was decided: ${status}.` }]
+  return [message, { id: endTopicOf(id), role: 'tool', toolCallId: call.id, content: `It was decided: ${status}.` }]
 }
 
 /** Summarizes waiting approvals by names and counts, never by the values of arguments. */
-export function summarizeWaiting(waiting: readonly OperatorApproval[]): object {
+export function summarizeWaiting(approvals: readonly OperatorApproval[]): object {
   return {
-    waiting: waiting.map(({ requirement: { id, agent, expiresAt }, call }) => ({
+    waiting: approvals.map(({ requirement: { id, agent, expiresAt }, call }) => ({
       id,
       agent,
       ...(call && { tool: call.tool, arguments: namesOf(call) }),
@@ -76,18 +76,20 @@ function namesOf({ args }: ApprovalCall): readonly string[] {
 
 const threadOfOne = /^question:([0-9a-f]{16})$/
 const threadOfOther = /^approval:/
-const longest = 50_000
-const most = 50
+const maxChars = 50_000
+const maxQuestions = 50
 
 /** Lists the unanswered questions for which a caller waits, oldest first. The thread `question:<id>` shows a single one. */
 export async function listQuestions(
   { agent, input: { threadId } }: OperatorRun,
   questions: OperatorQuestions,
 ): Promise<readonly WaitingQuestion[]> {
-  const [, one] = threadOfOne.exec(threadId) ?? []
+  const [, questionId] = threadOfOne.exec(threadId) ?? []
   if (threadOfOther.test(threadId)) return []
-  const open = (await questions.list()).filter(({ answer }) => answer === undefined).toReversed()
-  return open.filter(each => (one ?? each.id) === each.id && (agent ?? each.agent) === each.agent).slice(0, most)
+  const openQuestions = (await questions.list()).filter(({ answer }) => answer === undefined).toReversed()
+  return openQuestions
+    .filter(question => (questionId ?? question.id) === question.id && (agent ?? question.agent) === question.agent)
+    .slice(0, maxQuestions)
 }
 
 export function isQuestionId(id: string): boolean {
@@ -101,9 +103,9 @@ export async function answerWaitingQuestion(
   questions: OperatorQuestions,
 ): Promise<true | string> {
   const text = status === 'resolved' ? readText(payload) : ''
-  if (text === '' || text.length > longest) return 'a question is left open: say what is to be answered, as "text"'
-  const asked = (await questions.list()).find(({ id }) => id === interruptId)
-  const isMeant = asked !== undefined && (agent ?? asked.agent) === asked.agent
+  if (text === '' || text.length > maxChars) return 'a question is left open: say what is to be answered, as "text"'
+  const question = (await questions.list()).find(({ id }) => id === interruptId)
+  const isMeant = question !== undefined && (agent ?? question.agent) === question.agent
   const isStreamed = isMeant && (await questions.answer(interruptId, text))
   return isStreamed || 'a question is closed: nobody waits for its answer any more'
 }

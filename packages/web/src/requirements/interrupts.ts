@@ -56,7 +56,7 @@ function describeInterrupt(policy: Policy): Interrupt {
 function writeInterrupt({ kind, requirement, message, expires_at, url, title, code, data }: Policy): Interrupt {
   return {
     id: String(requirement),
-    ...nameReason(kind, readApproval({ code, data })),
+    ...reasonOf(kind, readApproval({ code, data })),
     message,
     ...(typeof expires_at === 'string' && { expiresAt: expires_at }),
     ...(kind === 'consent_required' && { responseSchema: describeAnswer(readApproval({ code, data })) }),
@@ -65,7 +65,7 @@ function writeInterrupt({ kind, requirement, message, expires_at, url, title, co
 }
 
 /** Returns the reason of an interrupt. The approval of a call also has the id of the call. */
-function nameReason(kind: string, approval: ApprovalAction | undefined): Pick<Interrupt, 'reason' | 'toolCallId'> {
+function reasonOf(kind: string, approval: ApprovalAction | undefined): Pick<Interrupt, 'reason' | 'toolCallId'> {
   if (approval) return { reason: 'tool_call', toolCallId: approval.tool_call_id }
   return { reason: kind === 'consent_required' ? 'confirmation' : `postern:${kind}` }
 }
@@ -98,11 +98,11 @@ export async function showOpenRequirements(
   owner: string,
   gateway: Pick<ChannelContext, 'agents' | 'store' | 'showRequirement'>,
 ): Promise<readonly OpenRequirementView[]> {
-  const open = await listOpenPolicies([entry], owner, gateway)
-  return open.flatMap(({ requirement, kind, url, expires_at }) => {
+  const openPolicies = await listOpenPolicies([entry], owner, gateway)
+  return openPolicies.flatMap(({ requirement, kind, url, expires_at }) => {
     if (typeof url !== 'string') return []
-    const until = typeof expires_at === 'string' ? { expires_at } : {}
-    return [{ id: String(requirement), kind, url, ...until }]
+    const expiry = typeof expires_at === 'string' ? { expires_at } : {}
+    return [{ id: String(requirement), kind, url, ...expiry }]
   })
 }
 
@@ -119,9 +119,9 @@ async function listOpenPolicies(
   const requirements = await Promise.all(
     policies.map(({ requirement }) => store.findRequirement({ id: String(requirement) })),
   )
-  const open = policies.filter((_, index) => {
+  const openPolicies = policies.filter((_, index) => {
     const requirement = requirements[index]
     return requirement?.status === 'open' && subjects.includes(requirement.subject)
   })
-  return open.map(showRequirement)
+  return openPolicies.map(showRequirement)
 }

@@ -5,7 +5,7 @@ import { isTurnNews, readAbortKind } from '@postern/pipeline'
 import type { AnswerDetails } from '../events/run-events.ts'
 
 /** A turn with an answer that a client follows. */
-export interface Watched {
+export interface WatchedTurn {
   /** The number of the message in the store. */
   readonly message: number
   readonly task: { readonly owner: string; readonly id: string } | undefined
@@ -63,9 +63,9 @@ interface FollowDeps {
 }
 
 interface FollowedTurn extends FollowDeps {
-  readonly watched: Watched
+  readonly watchedTurn: WatchedTurn
   readonly watcher: TurnWatcher
-  readonly closing: AbortSignal
+  readonly endSignal: AbortSignal
   /** The call of the agent with the pieces that the watcher gets. */
   run: number | undefined
   nextPiece: number
@@ -76,35 +76,37 @@ interface FollowedTurn extends FollowDeps {
  * Follows a turn from its admission to its end, and returns a function that stops it. The pieces of one agent call come
  * without gaps: after a missed piece, all further text comes with the answer.
  */
-export function followTurn(watched: Watched, watcher: TurnWatcher, deps: FollowDeps): () => void {
+export function followTurn(watchedTurn: WatchedTurn, watcher: TurnWatcher, deps: FollowDeps): () => void {
   const { store } = deps
-  const closing = new AbortController()
+  const ending = new AbortController()
   const stop = () => {
-    closing.abort()
-    unlisten()
+    ending.abort()
+    stopListening()
   }
   const state = { run: undefined, nextPiece: 0 }
-  const turn: FollowedTurn = { ...deps, watched, watcher, closing: closing.signal, ...state, stop }
-  const unlisten = store.listen(`message:${watched.message}`, payload => hear(payload as Notice | undefined, turn))
+  const turn: FollowedTurn = { ...deps, watchedTurn, watcher, endSignal: ending.signal, ...state, stop }
+  const stopListening = store.listen(`message:${watchedTurn.message}`, payload =>
+    handleNotice(payload as Notice | undefined, turn),
+  )
   // A turn that was caused by a decision may have ended by now; one that was just admitted has not.
-  if (watched.askedAt === undefined || deps.isPaused?.()) void queryTurn(turn)
-  void keepQuerying(turn)
+  if (watchedTurn.askedAt === undefined || deps.isPaused?.()) void queryTurn(turn)
+  void pollTurn(turn)
   return stop
 }
 
-function hear(notice: Notice | undefined, turn: FollowedTurn): void {
-  if (notice?.kind === 'part') hearPiece(notice, turn)
+function handleNotice(notice: Notice | undefined, turn: FollowedTurn): void {
+  if (notice?.kind === 'part') handlePiece(notice, turn)
   else if (isTurnNews(notice)) turn.watcher.note(notice)
-  else if (notice?.kind === 'settled' || readAbortKind(notice)) hearEnd(notice, turn)
+  else if (notice?.kind === 'settled' || readAbortKind(notice)) handleEnd(notice, turn)
 }
 
-function hearEnd(notice: EndNotice | undefined, turn: FollowedTurn): void {
+function handleEnd(notice: EndNotice | undefined, turn: FollowedTurn): void {
   const task = notice?.task
   if (task === undefined) void queryTurn(turn)
   else if (!openStates.has(task.state)) endWith(task.state, task.response, turn)
 }
 
-function hearPiece(notice: ChunkNotice, turn: FollowedTurn): void {
+function handlePiece(notice: ChunkNotice, turn: FollowedTurn): void {
   turn.run ??= notice.run
   if (notice.run !== turn.run || notice.index !== turn.nextPiece) return
   turn.nextPiece += 1
@@ -116,11 +118,11 @@ function hearPiece(notice: ChunkNotice, turn: FollowedTurn): void {
 }
 
 async function queryTurn(turn: FollowedTurn): Promise<void> {
-  const { watched, watcher, store, system, closing, stop } = turn
-  const { message, task } = watched
+  const { watchedTurn, watcher, store, system, endSignal, stop } = turn
+  const { message, task } = watchedTurn
   try {
     const state = task ? (await store.findTask(task))?.state : (await store.findMessage(`#${message}`))?.state
-    if (state !== undefined && unbegunStates.has(state) && turn.isPaused?.() && !closing.aborted) {
+    if (state !== undefined && unbegunStates.has(state) && turn.isPaused?.() && !endSignal.aborted) {
       stop()
       return watcher.fail('paused')
     }
@@ -128,7 +130,7 @@ async function queryTurn(turn: FollowedTurn): Promise<void> {
     // The answer is read after the state. A turn that has ended by then has its answer, and another one may end between
     // the two reads.
     const answer = await store.findAnswer(message)
-    if (!closing.aborted) endWith(state, answer?.response, turn)
+    if (!endSignal.aborted) endWith(state, answer?.response, turn)
   } catch (error) {
     system.log.warn({ err: error, message }, 'a run cannot be followed')
     stop()
@@ -147,11 +149,11 @@ function endWith(
   watcher.end({ response: isCanceled ? undefined : response, isCanceled })
 }
 
-async function keepQuerying(turn: FollowedTurn): Promise<void> {
-  const { system, closing, watcher } = turn
-  for (let napMs = firstPollMs; !closing.aborted; napMs = pollMs) {
-    await system.sleep(napMs, closing)
-    if (closing.aborted) return
+async function pollTurn(turn: FollowedTurn): Promise<void> {
+  const { system, endSignal, watcher } = turn
+  for (let napMs = firstPollMs; !endSignal.aborted; napMs = pollMs) {
+    await system.sleep(napMs, endSignal)
+    if (endSignal.aborted) return
     watcher.beat()
     await queryTurn(turn)
   }

@@ -16,23 +16,23 @@ import { listOpenInterrupts } from '../requirements/interrupts.ts'
 import { readRecent } from '../resolve.ts'
 import { findWebConversation } from '../threads/web-threads.ts'
 import type { WebOwner } from '../verify.ts'
-import { takeFinalSnapshot } from './snapshots.ts'
+import { createFinalSnapshot } from './snapshots.ts'
 import type { StartedRun } from './started-run.ts'
-import type { ShownRun } from './stream-run.ts'
+import type { RunReference } from './stream-run.ts'
 import { endOf, playRun, streamRun, untilEnd } from './stream-run.ts'
 
 /** Creates the routes on which owners follow their runs and conversations. */
 export function createFollowRoutes(deps: WebDeps): Hono {
-  const open = createOpenRuns(deps.config.limits.runs_per_owner, 'Cannot follow: too many streams are open')
+  const openStream = createOpenRuns(deps.config.limits.runs_per_owner, 'Cannot follow: too many streams are open')
   const routes = new Hono()
   for (const base of ['/api/v1/agent', '/api/v1/agents/:agent']) {
     routes.get(
       `${base}/runs/:run/events`,
-      answerFaults(deps, c => answerRun(c, deps, open)),
+      answerFaults(deps, c => answerRun(c, deps, openStream)),
     )
     routes.get(
       `${base}/threads/:thread/events`,
-      answerFaults(deps, c => answerThread(c, deps, open)),
+      answerFaults(deps, c => answerThread(c, deps, openStream)),
     )
   }
   return routes
@@ -54,7 +54,7 @@ interface RunNotice {
 }
 
 /** Notifies the followers of a conversation that a run has begun. */
-export function announceRun({ owner, agent, input }: ShownRun, message: number, { gateway }: WebDeps): void {
+export function announceRun({ owner, agent, input }: RunReference, message: number, { gateway }: WebDeps): void {
   const { threadId, runId } = input
   gateway.store.notify(topicOf({ owner, agent, threadId }), { run: runId, message } satisfies RunNotice)
 }
@@ -65,7 +65,7 @@ const openStates: ReadonlySet<TaskRecord['state']> = new Set(['submitted', 'work
  * Answers `GET …/runs/:run/events` with the conversation so far, followed by the events of the run from now on. A client whose `Last-Event-ID` is
  * that of the end gets 204.
  */
-async function answerRun(c: Context, deps: WebDeps, open: OpenRuns): Promise<Response> {
+async function answerRun(c: Context, deps: WebDeps, openStream: OpenRuns): Promise<Response> {
   const owner = await deps.verifyOwner(c.req.raw)
   const agent = readAddressedAgent(c.req.param('agent'), deps)
   const id = c.req.param('run') ?? ''
@@ -74,37 +74,37 @@ async function answerRun(c: Context, deps: WebDeps, open: OpenRuns): Promise<Res
   if (!task || message === undefined) throw new Rejection('no_recipient', 'Cannot follow: there is no such run')
   const isOver = !openStates.has(task.state)
   if (isOver && c.req.header('last-event-id') === endOf(id)) return new Response(null, { status: 204 })
-  const leave = open(owner.owner)
+  const releaseStream = openStream(owner.owner)
   try {
     const run = showRun({ owner, agent, threadId: task.context }, id)
-    const snapshots = [await takeSnapshot(run, isOver, deps)]
-    const started = { ...beginAgain(run, message, deps), snapshots, isTold: isOver }
-    return new Response(streamRun(run, started, deps, leave), { headers: sseHeaders })
+    const snapshots = [await createSnapshot(run, isOver, deps)]
+    const startedRun = { ...beginAgain(run, message, deps), snapshots, isTold: isOver }
+    return new Response(streamRun(run, startedRun, deps, releaseStream), { headers: sseHeaders })
   } catch (error) {
-    leave()
+    releaseStream()
     throw error
   }
 }
 
-function showRun({ owner, agent, threadId }: ConversationKey, runId: string): ShownRun {
-  const nothing = { messages: [], tools: [], context: [], state: {}, forwardedProps: {} }
-  return { owner, agent, input: { threadId, runId, protocolVersion: PROTOCOL_VERSION, ...nothing } }
+function showRun({ owner, agent, threadId }: ConversationKey, runId: string): RunReference {
+  const emptyInput = { messages: [], tools: [], context: [], state: {}, forwardedProps: {} }
+  return { owner, agent, input: { threadId, runId, protocolVersion: PROTOCOL_VERSION, ...emptyInput } }
 }
 
 /** Returns the conversation. It leaves out the answer of an open run so far, which the stream itself contains. */
-async function takeSnapshot(run: ShownRun, isOver: boolean, deps: WebDeps): Promise<readonly object[]> {
-  const messages = await takeFinalSnapshot(run, deps)
+async function createSnapshot(run: RunReference, isOver: boolean, deps: WebDeps): Promise<readonly object[]> {
+  const messages = await createFinalSnapshot(run, deps)
   if (isOver) return messages
   return messages.filter(({ role, metadata }) => role === 'user' || metadata?.run_id !== run.input.runId)
 }
 
-function beginAgain(run: ShownRun, message: number, deps: WebDeps): StartedRun {
+function beginAgain(run: RunReference, message: number, deps: WebDeps): StartedRun {
   const owner = run.owner.owner
   return {
     watched: { message, task: { owner, id: run.input.runId } },
     warnings: [],
     snapshots: [],
-    readMessages: () => takeFinalSnapshot(run, deps),
+    readMessages: () => createFinalSnapshot(run, deps),
     async listOpen() {
       const { recent } = await readRecent(run, deps)
       return listOpenInterrupts(recent, { owner, isAnswered: true }, deps)
@@ -115,24 +115,24 @@ function beginAgain(run: ShownRun, message: number, deps: WebDeps): StartedRun {
 }
 
 /** Answers `GET …/threads/:thread/events` with each run of a conversation, one after another, and with its messages after any other change. */
-async function answerThread(c: Context, deps: WebDeps, open: OpenRuns): Promise<Response> {
+async function answerThread(c: Context, deps: WebDeps, openStream: OpenRuns): Promise<Response> {
   const owner = await deps.verifyOwner(c.req.raw)
   const agent = readAddressedAgent(c.req.param('agent'), deps)
   const conversationKey: ConversationKey = { owner, agent, threadId: c.req.param('thread') ?? '' }
   const conversation = await findWebConversation(conversationKey, deps)
   if (!conversation) throw new Rejection('no_recipient', 'Cannot follow: there is no such thread')
-  const leave = open(owner.owner)
+  const releaseStream = openStream(owner.owner)
   const stream = streamEvents(
     sink => {
-      const closing = new AbortController()
-      const signal = AbortSignal.any([closing.signal, deps.leaving])
-      const thread: FollowedThread = { conversationKey, key: conversation.thread, deps, sink, closing: signal }
+      const streamEnd = new AbortController()
+      const signal = AbortSignal.any([streamEnd.signal, deps.shutdownSignal])
+      const thread: FollowedThread = { conversationKey, key: conversation.thread, deps, sink, endSignal: signal }
       void followThread(thread)
         .catch(error => deps.gateway.system.log.warn({ err: error }, 'a conversation cannot be followed'))
         .then(sink.close)
       return () => {
-        closing.abort()
-        leave()
+        streamEnd.abort()
+        releaseStream()
       }
     },
     untilEnd(owner, deps),
@@ -143,47 +143,47 @@ async function answerThread(c: Context, deps: WebDeps, open: OpenRuns): Promise<
 /** The time after which the conversation is read again, ms, because notices may be lost. */
 const pollMs = 5_000
 /** The longest stream of a conversation, ms. Then the client reconnects with a valid token. */
-const longestMs = 10 * 60_000
+const maxFollowMs = 10 * 60_000
 
 interface FollowedThread {
   readonly conversationKey: ConversationKey
   readonly key: ThreadKey
   readonly deps: WebDeps
   readonly sink: EventSink
-  readonly closing: AbortSignal
+  readonly endSignal: AbortSignal
 }
 
 async function followThread(thread: FollowedThread): Promise<void> {
-  const { conversationKey, deps, sink, closing } = thread
+  const { conversationKey, deps, sink, endSignal } = thread
   const { store, system } = deps.gateway
-  const until = system.now() + longestMs
-  const begun: RunNotice[] = []
+  const endsAt = system.now() + maxFollowMs
+  const newRuns: RunNotice[] = []
   let wake: () => void = () => undefined
-  const unlisten = store.listen(topicOf(conversationKey), notice => {
-    begun.push(notice as RunNotice)
+  const stopListening = store.listen(topicOf(conversationKey), notice => {
+    newRuns.push(notice as RunNotice)
     wake()
   })
-  closing.addEventListener('abort', unlisten)
+  endSignal.addEventListener('abort', stopListening)
   try {
-    const open = await findOpenRun(conversationKey, deps)
-    if (open) begun.unshift(open)
-    else await tellMessages(thread)
-    let told: string | undefined
-    for (let seen = await readMark(thread); !closing.aborted && system.now() < until; ) {
-      const next = begun.shift()
-      if (next && next.run !== told) await tellRun(next, thread)
-      told = next?.run ?? told
+    const openRun = await findOpenRun(conversationKey, deps)
+    if (openRun) newRuns.unshift(openRun)
+    else await sendMessages(thread)
+    let lastRunId: string | undefined
+    for (let seen = await readMark(thread); !endSignal.aborted && system.now() < endsAt; ) {
+      const next = newRuns.shift()
+      if (next && next.run !== lastRunId) await sendRun(next, thread)
+      lastRunId = next?.run ?? lastRunId
       const mark = await readMark(thread)
-      if (!next && mark !== seen) await tellMessages(thread)
+      if (!next && mark !== seen) await sendMessages(thread)
       seen = mark
-      if (begun.length > 0) continue
+      if (newRuns.length > 0) continue
       sink.beat()
-      const waiting = new AbortController()
-      wake = () => waiting.abort()
-      await system.sleep(pollMs, AbortSignal.any([closing, waiting.signal]))
+      const pauseEnd = new AbortController()
+      wake = () => pauseEnd.abort()
+      await system.sleep(pollMs, AbortSignal.any([endSignal, pauseEnd.signal]))
     }
   } finally {
-    unlisten()
+    stopListening()
   }
 }
 
@@ -204,10 +204,10 @@ async function findOpenRun({ owner, agent, threadId }: ConversationKey, deps: We
 }
 
 /** Sends the messages as a run without a turn, because AG-UI has messages only within runs. */
-async function tellMessages({ conversationKey, deps, sink }: FollowedThread): Promise<void> {
+async function sendMessages({ conversationKey, deps, sink }: FollowedThread): Promise<void> {
   const { system } = deps.gateway
   const run = showRun(conversationKey, `follow-${randomHex(system, 8)}`)
-  const messages = await takeFinalSnapshot(run, deps)
+  const messages = await createFinalSnapshot(run, deps)
   const { threadId, runId } = run.input
   const send = (event: object) => sink.send({ ...event, timestamp: Math.trunc(system.now()) } as Event)
   send({ type: EventType.RUN_STARTED, threadId, runId, protocolVersion: PROTOCOL_VERSION })
@@ -216,31 +216,31 @@ async function tellMessages({ conversationKey, deps, sink }: FollowedThread): Pr
 }
 
 /** Streams a run. It follows the run at once, so that no piece is missed, and sends the conversation before the pieces. */
-async function tellRun(
+async function sendRun(
   { run: id, message }: RunNotice,
-  { conversationKey, deps, sink, closing }: FollowedThread,
+  { conversationKey, deps, sink, endSignal }: FollowedThread,
 ): Promise<void> {
   const run = showRun(conversationKey, id)
-  const waiting: [event: Event, id: string | undefined][] = []
-  let isHeld = true
-  const ended = Promise.withResolvers<void>()
-  const held: EventSink = {
+  const pendingEvents: [event: Event, id: string | undefined][] = []
+  let isBuffering = true
+  const runEnd = Promise.withResolvers<void>()
+  const bufferedSink: EventSink = {
     ...sink,
-    send: (event, id) => void (isHeld ? waiting.push([event, id]) : sink.send(event, id)),
-    close: () => ended.resolve(),
+    send: (event, id) => void (isBuffering ? pendingEvents.push([event, id]) : sink.send(event, id)),
+    close: () => runEnd.resolve(),
   }
-  const stop = playRun(run, beginAgain(run, message, deps), deps, held)
-  closing.addEventListener('abort', held.close)
+  const stop = playRun(run, beginAgain(run, message, deps), deps, bufferedSink)
+  endSignal.addEventListener('abort', bufferedSink.close)
   try {
-    const messages = await takeSnapshot(run, false, deps)
+    const messages = await createSnapshot(run, false, deps)
     const snapshot = { type: EventType.MESSAGES_SNAPSHOT, messages, timestamp: Math.trunc(deps.gateway.system.now()) }
-    const [first, ...others] = waiting
-    isHeld = false
-    const all = [...(first ? [first] : []), [snapshot as Event, undefined] as const, ...others]
-    for (const [event, id] of all) sink.send(event, id)
-    await ended.promise
+    const [first, ...remainingEvents] = pendingEvents
+    isBuffering = false
+    const orderedEvents = [...(first ? [first] : []), [snapshot as Event, undefined] as const, ...remainingEvents]
+    for (const [event, id] of orderedEvents) sink.send(event, id)
+    await runEnd.promise
   } finally {
     stop()
-    closing.removeEventListener('abort', held.close)
+    endSignal.removeEventListener('abort', bufferedSink.close)
   }
 }

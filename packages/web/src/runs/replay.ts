@@ -19,23 +19,37 @@ import { readNews } from './routes.ts'
  */
 export function createRunReplay(opened: WebDeps): NonNullable<ChannelDiagnostics['replay']> {
   return async ({ agent, arrival, raw, target }, moment) => {
-    const kept = restoreRun(arrival)
-    if (!kept) return undefined
+    const arrivedRun = restoreRun(arrival)
+    if (!arrivedRun) return undefined
     const deps = { ...opened, gateway: { ...opened.gateway, ...moment } }
-    const files = await findFiles(kept, deps)
+    const files = await findFiles(arrivedRun, deps)
     const document = restoreFiles(parseJsonText(Buffer.from(raw).toString()), files)
     const { input } = await readRunInput(withoutFormer(document))
-    const news = restoreWhole(readKnownNews(input.messages, kept), kept)
-    const attachments = readOnly(deps.attachments, kept, files)
-    const content = await readNews(news, kept.answers ?? [], { owner: kept.owner, input }, { ...deps, attachments })
+    const runNews = restoreWhole(readKnownNews(input.messages, arrivedRun), arrivedRun)
+    const attachments = readOnly(deps.attachments, arrivedRun, files)
+    const content = await readNews(
+      runNews,
+      arrivedRun.answers ?? [],
+      { owner: arrivedRun.owner, input },
+      { ...deps, attachments },
+    )
     const { threadId, runId } = input
     return normalizeRun({
-      ...{ owner: kept.owner, agent, domain: deps.gateway.agents.domain, threadId, runId, content, document, arrival },
-      messageId: news.said.at(-1)?.id ?? `${runId}-input`,
-      former: new Set(),
-      closed: kept.closed,
-      at: deps.gateway.system.now(),
-      joined: kept.joined && { ...kept.joined, target },
+      ...{
+        owner: arrivedRun.owner,
+        agent,
+        domain: deps.gateway.agents.domain,
+        threadId,
+        runId,
+        content,
+        document,
+        arrival,
+      },
+      messageId: runNews.said.at(-1)?.id ?? `${runId}-input`,
+      formerIds: new Set(),
+      closed: arrivedRun.closed,
+      receivedMs: deps.gateway.system.now(),
+      joined: arrivedRun.joined && { ...arrivedRun.joined, target },
     })
   }
 }
@@ -81,8 +95,8 @@ function restoreWhole(
 }
 
 /** Finds the files of the run by their placeholder in the stored request, which is the digest of their Base64. */
-async function findFiles({ files = [] }: RunArrival, deps: WebDeps): Promise<ReadonlyMap<string, KnownFile>> {
-  const filesByUri = new Map<string, KnownFile>()
+async function findFiles({ files = [] }: RunArrival, deps: WebDeps): Promise<ReadonlyMap<string, ArrivedFile>> {
+  const filesByUri = new Map<string, ArrivedFile>()
   for (const { digest } of files) {
     const blob = await deps.gateway.store.findBlob(digest)
     if (!blob) continue
@@ -92,37 +106,37 @@ async function findFiles({ files = [] }: RunArrival, deps: WebDeps): Promise<Rea
   return filesByUri
 }
 
-interface KnownFile {
+interface ArrivedFile {
   readonly base64: string
   readonly blob: Blob
 }
 
-function restoreFiles(value: unknown, files: ReadonlyMap<string, KnownFile>): unknown {
+function restoreFiles(value: unknown, files: ReadonlyMap<string, ArrivedFile>): unknown {
   return mapTexts(value, text => files.get(text)?.base64 ?? text)
 }
 
 function mapTexts(value: unknown, change: (text: string) => string): unknown {
   if (typeof value === 'string') return change(value)
-  if (Array.isArray(value)) return value.map(each => mapTexts(each, change))
+  if (Array.isArray(value)) return value.map(item => mapTexts(item, change))
   if (!isJsonObject(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, mapTexts(each, change)]))
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, mapTexts(member, change)]))
 }
 
 /** Returns attachments that find stored files and store nothing. */
 function readOnly(
   attachments: WebAttachments,
   { files: names = [] }: RunArrival,
-  files: ReadonlyMap<string, KnownFile>,
+  files: ReadonlyMap<string, ArrivedFile>,
 ): WebAttachments {
   const left = [...names]
   return {
     ...attachments,
     async store({ bytes }) {
       const digest = hash('sha256', bytes)
-      const at = left.findIndex(file => file.digest === digest)
-      const [file] = at < 0 ? [] : left.splice(at, 1)
-      const knownFile = [...files.values()].find(({ blob }) => blob.digest === digest)
-      return { path: file?.name ?? 'file', mime: knownFile?.blob.mime ?? 'application/octet-stream' } as StoredObject
+      const index = left.findIndex(file => file.digest === digest)
+      const [file] = index < 0 ? [] : left.splice(index, 1)
+      const arrivedFile = [...files.values()].find(({ blob }) => blob.digest === digest)
+      return { path: file?.name ?? 'file', mime: arrivedFile?.blob.mime ?? 'application/octet-stream' } as StoredObject
     },
     async findByUrl(owner, url) {
       const location = parseStoredLocation(url)

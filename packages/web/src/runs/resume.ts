@@ -5,28 +5,28 @@ import type { RequirementDecision, RequirementRecord } from '@postern/pipeline'
 import { readRemember, resolutionIdOf } from '@postern/pipeline'
 import type { TranscriptEntry } from '@postern/transcript'
 import type { WebDeps } from '../endpoint.ts'
-import { RunRepeated } from '../endpoint.ts'
-import { isAsked } from '../history/show-history.ts'
+import { RepeatedRun } from '../endpoint.ts'
+import { isRequirement } from '../history/show-history.ts'
 import { isClosed } from '../requirements/closed-questions.ts'
-import type { AskedRun } from '../resolve.ts'
+import type { RequestedRun } from '../resolve.ts'
 import { senderOf } from '../verify.ts'
-import type { Watched } from './follow-turn.ts'
+import type { WatchedTurn } from './follow-turn.ts'
 
 interface DecidedInterrupts {
   /** The turn that a decision caused. */
-  readonly watched: Watched | undefined
+  readonly watched: WatchedTurn | undefined
   /** The answers to questions, as text. */
   readonly answers: readonly string[]
   /** The question that the person closed without an answer. */
   readonly closed: string | undefined
   readonly warnings: readonly string[]
   /** A turn after an operator's decision, which the run follows if it has no new content. */
-  readonly following: Watched | undefined
+  readonly following: WatchedTurn | undefined
   /** True if the run may succeed without a turn, because a question was closed or the client asked about an operator's decision. */
   readonly isAsking: boolean
 }
 
-interface Deciding {
+interface DecisionDeps {
   readonly deps: WebDeps
   readonly recent: readonly TranscriptEntry[]
 }
@@ -34,22 +34,22 @@ interface Deciding {
 /** Applies a person's decisions on the interrupts of an earlier run. Nobody can decide another person's requirements. */
 export async function decideInterrupts(
   resume: readonly ResumeEntry[],
-  asked: AskedRun,
-  deciding: Deciding,
+  request: RequestedRun,
+  decisionDeps: DecisionDeps,
 ): Promise<DecidedInterrupts> {
-  let decided = nothingDecided
+  let decision = nothingDecided
   for (const entry of resume) {
-    const next = await decideInterrupt(entry, { ...asked, isBegun: decided.watched !== undefined }, deciding)
-    decided = {
-      watched: next.watched ?? decided.watched,
-      answers: [...decided.answers, ...next.answers],
-      closed: next.closed ?? decided.closed,
-      warnings: [...decided.warnings, ...next.warnings],
-      following: next.following ?? decided.following,
-      isAsking: decided.isAsking || next.isAsking,
+    const next = await decideInterrupt(entry, { ...request, hasBegun: decision.watched !== undefined }, decisionDeps)
+    decision = {
+      watched: next.watched ?? decision.watched,
+      answers: [...decision.answers, ...next.answers],
+      closed: next.closed ?? decision.closed,
+      warnings: [...decision.warnings, ...next.warnings],
+      following: next.following ?? decision.following,
+      isAsking: decision.isAsking || next.isAsking,
     }
   }
-  return decided
+  return decision
 }
 
 /** The task options of the first decision in a run, which creates the task, and of later ones, which belong to the same task. */
@@ -67,23 +67,23 @@ export const nothingDecided: DecidedInterrupts = {
 const unknown: DecidedInterrupts = { ...nothingDecided, warnings: ['an interrupt that is not open was not decided'] }
 
 /** A run with one of its decisions. `isBegun` is true if the run has already decided something. */
-type DecidingRun = AskedRun & { readonly isBegun: boolean }
+type DecidingRun = RequestedRun & { readonly hasBegun: boolean }
 
 async function decideInterrupt(
   entry: ResumeEntry,
-  asked: DecidingRun,
-  { deps, recent }: Deciding,
+  request: DecidingRun,
+  { deps, recent }: DecisionDeps,
 ): Promise<DecidedInterrupts> {
   const requirement = /^[0-9a-f]{32}$/.test(entry.interruptId)
     ? await deps.gateway.store.findRequirement({ id: entry.interruptId })
     : undefined
-  if (!requirement) return answerQuestion(entry, asked, { deps, recent })
-  if (isForOperator(requirement.policy)) return lookAfterOperator(requirement, asked, { deps, recent })
-  const sender = senderOf(asked.owner, `@${asked.agent}@${deps.gateway.agents.domain}`, 0)
-  const isOwn = requirement.subject === subjectOf(sender) && requirement.agent === asked.agent
+  if (!requirement) return answerQuestion(entry, request, { deps, recent })
+  if (isForOperator(requirement.policy)) return lookAfterOperator(requirement, request, { deps, recent })
+  const sender = senderOf(request.owner, `@${request.agent}@${deps.gateway.agents.domain}`, 0)
+  const isOwn = requirement.subject === subjectOf(sender) && requirement.agent === request.agent
   // Payments and logins are proven elsewhere, so here the person can only decline them.
-  const isLeft = requirement.kind === 'consent_required' || entry.status === 'cancelled'
-  if (!isOwn || !isLeft || !wasRequested(requirement.id, recent)) return unknown
+  const staysOpen = requirement.kind === 'consent_required' || entry.status === 'cancelled'
+  if (!isOwn || !staysOpen || !wasRequested(requirement.id, recent)) return unknown
   const foreign = findForeign(entry)
   if (foreign !== undefined) {
     return { ...nothingDecided, warnings: [`an approval with "${foreign}" was not taken: only yes or no is asked for`] }
@@ -91,16 +91,16 @@ async function decideInterrupt(
   const reach = readReach(entry, requirement)
   if (typeof reach === 'string') return { ...nothingDecided, warnings: [reach] }
   const outcome = isApproval(entry) ? 'granted' : 'declined'
-  const resolver = { method: 'web', subject: asked.owner.subject }
-  const run = { owner: asked.owner.owner, id: asked.input.runId }
-  const task = { ...run, context: asked.input.threadId, ...(asked.isBegun ? reopens : isNew) }
+  const resolver = { method: 'web', subject: request.owner.subject }
+  const run = { owner: request.owner.owner, id: request.input.runId }
+  const task = { ...run, context: request.input.threadId, ...(request.hasBegun ? reopens : isNew) }
   const { digest, kind } = requirement
-  const cancelled = entry.status === 'cancelled' ? ({ isCancelled: true } as const) : {}
-  const decision = { digest, kind, outcome, resolver, task, ...reach, ...cancelled } as const
-  const resolved = await deps.gateway.decisions.resolveRequirement(decision, randomHex(deps.gateway.system, 8))
-  if (resolved.outcome === 'refused' && resolved.reason === 'taken' && !asked.isBegun) throw new RunRepeated()
-  if (resolved.outcome === 'refused') return unknown
-  return { ...nothingDecided, watched: { message: resolved.message, task: run } }
+  const cancellation = entry.status === 'cancelled' ? ({ isCancelled: true } as const) : {}
+  const decision = { digest, kind, outcome, resolver, task, ...reach, ...cancellation } as const
+  const resolution = await deps.gateway.decisions.resolveRequirement(decision, randomHex(deps.gateway.system, 8))
+  if (resolution.outcome === 'refused' && resolution.reason === 'taken' && !request.hasBegun) throw new RepeatedRun()
+  if (resolution.outcome === 'refused') return unknown
+  return { ...nothingDecided, watched: { message: resolution.message, task: run } }
 }
 
 /** Returns the name of a member that accompanies a yes and is not in its schema. Ignoring it would not be the person's decision. */
@@ -127,8 +127,8 @@ function readReach(
 /** Reads the state of a requirement that an operator decides. The person decides nothing here, and the run shows the state. */
 async function lookAfterOperator(
   requirement: RequirementRecord,
-  { agent }: AskedRun,
-  { deps: { gateway }, recent }: Deciding,
+  { agent }: RequestedRun,
+  { deps: { gateway }, recent }: DecisionDeps,
 ): Promise<DecidedInterrupts> {
   if (requirement.agent !== agent || !wasRequested(requirement.id, recent)) return unknown
   if (requirement.status === 'open')
@@ -136,13 +136,13 @@ async function lookAfterOperator(
   // If the deadline has passed, this request ends the requirement at once, without waiting for the worker.
   const isOverdue = requirement.status === 'expired' && requirement.resolvedAt === undefined
   if (isOverdue) await gateway.decisions.endOverdue(requirement.id, randomHex(gateway.system, 8))
-  const caused = await gateway.store.findMessageTo(agent, resolutionIdOf(requirement.id))
-  const state = caused && (await gateway.store.findMessage(`#${caused.message}`))?.state
+  const causedMessage = await gateway.store.findMessageTo(agent, resolutionIdOf(requirement.id))
+  const state = causedMessage && (await gateway.store.findMessage(`#${causedMessage.message}`))?.state
   const isAnswered = state !== 'received' && state !== 'working'
   return {
     ...nothingDecided,
     isAsking: true,
-    ...(caused && !isAnswered && { following: { message: caused.message, task: undefined } }),
+    ...(causedMessage && !isAnswered && { following: { message: causedMessage.message, task: undefined } }),
   }
 }
 
@@ -161,14 +161,14 @@ function isApproval({ status, payload }: ResumeEntry): boolean {
 async function answerQuestion(
   { interruptId, status, payload }: ResumeEntry,
   { owner }: DecidingRun,
-  { deps: { records }, recent }: Deciding,
+  { deps: { records }, recent }: DecisionDeps,
 ): Promise<DecidedInterrupts> {
-  const last = recent.findLast(entry => entry.role === 'assistant' || isAsked(entry))
+  const last = recent.findLast(entry => entry.role === 'assistant' || isRequirement(entry))
   // The first message of an answer has the answer's id.
   const head = last?.group_id === undefined ? last : recent.find(({ entry_id }) => entry_id === last.group_id)
   if (!last || (last.wait?.id !== interruptId && head?.native_id !== interruptId)) return unknown
   if (status === 'cancelled') {
-    const isOpen = isAsked(last) && !(await isClosed(records, owner.owner, interruptId))
+    const isOpen = isRequirement(last) && !(await isClosed(records, owner.owner, interruptId))
     return isOpen ? { ...nothingDecided, closed: interruptId, isAsking: true } : unknown
   }
   if (status !== 'resolved' || (await isClosed(records, owner.owner, interruptId))) return unknown

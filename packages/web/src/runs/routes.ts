@@ -11,27 +11,27 @@ import { readAguiParts } from '@postern/transcript'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { OpenRuns, WebDeps } from '../endpoint.ts'
-import { acceptsStream, answerFaults, createOpenRuns, RunRepeated, readAddressedAgent, readJson } from '../endpoint.ts'
+import { acceptsStream, answerFaults, createOpenRuns, RepeatedRun, readAddressedAgent, readJson } from '../endpoint.ts'
 import type { ChatState } from '../events/chat-state.ts'
-import { isAsked } from '../history/show-history.ts'
+import { isRequirement } from '../history/show-history.ts'
 import { countFiles, joinContent, readContentParts } from '../input/content-parts.ts'
 import type { ReadContent } from '../input/file-parts.ts'
-import { nothing } from '../input/file-parts.ts'
+import { emptyContent } from '../input/file-parts.ts'
 import type { RunNews } from '../input/reconcile-run.ts'
 import { readRunInput } from '../input/run-input.ts'
-import type { ProvenRun, SaidRun } from '../normalize.ts'
+import type { ProvenRun, RunRecord } from '../normalize.ts'
 import { normalizeRun, recordRun } from '../normalize.ts'
 import { closeQuestion } from '../requirements/closed-questions.ts'
 import { listOpenInterrupts } from '../requirements/interrupts.ts'
-import type { AskedRun } from '../resolve.ts'
+import type { RequestedRun } from '../resolve.ts'
 import { resolveRun } from '../resolve.ts'
 import type { Conversation } from '../threads/own-threads.ts'
 import { openWebThread } from '../threads/web-threads.ts'
 import { proofOf } from '../verify.ts'
 import { announceRun } from './follow.ts'
-import type { Watched } from './follow-turn.ts'
+import type { WatchedTurn } from './follow-turn.ts'
 import { decideInterrupts, nothingDecided } from './resume.ts'
-import { takeFinalSnapshot, takeSnapshots } from './snapshots.ts'
+import { createFinalSnapshot, createSnapshots } from './snapshots.ts'
 import type { StartedRun } from './started-run.ts'
 import { streamRun } from './stream-run.ts'
 
@@ -55,7 +55,7 @@ async function answerRun(c: Context, deps: WebDeps, open: OpenRuns): Promise<Res
     return await takeRun(c, { deps, open, steps })
   } catch (error) {
     const context = contextOf(c, steps)
-    if (!(error instanceof RunRepeated) && !hasRefusal(c.req.raw))
+    if (!(error instanceof RepeatedRun) && !hasRefusal(c.req.raw))
       recordRefusal(error, 'web', { ...deps.gateway, ...context })
     throw error
   }
@@ -79,7 +79,7 @@ async function takeRun(
     const document = await readJson(c, deps, 'run')
     const { input, warnings } = await readRunInput(document)
     steps.claim({ agent, peer_id: input.runId })
-    const asked: AskedRun = { owner, agent, input, document, steps, context: contextOf(c, steps) }
+    const asked: RequestedRun = { owner, agent, input, document, steps, context: contextOf(c, steps) }
     const started = await startRun(asked, deps)
     if (started.watched) announceRun(asked, started.watched.message, deps)
     const all = [...warnings, ...started.warnings]
@@ -107,11 +107,11 @@ async function answerCancel(c: Context, { verifyOwner, gateway }: WebDeps): Prom
  * Compares a run with the stored conversation, and makes its new content durable.
  * @throws Rejection, Unavailable, RunRepeated
  */
-async function startRun(asked: AskedRun, deps: WebDeps): Promise<StartedRun> {
+async function startRun(asked: RequestedRun, deps: WebDeps): Promise<StartedRun> {
   const { owner } = asked
-  const { conversation, recent, spoken, news } = await resolveRun(asked, deps)
+  const { conversation, recent, entries, news } = await resolveRun(asked, deps)
   const decided =
-    news.resume.length > 0 ? await decideInterrupts(news.resume, asked, { deps, recent: spoken }) : nothingDecided
+    news.resume.length > 0 ? await decideInterrupts(news.resume, asked, { deps, recent: entries }) : nothingDecided
   const isAnswered = news.said.length > 0 || decided.answers.length > 0
   const isJoined = conversation?.joined !== undefined
   const closed = await findTold(decided.closed, asked, deps)
@@ -120,9 +120,9 @@ async function startRun(asked: AskedRun, deps: WebDeps): Promise<StartedRun> {
   const common = {
     listOpen: async () =>
       recent.length > 0 ? listOpenInterrupts(recent, { owner: owner.owner, isAnswered }, deps) : [],
-    readMessages: () => takeFinalSnapshot(asked, deps),
-    snapshots: await takeSnapshots(asked, { recent, said: isDeciding ? [] : news.said, isJoined }, deps),
-    state: await findChatState(spoken, deps),
+    readMessages: () => createFinalSnapshot(asked, deps),
+    snapshots: await createSnapshots(asked, { recent, said: isDeciding ? [] : news.said, isJoined }, deps),
+    state: await findChatState(entries, deps),
     warnings: [...news.warnings, ...decided.warnings, ...leftOut],
     isAsking: decided.isAsking,
   }
@@ -132,7 +132,7 @@ async function startRun(asked: AskedRun, deps: WebDeps): Promise<StartedRun> {
   const warnings = [...common.warnings, ...content.warnings]
   if (content.parts.length === 0 && closed === undefined) return { ...common, warnings, watched: decided.following }
   await deps.transcript.checkQuota(owner.owner, { threads: conversation ? 0 : 1, entries: 1, bytes: 1 }, deps.quota)
-  const said = { asked, news: taken, answers: decided.answers, closed, content, joined: conversation?.joined }
+  const said = { request: asked, news: taken, answers: decided.answers, closed, content, joined: conversation?.joined }
   const watched = await (closed === undefined ? admitRun(said, deps) : admitClosing(said, closed, deps))
   if (!watched) return { ...common, warnings: [...warnings, closedBefore], watched }
   if (!conversation) countChat(asked, deps)
@@ -142,7 +142,7 @@ async function startRun(asked: AskedRun, deps: WebDeps): Promise<StartedRun> {
 /** Returns the closed question if the agent receives cancellations. Otherwise it closes the question at once. */
 async function findTold(
   closed: string | undefined,
-  { agent, owner }: AskedRun,
+  { agent, owner }: RequestedRun,
   { gateway, records }: WebDeps,
 ): Promise<string | undefined> {
   if (closed === undefined || gateway.agents.find(agent)?.hearsCancels) return closed
@@ -156,12 +156,12 @@ const closedBefore = 'the agent knows already that this question is closed'
  * Sends the agent the closing of a question before the question counts as closed. After a crash in between, the person can close it again. It returns
  * undefined if another run has already sent the closing.
  */
-async function admitClosing(said: SaidRun, closed: string, deps: WebDeps): Promise<Watched | undefined> {
-  const { owner, input } = said.asked
+async function admitClosing(said: RunRecord, closed: string, deps: WebDeps): Promise<WatchedTurn | undefined> {
+  const { owner, input } = said.request
   const isSameRun = async () =>
     (await deps.gateway.store.findTask({ owner: owner.owner, id: input.runId })) !== undefined
   const watched = await admitRun(said, deps).catch(async (error: unknown) => {
-    if (!(error instanceof RunRepeated) || (await isSameRun())) throw error
+    if (!(error instanceof RepeatedRun) || (await isSameRun())) throw error
     return undefined
   })
   await closeQuestion(deps.records, owner.owner, closed)
@@ -169,7 +169,7 @@ async function admitClosing(said: SaidRun, closed: string, deps: WebDeps): Promi
 }
 
 /** Opens the thread of a chat with its first message. The run does not wait for this, because a late follower misses pieces of the stream. */
-function countChat({ owner, agent, input: { threadId } }: AskedRun, deps: WebDeps): void {
+function countChat({ owner, agent, input: { threadId } }: RequestedRun, deps: WebDeps): void {
   openWebThread({ owner: owner.owner, agent, threadId }, deps).catch(error => {
     deps.gateway.system.log.warn({ err: error }, 'a new chat is not counted until it is read')
   })
@@ -179,7 +179,8 @@ async function findChatState(
   recent: readonly TranscriptEntry[],
   { gateway: { store } }: WebDeps,
 ): Promise<ChatState | undefined> {
-  const isAnswer = (entry: TranscriptEntry) => (entry.role === 'assistant' && !entry.is_incomplete) || isAsked(entry)
+  const isAnswer = (entry: TranscriptEntry) =>
+    (entry.role === 'assistant' && !entry.is_incomplete) || isRequirement(entry)
   const last = recent.findLast(entry => isAnswer(entry) && entry.native_id !== undefined)
   const response = last?.native_id === undefined ? undefined : await store.findResponse(last.native_id)
   return response?.response.chat_state
@@ -192,7 +193,7 @@ async function findChatState(
 export async function readNews(
   { said, toolResults }: Pick<RunNews, 'said' | 'toolResults'>,
   answers: readonly string[],
-  { owner, input }: Pick<AskedRun, 'input'> & { readonly owner: Pick<AskedRun['owner'], 'owner'> },
+  { owner, input }: Pick<RequestedRun, 'input'> & { readonly owner: Pick<RequestedRun['owner'], 'owner'> },
   { attachments, config }: Pick<WebDeps, 'attachments' | 'config'>,
 ): Promise<ReadContent> {
   const context = { owner: owner.owner, threadId: input.threadId, runId: input.runId }
@@ -211,7 +212,7 @@ export async function readNews(
   }))
   const answered = answers.map(content => ({ kind: 'text' as const, mime: 'text/plain' as const, content }))
   const kept = toolResults.flatMap(({ content }) => listTexts(content))
-  return joinContent([{ ...nothing, parts: [...results, ...answered], kept }, ...read])
+  return joinContent([{ ...emptyContent, parts: [...results, ...answered], kept }, ...read])
 }
 
 function listTexts(value: unknown): readonly string[] {
@@ -230,16 +231,16 @@ function readToolContent(content: ToolMessage['content']): unknown {
  * Makes a person's message durable.
  * @throws Rejection, Unavailable, RunRepeated
  */
-async function admitRun(said: SaidRun, deps: WebDeps): Promise<Watched> {
-  const { asked, news, closed, content, joined } = said
-  const { owner, agent, input, document, context: reception, steps } = asked
+async function admitRun(said: RunRecord, deps: WebDeps): Promise<WatchedTurn> {
+  const { request, news, closed, content, joined } = said
+  const { owner, agent, input, document, context: reception, steps } = request
   const { admission, store, system, agents } = deps.gateway
   const { threadId, runId } = input
   const messageId = news.said.at(-1)?.id ?? `${runId}-input`
   const joinedThread = joined && { ...joined, target: await requireTarget(joined) }
   const of = { owner, agent, domain: agents.domain, threadId, runId, messageId }
   const arrival = recordRun(said)
-  const came = { document, former: news.former, arrival, at: system.now() }
+  const came = { document, formerIds: news.formerIds, arrival, receivedMs: system.now() }
   const run: ProvenRun = { ...of, ...came, closed, content, joined: joinedThread }
   const inbound: Inbound<ProvenRun, ProvenRun> = {
     name: 'web',
@@ -247,9 +248,9 @@ async function admitRun(said: SaidRun, deps: WebDeps): Promise<Watched> {
     normalize: proven => [normalizeRun(proven)],
   }
   const [admitted] = await receive(inbound, run, { admission, store, system, steps, ...reception }).catch(error => {
-    throw error instanceof Rejection && error.code === 'replayed' ? new RunRepeated() : error
+    throw error instanceof Rejection && error.code === 'replayed' ? new RepeatedRun() : error
   })
-  return { message: numberOf(admitted), task: { owner: owner.owner, id: runId }, askedAt: run.at }
+  return { message: numberOf(admitted), task: { owner: owner.owner, id: runId }, askedAt: run.receivedMs }
 }
 
 async function requireTarget({ via, findTarget }: NonNullable<Conversation['joined']>): Promise<Json> {
@@ -260,6 +261,6 @@ async function requireTarget({ via, findTarget }: NonNullable<Conversation['join
 
 function numberOf(admitted: Admitted | undefined): number {
   if (admitted === undefined) throw new Error('the store admitted nothing')
-  if (admitted.outcome !== 'accepted') throw new RunRepeated()
+  if (admitted.outcome !== 'accepted') throw new RepeatedRun()
   return admitted.message
 }

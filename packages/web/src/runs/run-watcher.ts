@@ -20,23 +20,23 @@ export function failToFollow(writer: RunWriter): void {
 
 export type Present = (response: NormalizedResponse) => NormalizedResponse
 
-interface Watching {
+interface WatcherDeps {
   readonly sink: Pick<EventSink, 'beat' | 'isFull'>
   readonly present: Present
   readonly listOpen: StartedRun['listOpen']
   readonly readMessages: StartedRun['readMessages']
-  readonly isTold: StartedRun['isTold']
-  done(): void
+  readonly isReported: StartedRun['isReported']
+  onDone(): void
 }
 
-export function createWatcher(writer: RunWriter, { sink, present, done, ...reading }: Watching): TurnWatcher {
+export function createWatcher(writer: RunWriter, { sink, present, onDone, ...reading }: WatcherDeps): TurnWatcher {
   let isSlow = false
   // The complete answer contains the omitted pieces, in their order.
   const unlessSlow =
-    <Words extends readonly unknown[]>(tell: (...words: Words) => void) =>
-    (...words: Words): void => {
+    <Arguments extends readonly unknown[]>(report: (...values: Arguments) => void) =>
+    (...values: Arguments): void => {
       isSlow ||= sink.isFull()
-      if (!isSlow) tell(...words)
+      if (!isSlow) report(...values)
     }
   return {
     piece: unlessSlow(writer.piece),
@@ -45,27 +45,27 @@ export function createWatcher(writer: RunWriter, { sink, present, done, ...readi
     note: unlessSlow(writer.note),
     beat: sink.beat,
     end(ending) {
-      const presented = { ...ending, response: ending.response && present(ending.response) }
-      void tellEnding(presented, writer, reading)
+      const presentedEnding = { ...ending, response: ending.response && present(ending.response) }
+      void reportEnding(presentedEnding, writer, reading)
         .catch(() => failToFollow(writer))
-        .then(done)
+        .then(onDone)
     },
     fail(reason) {
       if (reason === 'paused') writer.fail(agentPausedText, 'agent_paused')
       else failToFollow(writer)
-      done()
+      onDone()
     },
   }
 }
 
-async function tellEnding(
+async function reportEnding(
   { response, isCanceled }: TurnEnding,
   writer: RunWriter,
-  { listOpen, readMessages, isTold }: Pick<StartedRun, 'listOpen' | 'readMessages' | 'isTold'>,
+  { listOpen, readMessages, isReported }: Pick<StartedRun, 'listOpen' | 'readMessages' | 'isReported'>,
 ): Promise<void> {
   if (isCanceled) return writer.finish({ kind: 'cancelled' })
   // A client cannot take back text that it has received, so it gets all current messages.
-  if (response && !isTold && !writer.complete(response)) writer.snapshot(await readMessages())
+  if (response && !isReported && !writer.complete(response)) writer.snapshot(await readMessages())
   if (response?.status === 'failed')
     return writer.fail(readChatText(response.parts) || 'The agent failed', 'agent_failed', { response })
   if (response?.status === 'rejected') {

@@ -7,17 +7,17 @@ import { isEarlierClient } from '../events/earlier-clients.ts'
 import { writeToolResult } from '../events/work-events.ts'
 import { addLinks, showHistory } from '../history/show-history.ts'
 import type { RunNews } from '../input/reconcile-run.ts'
-import type { AskedRun } from '../resolve.ts'
+import type { RequestedRun } from '../resolve.ts'
 import { readRecent } from '../resolve.ts'
-import type { ShownRun } from './stream-run.ts'
+import type { RunReference } from './stream-run.ts'
 
-interface Snapped {
+interface SnapshotContent {
   readonly recent: readonly TranscriptEntry[]
   readonly said: RunNews['said']
   readonly isJoined: boolean
 }
 
-interface ShownMessage {
+interface SnapshotMessage {
   readonly id: string
   readonly role: string
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
@@ -27,29 +27,29 @@ interface ShownMessage {
  * Returns the snapshots for a client that lacks stored messages. A client keeps known messages at their positions. So the first snapshot leaves out
  * the new messages, to place them after the older ones.
  */
-export async function takeSnapshots(
-  asked: AskedRun,
-  { recent, said, isJoined }: Snapped,
+export async function createSnapshots(
+  request: RequestedRun,
+  { recent, said, isJoined }: SnapshotContent,
   deps: WebDeps,
 ): Promise<readonly (readonly object[])[]> {
-  const stored = recent.filter(({ chat_seq }) => chat_seq !== undefined)
-  const sentIds = new Set(asked.input.messages.map(({ id }) => id))
-  if (stored.every(entry => sentIds.has(messageIdOf(entry)))) return []
-  const shown = await showMessages(asked, stored, { isJoined, deps })
-  return said.length === 0 ? [shown] : [shown, [...shown, ...said]]
+  const storedEntries = recent.filter(({ chat_seq }) => chat_seq !== undefined)
+  const sentIds = new Set(request.input.messages.map(({ id }) => id))
+  if (storedEntries.every(entry => sentIds.has(messageIdOf(entry)))) return []
+  const messages = await showMessages(request, storedEntries, { isJoined, deps })
+  return said.length === 0 ? [messages] : [messages, [...messages, ...said]]
 }
 
 /** Returns the conversation after a run: its history, the calls of the run, and the calls and results that the client already had. */
-export async function takeFinalSnapshot(asked: ShownRun, deps: WebDeps): Promise<readonly ShownMessage[]> {
-  const { input } = asked
-  const { conversation, recent } = await readRecent(asked, deps)
-  const ofRun = recent.filter(entry => entry.chat_seq !== undefined || isCallOfRun(entry, input.runId, deps))
-  const shown = await showMessages(asked, ofRun, { isJoined: conversation?.joined !== undefined, deps })
+export async function createFinalSnapshot(request: RunReference, deps: WebDeps): Promise<readonly SnapshotMessage[]> {
+  const { input } = request
+  const { conversation, recent } = await readRecent(request, deps)
+  const runEntries = recent.filter(entry => entry.chat_seq !== undefined || isCallOfRun(entry, input.runId, deps))
+  const messages = await showMessages(request, runEntries, { isJoined: conversation?.joined !== undefined, deps })
   const calls = new Map(
-    ofRun.filter(({ chat_seq }) => chat_seq === undefined).map(entry => [messageIdOf(entry), entry]),
+    runEntries.filter(({ chat_seq }) => chat_seq === undefined).map(entry => [messageIdOf(entry), entry]),
   )
-  const written = shown.map(message => writeCall(calls.get(message.id)) ?? message)
-  return withClientCalls(written, input.messages)
+  const messagesWithCalls = messages.map(message => writeCall(calls.get(message.id)) ?? message)
+  return withClientCalls(messagesWithCalls, input.messages)
 }
 
 /** Returns true for a call or result of this run. The agent's own calls count only if runs show traces. */
@@ -59,7 +59,7 @@ function isCallOfRun({ kind, run_id, role, ext }: TranscriptEntry, runId: string
   return isCall && (config.trace || ext?.normalized?.of !== 0)
 }
 
-function writeCall(entry: TranscriptEntry | undefined): ShownMessage | undefined {
+function writeCall(entry: TranscriptEntry | undefined): SnapshotMessage | undefined {
   const { tool, kind } = entry ?? {}
   if (!entry || !tool) return undefined
   const id = messageIdOf(entry)
@@ -69,15 +69,18 @@ function writeCall(entry: TranscriptEntry | undefined): ShownMessage | undefined
       id,
       role: 'assistant',
       toolCalls: [{ id: tool.call_id, type: 'function', function: functionCall }],
-    } as ShownMessage
+    } as SnapshotMessage
   }
   const { toolCallId, role, content } = writeToolResult({ ...tool, id: tool.call_id })
-  return { id, role, toolCallId, content } as ShownMessage
+  return { id, role, toolCallId, content } as SnapshotMessage
 }
 
 /** Inserts the client's own calls and results after the same messages as in the client's copy. */
-function withClientCalls(shown: readonly ShownMessage[], messages: readonly Message[]): readonly ShownMessage[] {
-  const ids = new Set(shown.map(({ id }) => id))
+function withClientCalls(
+  snapshotMessages: readonly SnapshotMessage[],
+  messages: readonly Message[],
+): readonly SnapshotMessage[] {
+  const ids = new Set(snapshotMessages.map(({ id }) => id))
   const messagesAfter = new Map<string | undefined, Message[]>()
   let last: string | undefined
   for (const message of messages) {
@@ -86,7 +89,7 @@ function withClientCalls(shown: readonly ShownMessage[], messages: readonly Mess
   }
   return [
     ...(messagesAfter.get(undefined) ?? []),
-    ...shown.flatMap(message => [message, ...(messagesAfter.get(message.id) ?? [])]),
+    ...snapshotMessages.flatMap(message => [message, ...(messagesAfter.get(message.id) ?? [])]),
   ]
 }
 
@@ -94,16 +97,16 @@ function isCallMessage(message: Message): boolean {
   return message.role === 'tool' || (message.role === 'assistant' && (message.toolCalls?.length ?? 0) > 0)
 }
 
-interface Showing {
+interface ShowMessagesOptions {
   readonly isJoined: boolean
   readonly deps: WebDeps
 }
 
 async function showMessages(
-  { owner, input }: ShownRun,
+  { owner, input }: RunReference,
   entries: readonly TranscriptEntry[],
-  { isJoined, deps }: Showing,
-): Promise<readonly ShownMessage[]> {
+  { isJoined, deps }: ShowMessagesOptions,
+): Promise<readonly SnapshotMessage[]> {
   const messages = await showHistory(entries, { owner: owner.owner, isJoined }, deps)
   return messages.map(({ id, role, name, content, metadata }) => ({
     id,

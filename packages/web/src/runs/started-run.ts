@@ -1,12 +1,12 @@
 // Describes the start of a run: the turn to follow, and what the client sees first.
 import type { Interrupt } from '@ag-ui/core'
 import type { ChatState } from '../events/chat-state.ts'
-import type { Watched } from './follow-turn.ts'
+import type { WatchedTurn } from './follow-turn.ts'
 
 /** The start of a run. */
 export interface StartedRun {
   /** The turn to follow. It is absent if nothing is left to answer. */
-  readonly watched: Watched | undefined
+  readonly watched: WatchedTurn | undefined
   readonly warnings: readonly string[]
   /** The stored messages, for a client that lacks some of them. */
   readonly snapshots: readonly (readonly object[])[]
@@ -19,5 +19,5 @@ export interface StartedRun {
   /** True if the client only asked about something that an operator decides. */
   readonly isAsking: boolean
   /** True if the first snapshot has the answer already. */
-  readonly isTold?: boolean | undefined
+  readonly isReported?: boolean | undefined
 }

@@ -8,7 +8,7 @@ import type { RunWriter } from '../events/run-events.ts'
 import { createRunWriter } from '../events/run-events.ts'
 import type { EventSink } from '../events/sse.ts'
 import { streamEvents } from '../events/sse.ts'
-import type { AskedRun } from '../resolve.ts'
+import type { RequestedRun } from '../resolve.ts'
 import { parseThreadName } from '../threads/thread-name.ts'
 import type { WebOwner } from '../verify.ts'
 import { senderOf } from '../verify.ts'
@@ -19,24 +19,24 @@ import { createWatcher, failToFollow, finish } from './run-watcher.ts'
 import type { StartedRun } from './started-run.ts'
 
 /** A run with its owner, in the form that its stream needs. */
-export type ShownRun = Pick<AskedRun, 'owner' | 'agent' | 'input'>
+export type RunReference = Pick<RequestedRun, 'owner' | 'agent' | 'input'>
 
 /** Streams a run until its end. `leave` is called when the client has disconnected or has read everything. */
 export function streamRun(
-  asked: ShownRun,
-  started: StartedRun,
+  request: RunReference,
+  startedRun: StartedRun,
   deps: WebDeps,
-  leave: () => void,
+  release: () => void,
 ): ReadableStream<Uint8Array> {
   return streamEvents(
     sink => {
-      const stop = playRun(asked, started, deps, sink)
+      const stop = playRun(request, startedRun, deps, sink)
       return () => {
         stop()
-        leave()
+        release()
       }
     },
-    untilEnd(asked.owner, deps),
+    untilEnd(request.owner, deps),
   )
 }
 
@@ -57,47 +57,47 @@ const endTypes: ReadonlySet<string> = new Set([EventType.RUN_FINISHED, EventType
  * Writes the events of a run from its start to its end, where it closes the sink. It returns a function that stops it.
  */
 export function playRun(
-  asked: ShownRun,
-  started: StartedRun,
+  request: RunReference,
+  startedRun: StartedRun,
   { config, gateway }: WebDeps,
   sink: EventSink,
 ): () => void {
-  const { threadId, runId, parentRunId, tools } = asked.input
+  const { threadId, runId, parentRunId, tools } = request.input
   const { system, store, agents, fileAddress, showRequirement } = gateway
   const clientTools = new Set(tools.map(({ name }) => name))
-  const isEarlier = isEarlierClient(asked.input)
+  const isEarlier = isEarlierClient(request.input)
   const showsTrace = config.trace
   // The history leaves notes out too, because notes of conversations on other channels may concern other people.
   const showsNotes = showsTrace && !parseThreadName(threadId, { gateway })
-  const told = { agent: asked.agent, showsTrace, showsNotes, fileAddress }
+  const writerOptions = { agent: request.agent, showsTrace, showsNotes, fileAddress }
   const run = {
     threadId,
     runId,
     parentRunId,
     clientTools,
     now: system.now,
-    askedAt: started.watched?.askedAt,
-    ...told,
+    askedAt: startedRun.watched?.askedAt,
+    ...writerOptions,
   }
   const send = (event: Event) => sink.send(event, endTypes.has(event.type) ? endOf(runId) : undefined)
   const writer = createRunWriter(run, isEarlier ? createEarlierWriter(send) : send)
   // Only this person reads the stream, so it shows the addresses where they decide.
-  const sender = senderOf(asked.owner, `@${asked.agent}@${agents.domain}`, system.now())
+  const sender = senderOf(request.owner, `@${request.agent}@${agents.domain}`, system.now())
   const present: Present = response => {
-    const presented = presentResponse(response, { sender }, showRequirement)
-    return isEarlier ? withDecisionLinks(presented) : presented
+    const presentedResponse = presentResponse(response, { sender }, showRequirement)
+    return isEarlier ? withDecisionLinks(presentedResponse) : presentedResponse
   }
-  const { listOpen, readMessages, isTold } = started
-  const watcher = createWatcher(writer, { sink, present, listOpen, readMessages, isTold, done: sink.close })
+  const { listOpen, readMessages, isReported } = startedRun
+  const watcher = createWatcher(writer, { sink, present, listOpen, readMessages, isReported, onDone: sink.close })
   writer.start()
-  for (const snapshot of started.snapshots) writer.snapshot(snapshot)
-  if (started.state) writer.state(started.state)
-  for (const warning of started.warnings) writer.warn(warning)
+  for (const snapshot of startedRun.snapshots) writer.snapshot(snapshot)
+  if (startedRun.state) writer.state(startedRun.state)
+  for (const warning of startedRun.warnings) writer.warn(warning)
   // The turn is followed before the agent begins, because a late follower gets the answer only at its end.
-  const isPaused = () => gateway.isPaused?.(asked.agent) === true
-  const stop = started.watched && followTurn(started.watched, watcher, { store, system, isPaused })
+  const isPaused = () => gateway.isPaused?.(request.agent) === true
+  const stop = startedRun.watched && followTurn(startedRun.watched, watcher, { store, system, isPaused })
   if (!stop)
-    void endWithoutTurn(asked, started, writer)
+    void endWithoutTurn(request, startedRun, writer)
       .catch(() => failToFollow(writer))
       .then(sink.close)
   return stop ?? (() => undefined)
@@ -105,11 +105,11 @@ export function playRun(
 
 /** Ends a run without new content. It fails if a decision did not count. */
 async function endWithoutTurn(
-  { input }: ShownRun,
+  { input }: RunReference,
   { warnings, listOpen, isAsking }: StartedRun,
   writer: RunWriter,
 ): Promise<void> {
-  const wasAsked = (input.resume?.length ?? 0) > 0
-  if (wasAsked && !isAsking) writer.fail(warnings.at(-1) ?? 'Nothing was decided', 'not_decided')
+  const isResuming = (input.resume?.length ?? 0) > 0
+  if (isResuming && !isAsking) writer.fail(warnings.at(-1) ?? 'Nothing was decided', 'not_decided')
   else finish(writer, await listOpen())
 }

@@ -4,7 +4,7 @@ import type { OwnThread } from '@postern/pipeline'
 import type { WebDeps } from '../endpoint.ts'
 
 /** Returns the id of a thread in a chat: its own, or the channel and number of a conversation elsewhere. */
-export function nameThread({ via, key, id }: Pick<OwnThread, 'via' | 'key' | 'id'>): string {
+export function threadNameOf({ via, key, id }: Pick<OwnThread, 'via' | 'key' | 'id'>): string {
   return via === 'web' ? key : `${via}:${id}`
 }
 

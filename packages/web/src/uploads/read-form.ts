@@ -3,9 +3,9 @@ import { parseMediaType, readBody } from '@postern/http'
 import { Rejection } from '@postern/message'
 
 /** The maximum numbers of fields and files in one form. */
-const mostFields = 16
+const maxFields = 16
 /** The largest header of a field, in bytes. */
-const longestHead = 4096
+const maxHeadBytes = 4096
 
 /**
  * Parses a form of few fields. It counts them first, because a parser takes seconds over a hundred thousand fields.
@@ -28,14 +28,14 @@ export async function readUploadForm(request: Request, maxBytes: number): Promis
 function checkFields(body: Buffer, boundary: string): void {
   const mark = Buffer.from(`--${boundary}`)
   let count = 0
-  for (let at = body.indexOf(mark); at >= 0; at = body.indexOf(mark, at + mark.length)) {
+  for (let position = body.indexOf(mark); position >= 0; position = body.indexOf(mark, position + mark.length)) {
     count += 1
-    if (count > mostFields + 1) {
-      throw new Rejection('too_large', `Cannot store attachment: the form has more than ${mostFields} fields`)
+    if (count > maxFields + 1) {
+      throw new Rejection('too_large', `Cannot store attachment: the form has more than ${maxFields} fields`)
     }
-    const start = at + mark.length
+    const start = position + mark.length
     const isLast = body.subarray(start, start + 2).equals(Buffer.from('--'))
-    const isShort = body.subarray(start, start + longestHead).includes('\r\n\r\n')
+    const isShort = body.subarray(start, start + maxHeadBytes).includes('\r\n\r\n')
     if (!isLast && !isShort) throw refuse()
   }
 }

@@ -25,7 +25,7 @@ interface CardCacheDeps {
 
 /** The time limit for WebFinger, two cards and a key set together, ms. */
 const fetchMs = 30_000
-const kept = { ms: 5 * 60_000, entries: 1_000 } as const
+const cacheLimits = { ms: 5 * 60_000, entries: 1_000 } as const
 
 /**
  * Creates the function that finds the agent at an address. Valid cards are cached for a few minutes, and invalid ones never (A2A §8.6, A2A-C06).
@@ -33,10 +33,10 @@ const kept = { ms: 5 * 60_000, entries: 1_000 } as const
  */
 export function createCardCache({ config, system, store }: CardCacheDeps) {
   const { allowed_origins, unsigned_hosts } = config.client
-  const allowed = new Set(allowed_origins)
-  const isAllowedOrigin = (origin: string) => allowed.has(origin)
-  const holdSigned = createSignedHosts(store, unsigned_hosts)
-  const agents = createExpiringMap<VerifiedAgent>(kept.entries, () => system.now())
+  const allowedOrigins = new Set(allowed_origins)
+  const isAllowedOrigin = (origin: string) => allowedOrigins.has(origin)
+  const requireSigned = createSignedHosts(store, unsigned_hosts)
+  const agents = createExpiringMap<VerifiedAgent>(cacheLimits.entries, () => system.now())
   /** A caller that gives up does not stop the lookup for the others. */
   const share = createSingleFlight<VerifiedAgent>()
 
@@ -46,7 +46,7 @@ export function createCardCache({ config, system, store }: CardCacheDeps) {
       const card = await findCard(address, system, signal)
       const signedBy = await verifyCard(card, { system, isAllowedOrigin }, signal)
       const to = readInterface(card, isAllowedOrigin)
-      await holdSigned(new URL(card.url).host, signedBy !== undefined)
+      await requireSigned(new URL(card.url).host, signedBy !== undefined)
       return { to, card: card.url, signedBy }
     } finally {
       clear()
@@ -60,7 +60,7 @@ export function createCardCache({ config, system, store }: CardCacheDeps) {
       share(address, () => resolve(address)),
       signal,
     )
-    agents.set(address, agent, kept.ms)
+    agents.set(address, agent, cacheLimits.ms)
     return agent
   }
 }
@@ -80,15 +80,15 @@ function waitFor<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Valu
  * confirms that a host no longer signs.
  */
 function createSignedHosts(store: CardCacheDeps['store'], unsignedHosts: readonly string[]) {
-  const agreed = new Set(unsignedHosts)
-  const nameOf = (host: string) => `a2a:signs-cards:${host}`
+  const agreedHosts = new Set(unsignedHosts)
+  const onceKeyOf = (host: string) => `a2a:signs-cards:${host}`
   /**
    * Checks a card of the host, and records that the host signs if it is signed.
    * @throws Undeliverable if the host has signed before and this card is unsigned
    */
   return async (host: string, isSigned: boolean): Promise<void> => {
-    if (isSigned) await store.secret(nameOf(host), async () => 'signed').catch(passIfRead)
-    else if (!agreed.has(host) && (await store.hasSecret(nameOf(host)))) {
+    if (isSigned) await store.secret(onceKeyOf(host), async () => 'signed').catch(passIfRead)
+    else if (!agreedHosts.has(host) && (await store.hasSecret(onceKeyOf(host)))) {
       throw refuseAgent('its card was signed before and is not now; a2a.client.unsigned_hosts would allow it')
     }
   }

@@ -16,7 +16,7 @@ const cardRels: readonly unknown[] = [
   'https://mentionable.dev/agent-card',
 ]
 const json = 'application/json'
-const mostLinks = 64
+const maxLinks = 64
 
 type CardSystem = Pick<System, 'fetch' | 'now'>
 
@@ -26,14 +26,14 @@ type CardSystem = Pick<System, 'fetch' | 'now'>
  */
 export async function findCard(address: string, system: CardSystem, signal?: AbortSignal): Promise<FoundCard> {
   if (/^https?:\/\//i.test(address)) return fetchCard(address, system, signal)
-  const asked = parseAddress(address)
-  const card = await fetchCard(await findCardUrl(asked, system, signal), system, signal)
+  const parsedAddress = parseAddress(address)
+  const card = await fetchCard(await findCardUrl(parsedAddress, system, signal), system, signal)
   if (!isJsonObject(card.document.a2a)) return card
-  return followMentionable(card, asked, system, signal)
+  return followMentionable(card, parsedAddress, system, signal)
 }
 
 async function fetchCard(url: string, system: CardSystem, signal: AbortSignal | undefined): Promise<FoundCard> {
-  return { url, document: await fetchDocument(url, system, { what: 'its card', accept: json, signal }) }
+  return { url, document: await fetchDocument(url, system, { subject: 'its card', accept: json, signal }) }
 }
 
 /**
@@ -44,11 +44,11 @@ async function findCardUrl({ local, domain }: Address, system: CardSystem, signa
   const subject = `acct:${local}@${domain}`
   const url = `https://${domain}/.well-known/webfinger?resource=${encodeURIComponent(subject)}`
   const accept = 'application/jrd+json, application/json'
-  const jrd = await fetchDocument(url, system, { what: 'WebFinger', accept, signal, redirects: 1 })
+  const jrd = await fetchDocument(url, system, { subject: 'WebFinger', accept, signal, redirects: 1 })
   if (typeof jrd.subject !== 'string' || jrd.subject.toLowerCase() !== subject) {
     throw refuseAgent('WebFinger speaks of somebody else')
   }
-  const links = Array.isArray(jrd.links) ? jrd.links.slice(0, mostLinks).filter(isJsonObject) : []
+  const links = Array.isArray(jrd.links) ? jrd.links.slice(0, maxLinks).filter(isJsonObject) : []
   const link = cardRels.flatMap(rel => links.filter(link => link.rel === rel)).find(({ href }) => isHttps(href))
   if (!link) throw refuseAgent('WebFinger names no agent card')
   return String(link.href)
@@ -90,7 +90,7 @@ function isHttps(value: unknown): value is string {
   return typeof value === 'string' && /^https:\/\//i.test(value) && parseUrl(value) !== undefined
 }
 
-const mostInterfaces = 32
+const maxInterfaces = 32
 
 interface Offer {
   readonly url: unknown
@@ -108,10 +108,10 @@ export function readInterface(
 ): AgentInterface {
   const { capabilities, securityRequirements, security } = document
   const offers = listOffers(document)
-  const chosen = offers.find(({ binding }) => binding !== 'JSONRPC 0.3') ?? offers[0]
-  if (!chosen) throw refuseAgent('its card names no A2A interface that we speak')
-  const { binding, tenant } = chosen
-  const target = typeof chosen.url === 'string' ? parseUrl(chosen.url) : undefined
+  const offer = offers.find(({ binding }) => binding !== 'JSONRPC 0.3') ?? offers[0]
+  if (!offer) throw refuseAgent('its card names no A2A interface that we speak')
+  const { binding, tenant } = offer
+  const target = typeof offer.url === 'string' ? parseUrl(offer.url) : undefined
   if (!target || target.search || target.hash) throw refuseAgent('its card names no usable address')
   if (target.origin !== new URL(url).origin && !isAllowedOrigin(target.origin)) {
     throw refuseAgent('its interface is on another origin than its card')
@@ -130,7 +130,7 @@ export function readInterface(
 /** Finds the token endpoint of the first scheme with client credentials, in the form of 1.0 or 0.3. */
 function findTokenUrl({ securitySchemes }: Readonly<Record<string, unknown>>): string | undefined {
   const schemes = isJsonObject(securitySchemes) ? Object.values(securitySchemes) : []
-  const urls = schemes.slice(0, mostSchemes).map(scheme => {
+  const urls = schemes.slice(0, maxSchemes).map(scheme => {
     const body = isJsonObject(scheme) ? (scheme.oauth2SecurityScheme ?? scheme) : undefined
     const flows = isJsonObject(body) ? body.flows : undefined
     const flow = isJsonObject(flows) ? flows.clientCredentials : undefined
@@ -139,40 +139,40 @@ function findTokenUrl({ securitySchemes }: Readonly<Record<string, unknown>>): s
   return urls.find(url => typeof url === 'string')
 }
 
-const mostSchemes = 32
-const mostModes = 200
+const maxSchemes = 32
+const maxModes = 200
 
 function listTexts(value: unknown): readonly string[] {
-  return Array.isArray(value) ? value.slice(0, mostModes).filter(item => typeof item === 'string') : []
+  return Array.isArray(value) ? value.slice(0, maxModes).filter(item => typeof item === 'string') : []
 }
 
 function listOffers(card: Readonly<Record<string, unknown>>): readonly Offer[] {
   const { supportedInterfaces } = card
   if (!Array.isArray(supportedInterfaces)) return listLegacyOffers(card)
-  const interfaces = supportedInterfaces.slice(0, mostInterfaces).filter(isJsonObject)
-  const read = (assumed: string | undefined) =>
+  const interfaces = supportedInterfaces.slice(0, maxInterfaces).filter(isJsonObject)
+  const read = (defaultVersion: string | undefined) =>
     interfaces.flatMap(({ url, tenant, protocolBinding, protocolVersion }): Offer[] => {
-      const binding = nameBinding(protocolBinding, protocolVersion || assumed)
+      const binding = findBinding(protocolBinding, protocolVersion || defaultVersion)
       return binding ? [{ url, tenant, binding }] : []
     })
   const offers = read(undefined)
   if (offers.length > 0) return offers
   // Like a2a-python, we use an interface without a version last, and as one of 1.0. Members of 0.3 beside the interfaces do not change that.
-  const unversioned = read('1.0')
-  return unversioned.length > 0 ? unversioned : listLegacyOffers(card)
+  const defaultOffers = read('1.0')
+  return defaultOffers.length > 0 ? defaultOffers : listLegacyOffers(card)
 }
 
 /** Lists the interfaces of a card of 0.3 (its §5.5): the main address first, then the additional ones. */
 function listLegacyOffers(card: Readonly<Record<string, unknown>>): readonly Offer[] {
-  const { url, preferredTransport = 'JSONRPC', additionalInterfaces: all, protocolVersion = '0.3' } = card
-  const furtherInterfaces = Array.isArray(all) ? all.slice(0, mostInterfaces).filter(isJsonObject) : []
+  const { url, preferredTransport = 'JSONRPC', additionalInterfaces: interfaces, protocolVersion = '0.3' } = card
+  const furtherInterfaces = Array.isArray(interfaces) ? interfaces.slice(0, maxInterfaces).filter(isJsonObject) : []
   return [{ url, transport: preferredTransport }, ...furtherInterfaces].flatMap((offer): Offer[] => {
-    const binding = offer.url === undefined ? undefined : nameBinding(offer.transport, protocolVersion)
+    const binding = offer.url === undefined ? undefined : findBinding(offer.transport, protocolVersion)
     return binding === 'JSONRPC 0.3' ? [{ url: offer.url, binding }] : []
   })
 }
 
-function nameBinding(binding: unknown, version: unknown): Binding | undefined {
+function findBinding(binding: unknown, version: unknown): Binding | undefined {
   if (typeof version !== 'string') return undefined
   if (/^1\.\d+(\.\d+)?$/.test(version)) return binding === 'JSONRPC' || binding === 'HTTP+JSON' ? binding : undefined
   return binding === 'JSONRPC' && /^0\.3(\.\d+)?$/.test(version) ? 'JSONRPC 0.3' : undefined

@@ -10,8 +10,8 @@ import type { FoundCard } from './find.ts'
 /** The accepted signature algorithms of cards (A2A §8.4.2). */
 const algorithms: ReadonlySet<unknown> = new Set(['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519', 'PS256', 'RS256'])
 const keySetPath = '/.well-known/jwks.json'
-const mostSignatures = 8
-const mostKeys = 64
+const maxSignatures = 8
+const maxKeys = 64
 
 interface CardTrust {
   readonly system: Pick<System, 'fetch' | 'now'>
@@ -30,8 +30,7 @@ export async function verifyCard(card: FoundCard, trust: CardTrust, signal?: Abo
   if (signatures === undefined || signatures === null || (Array.isArray(signatures) && signatures.length === 0)) {
     return undefined
   }
-  if (!Array.isArray(signatures) || signatures.length > mostSignatures)
-    throw refuseAgent('its card is not signed right')
+  if (!Array.isArray(signatures) || signatures.length > maxSignatures) throw refuseAgent('its card is not signed right')
   const heads = signatures.map(readSignature)
   const keysOf = createKeySource(trust, signal)
   for (const head of heads) {
@@ -58,10 +57,10 @@ function decodeHeader(text: string): Readonly<Record<string, unknown>> {
 
 /** Chooses the key set. `jku` only selects among trusted key sets. */
 function chooseKeySet(jku: string | undefined, cardUrl: string, { isAllowedOrigin }: CardTrust): string {
-  const own = new URL(cardUrl).origin
-  if (jku === undefined) return own + keySetPath
+  const cardOrigin = new URL(cardUrl).origin
+  if (jku === undefined) return cardOrigin + keySetPath
   const origin = parseUrl(jku)?.origin
-  if (origin === undefined || (origin !== own && !isAllowedOrigin(origin))) {
+  if (origin === undefined || (origin !== cardOrigin && !isAllowedOrigin(origin))) {
     throw refuseAgent('keys of its card are on another origin')
   }
   return jku
@@ -71,10 +70,10 @@ function chooseKeySet(jku: string | undefined, cardUrl: string, { isAllowedOrigi
 function createKeySource({ system }: CardTrust, signal: AbortSignal | undefined) {
   const sets = new Map<string, Promise<readonly JWK[]>>()
   const fetchKeys = async (url: string): Promise<readonly JWK[]> => {
-    const request = { what: 'its key set', accept: 'application/jwk-set+json, application/json', signal }
+    const request = { subject: 'its key set', accept: 'application/jwk-set+json, application/json', signal }
     const { keys } = await fetchDocument(url, system, request)
     if (!Array.isArray(keys)) throw refuseAgent('its key set holds no keys')
-    return keys.slice(0, mostKeys).filter(key => isJsonObject(key) && key.kty !== 'oct') as readonly JWK[]
+    return keys.slice(0, maxKeys).filter(key => isJsonObject(key) && key.kty !== 'oct') as readonly JWK[]
   }
   return (url: string) => {
     const keySet = sets.get(url) ?? fetchKeys(url)
@@ -94,10 +93,10 @@ async function holds(
   if (!jwk) return false
   for (const payload of listPayloads(card)) {
     const jws = { protected: head, signature, payload: Buffer.from(payload).toString('base64url') }
-    const verified = await importJWK(jwk, alg)
+    const verificationKey = await importJWK(jwk, alg)
       .then(key => flattenedVerify(jws, key, { algorithms: [alg] }))
       .catch(() => undefined)
-    if (verified) return true
+    if (verificationKey) return true
   }
   return false
 }
@@ -112,10 +111,10 @@ function listPayloads(card: object): readonly Uint8Array[] {
 }
 
 /** Returns true if a key is usable. It may state its expiry (`exp`, seconds) and its use (RFC 7517 §4). */
-function isUsable(key: JWK, wanted: string, now: number): boolean {
+function isUsable(key: JWK, algorithm: string, now: number): boolean {
   const { use, alg, exp, nbf }: JWK & { readonly exp?: unknown; readonly nbf?: unknown } = key
   if (use !== undefined && use !== 'sig') return false
-  if (alg !== undefined && alg !== wanted) return false
+  if (alg !== undefined && alg !== algorithm) return false
   const seconds = now / 1000
   return !(typeof exp === 'number' && exp <= seconds) && !(typeof nbf === 'number' && nbf > seconds)
 }
@@ -143,13 +142,13 @@ const ownMembers: ReadonlySet<string> = new Set([
  */
 function listReadings(card: object): readonly object[] {
   const entries = Object.entries(card).filter(([name]) => name !== 'signatures')
-  const own = entries.filter(([name]) => ownMembers.has(name))
-  const isMixed = own.length < entries.length && Object.hasOwn(card, 'supportedInterfaces')
-  const wholes = isMixed ? [card, Object.fromEntries(own)] : [card]
+  const currentEntries = entries.filter(([name]) => ownMembers.has(name))
+  const isMixed = currentEntries.length < entries.length && Object.hasOwn(card, 'supportedInterfaces')
+  const wholes = isMixed ? [card, Object.fromEntries(currentEntries)] : [card]
   return wholes.flatMap(card => [card, ...droppings.map(drop => drop(card))])
 }
 
-type Dropping = (value: object) => object
+type DropDefaults = (value: object) => object
 
 const isEmpty = (value: unknown) =>
   value === null ||
@@ -162,7 +161,7 @@ const isDefault = (value: unknown) => value === false || value === 0 || isEmpty(
  * The ways in which signers drop members. Protobuf drops members at their default. Some signers also drop them inside lists, maps and the
  * `params` of extensions. a2a-python drops everything empty, and keeps `false` and 0 if they are set.
  */
-const droppings: readonly Dropping[] = [dropMessageDefaults, dropDefaults, value => dropEverywhere(value, isEmpty)]
+const droppings: readonly DropDefaults[] = [dropMessageDefaults, dropDefaults, value => dropEverywhere(value, isEmpty)]
 
 /** Returns the card without members at their default, wherever they are (A2A §8.4.1). */
 export function dropDefaults(value: object): object {
@@ -174,8 +173,8 @@ function dropEverywhere(value: object, isDropped: (member: unknown) => boolean):
     if (Array.isArray(member)) return member.map(dropWithin).filter(item => !isDropped(item))
     return isJsonObject(member) ? dropEverywhere(member, isDropped) : member
   }
-  const kept = Object.entries(value).map(([name, member]) => [name, dropWithin(member)] as const)
-  return Object.fromEntries(kept.filter(([, member]) => !isDropped(member)))
+  const entries = Object.entries(value).map(([name, member]) => [name, dropWithin(member)] as const)
+  return Object.fromEntries(entries.filter(([, member]) => !isDropped(member)))
 }
 
 /** The members of a card that are maps, or the Struct of an extension. Their own members are not fields of a message. */
@@ -183,8 +182,8 @@ const maps: ReadonlySet<string> = new Set(['securitySchemes', 'schemes', 'scopes
 const struct = 'params'
 
 function dropMessageDefaults(message: object): object {
-  const kept = Object.entries(message).map(([name, member]) => [name, dropInField(name, member)] as const)
-  return Object.fromEntries(kept.filter(([name, member]) => name === struct || !isDefault(member)))
+  const entries = Object.entries(message).map(([name, member]) => [name, dropInField(name, member)] as const)
+  return Object.fromEntries(entries.filter(([name, member]) => name === struct || !isDefault(member)))
 }
 
 function dropInField(name: string, member: unknown): unknown {

@@ -62,9 +62,9 @@ const legacyBinding: WireBinding = {
   },
 }
 
-function writeParams({ message, ...rest }: Member): object {
-  if (message === undefined) return rest
-  return { ...rest, message: writeLegacyMessage(message as WireMessage), configuration: { blocking: true } }
+function writeParams({ message, ...members }: Member): object {
+  if (message === undefined) return members
+  return { ...members, message: writeLegacyMessage(message as WireMessage), configuration: { blocking: true } }
 }
 
 const readers: Readonly<Record<string, (value: Member) => Member>> = {
@@ -89,9 +89,9 @@ function readLegacyEvent(result: unknown): Member {
 /** Converts the state of a status: `input-required` → `TASK_STATE_INPUT_REQUIRED`. */
 function readStatus(status: unknown): unknown {
   if (!isJsonObject(status)) return status
-  const { state, message, ...rest } = status
+  const { state, message, ...members } = status
   const name = typeof state === 'string' ? `TASK_STATE_${state.toUpperCase().replaceAll('-', '_')}` : state
-  return { ...rest, state: name, ...(isJsonObject(message) && { message: readLegacyMessage(message) }) }
+  return { ...members, state: name, ...(isJsonObject(message) && { message: readLegacyMessage(message) }) }
 }
 
 function readArtifact(artifact: unknown): unknown {

@@ -99,13 +99,13 @@ function checkStatus(answer: AnsweredStatus, url: string, now: number): void {
   const { status } = answer
   if (status === 200) return
   checkAvailable(answer, { told: 'it answered', url }, now)
-  if (status === 401 || status === 403) throw new CallerRefused(`Cannot call agent: it does not let us in (${status})`)
-  const told = nameStatus(url, answer)
-  throw status >= 300 && status < 400 ? refuseAnswer(`it is ${told}`) : new ErrorAnswer(status, told)
+  if (status === 401 || status === 403) throw new CallerRefusal(`Cannot call agent: it does not let us in (${status})`)
+  const statusText = nameStatus(url, answer)
+  throw status >= 300 && status < 400 ? refuseAnswer(`it is ${statusText}`) : new ErrorAnswer(status, statusText)
 }
 
 /** The fault of an agent that requires a credential or another one. */
-export class CallerRefused extends Undeliverable {}
+export class CallerRefusal extends Undeliverable {}
 
 async function readWhole(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   const pieces: Uint8Array[] = []
@@ -145,8 +145,8 @@ function readData(line: string): string | undefined {
 /** Yields the lines of a stream. They end with CR LF, LF or CR. A CR at the end of a chunk may be half of a CR LF. */
 async function* readLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, undefined> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
-  let rest: string[] = []
-  let held = 0
+  let lineStart: string[] = []
+  let pendingChars = 0
   let endedByCr = false
   for await (const bytes of body) {
     let text = decode(decoder, bytes)
@@ -154,15 +154,15 @@ async function* readLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<strin
     if (endedByCr && text.startsWith('\n')) text = text.slice(1)
     endedByCr = text.endsWith('\r')
     const [first = '', ...lines] = text.split(/\r\n|\n|\r/)
-    rest.push(first)
-    held += first.length
-    if (held > maxEvent) throw refuseAnswer('an event is too large')
+    lineStart.push(first)
+    pendingChars += first.length
+    if (pendingChars > maxEvent) throw refuseAnswer('an event is too large')
     if (lines.length === 0) continue
-    yield rest.join('')
+    yield lineStart.join('')
     const last = lines.pop() ?? ''
     yield* lines
-    rest = [last]
-    held = last.length
+    lineStart = [last]
+    pendingChars = last.length
   }
 }
 

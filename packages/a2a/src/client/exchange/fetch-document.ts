@@ -5,7 +5,7 @@ import type { FetchRequest, System } from '@postern/message'
 import { isJsonObject, Unavailable, Undeliverable } from '@postern/message'
 
 interface DocumentRequest {
-  readonly what: string
+  readonly subject: string
   readonly accept: string
   readonly signal: AbortSignal | undefined
   /** The most redirects. Default: none. */
@@ -19,41 +19,41 @@ const maxDepth = 32
 export async function fetchDocument(
   url: string,
   { fetch, now }: Pick<System, 'fetch' | 'now'>,
-  { what, accept, signal, redirects = 0 }: DocumentRequest,
+  { subject, accept, signal, redirects = 0 }: DocumentRequest,
 ): Promise<Readonly<Record<string, unknown>>> {
   // Servers that also support 0.3 have two cards at one address. Clients that name no version get the old one.
   const headers = { accept, 'a2a-version': '1.0' }
   const answer = await fetch(url, { ...bounds, redirects, headers, ...(signal && { signal }) })
   const { status, body } = answer
-  checkAvailable(answer, { told: `${what} was answered`, url: answer.url }, now())
-  if (status !== 200) throw refuseAgent(`${what} was answered with ${nameStatus(answer.url, answer)}`)
-  return readPeerObject(body, what)
+  checkAvailable(answer, { told: `${subject} was answered`, url: answer.url }, now())
+  if (status !== 200) throw refuseAgent(`${subject} was answered with ${nameStatus(answer.url, answer)}`)
+  return readPeerObject(body, subject)
 }
 
 /** Checks the status of a response. @throws Unavailable if a retry may get another status */
 export function checkAvailable(
   answer: AnsweredStatus,
-  { told, url }: { readonly told: string; readonly url: string },
+  { told: problem, url }: { readonly told: string; readonly url: string },
   now: number,
 ): void {
   const { status, headers } = answer
   if (status !== 429 && status < 500) return
   const retryAfter = parseRetryAfter(headers.get('retry-after'), now)
-  throw new Unavailable(`Cannot call agent: ${told} with ${nameStatus(url, answer)}`, { retryAfter, status })
+  throw new Unavailable(`Cannot call agent: ${problem} with ${nameStatus(url, answer)}`, { retryAfter, status })
 }
 
 /** Parses a JSON object from a peer. `what` names it in the error. @throws Undeliverable */
-export function readPeerObject(bytes: Uint8Array, what: string): Readonly<Record<string, unknown>> {
-  const document = readJson(bytes, what)
-  if (!isJsonObject(document)) throw refuseAgent(`${what} is not an object`)
+export function readPeerObject(bytes: Uint8Array, subject: string): Readonly<Record<string, unknown>> {
+  const document = readJson(bytes, subject)
+  if (!isJsonObject(document)) throw refuseAgent(`${subject} is not an object`)
   return document
 }
 
-function readJson(bytes: Uint8Array, what: string): unknown {
+function readJson(bytes: Uint8Array, subject: string): unknown {
   try {
-    return parseBoundedJson(bytes, { maxDepth, what })
+    return parseBoundedJson(bytes, { maxDepth, what: subject })
   } catch (cause) {
-    throw refuseAgent(`${what} is not JSON as it should be`, cause)
+    throw refuseAgent(`${subject} is not JSON as it should be`, cause)
   }
 }
 
@@ -78,8 +78,8 @@ export class UnreadableAnswer extends Undeliverable {
 export class ErrorAnswer extends Undeliverable {
   readonly reason: unknown
 
-  constructor(reason: unknown, told: string) {
-    super(`Cannot call agent: it answered with ${told}`)
+  constructor(reason: unknown, statusText: string) {
+    super(`Cannot call agent: it answered with ${statusText}`)
     this.reason = reason
   }
 }
@@ -89,13 +89,13 @@ export class ErrorAnswer extends Undeliverable {
  * `AbortSignal.timeout` would keep the call in memory until then, even after the call ends.
  */
 export function openCallDeadline(ms: number, caller: AbortSignal | undefined, { sleep }: Pick<System, 'sleep'>) {
-  const over = new AbortController()
-  const done = new AbortController()
-  void sleep(ms, done.signal).then(() => {
-    if (!done.signal.aborted) over.abort(new Unavailable('Cannot call agent: it did not answer in time'))
+  const timeout = new AbortController()
+  const completion = new AbortController()
+  void sleep(ms, completion.signal).then(() => {
+    if (!completion.signal.aborted) timeout.abort(new Unavailable('Cannot call agent: it did not answer in time'))
   })
   return {
-    signal: caller ? AbortSignal.any([caller, over.signal]) : over.signal,
-    clear: () => done.abort(),
+    signal: caller ? AbortSignal.any([caller, timeout.signal]) : timeout.signal,
+    clear: () => completion.abort(),
   }
 }

@@ -3,8 +3,8 @@ import type { Json } from '@postern/message'
 import { isJsonObject } from '@postern/message'
 
 export interface Consent {
-  readonly granted: Json
-  readonly declined: Json
+  readonly grantedAnswer: Json
+  readonly declinedAnswer: Json
   /** True if the server accepts only these two values, so that a cancelled question counts as a no. */
   readonly isStrict?: true | undefined
 }
@@ -14,8 +14,9 @@ const maxActions = 50
 
 /** Reads a yes-or-no question; undefined for any other. `isChecked`: LangGraph itself checks the answer against the schema. */
 export function readConsent(schema: unknown, value: unknown, isChecked: boolean): Consent | undefined {
-  const strict = isChecked ? ({ isStrict: true } as const) : {}
-  if (hasApproved(schema)) return { granted: { approved: true }, declined: { approved: false }, ...strict }
+  const strictMember = isChecked ? ({ isStrict: true } as const) : {}
+  if (hasApproved(schema))
+    return { grantedAnswer: { approved: true }, declinedAnswer: { approved: false }, ...strictMember }
   return isJsonObject(value) ? readReview(value, schema) : undefined
 }
 
@@ -23,8 +24,8 @@ export function readConsent(schema: unknown, value: unknown, isChecked: boolean)
 function hasApproved(schema: unknown): boolean {
   if (!isJsonObject(schema) || !isJsonObject(schema.properties)) return false
   const { approved } = schema.properties
-  const required: readonly unknown[] = Array.isArray(schema.required) ? schema.required : []
-  return isJsonObject(approved) && approved.type === 'boolean' && required.every(name => name === 'approved')
+  const requiredNames: readonly unknown[] = Array.isArray(schema.required) ? schema.required : []
+  return isJsonObject(approved) && approved.type === 'boolean' && requiredNames.every(name => name === 'approved')
 }
 
 const [approve, reject] = [{ type: 'approve' }, { type: 'reject' }] as const
@@ -34,16 +35,19 @@ function readReview(
   { type, action_requests: actions, review_configs: configs }: { readonly [name: string]: unknown },
   schema: unknown,
 ): Consent | undefined {
-  if (type === 'tool_approval' && offersBoth(schema)) return { granted: approve, declined: reject, isStrict: true }
+  if (type === 'tool_approval' && offersBoth(schema))
+    return { grantedAnswer: approve, declinedAnswer: reject, isStrict: true }
   if (!Array.isArray(actions) || !Array.isArray(configs) || !configs.every(allowsBoth)) return undefined
   if (actions.length === 0 || actions.length > maxActions) return undefined
   const decisions = (decision: Json) => ({ decisions: actions.map(() => decision) })
-  return { granted: decisions(approve), declined: decisions(reject), isStrict: true }
+  return { grantedAnswer: decisions(approve), declinedAnswer: decisions(reject), isStrict: true }
 }
 
 function allowsBoth(config: unknown): boolean {
-  const allowed: unknown = isJsonObject(config) ? config.allowed_decisions : undefined
-  return Array.isArray(allowed) && allowed.includes(approve.type) && allowed.includes(reject.type)
+  const allowedDecisions: unknown = isJsonObject(config) ? config.allowed_decisions : undefined
+  return (
+    Array.isArray(allowedDecisions) && allowedDecisions.includes(approve.type) && allowedDecisions.includes(reject.type)
+  )
 }
 
 function offersBoth(schema: unknown): boolean {

@@ -4,7 +4,7 @@ import type { Json, NormalizedMessage } from '@postern/message'
 import { subjectOf } from '@postern/message'
 import type { AgentChunk, AgentContext } from '@postern/pipeline'
 import { readPayload } from './payload.ts'
-import { tellQuestion } from './question.ts'
+import { formatQuestion } from './question.ts'
 import type { ServerInterrupt } from './server-interrupts.ts'
 
 export type InterruptAnswer = { readonly status: 'resolved'; readonly payload: Json } | { readonly status: 'cancelled' }
@@ -33,21 +33,22 @@ function keysOf({ sender, person }: Answerer): readonly string[] {
 }
 
 /** Returns true if the interrupt asks this person. In a conversation of several people, a message of anybody else answers nothing. */
-export function isAskedOf({ askedOf }: OpenInterrupt, answerer: Answerer): boolean {
+export function mayAnswer({ askedOf }: OpenInterrupt, answerer: Answerer): boolean {
   return askedOf === undefined || keysOf(answerer).some(key => askedOf.includes(key))
 }
 
 /** Records who is asked. Questions still belong to the person who was asked first as long as the server repeats one of them. */
 export function addressInterrupts(
-  told: readonly ServerInterrupt[],
-  open: readonly OpenInterrupt[],
+  serverInterrupts: readonly ServerInterrupt[],
+  openInterrupts: readonly OpenInterrupt[],
   answerer: Answerer,
 ): readonly OpenInterrupt[] {
   // Some servers give an open question a new id in each run.
-  const toldNames = new Set(told.flatMap(each => [each.id, digestQuestion(each)]))
-  const isKnown = (each: OpenInterrupt) => toldNames.has(each.id) || toldNames.has(digestQuestion(each))
-  const askedOf = open.find(each => each.askedOf && isKnown(each))?.askedOf ?? keysOf(answerer)
-  return told.map(each => ({ ...each, askedOf }))
+  const repeatedNames = new Set(serverInterrupts.flatMap(interrupt => [interrupt.id, digestQuestion(interrupt)]))
+  const isKnown = (interrupt: OpenInterrupt) =>
+    repeatedNames.has(interrupt.id) || repeatedNames.has(digestQuestion(interrupt))
+  const askedOf = openInterrupts.find(interrupt => interrupt.askedOf && isKnown(interrupt))?.askedOf ?? keysOf(answerer)
+  return serverInterrupts.map(interrupt => ({ ...interrupt, askedOf }))
 }
 
 function digestQuestion({ question, schema, consent }: OpenInterrupt): string {
@@ -55,8 +56,10 @@ function digestQuestion({ question, schema, consent }: OpenInterrupt): string {
 }
 
 /** Restores the open interrupts from the agent's state. An earlier release stored only their ids. */
-export function restoreInterrupts(kept: readonly (OpenInterrupt | string)[] = []): readonly OpenInterrupt[] {
-  return kept.map(each => (typeof each === 'string' ? { id: each, question: tellQuestion({}), via: 'resume' } : each))
+export function restoreInterrupts(stored: readonly (OpenInterrupt | string)[] = []): readonly OpenInterrupt[] {
+  return stored.map(interrupt =>
+    typeof interrupt === 'string' ? { id: interrupt, question: formatQuestion({}), via: 'resume' } : interrupt,
+  )
 }
 
 /** Returns true if the message is a decision on such a consent. */
@@ -66,42 +69,47 @@ export function isDecision({ policy_resolution }: Pick<NormalizedMessage, 'polic
 
 /** Returns the questions with the answer that a message gives; undefined if it answers none of them. */
 export function answerInterrupts(
-  open: readonly OpenInterrupt[],
+  openInterrupts: readonly OpenInterrupt[],
   message: NormalizedMessage,
-  words: string,
+  text: string,
   person?: AgentContext['person'],
 ): readonly OpenInterrupt[] | undefined {
   const data = message.policy_resolution?.data ?? {}
-  const isDecided = (each: OpenInterrupt) =>
-    each.id === data[consentMember] && digestQuestion(each) === data[questionMember]
+  const isDecided = (interrupt: OpenInterrupt) =>
+    interrupt.id === data[consentMember] && digestQuestion(interrupt) === data[questionMember]
   const answerer = { sender: message.sender, person }
-  const isMeant = (each: OpenInterrupt) =>
-    isDecision(message) ? isDecided(each) : each.answer === undefined && !each.consent && isAskedOf(each, answerer)
-  const index = open.findIndex(isMeant)
-  const asked = open[index]
-  return asked && open.with(index, { ...asked, answer: readAnswer(asked, message, words) })
+  const isMeant = (interrupt: OpenInterrupt) =>
+    isDecision(message)
+      ? isDecided(interrupt)
+      : interrupt.answer === undefined && !interrupt.consent && mayAnswer(interrupt, answerer)
+  const index = openInterrupts.findIndex(isMeant)
+  const asked = openInterrupts[index]
+  return asked && openInterrupts.with(index, { ...asked, answer: readAnswer(asked, message, text) })
 }
 
 /** Returns all questions as cancelled, with the answers so far, because nobody wants any more what these would allow. */
-export function cancelInterrupts(open: readonly OpenInterrupt[]): readonly OpenInterrupt[] {
-  return open.map(each => ({ ...each, answer: cancelInterrupt(each) }))
+export function cancelInterrupts(openInterrupts: readonly OpenInterrupt[]): readonly OpenInterrupt[] {
+  return openInterrupts.map(interrupt => ({ ...interrupt, answer: cancelInterrupt(interrupt) }))
 }
 
 /** Returns the answer for a question that is cancelled. Some servers accept only a yes or a no. */
 function cancelInterrupt({ consent }: OpenInterrupt): InterruptAnswer {
-  return consent?.isStrict ? { status: 'resolved', payload: consent.declined } : { status: 'cancelled' }
+  return consent?.isStrict ? { status: 'resolved', payload: consent.declinedAnswer } : { status: 'cancelled' }
 }
 
-function readAnswer(asked: OpenInterrupt, message: NormalizedMessage, words: string): InterruptAnswer {
-  const { schema, consent } = asked
+function readAnswer(interrupt: OpenInterrupt, message: NormalizedMessage, text: string): InterruptAnswer {
+  const { schema, consent } = interrupt
   const { policy_resolution: decision, kind } = message
-  if (kind === 'cancel' || decision?.cancelled === true) return cancelInterrupt(asked)
-  if (!consent) return { status: 'resolved', payload: readPayload(message, words, schema) }
-  return { status: 'resolved', payload: decision?.outcome === 'granted' ? consent.granted : consent.declined }
+  if (kind === 'cancel' || decision?.cancelled === true) return cancelInterrupt(interrupt)
+  if (!consent) return { status: 'resolved', payload: readPayload(message, text, schema) }
+  return {
+    status: 'resolved',
+    payload: decision?.outcome === 'granted' ? consent.grantedAnswer : consent.declinedAnswer,
+  }
 }
 
-export function findUnanswered(open: readonly OpenInterrupt[]): OpenInterrupt | undefined {
-  return open.find(({ answer }) => answer === undefined)
+export function findUnanswered(openInterrupts: readonly OpenInterrupt[]): OpenInterrupt | undefined {
+  return openInterrupts.find(({ answer }) => answer === undefined)
 }
 
 /** Asks one question. `introduction` is text that precedes it. */

@@ -7,15 +7,15 @@ type Schema = { readonly [name: string]: unknown }
 /** Returns the value with which a message answers. `words` is the text of its parts. */
 export function readPayload(
   message: Pick<NormalizedMessage, 'parts' | 'received_via' | 'raw'>,
-  words: string,
+  text: string,
   schema: Json | undefined,
 ): Json {
   const values = message.parts.flatMap(readData)
   if (values.length > 0) return values.length === 1 ? (values[0] ?? null) : values
-  const resumed = readResumed(message)
-  if (resumed !== undefined) return resumed
-  const parsed = isJsonObject(schema) ? (parseIfJson(words) as Json | undefined) : undefined
-  return parsed !== undefined && isAsked(parsed, schema as Schema) ? parsed : words
+  const resumedValue = readResumed(message)
+  if (resumedValue !== undefined) return resumedValue
+  const parsedText = isJsonObject(schema) ? (parseIfJson(text) as Json | undefined) : undefined
+  return parsedText !== undefined && isRequestedType(parsedText, schema as Schema) ? parsedText : text
 }
 
 /** Reads the data part of another agent's message. */
@@ -26,13 +26,13 @@ function readData(part: Part): readonly Json[] {
 /** Reads the payload with which a client of the chat resumes the run, if it is more than a text. */
 function readResumed({ received_via, raw }: Pick<NormalizedMessage, 'received_via' | 'raw'>): Json | undefined {
   if (received_via !== 'web' || !isJsonObject(raw) || !Array.isArray(raw.resume)) return undefined
-  const [entry, ...others] = raw.resume as readonly unknown[]
-  const payload = isJsonObject(entry) && others.length === 0 ? entry.payload : undefined
+  const [entry, ...otherEntries] = raw.resume as readonly unknown[]
+  const payload = isJsonObject(entry) && otherEntries.length === 0 ? entry.payload : undefined
   return typeof payload === 'string' || payload === undefined ? undefined : (payload as Json)
 }
 
 /** Returns true if the schema asks for a value of this type; otherwise the answer stays a text. */
-function isAsked(value: Json, schema: Schema): boolean {
+function isRequestedType(value: Json, schema: Schema): boolean {
   const types = listTypes(schema)
   return types.has(typeOf(value)) || (Number.isInteger(value) && types.has('integer'))
 }

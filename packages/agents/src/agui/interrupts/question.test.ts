@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { QuestionSource } from './question.ts'
-import { tellQuestion } from './question.ts'
+import { formatQuestion } from './question.ts'
 
 const waits = 'The agent waits for your answer.'
 
@@ -31,7 +31,7 @@ test.each<[what: string, source: QuestionSource, question: string]>([
   ['a tool call without arguments', { call: { name: 'pay', args: undefined } }, 'May the agent call `pay`?'],
   ['a reason that is a sentence', { reason: 'Something is missing' }, 'Something is missing'],
 ])('a question comes from %s', (_what, source, question) => {
-  expect(tellQuestion(source)).toBe(question)
+  expect(formatQuestion(source)).toBe(question)
 })
 
 test.each<[QuestionSource]>([
@@ -41,11 +41,11 @@ test.each<[QuestionSource]>([
   [{ about: 7 }],
   [{}],
 ])('a question never comes from an identifier: %j', source => {
-  expect(tellQuestion(source)).toBe(waits)
+  expect(formatQuestion(source)).toBe(waits)
 })
 
 test('a question has 8,000 characters at most', () => {
-  expect(tellQuestion({ message: 'x'.repeat(1_000_000) })).toHaveLength(8_000)
+  expect(formatQuestion({ message: 'x'.repeat(1_000_000) })).toHaveLength(8_000)
   const about = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`m${index}`, index]))
-  expect(tellQuestion({ about }).split('\n')).toHaveLength(32)
+  expect(formatQuestion({ about }).split('\n')).toHaveLength(32)
 })

@@ -11,14 +11,14 @@ export interface QuestionSource {
   readonly reason?: string | null | undefined
 }
 
-const noWords = 'The agent waits for your answer.'
+const defaultQuestion = 'The agent waits for your answer.'
 /** The maximum length of a question, characters, and the maximum number of lines of a question without a text. */
 const maxQuestion = 8_000
 const maxLines = 32
 
-export function tellQuestion({ message, about, call, reason }: QuestionSource): string {
-  const said = [message, describeValue(about), call && describeCall(call), isSentence(reason) ? reason : undefined]
-  const question = said.find(text => text != null && text.trim() !== '') ?? noWords
+export function formatQuestion({ message, about, call, reason }: QuestionSource): string {
+  const sentences = [message, describeValue(about), call && describeCall(call), isSentence(reason) ? reason : undefined]
+  const question = sentences.find(text => text != null && text.trim() !== '') ?? defaultQuestion
   return question.slice(0, maxQuestion).toWellFormed()
 }
 
@@ -30,11 +30,11 @@ function isSentence(reason: string | null | undefined): reason is string {
 /** Members that contain text for people, the best first. */
 const wordMembers = ['message', 'question', 'prompt', 'description', 'text', 'title', 'query', 'instructions'] as const
 /** Members that are only for programs. */
-const hidden = /^(ns|when|resumable|type|reason|schema|.*schema|.*id)$/i
+const hiddenMembers = /^(ns|when|resumable|type|reason|schema|.*schema|.*id)$/i
 
 function describeValue(value: unknown): string | undefined {
   if (typeof value === 'string') return value
-  if (Array.isArray(value)) return joinTexts(value.map(each => (Array.isArray(each) ? undefined : describeValue(each))))
+  if (Array.isArray(value)) return joinTexts(value.map(item => (Array.isArray(item) ? undefined : describeValue(item))))
   if (!isJsonObject(value)) return undefined
   const words = wordMembers.map(name => value[name]).find(text => typeof text === 'string' && text.trim() !== '')
   if (typeof words === 'string') return words
@@ -57,7 +57,7 @@ function describeCall({ name, args }: NonNullable<QuestionSource['call']>): stri
 
 function listMembers(value: { readonly [name: string]: unknown }): string | undefined {
   const lines = Object.entries(value)
-    .filter(([name, member]) => !hidden.test(name) && member !== null && member !== undefined)
+    .filter(([name, member]) => !hiddenMembers.test(name) && member !== null && member !== undefined)
     .slice(0, maxLines)
     .map(([name, member]) => `- ${name}: ${typeof member === 'string' ? member : JSON.stringify(member as Json)}`)
   return lines.length > 0 ? lines.join('\n') : undefined

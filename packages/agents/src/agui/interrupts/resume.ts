@@ -3,7 +3,7 @@ import type { Json } from '@postern/message'
 import { isJsonObject, parseIfJson } from '@postern/message'
 import type { InterruptAnswer, OpenInterrupt } from './open-interrupts.ts'
 
-type Answered = OpenInterrupt & { readonly answer: InterruptAnswer }
+type AnsweredInterrupt = OpenInterrupt & { readonly answer: InterruptAnswer }
 type Props = { readonly [name: string]: Json }
 
 interface ResumeMembers {
@@ -15,30 +15,34 @@ interface ResumeMembers {
  * Returns AG-UI's `resume`, or LangGraph's `forwardedProps.command`. The current `ag-ui-langgraph` reads only the second one if it reported its
  * interrupts by events, and it accepts several answers at once only there.
  */
-export function writeResume(open: readonly OpenInterrupt[], forwardedProps: Props): ResumeMembers {
-  const answered = open.filter((each): each is Answered => each.answer !== undefined)
-  if (answered.length === 0) return { forwardedProps }
+export function writeResume(openInterrupts: readonly OpenInterrupt[], forwardedProps: Props): ResumeMembers {
+  const answeredInterrupts = openInterrupts.filter(
+    (interrupt): interrupt is AnsweredInterrupt => interrupt.answer !== undefined,
+  )
+  if (answeredInterrupts.length === 0) return { forwardedProps }
   const isCommand =
-    answered.every(({ via }) => via !== 'resume') && (answered.length > 1 || answered[0]?.via === 'command')
-  if (!isCommand) return { forwardedProps, resume: answered.map(({ id, answer }) => ({ interruptId: id, ...answer })) }
+    answeredInterrupts.every(({ via }) => via !== 'resume') &&
+    (answeredInterrupts.length > 1 || answeredInterrupts[0]?.via === 'command')
+  if (!isCommand)
+    return { forwardedProps, resume: answeredInterrupts.map(({ id, answer }) => ({ interruptId: id, ...answer })) }
   const command = isJsonObject(forwardedProps.command) ? (forwardedProps.command as Props) : {}
-  return { forwardedProps: { ...forwardedProps, command: { ...command, resume: writeCommand(answered) } } }
+  return { forwardedProps: { ...forwardedProps, command: { ...command, resume: writeCommand(answeredInterrupts) } } }
 }
 
 /** Checks whether an id has LangGraph's form. LangGraph reads an object that has only such keys as one answer per interrupt. */
 const isMappable = ({ id }: OpenInterrupt) => /^[0-9a-f]{32}$/.test(id)
 
-function writeCommand(answered: readonly Answered[]): Json {
-  const [first, ...others] = answered
+function writeCommand(answeredInterrupts: readonly AnsweredInterrupt[]): Json {
+  const [first, ...otherInterrupts] = answeredInterrupts
   const value = first ? writeValue(first) : null
   // LangGraph's server treats null as no answer.
-  const isMap = others.length > 0 || (value === null && answered.every(isMappable))
-  if (isMap) return Object.fromEntries(answered.map(each => [each.id, writeValue(each)]))
+  const isMap = otherInterrupts.length > 0 || (value === null && answeredInterrupts.every(isMappable))
+  if (isMap) return Object.fromEntries(answeredInterrupts.map(interrupt => [interrupt.id, writeValue(interrupt)]))
   // LangGraph's server parses a text as JSON if it can.
   return typeof value === 'string' && parseIfJson(value) !== undefined ? JSON.stringify(value) : value
 }
 
 /** Writes an answer for LangGraph. A cancelled interrupt gets the value that LangGraph's own server would give it. */
-function writeValue({ id, answer }: Answered): Json {
+function writeValue({ id, answer }: AnsweredInterrupt): Json {
   return answer.status === 'resolved' ? answer.payload : { __agui_cancelled__: true, interrupt_id: id }
 }

@@ -4,7 +4,7 @@ import { isJsonObject, parseIfJson } from '@postern/message'
 import { z } from 'zod'
 import type { Consent } from './consent.ts'
 import { readConsent } from './consent.ts'
-import { tellQuestion } from './question.ts'
+import { formatQuestion } from './question.ts'
 
 /** One question of a server. */
 export interface ServerInterrupt {
@@ -52,11 +52,11 @@ export function readInterruptEvent(
   before: number,
 ): InterruptEvent | undefined {
   if (name !== 'on_interrupt' || before >= maxInterrupts) return undefined
-  const parsed = typeof value === 'string' ? parseIfJson(value) : undefined
+  const parsedValue = typeof value === 'string' ? parseIfJson(value) : undefined
   const { id, response_schema: schema } = isJsonObject(rawEvent) ? rawEvent : {}
   return {
     id: typeof id === 'string' ? id : `on_interrupt ${before + 1}`,
-    value: typeof parsed === 'object' && parsed !== null ? parsed : value,
+    value: typeof parsedValue === 'object' && parsedValue !== null ? parsedValue : value,
     schema,
   }
 }
@@ -67,34 +67,34 @@ export function joinInterrupts(
   events: readonly InterruptEvent[],
   calls: Calls,
 ): readonly ServerInterrupt[] {
-  const told = new Map(events.map(event => [event.id, event]))
-  if (outcome.length === 0) return [...told.values()].map(event => readEvent(event, calls))
-  return outcome.slice(0, maxInterrupts).map(interrupt => readOutcome(interrupt, told.get(interrupt.id), calls))
+  const eventsById = new Map(events.map(event => [event.id, event]))
+  if (outcome.length === 0) return [...eventsById.values()].map(event => readEvent(event, calls))
+  return outcome.slice(0, maxInterrupts).map(interrupt => readOutcome(interrupt, eventsById.get(interrupt.id), calls))
 }
 
 function readOutcome(
   { id, message, reason, toolCallId, responseSchema, expiresAt, metadata }: OutcomeInterrupt,
-  told: InterruptEvent | undefined,
+  event: InterruptEvent | undefined,
   calls: Calls,
 ): ServerInterrupt {
   const langgraph = isJsonObject(metadata) && isJsonObject(metadata.langgraph) ? metadata.langgraph : undefined
   const value = langgraph ? langgraph.raw : metadata
   return {
     id,
-    question: tellQuestion({ message, about: value, call: findCall(toolCallId, calls), reason }),
-    ...describeAnswer({ value, schema: responseSchema, checked: told?.schema, expiresAt }),
-    via: told || langgraph ? 'either' : 'resume',
+    question: formatQuestion({ message, about: value, call: findCall(toolCallId, calls), reason }),
+    ...describeAnswer({ value, schema: responseSchema, checkedSchema: event?.schema, expiresAt }),
+    via: event || langgraph ? 'either' : 'resume',
   }
 }
 
-function readEvent({ id, value, schema: checked }: InterruptEvent, calls: Calls): ServerInterrupt {
-  const about = isJsonObject(value) ? value : {}
-  const call = findCall(about.toolCallId ?? about.tool_call_id, calls)
-  const schema = about.responseSchema ?? about.response_schema
+function readEvent({ id, value, schema: checkedSchema }: InterruptEvent, calls: Calls): ServerInterrupt {
+  const members = isJsonObject(value) ? value : {}
+  const call = findCall(members.toolCallId ?? members.tool_call_id, calls)
+  const schema = members.responseSchema ?? members.response_schema
   return {
     id,
-    question: tellQuestion({ about: value, call }),
-    ...describeAnswer({ value, schema, checked, expiresAt: about.expiresAt ?? about.expires_at }),
+    question: formatQuestion({ about: value, call }),
+    ...describeAnswer({ value, schema, checkedSchema, expiresAt: members.expiresAt ?? members.expires_at }),
     via: 'command',
   }
 }
@@ -104,22 +104,22 @@ function findCall(id: unknown, calls: Calls) {
   return call && { name: call.name, args: parseIfJson(call.args) }
 }
 
-interface Described {
+interface InterruptFacts {
   readonly value: unknown
   /** The schema that the graph shows to people. */
   readonly schema: unknown
   /** The schema against which LangGraph validates the answer. */
-  readonly checked: unknown
+  readonly checkedSchema: unknown
   readonly expiresAt: unknown
 }
 
-function describeAnswer({ value, schema: told, checked, expiresAt }: Described) {
-  const isChecked = isJsonObject(checked)
-  const schema = isChecked ? checked : told
+function describeAnswer({ value, schema: toldSchema, checkedSchema, expiresAt }: InterruptFacts) {
+  const isChecked = isJsonObject(checkedSchema)
+  const schema = isChecked ? checkedSchema : toldSchema
   const consent = readConsent(schema, value, isChecked)
-  const isKept = isJsonObject(schema) && JSON.stringify(schema).length <= maxSchema
+  const isStorable = isJsonObject(schema) && JSON.stringify(schema).length <= maxSchema
   return {
-    ...(isKept && { schema: schema as Json }),
+    ...(isStorable && { schema: schema as Json }),
     ...(consent && { consent }),
     ...(typeof expiresAt === 'string' && !Number.isNaN(Date.parse(expiresAt)) && { expiresAt }),
   }

@@ -4,47 +4,55 @@ import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_thread
 import { createSenderIdentity } from '@postern/message'
 import type { Agent, AgentContext, AgentState } from '@postern/pipeline'
 import { importOperatorModule, listOperatorModules } from '../../modules/operator-modules.ts'
-import type { ContextMethod, FromThread, LogLevel, SentOutcome, ThreadOptions, ToThread, TurnData } from './messages.ts'
-import { directMethods, promisedMethods, toSentError, toThrown } from './messages.ts'
+import type {
+  AgentWorkerOptions,
+  ContextMethod,
+  FromWorker,
+  LogLevel,
+  SentOutcome,
+  ToWorker,
+  TurnSnapshot,
+} from './worker-protocol.ts'
+import { asyncMethods, deserializeError, serializeError, syncMethods } from './worker-protocol.ts'
 
 type AgentModule = Pick<Agent, 'handle' | 'forget'> & { close?(): Promise<void> | void }
 
-const tell = (message: FromThread) => parentPort?.postMessage(message)
+const send = (message: FromWorker) => parentPort?.postMessage(message)
 
-const promised = new Map<number, PromiseWithResolvers<unknown>>()
+const pendingCalls = new Map<number, PromiseWithResolvers<unknown>>()
 let calls = 0
-let stopping = new AbortController()
+let cancellation = new AbortController()
 let goOn: (() => void) | undefined
 
-function take(outcome: SentOutcome): unknown {
-  if ('error' in outcome) throw toThrown(outcome.error)
+function unwrap(outcome: SentOutcome): unknown {
+  if ('error' in outcome) throw deserializeError(outcome.error)
   return outcome.value
 }
 
 /** Calls the gateway and blocks the thread until the call has ended. */
-function callNow(method: ContextMethod, args: readonly unknown[], wake: Int32Array, direct: MessagePort): unknown {
-  Atomics.store(wake, 0, 0)
+function callNow(method: ContextMethod, args: readonly unknown[], signal: Int32Array, syncPort: MessagePort): unknown {
+  Atomics.store(signal, 0, 0)
   calls += 1
-  tell({ kind: 'call', call: calls, method, args })
-  Atomics.wait(wake, 0, 0)
-  return take(receiveMessageOnPort(direct)?.message as SentOutcome)
+  send({ kind: 'call', call: calls, method, args })
+  Atomics.wait(signal, 0, 0)
+  return unwrap(receiveMessageOnPort(syncPort)?.message as SentOutcome)
 }
 
 function callLater(method: ContextMethod, args: readonly unknown[]): Promise<unknown> {
   calls += 1
-  const waiting = Promise.withResolvers<unknown>()
-  promised.set(calls, waiting)
-  tell({ kind: 'call', call: calls, method, args })
+  const pendingCall = Promise.withResolvers<unknown>()
+  pendingCalls.set(calls, pendingCall)
+  send({ kind: 'call', call: calls, method, args })
   // A rejection that the agent does not await must not end its thread.
-  waiting.promise.catch(() => undefined)
-  return waiting.promise
+  pendingCall.promise.catch(() => undefined)
+  return pendingCall.promise
 }
 
 function createLog(bound: object): AgentContext['log'] {
   const write = (level: LogLevel) => (fields: object, text: string) => {
-    const { err, ...others } = fields as { readonly err?: unknown }
-    const sent = { ...bound, ...others, ...(err !== undefined && { err: toSentError(err) }) }
-    tell({ kind: 'log', level, fields: sent, text })
+    const { err, ...otherFields } = fields as { readonly err?: unknown }
+    const logFields = { ...bound, ...otherFields, ...(err !== undefined && { err: serializeError(err) }) }
+    send({ kind: 'log', level, fields: logFields, text })
   }
   return {
     debug: write('debug'),
@@ -62,15 +70,15 @@ interface RunningTurn {
   isOver: boolean
 }
 
-function openContext(data: TurnData, direct: MessagePort, turn: RunningTurn) {
-  const { message, view, facts, person, hasPersonState, wake } = data
-  const woken = new Int32Array(wake)
+function openContext(data: TurnSnapshot, direct: MessagePort, turn: RunningTurn) {
+  const { message, view, contextFields, person, hasPersonState, signal } = data
+  const signalArray = new Int32Array(signal)
   const now = Object.fromEntries(
-    directMethods.map(method => [
+    syncMethods.map(method => [
       method,
-      (...args: unknown[]) => (turn.isOver ? undefined : callNow(method, args, woken, direct)),
+      (...args: unknown[]) => (turn.isOver ? undefined : callNow(method, args, signalArray, direct)),
     ]),
-  ) as Record<(typeof directMethods)[number], (...args: unknown[]) => never>
+  ) as Record<(typeof syncMethods)[number], (...args: unknown[]) => never>
   const later = (method: ContextMethod, args: readonly unknown[]) =>
     turn.isOver ? new Promise<never>(() => {}) : callLater(method, args)
   const stateOf = (prefix: '' | 'person.'): AgentState => ({
@@ -82,10 +90,10 @@ function openContext(data: TurnData, direct: MessagePort, turn: RunningTurn) {
   })
   return {
     ...now,
-    ...facts,
-    signal: stopping.signal,
+    ...contextFields,
+    signal: cancellation.signal,
     history: () => view,
-    ...Object.fromEntries(promisedMethods.map(method => [method, (...args: unknown[]) => later(method, args)])),
+    ...Object.fromEntries(asyncMethods.map(method => [method, (...args: unknown[]) => later(method, args)])),
     state: stateOf(''),
     identity: createSenderIdentity(message.sender),
     ...(person && { person: { ...person, ...(hasPersonState && { state: stateOf('person.') }) } }),
@@ -93,73 +101,73 @@ function openContext(data: TurnData, direct: MessagePort, turn: RunningTurn) {
   } as unknown as AgentContext
 }
 
-async function runTurn(agent: AgentModule, data: TurnData, direct: MessagePort): Promise<void> {
-  stopping = new AbortController()
+async function runTurn(agent: AgentModule, data: TurnSnapshot, direct: MessagePort): Promise<void> {
+  cancellation = new AbortController()
   const turn = { isOver: false }
   try {
     const answer = await agent.handle(data.message, openContext(data, direct, turn))
     const isStream = typeof answer === 'object' && answer !== null && Symbol.asyncIterator in answer
-    if (!isStream) return tell({ kind: 'end', isStream, value: answer })
+    if (!isStream) return send({ kind: 'end', isStream, value: answer })
     for await (const value of answer) {
       const { promise, resolve } = Promise.withResolvers<void>()
       goOn = resolve
-      tell({ kind: 'chunk', value })
+      send({ kind: 'chunk', value })
       // Pieces are sent one at a time, because a writer that does not wait must not fill the memory.
       await promise
-      stopping.signal.throwIfAborted()
+      cancellation.signal.throwIfAborted()
     }
-    tell({ kind: 'end', isStream })
+    send({ kind: 'end', isStream })
   } catch (error) {
-    tell({ kind: 'fault', error: toSentError(error) })
+    send({ kind: 'fault', error: serializeError(error) })
   } finally {
     turn.isOver = true
     direct.close()
-    promised.clear()
+    pendingCalls.clear()
   }
 }
 
 async function forget(
   agent: AgentModule,
-  { forgotten, id }: Extract<ToThread, { readonly kind: 'forget' }>,
+  { forgotten, id }: Extract<ToWorker, { readonly kind: 'forget' }>,
 ): Promise<void> {
-  stopping = new AbortController()
+  cancellation = new AbortController()
   try {
-    await agent.forget?.(forgotten, { id, signal: stopping.signal, log: createLog({}) })
-    tell({ kind: 'forgot' })
+    await agent.forget?.(forgotten, { id, signal: cancellation.signal, log: createLog({}) })
+    send({ kind: 'forgot' })
   } catch (error) {
-    tell({ kind: 'fault', error: toSentError(error) })
+    send({ kind: 'fault', error: serializeError(error) })
   }
 }
 
-function listen(agent: AgentModule): void {
-  parentPort?.on('message', (message: ToThread) => {
+function handleMessages(agent: AgentModule): void {
+  parentPort?.on('message', (message: ToWorker) => {
     if (message.kind === 'turn') void runTurn(agent, message.data, message.direct)
     else if (message.kind === 'forget') void forget(agent, message)
     else if (message.kind === 'next') goOn?.()
     else if (message.kind === 'abort') {
-      stopping.abort(toThrown(message.reason))
+      cancellation.abort(deserializeError(message.reason))
       goOn?.()
     } else if (message.kind === 'result') {
-      const waiting = promised.get(message.call)
-      promised.delete(message.call)
+      const pendingCall = pendingCalls.get(message.call)
+      pendingCalls.delete(message.call)
       const { outcome } = message
-      if ('error' in outcome) waiting?.reject(toThrown(outcome.error))
-      else waiting?.resolve(outcome.value)
+      if ('error' in outcome) pendingCall?.reject(deserializeError(outcome.error))
+      else pendingCall?.resolve(outcome.value)
     } else if (message.kind === 'close') {
-      void Promise.resolve(agent.close?.()).finally(() => tell({ kind: 'closed' }))
+      void Promise.resolve(agent.close?.()).finally(() => send({ kind: 'closed' }))
     }
   })
 }
 
 try {
-  const { url } = workerData as ThreadOptions
+  const { url } = workerData as AgentWorkerOptions
   const imported = (await importOperatorModule(url)) as { readonly handle?: unknown; readonly default?: unknown }
   const agentModule =
     imported.handle === undefined && typeof imported.default === 'object' ? imported.default : imported
   const agent = agentModule as AgentModule
-  listen(agent)
+  handleMessages(agent)
   const exports = Object.entries(agent).flatMap(([name, value]) => (typeof value === 'function' ? [name] : []))
-  tell({ kind: 'loaded', exports, modules: listOperatorModules() })
+  send({ kind: 'loaded', exports, modules: listOperatorModules() })
 } catch (error) {
-  tell({ kind: 'unloadable', error: toSentError(error) })
+  send({ kind: 'unloadable', error: serializeError(error) })
 }

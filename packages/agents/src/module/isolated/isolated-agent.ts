@@ -10,9 +10,9 @@ import type {
   ForgettingContext,
   ForgottenPerson,
 } from '@postern/pipeline'
-import { noteOperatorModules } from '../../modules/operator-modules.ts'
-import type { ContextMethod, FromThread, SentOutcome, ToThread } from './messages.ts'
-import { directMethods, toSentError, toThrown } from './messages.ts'
+import { addOperatorModules } from '../../modules/operator-modules.ts'
+import type { ContextMethod, FromWorker, SentOutcome, ToWorker } from './worker-protocol.ts'
+import { deserializeError, serializeError, syncMethods } from './worker-protocol.ts'
 
 const threadFile = new URL('./agent-thread.mjs', import.meta.url)
 
@@ -39,34 +39,36 @@ interface IsolatedAgent {
 /** Opens a module whose turns run in separate threads. @throws what the module throws while it loads */
 export async function openIsolatedAgent(url: string): Promise<IsolatedAgent> {
   const idle: Thread[] = []
-  const all = new Set<Worker>()
+  const workers = new Set<Worker>()
 
   async function start(): Promise<Thread> {
     const worker = new Worker(threadFile, {
       workerData: { url },
       resourceLimits: { maxOldGenerationSizeMb: maxHeapMb },
     })
-    all.add(worker)
-    worker.once('exit', () => all.delete(worker))
-    const loaded = await nextMessage(worker)
-    if (loaded.kind === 'loaded') {
-      noteOperatorModules(loaded.modules)
+    workers.add(worker)
+    worker.once('exit', () => workers.delete(worker))
+    const loadedMessage = await nextMessage(worker)
+    if (loadedMessage.kind === 'loaded') {
+      addOperatorModules(loadedMessage.modules)
       // An idle thread must not keep the process alive.
       worker.unref()
-      return { worker, exports: loaded.exports }
+      return { worker, exports: loadedMessage.exports }
     }
     await worker.terminate()
-    throw loaded.kind === 'unloadable' ? toThrown(loaded.error) : new Error('the thread of the agent did not load it')
+    throw loadedMessage.kind === 'unloadable'
+      ? deserializeError(loadedMessage.error)
+      : new Error('the thread of the agent did not load it')
   }
 
-  async function take(): Promise<Thread> {
+  async function acquire(): Promise<Thread> {
     for (;;) {
       const thread = idle.pop() ?? (await start())
-      if (all.has(thread.worker)) return thread
+      if (workers.has(thread.worker)) return thread
     }
   }
 
-  function give(thread: Thread): void {
+  function release(thread: Thread): void {
     if (idle.length < maxIdle) idle.push(thread)
     else void thread.worker.terminate()
   }
@@ -76,31 +78,31 @@ export async function openIsolatedAgent(url: string): Promise<IsolatedAgent> {
   return {
     exports: first.exports,
     agent: {
-      handle: (message, context) => runTurn(message, context, { take, give }),
+      handle: (message, context) => runTurn(message, context, { acquire, release }),
       ...(first.exports.includes('forget') && {
-        forget: (forgotten, context) => runForgetting(forgotten, context, { take, give }),
+        forget: (forgotten, context) => runForget(forgotten, context, { acquire, release }),
       }),
     },
     async close() {
-      await Promise.all([...all].map(closeThread))
+      await Promise.all([...workers].map(closeThread))
     },
   }
 }
 
 async function closeThread(worker: Worker): Promise<void> {
   const timer = setTimeout(() => void worker.terminate(), graceMs)
-  const closed = nextMessage(worker).catch(() => undefined)
+  const closedMessage = nextMessage(worker).catch(() => undefined)
   send(worker, { kind: 'close' })
-  await closed
+  await closedMessage
   clearTimeout(timer)
   await worker.terminate()
 }
 
-function send(worker: Worker, message: ToThread): void {
+function send(worker: Worker, message: ToWorker): void {
   worker.postMessage(message, message.kind === 'turn' ? [message.direct] : [])
 }
 
-function nextMessage(worker: Worker): Promise<FromThread> {
+function nextMessage(worker: Worker): Promise<FromWorker> {
   return new Promise((resolve, reject) => {
     worker.once('message', resolve)
     worker.once('error', reject)
@@ -109,8 +111,8 @@ function nextMessage(worker: Worker): Promise<FromThread> {
 }
 
 interface Threads {
-  take(): Promise<Thread>
-  give(thread: Thread): void
+  acquire(): Promise<Thread>
+  release(thread: Thread): void
 }
 
 /** Runs one turn. The first message of the thread says whether the answer is a stream. */
@@ -119,7 +121,7 @@ async function runTurn(
   context: AgentContext,
   threads: Threads,
 ): Promise<AgentAnswer | AsyncIterable<AgentChunk>> {
-  const thread = await threads.take()
+  const thread = await threads.acquire()
   const turn = openTurn(thread, message, context, threads)
   const first = await turn.next()
   if (first.kind === 'end' && !first.isStream) return first.value as AgentAnswer
@@ -127,42 +129,42 @@ async function runTurn(
 }
 
 /** Runs the deletion of a person's data, and terminates a thread that does not end in time. */
-async function runForgetting(
-  forgotten: ForgottenPerson,
+async function runForget(
+  person: ForgottenPerson,
   { id, signal, log }: ForgettingContext,
-  { take, give }: Threads,
+  { acquire, release }: Threads,
 ): Promise<void> {
-  const thread = await take()
+  const thread = await acquire()
   const { worker } = thread
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const end = () => void worker.terminate()
-  const hear = (said: FromThread) => {
-    if (said.kind === 'log') log[said.level](said.fields, said.text)
-    else if (said.kind === 'forgot') resolve()
-    else if (said.kind === 'fault') reject(toThrown(said.error))
+  const handleMessage = (message: FromWorker) => {
+    if (message.kind === 'log') log[message.level](message.fields, message.text)
+    else if (message.kind === 'forgot') resolve()
+    else if (message.kind === 'fault') reject(deserializeError(message.error))
   }
   const exit = () => reject(signal.aborted ? signal.reason : new Error('The thread of the agent has ended'))
   worker.ref()
-  worker.on('message', hear).on('error', reject).on('exit', exit)
+  worker.on('message', handleMessage).on('error', reject).on('exit', exit)
   signal.addEventListener('abort', end, { once: true })
-  send(worker, { kind: 'forget', forgotten, id })
+  send(worker, { kind: 'forget', forgotten: person, id })
   try {
     await promise
   } finally {
     signal.removeEventListener('abort', end)
-    worker.off('message', hear).off('error', reject).off('exit', exit)
+    worker.off('message', handleMessage).off('error', reject).off('exit', exit)
     worker.unref()
-    give(thread)
+    release(thread)
   }
 }
 
 async function* streamTurn(
-  first: Said,
+  first: TurnMessage,
   turn: ReturnType<typeof openTurn>,
 ): AsyncGenerator<AgentChunk, void, undefined> {
   try {
-    for (let said = first; said.kind === 'chunk'; said = await turn.next()) {
-      yield said.value as AgentChunk
+    for (let message = first; message.kind === 'chunk'; message = await turn.next()) {
+      yield message.value as AgentChunk
       turn.goOn()
     }
   } finally {
@@ -170,21 +172,22 @@ async function* streamTurn(
   }
 }
 
-type Said = Extract<FromThread, { readonly kind: 'chunk' | 'end' }>
+type TurnMessage = Extract<FromWorker, { readonly kind: 'chunk' | 'end' }>
 
 /** Opens one turn in one thread. */
-function openTurn(thread: Thread, message: NormalizedMessage, context: AgentContext, { give }: Threads) {
+function openTurn(thread: Thread, message: NormalizedMessage, context: AgentContext, { release }: Threads) {
   const { worker } = thread
   const { port1: direct, port2 } = new MessageChannel()
-  const wake = new SharedArrayBuffer(4)
-  let waiting = Promise.withResolvers<Said>()
+  const signal = new SharedArrayBuffer(4)
+  let nextTurnMessage = Promise.withResolvers<TurnMessage>()
   let timer: ReturnType<typeof setTimeout> | undefined
   let isOver = false
-  waiting.promise.catch(() => undefined)
+  nextTurnMessage.promise.catch(() => undefined)
 
   function stop(): void {
     if (timer || isOver) return
-    send(worker, { kind: 'abort', reason: toSentError(context.signal.reason ?? new Error('Nobody reads the answer')) })
+    const reason = context.signal.reason ?? new Error('Nobody reads the answer')
+    send(worker, { kind: 'abort', reason: serializeError(reason) })
     // Code that never yields receives no abort, so its thread is terminated.
     timer = setTimeout(() => void worker.terminate(), graceMs)
   }
@@ -193,25 +196,25 @@ function openTurn(thread: Thread, message: NormalizedMessage, context: AgentCont
     isOver = true
     clearTimeout(timer)
     context.signal.removeEventListener('abort', stop)
-    worker.off('message', hear).off('error', fail).off('exit', exit)
+    worker.off('message', handleMessage).off('error', fail).off('exit', exit)
     direct.close()
     worker.unref()
-    if (hasThread) give(thread)
+    if (hasThread) release(thread)
   }
 
   function fail(error: unknown): void {
-    waiting.reject(context.signal.aborted ? context.signal.reason : error)
+    nextTurnMessage.reject(context.signal.aborted ? context.signal.reason : error)
     end(false)
   }
 
   const exit = () => fail(new Error('The thread of the agent has ended'))
 
-  function hear(said: FromThread): void {
-    if (said.kind === 'call') void answerCall(said, { worker, context, direct, wake })
-    else if (said.kind === 'log') context.log[said.level](said.fields, said.text)
-    else if (said.kind === 'chunk') waiting.resolve(said)
-    else if (said.kind === 'end') finish(() => waiting.resolve(said))
-    else if (said.kind === 'fault') finish(() => waiting.reject(toThrown(said.error)))
+  function handleMessage(message: FromWorker): void {
+    if (message.kind === 'call') void answerCall(message, { worker, context, direct, signal })
+    else if (message.kind === 'log') context.log[message.level](message.fields, message.text)
+    else if (message.kind === 'chunk') nextTurnMessage.resolve(message)
+    else if (message.kind === 'end') finish(() => nextTurnMessage.resolve(message))
+    else if (message.kind === 'fault') finish(() => nextTurnMessage.reject(deserializeError(message.error)))
   }
 
   function finish(settle: () => void): void {
@@ -219,15 +222,14 @@ function openTurn(thread: Thread, message: NormalizedMessage, context: AgentCont
     settle()
   }
 
-  worker.ref()
-  worker.on('message', hear).on('error', fail).on('exit', exit)
+  worker.on('message', handleMessage).on('error', fail).on('exit', exit).ref()
   context.signal.addEventListener('abort', stop, { once: true })
-  send(worker, { kind: 'turn', direct: port2, data: describeTurn(message, context, wake) })
+  send(worker, { kind: 'turn', direct: port2, data: describeTurn(message, context, signal) })
   return {
-    next: () => waiting.promise,
+    next: () => nextTurnMessage.promise,
     goOn() {
-      waiting = Promise.withResolvers()
-      waiting.promise.catch(() => undefined)
+      nextTurnMessage = Promise.withResolvers()
+      nextTurnMessage.promise.catch(() => undefined)
       send(worker, { kind: 'next' })
     },
     leave: stop,
@@ -238,31 +240,31 @@ interface CallDeps {
   readonly worker: Worker
   readonly context: AgentContext
   readonly direct: MessagePort
-  readonly wake: SharedArrayBuffer
+  readonly signal: SharedArrayBuffer
 }
 
 /** Runs a method of the context that the agent's thread calls. */
 async function answerCall(
-  { call, method, args }: Extract<FromThread, { readonly kind: 'call' }>,
-  { worker, context, direct, wake }: CallDeps,
+  { call, method, args }: Extract<FromWorker, { readonly kind: 'call' }>,
+  { worker, context, direct, signal }: CallDeps,
 ): Promise<void> {
-  const isDirect = directMethods.some(name => name === method)
+  const isDirect = syncMethods.some(name => name === method)
   if (!isDirect) return send(worker, { kind: 'result', call, outcome: await tryLater(context, method, args) })
   direct.postMessage(tryNow(context, method, args))
-  const woken = new Int32Array(wake)
-  Atomics.store(woken, 0, 1)
-  Atomics.notify(woken, 0)
+  const signalArray = new Int32Array(signal)
+  Atomics.store(signalArray, 0, 1)
+  Atomics.notify(signalArray, 0)
 }
 
-function describeTurn(message: NormalizedMessage, context: AgentContext, wake: SharedArrayBuffer) {
+function describeTurn(message: NormalizedMessage, context: AgentContext, signal: SharedArrayBuffer) {
   const { thread, messageNumber, correlationId, traceparent, responseId, flags, person } = context
   return {
     message,
     view: context.history(),
-    facts: { thread, messageNumber, correlationId, traceparent, responseId, flags },
+    contextFields: { thread, messageNumber, correlationId, traceparent, responseId, flags },
     person: person && { id: person.id, addresses: person.addresses },
     hasPersonState: person?.state !== undefined,
-    wake,
+    signal,
   }
 }
 
@@ -270,7 +272,7 @@ function tryNow(context: AgentContext, method: ContextMethod, args: readonly unk
   try {
     return { value: findMethod(context, method)(...args) }
   } catch (error) {
-    return { error: toSentError(error) }
+    return { error: serializeError(error) }
   }
 }
 
@@ -278,7 +280,7 @@ async function tryLater(context: AgentContext, method: ContextMethod, args: read
   try {
     return { value: await findMethod(context, method)(...args) }
   } catch (error) {
-    return { error: toSentError(error) }
+    return { error: serializeError(error) }
   }
 }
 

@@ -83,7 +83,7 @@ const policySchema = z.strictObject({
 
 const dataName = z.string().regex(/^[a-zA-Z][a-zA-Z0-9_-]{0,63}$/, 'must be 1 to 64 letters, digits, "_", "-"')
 
-const keptShape = {
+const retentionShape = {
   /** Shares the value or list among all conversations. */
   shared: z.boolean().default(false),
   /** Days for which a shared value or list stays when nobody writes it. */
@@ -92,12 +92,12 @@ const keptShape = {
 const stateSchema = z.strictObject({
   /** Value of a state that nobody has set. */
   default: z.json().default({}),
-  ...keptShape,
+  ...retentionShape,
   /** Removes a shared value together with the message whose turn set it. */
   forgets: z.boolean().default(false),
 })
 const storageSchema = z.strictObject({
-  ...keptShape,
+  ...retentionShape,
   /** Removes a shared item together with the message whose turn wrote it. */
   forgets: z.boolean().default(true),
 })
@@ -176,10 +176,10 @@ function findFaults(
   config: Pick<SwarmAgentConfig, 'deadline' | 'default_agent' | 'model' | 'members'>,
 ): readonly Fault[] {
   const names = Object.keys(config.members)
-  const listed = `one of: ${names.join(', ')}`
+  const allowedNames = `one of: ${names.join(', ')}`
   const faults: Fault[] = names.includes(config.default_agent)
     ? []
-    : [{ path: ['default_agent'], message: `must be ${listed}` }]
+    : [{ path: ['default_agent'], message: `must be ${allowedNames}` }]
   for (const [member, settings] of Object.entries(config.members)) {
     const path = ['members', member]
     if (!isModelMember(settings)) {
@@ -190,7 +190,7 @@ function findFaults(
     if (!settings.model && !config.model) faults.push({ path: [...path, 'model'], message: 'there is no model for it' })
     const stranger = settings.navigates_to.find(to => to === member || !names.includes(to))
     if (stranger !== undefined)
-      faults.push({ path: [...path, 'navigates_to'], message: `"${stranger}" is not ${listed}` })
+      faults.push({ path: [...path, 'navigates_to'], message: `"${stranger}" is not ${allowedNames}` })
   }
   return faults
 }

@@ -27,12 +27,12 @@ export interface SpecDeps {
   /** The agent's name. */
   readonly name: string
   readonly config: SwarmAgentConfig
-  readonly opened: ReadonlyMap<string, OpenedMember>
+  readonly openedMembers: ReadonlyMap<string, OpenedMember>
   readonly operators: HumanOperators | undefined
   readonly computes: readonly ComputeSpec[]
 }
 
-export type SpecTurn = ModelTurn & ToolTurn & { readonly kept: TurnState }
+export type SpecTurn = ModelTurn & ToolTurn & { readonly turnState: TurnState }
 
 /** Builds the specification of the swarm for one turn. */
 export function buildSwarmSpec(deps: SpecDeps, turn: SpecTurn): SwarmSpec {
@@ -48,7 +48,10 @@ export function buildSwarmSpec(deps: SpecDeps, turn: SpecTurn): SwarmSpec {
     states: Object.entries(config.states).map(([stateName, state]) => {
       return { stateName, isShared: state.shared, getDefault: () => state.default }
     }),
-    storages: Object.entries(config.storages).map(([storageName, { shared }]) => ({ storageName, isShared: shared })),
+    storages: Object.entries(config.storages).map(([storageName, { shared: isShared }]) => ({
+      storageName,
+      isShared,
+    })),
     computes: deps.computes,
   }
 }
@@ -57,18 +60,19 @@ function describeMember(member: string, deps: SpecDeps, turn: SpecTurn): AgentSp
   const settings = deps.config.members[member]
   if (!settings) throw new TypeError('a member of the swarm has settings')
   if (isModelMember(settings)) return describeModelMember(member, settings, deps, turn)
-  const ask = 'operator' in settings ? askHuman(member, settings, deps, turn) : askElsewhere(member, settings, turn)
+  const askMember =
+    'operator' in settings ? askHuman(member, settings, deps, turn) : askElsewhere(member, settings, turn)
   return {
     agentName: member,
     prompt: '',
     model: { complete: async () => ({ content: '' }) },
-    operator: { ask },
+    operator: { ask: askMember },
     operatorTimeoutMs: parseDuration(settings.timeout),
   }
 }
 
 function describeModelMember(member: string, settings: ModelMember, deps: SpecDeps, turn: SpecTurn): AgentSpec {
-  const { model, tools = new Map() } = deps.opened.get(member) ?? {}
+  const { model, tools = new Map() } = deps.openedMembers.get(member) ?? {}
   if (!model) throw new TypeError('a member with a prompt has a model')
   const { members } = deps.config
   return {
@@ -87,8 +91,8 @@ function describeModelMember(member: string, settings: ModelMember, deps: SpecDe
 }
 
 /** Lists the members that this member may hand over to. On the final hop of a chain no remote agent may be asked, so the present member concludes. */
-function listHandOvers({ navigates_to }: ModelMember, { config }: SpecDeps, { heard }: SpecTurn): readonly string[] {
-  const isFinal = heard.message.recipient_capabilities.agent_chain?.is_final === true
+function listHandOvers({ navigates_to }: ModelMember, { config }: SpecDeps, { received }: SpecTurn): readonly string[] {
+  const isFinal = received.message.recipient_capabilities.agent_chain?.is_final === true
   const isElsewhere = (to: string) => 'address' in (config.members[to] ?? {})
   return isFinal ? navigates_to.filter(to => !isElsewhere(to)) : navigates_to
 }
@@ -98,21 +102,21 @@ type Ask = NonNullable<AgentSpec['operator']>['ask']
 function askHuman(member: string, { mail }: OperatorMember, { name, operators }: SpecDeps, { context }: SpecTurn): Ask {
   return async ({ message, signal }) => {
     if (!operators) return new Promise<string>(() => {})
-    const { message: heard, correlationId } = context
-    const from = heard.sender.address
+    const { message: receivedMessage, correlationId } = context
+    const from = receivedMessage.sender.address
     return operators.ask({ agent: name, member, from, text: message, correlationId, mail, signal })
   }
 }
 
 /** Asks a remote agent. Each local thread is one context there (W-24). The chain's limit applies as to every call of an agent. */
-function askElsewhere(member: string, { address }: RemoteMember, { context, kept }: SpecTurn): Ask {
+function askElsewhere(member: string, { address }: RemoteMember, { context, turnState }: SpecTurn): Ask {
   return async ({ message }) => {
     const { contextId, taskId, parts, status } = await context.call(address, message, {
-      ...kept.findRemote(member),
+      ...turnState.findRemote(member),
       agentKey: member,
     })
     const isOpen = status === 'input_required' || status === 'auth_required'
-    kept.keepRemote(member, { ...(contextId && { contextId }), ...(isOpen && taskId && { taskId }) })
+    turnState.keepRemote(member, { ...(contextId && { contextId }), ...(isOpen && taskId && { taskId }) })
     return parts.map(part => (part.kind === 'text' ? part.content : '')).join('')
   }
 }

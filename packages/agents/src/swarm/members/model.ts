@@ -14,7 +14,7 @@ import type { ChatMessage, SeenImage } from '../../prompt/messages.ts'
 import { formatReceivedMessage } from '../../prompt/prompt.ts'
 import { recordModelRequest } from '../../rounds/model-request.ts'
 import type { Round } from '../../rounds/round.ts'
-import { nameRefusal, readRound, recordRound } from '../../rounds/round.ts'
+import { readRound, recordRound, refusalOf } from '../../rounds/round.ts'
 
 /** A model, and whether it sees pictures. */
 export interface MemberModel extends OpenedModel {
@@ -23,7 +23,7 @@ export interface MemberModel extends OpenedModel {
 
 export interface ModelTurn {
   readonly context: Pick<AgentContext, 'signal' | 'responseId'>
-  readonly heard: Pick<Heard, 'message' | 'flags' | 'delimiter'>
+  readonly received: Pick<Heard, 'message' | 'flags' | 'delimiter'>
   /** Reads the pictures of the message, once per turn. */
   readImages(): Promise<readonly SeenImage[]>
   /** True if the swarm checks for tool markup and asks again. */
@@ -31,31 +31,35 @@ export interface ModelTurn {
   /** Deadline of all model requests in the turn, ms since the epoch. */
   readonly endsAt: number
   /** Creates the id of a call. It is unique in the whole conversation, regardless of the model's own numbering. */
-  nameCall(): string
+  createCallId(): string
   /** Records a refusal as the answer and returns its text. */
-  refuse(words: string): string
+  refuse(text: string): string
   /** The faults of arguments that were no JSON object, keyed by the id of the call. */
   readonly faults: Map<string, string>
   /** Sends a piece of the answer to observers. The store records it with the answer. */
-  tell(chunk: AgentChunk): void
+  emit(chunk: AgentChunk): void
 }
 
 /** Creates the model of one member in one turn. Its text is sent in pieces, and the swarm decides which of them the user gets. */
 export function createMemberModel({ endpoint, settings, seesImages }: MemberModel, turn: ModelTurn): SwarmModel {
-  const { context, heard, endsAt } = turn
+  const { context, received, endsAt } = turn
 
-  async function ask(
+  async function requestRound(
     messages: readonly ChatMessage[],
     tools: readonly ToolDescription[],
-    hear: (piece: string) => void = () => {},
+    onText: (piece: string) => void = () => {},
   ): Promise<Round> {
     const functions = tools.map(description => ({ type: 'function', function: description }))
     const body = { ...settings, messages, ...(functions.length > 0 && { tools: functions, tool_choice: 'auto' }) }
     const time = { signal: context.signal, timeoutMs: Math.max(1, endsAt - endpoint.system.now()) }
-    const options = { habit: endpoint.habit, delimiter: heard.delimiter, passesToolCalls: turn.checksMarkup }
+    const options = {
+      reasoningHabit: endpoint.reasoningHabit,
+      delimiter: received.delimiter,
+      passesToolCalls: turn.checksMarkup,
+    }
     const pieces = readRound(openCompletion(body, endpoint, time), options)
-    const round = await readWhole(recordModelRequest(pieces, endpoint, context), hear)
-    for (const kept of recordRound(round, endpoint)) turn.tell(kept)
+    const round = await readWhole(recordModelRequest(pieces, endpoint, context), onText)
+    for (const chunk of recordRound(round, endpoint)) turn.emit(chunk)
     if (round.finish === 'length' && round.calls.length > 0)
       throw new Error('The model was cut off while it called a tool')
     return round
@@ -63,19 +67,19 @@ export function createMemberModel({ endpoint, settings, seesImages }: MemberMode
 
   function answer(round: Round): ModelAnswer {
     const isRefused = round.refusal.trim() !== '' || round.finish === 'content_filter'
-    if (isRefused) return { content: turn.refuse(nameRefusal(round)) }
+    if (isRefused) return { content: turn.refuse(refusalOf(round)) }
     const isCutOff = round.finish === 'length' && round.text.trim() !== ''
     const tool_calls = round.calls.map(call => readCall(call, turn))
     return { content: isCutOff ? `${round.text} […]` : round.text, tool_calls }
   }
 
   return {
-    async complete(rows, tools, hear) {
+    async complete(rows, tools, onText) {
       const images = seesImages ? await turn.readImages() : []
-      return answer(await ask(toChatMessages(rows, { ...heard, images }), tools, hear))
+      return answer(await requestRound(toChatMessages(rows, { ...received, images }), tools, onText))
     },
     async run(rows) {
-      const { text, refusal } = await ask(toPlainMessages(rows), [])
+      const { text, refusal } = await requestRound(toPlainMessages(rows), [])
       return { content: text || refusal }
     },
   }
@@ -83,17 +87,17 @@ export function createMemberModel({ endpoint, settings, seesImages }: MemberMode
 
 async function readWhole(
   pieces: AsyncGenerator<string, Round, undefined>,
-  hear: (piece: string) => void,
+  onText: (piece: string) => void,
 ): Promise<Round> {
   for (;;) {
     const { done, value } = await pieces.next()
     if (done) return value
-    hear(value)
+    onText(value)
   }
 }
 
-function readCall({ name, args }: Round['calls'][number], { nameCall, faults }: ModelTurn): SwarmToolCall {
-  const id = nameCall()
+function readCall({ name, args }: Round['calls'][number], { createCallId, faults }: ModelTurn): SwarmToolCall {
+  const id = createCallId()
   const read = readArguments(args)
   if (!read) faults.set(id, 'The arguments are not a JSON object.')
   return { id, type: 'function', function: { name, arguments: read ?? {} } }
@@ -105,7 +109,7 @@ function readArguments(text: string): { readonly [name: string]: Json } | undefi
   return isJsonObject(value) ? (value as { readonly [name: string]: Json }) : undefined
 }
 
-const maxWords = 100_000
+const maxTextChars = 100_000
 
 interface Heard {
   readonly message: NormalizedMessage
@@ -119,60 +123,64 @@ interface Heard {
  * Converts rows of the swarm to chat completion messages for a member's model: one system message, then the conversation, each call with
  * its result if there is one, which may come much later. The message to answer names its writer once, as for every model. Pure.
  */
-function toChatMessages(rows: readonly SwarmMessage[], heard: Heard): readonly ChatMessage[] {
-  const words = readReceivedText(heard.message)
+function toChatMessages(rows: readonly SwarmMessage[], received: Heard): readonly ChatMessage[] {
+  const text = readReceivedText(received.message)
   const last = rows.findLastIndex(row => row.role === 'user' && row.mode === 'user')
   // A rescue has removed the message itself. Its replacement ends with the same text.
-  const standIn = last < 0 ? rows.findLastIndex(row => row.role === 'user' && row.content.endsWith(words)) : -1
+  const standIn = last < 0 ? rows.findLastIndex(row => row.role === 'user' && row.content.endsWith(text)) : -1
   const calls = new Map(rows.flatMap(({ tool_calls = [] }) => tool_calls.map(call => [call.id, call])))
   const ends = new Map(rows.map((row, index) => [row.role === 'tool' ? row.tool_call_id : undefined, index]))
   // A hand-over repeats the user's message.
   const isRepeated = (row: SwarmMessage, index: number) =>
-    last >= 0 && index > last && row.mode === 'tool' && row.content === words
+    last >= 0 && index > last && row.mode === 'tool' && row.content === text
 
   const writers: Partial<Record<SwarmRole, (row: SwarmMessage, index: number) => readonly ChatMessage[]>> = {
     user(row, index) {
-      if (index === last) return [writeReceived(heard)]
-      if (index === standIn) return [writeReceived(heard, row.content.slice(0, row.content.length - words.length))]
-      return isRepeated(row, index) ? [] : [{ role: 'user', content: clipText(row.content, maxWords) }]
+      if (index === last) return [writeReceived(received)]
+      if (index === standIn) return [writeReceived(received, row.content.slice(0, row.content.length - text.length))]
+      return isRepeated(row, index) ? [] : [{ role: 'user', content: clipText(row.content, maxTextChars) }]
     },
     assistant: ({ content }) => (content === '' ? [] : [{ role: 'assistant', content }]),
     tool({ tool_call_id: id = '', content }, index) {
-      const called = ends.get(id) === index ? calls.get(id)?.function : undefined
-      return called ? describeCallEnd({ id, name: called.name, args: called.arguments }, { result: content }) : []
+      const calledFunction = ends.get(id) === index ? calls.get(id)?.function : undefined
+      return calledFunction
+        ? describeCallEnd({ id, name: calledFunction.name, args: calledFunction.arguments }, { result: content })
+        : []
     },
   }
-  const said = rows.flatMap((row, index) => writers[row.role]?.(row, index) ?? [])
-  return [writeSystem(rows, [explainDataBlocks(heard.delimiter)]), ...joinNeighbours(said)]
+  const messages = rows.flatMap((row, index) => writers[row.role]?.(row, index) ?? [])
+  return [writeSystem(rows, [explainDataBlocks(received.delimiter)]), ...joinNeighbours(messages)]
 }
 
 /** Converts text from outside of the conversation, for a model that must know nothing of the conversation. Pure. */
 function toPlainMessages(rows: readonly SwarmMessage[]): readonly ChatMessage[] {
-  const said = rows.filter(({ role }) => role === 'user')
-  return [writeSystem(rows), ...said.map(({ content }): ChatMessage => ({ role: 'user', content }))]
+  const userRows = rows.filter(({ role }) => role === 'user')
+  return [writeSystem(rows), ...userRows.map(({ content }): ChatMessage => ({ role: 'user', content }))]
 }
 
 function writeSystem(rows: readonly SwarmMessage[], rules: readonly string[] = []): ChatMessage {
-  const words = rows.filter(({ role }) => role === 'system' || role === 'developer').map(({ content }) => content)
-  return { role: 'system', content: [...words, ...rules].filter(Boolean).join('\n\n') }
+  const instructions = rows
+    .filter(({ role }) => role === 'system' || role === 'developer')
+    .map(({ content }) => content)
+  return { role: 'system', content: [...instructions, ...rules].filter(Boolean).join('\n\n') }
 }
 
-function writeReceived({ message, images = [], ...told }: Heard, before = ''): ChatMessage {
-  const text = [before.trim(), formatReceivedMessage(message, told)].filter(Boolean).join('\n\n')
+function writeReceived({ message, images = [], ...moment }: Heard, before = ''): ChatMessage {
+  const text = [before.trim(), formatReceivedMessage(message, moment)].filter(Boolean).join('\n\n')
   return { role: 'user', content: images.length > 0 ? [{ type: 'text', text }, ...images] : text }
 }
 
 /** The templates of many models require alternating messages of user and assistant, beginning with a user. */
 function joinNeighbours(messages: readonly ChatMessage[]): readonly ChatMessage[] {
-  const joined: ChatMessage[] = []
+  const joinedMessages: ChatMessage[] = []
   for (const message of messages) {
-    const both = joinTwo(joined.at(-1), message)
-    if (both) joined[joined.length - 1] = both
-    else joined.push(message)
+    const joinedPair = joinTwo(joinedMessages.at(-1), message)
+    if (joinedPair) joinedMessages[joinedMessages.length - 1] = joinedPair
+    else joinedMessages.push(message)
   }
-  return joined[0]?.role === 'assistant'
-    ? [{ role: 'user', content: '(The conversation goes on.)' }, ...joined]
-    : joined
+  return joinedMessages[0]?.role === 'assistant'
+    ? [{ role: 'user', content: '(The conversation goes on.)' }, ...joinedMessages]
+    : joinedMessages
 }
 
 /** Joins two messages of one speaker; `undefined` if the speakers differ or a message has calls. */
@@ -182,8 +190,8 @@ function joinTwo(first: ChatMessage | undefined, second: ChatMessage): ChatMessa
     if (pieces.every(piece => typeof piece === 'string')) return { role: 'user', content: pieces.join('\n\n') }
     return { role: 'user', content: pieces.flatMap(piece => (typeof piece === 'string' ? [textPiece(piece)] : piece)) }
   }
-  const areWords = first?.role === 'assistant' && second.role === 'assistant' && !first.tool_calls && !second.tool_calls
-  return areWords ? { role: 'assistant', content: `${first.content ?? ''}\n\n${second.content ?? ''}` } : undefined
+  const areTexts = first?.role === 'assistant' && second.role === 'assistant' && !first.tool_calls && !second.tool_calls
+  return areTexts ? { role: 'assistant', content: `${first.content ?? ''}\n\n${second.content ?? ''}` } : undefined
 }
 
 function textPiece(text: string) {

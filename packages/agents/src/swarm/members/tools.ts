@@ -9,7 +9,7 @@ import type { Approvals } from '../../approval/port.ts'
 import { describeCall, readPreview } from '../../approval/port.ts'
 import { runTool } from '../../rounds/run-call.ts'
 import { recordToolRun } from '../../tools/tool-run.ts'
-import type { FoundRule, RuledTool, ToolOutcome, ToolTurnContext } from '../../tools/tools.ts'
+import type { MatchingRule, RuledTool, ToolOutcome, ToolTurnContext } from '../../tools/tools.ts'
 import { formatToolResult, withoutFiles } from '../../tools/tools.ts'
 
 /** The interface of the turn for tools of members. */
@@ -18,15 +18,15 @@ export interface ToolTurn {
   readonly approvals: Approvals
   readonly faults: ReadonlyMap<string, string>
   /** Sends a piece of the answer to observers. The store records it with the answer. */
-  tell(chunk: AgentChunk): void
+  emit(chunk: AgentChunk): void
   /** Adds the files of a call to the answer. */
-  tellFiles(outcome: ToolOutcome): void
+  emitFiles(outcome: ToolOutcome): void
   /** Shows that the active member has changed. */
   showState(): void
   /** Ends the turn with a question and without further text. */
   endWaiting(): void
   /** Finds the replacement for this text; undefined if no policy forbids the text. */
-  findRefusal(words: string): Promise<string | undefined>
+  findRefusal(text: string): Promise<string | undefined>
 }
 
 /** Creates a tool of a module in the form in which a member calls it. */
@@ -40,25 +40,25 @@ export function createMemberTool(tool: RuledTool, turn: ToolTurn): SwarmTool {
       const part = describePart(tool.name, call)
       const context = createMemberContext(turn.context, call.agentName)
       const rule = tool.findRule(call.params)
-      let end = (within: ToolTurnContext) => runTool(tool, call.params, within)
+      let end = (toolContext: ToolTurnContext) => runTool(tool, call.params, toolContext)
       if (fault === undefined && rule?.policy === 'preview') {
-        const decided = await findDecidedEnd(tool, { ...part, rule }, { approvals: turn.approvals, context })
-        if (!decided) return askFirst(tool, call, rule, turn)
-        end = decided
+        const decidedEnd = await findDecidedEnd(tool, { ...part, rule }, { approvals: turn.approvals, context })
+        if (!decidedEnd) return askFirst(tool, call, rule, turn)
+        end = decidedEnd
       }
-      turn.tell({ trace: [part] })
+      turn.emit({ trace: [part] })
       const refuse = async (message: string): Promise<ToolOutcome> => ({ error: { message } })
-      const outcome = await recordToolRun(part, turn.context, within =>
-        fault === undefined ? end(createMemberContext(within, call.agentName)) : refuse(fault),
+      const outcome = await recordToolRun(part, turn.context, toolContext =>
+        fault === undefined ? end(createMemberContext(toolContext, call.agentName)) : refuse(fault),
       )
-      turn.tell({ trace: [{ ...part, ...withoutFiles(outcome) }] })
-      turn.tellFiles(outcome)
+      turn.emit({ trace: [{ ...part, ...withoutFiles(outcome) }] })
+      turn.emitFiles(outcome)
       await call.commitToolOutput(formatToolResult(outcome))
     },
   }
 }
 
-async function askFirst(tool: RuledTool, call: SwarmToolContext, rule: FoundRule, turn: ToolTurn) {
+async function askFirst(tool: RuledTool, call: SwarmToolContext, rule: MatchingRule, turn: ToolTurn) {
   const part = describePart(tool.name, call)
   const preview = await readPreview(tool, call.params, createMemberContext(turn.context, call.agentName))
   const refusal = await findQuestionRefusal(part, preview, { rule, turn })
@@ -66,8 +66,8 @@ async function askFirst(tool: RuledTool, call: SwarmToolContext, rule: FoundRule
   const { rules, parameters: schema } = tool
   const requirement = await turn.approvals.ask({ ...part, preview, rule, rules, schema }, turn.context)
   await call.commitStopTools()
-  turn.tell(rule.approve === 'operator' ? { trace: [part] } : part)
-  turn.tell(requirement)
+  turn.emit(rule.approve === 'operator' ? { trace: [part] } : part)
+  turn.emit(requirement)
   turn.endWaiting()
   // This output is only for the current turn. The store records the call without an end.
   await call.commitToolOutput('It waits to be allowed.')
@@ -81,7 +81,7 @@ async function askFirst(tool: RuledTool, call: SwarmToolContext, rule: FoundRule
 async function findQuestionRefusal(
   { name, args }: ToolCallPart,
   preview: unknown,
-  { rule, turn }: { readonly rule: FoundRule; readonly turn: ToolTurn },
+  { rule, turn }: { readonly rule: MatchingRule; readonly turn: ToolTurn },
 ): Promise<string | undefined> {
   if (rule.approve === 'operator') return undefined
   return turn.findRefusal(`${describeCall(name, args, preview).summary}\n${JSON.stringify(args)}`)
@@ -95,7 +95,7 @@ async function refuseToAsk(
 ): Promise<void> {
   const outcome: ToolOutcome = { error: { message: 'It may not be asked for in these words.' } }
   await call.commitStopTools()
-  turn.tell({ trace: [{ ...part, ...outcome }] })
+  turn.emit({ trace: [{ ...part, ...outcome }] })
   await call.commitToolOutput(formatToolResult(outcome))
   call.emit(refusal)
 }
@@ -125,14 +125,14 @@ function showHandOver(tool: SwarmTool, turn: ToolTurn): SwarmTool {
     ...tool,
     async call(call) {
       const part = describePart(tool.name, call)
-      turn.tell({ trace: [part] })
+      turn.emit({ trace: [part] })
       await tool.call({
         ...call,
         changeToAgent: name => show(call.changeToAgent(name)),
         changeToPrevious: () => show(call.changeToPrevious()),
         async commitToolOutput(content) {
           await call.commitToolOutput(content)
-          turn.tell({ trace: [{ ...part, result: content }] })
+          turn.emit({ trace: [{ ...part, result: content }] })
         },
       })
     },

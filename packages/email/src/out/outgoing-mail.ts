@@ -12,18 +12,18 @@ export interface MailAttachment {
 }
 
 /** A response as mail, before it is encoded and signed. Its ids are without brackets. */
-export interface MailWire {
+export interface OutgoingMail {
   readonly envelope: { readonly from: string; readonly to: readonly string[] }
   readonly from: { readonly name: string; readonly address: string }
   readonly to: { readonly name: string; readonly address: string }
   /** Further people in To, whom the response mentions. */
-  readonly alsoTo: readonly string[]
+  readonly otherTo: readonly string[]
   readonly cc: readonly string[]
   /** The address for replies. It has the tag of the incoming message, so that the next message brings the tag back. */
   readonly replyTo: string | undefined
   readonly subject: string
   /** True if the mail answers no message. */
-  readonly isLetter: boolean
+  readonly startsConversation: boolean
   readonly messageId: string
   readonly inReplyTo: string | undefined
   readonly references: readonly string[]
@@ -42,22 +42,22 @@ export interface MailWire {
 }
 
 /** The longest quote in characters. It has one level, as is usual; the recipients' own programs have the earlier ones. */
-const maxQuoted = 10_000
+const maxQuoteChars = 10_000
 
 /** Returns the answered message for a quote below the response, or undefined if it had no text. */
 export function quoteMessage(message: Pick<NormalizedMessage, 'parts' | 'sender' | 'received_at'>) {
-  const said = message.parts.flatMap(part => (part.kind === 'text' ? [part.content] : [])).join('\n\n')
-  const kept = said.length > maxQuoted ? `${said.slice(0, maxQuoted).toWellFormed()}…` : said
-  if (!kept.trim()) return undefined
+  const text = message.parts.flatMap(part => (part.kind === 'text' ? [part.content] : [])).join('\n\n')
+  const quotedText = text.length > maxQuoteChars ? `${text.slice(0, maxQuoteChars).toWellFormed()}…` : text
+  if (!quotedText.trim()) return undefined
   const { address, display_name: name } = message.sender
-  const who = withoutControls(name ?? address.replace(/^@/, ''))
-  const line = `On ${new Date(message.received_at).toUTCString()}, ${who} wrote:`
-  const quoted = kept
+  const senderName = withoutControls(name ?? address.replace(/^@/, ''))
+  const attribution = `On ${new Date(message.received_at).toUTCString()}, ${senderName} wrote:`
+  const quotedLines = quotedText
     .split('\n')
-    .map(each => (each.startsWith('>') ? `>${each}` : `> ${each}`.trimEnd()))
+    .map(line => (line.startsWith('>') ? `>${line}` : `> ${line}`.trimEnd()))
     .join('\n')
   return {
-    text: `${line}\n${quoted}`,
-    html: `<p dir="auto">${escapeHtml(line)}</p>\n<blockquote type="cite">${plainToMailHtml(kept)}</blockquote>`,
+    text: `${attribution}\n${quotedLines}`,
+    html: `<p dir="auto">${escapeHtml(attribution)}</p>\n<blockquote type="cite">${plainToMailHtml(quotedText)}</blockquote>`,
   }
 }

@@ -12,15 +12,15 @@ export function isPassingStatus(status: number): boolean {
 }
 
 /** A server that an agent calls over HTTP. */
-interface AskedServer {
+interface ServerReference {
   /** The kind of server in errors, such as `webhook` or `model`. */
-  readonly who: string
+  readonly serverName: string
   readonly url: string
 }
 
 /** Checks the status of an answer. @throws Unavailable with the server's Retry-After if the status may pass on a retry */
-export function checkPassingStatus({ who, url }: AskedServer, answer: AnsweredStatus, now: number): void {
+export function throwIfTemporary({ serverName, url }: ServerReference, answer: AnsweredStatus, now: number): void {
   if (!isPassingStatus(answer.status)) return
   const retryAfter = parseRetryAfter(answer.headers.get('retry-after'), now)
-  throw new Unavailable(`The ${who} answered ${nameStatus(url, answer)}`, { retryAfter })
+  throw new Unavailable(`The ${serverName} answered ${nameStatus(url, answer)}`, { retryAfter })
 }

@@ -3,8 +3,8 @@ import type { UnprovenMail } from '../intake/unproven-mail.ts'
 import { toBuffer, withoutRanges } from '../mail/buffers.ts'
 import type { HeaderField } from '../mail/header.ts'
 import { fieldValues } from '../mail/header.ts'
-import { keepCovered, leavesEndOpen, readSharedCoverage } from '../signatures/coverage.ts'
-import type { BelievedVerdict } from './evidence.ts'
+import { leavesEndOpen, readSharedCoverage, selectCovered } from '../signatures/coverage.ts'
+import type { TrustedVerdict } from './evidence.ts'
 import type { UpstreamVerdict } from './upstream.ts'
 import { resultsFieldName } from './upstream.ts'
 
@@ -12,25 +12,30 @@ import { resultsFieldName } from './upstream.ts'
  * Returns the verdict of a trusted server that saw the author proven. Such a verdict does not name its signature, so it
  * covers only the fields that all signatures cover. It proves nothing if the end of the body is open.
  */
-export function findBelieved(
+export function findTrustedVerdict(
   { raw: { envelope }, header, addresses: { author } }: UnprovenMail,
   upstream: UpstreamVerdict | undefined,
-): BelievedVerdict | undefined {
+): TrustedVerdict | undefined {
   if (leavesEndOpen(header, author.domain)) return undefined
-  const shared = readSharedCoverage(header, author.domain)
+  const sharedCoverage = readSharedCoverage(header, author.domain)
   // It is unknown which signature the server saw. Only the shared fields show the time of the mail, but they do not
   // place it.
-  const timing = shared ?? 'all'
+  const timingCoverage = sharedCoverage ?? 'all'
   if (upstream?.isProven) {
     const issuer = `authserv:${upstream.authservId}`
-    return { issuer, coverage: shared ?? (upstream.isBySpf ? 'all' : ['from']), timing }
+    return { issuer, coverage: sharedCoverage ?? (upstream.isBySpf ? 'all' : ['from']), timingCoverage }
   }
-  return envelope.source?.hasDmarcPass ? { issuer: envelope.source.name, coverage: timing, timing } : undefined
+  return envelope.source?.hasDmarcPass
+    ? { issuer: envelope.source.name, coverage: timingCoverage, timingCoverage }
+    : undefined
 }
 
 /** Returns the mail without verdicts of other servers, which a reader must not mistake for those of this gateway. */
-export function withoutForeignResults({ raw, header }: UnprovenMail, trusted: HeaderField | undefined): Uint8Array {
-  const foreign = header.fields.filter(field => field.name === resultsFieldName && field !== trusted)
+export function withoutForeignResults(
+  { raw, header }: UnprovenMail,
+  trustedField: HeaderField | undefined,
+): Uint8Array {
+  const foreign = header.fields.filter(field => field.name === resultsFieldName && field !== trustedField)
   return withoutRanges(
     toBuffer(raw.octets),
     foreign.map(({ start, end }) => [start, end]),
@@ -41,10 +46,10 @@ export function withoutForeignResults({ raw, header }: UnprovenMail, trusted: He
 export function isStructureOpen(
   { header, addresses: { author } }: UnprovenMail,
   isSealed: boolean,
-  believed: BelievedVerdict | undefined,
+  trustedVerdict: TrustedVerdict | undefined,
 ): boolean {
-  const coverage = readSharedCoverage(header, author.domain, isSealed) ?? believed?.coverage ?? 'all'
-  const covered = keepCovered(header, coverage)
+  const coverage = readSharedCoverage(header, author.domain, isSealed) ?? trustedVerdict?.coverage ?? 'all'
+  const signedHeader = selectCovered(header, coverage)
   const names = ['content-type', 'content-transfer-encoding']
-  return names.some(name => fieldValues(covered, name).length < fieldValues(header, name).length)
+  return names.some(name => fieldValues(signedHeader, name).length < fieldValues(header, name).length)
 }

@@ -4,14 +4,14 @@ import { checkFetchUrl, nameStatus, parseMediaType } from '@postern/http'
 import type { ArtifactPart, FilePart, GuardedFetch, NormalizedMessage, Part, PartialResponse } from '@postern/message'
 import { isFilePart, Undeliverable } from '@postern/message'
 import type { AgentContext } from '@postern/pipeline'
-import { checkPassingStatus } from './passing-status.ts'
+import { throwIfTemporary } from './temporary-status.ts'
 
 /** The maximum number of files of one answer, and the maximum size of all of them, bytes. */
 const maxFiles = 16
 const maxBytes = 25 * 1024 * 1024
-const redirects = 3
+const maxRedirects = 3
 
-export interface OwnFilesDeps {
+export interface AgentFileDeps {
   /** An address of the agent; its origin is the agent's own. */
   readonly url: string
   /** Fetches from the agent's origin. */
@@ -21,63 +21,64 @@ export interface OwnFilesDeps {
 }
 
 /** The files of one answer. */
-export class OwnFiles {
-  readonly #deps: OwnFilesDeps
+export class AgentFileFetcher {
+  readonly #deps: AgentFileDeps
   readonly #origin: string
-  readonly #turn: Pick<AgentContext, 'signal' | 'log'>
-  readonly #foreign: ReadonlySet<string>
+  readonly #context: Pick<AgentContext, 'signal' | 'log'>
+  readonly #foreignUrls: ReadonlySet<string>
   #count = 0
   #bytes = 0
 
   /** Needs the message that the agent answers. An agent that repeats a peer's address may lose the mark of it. */
   constructor(
-    deps: OwnFilesDeps,
+    deps: AgentFileDeps,
     turn: Pick<AgentContext, 'signal' | 'log'>,
     { parts, history = [] }: Pick<NormalizedMessage, 'parts' | 'history'>,
   ) {
     this.#deps = deps
-    this.#foreign = new Set([parts, ...history.map(past => past.parts)].flatMap(listForeign))
+    this.#foreignUrls = new Set([parts, ...history.map(turn => turn.parts)].flatMap(listForeign))
     this.#origin = new URL(deps.url).origin
-    this.#turn = turn
+    this.#context = turn
   }
 
   /** Returns a piece of the answer with the bytes of its files. @throws Unavailable @throws Undeliverable naming the size and the limit */
-  async attach(piece: PartialResponse): Promise<PartialResponse> {
+  async attachToResponse(piece: PartialResponse): Promise<PartialResponse> {
     const { parts, acts } = piece
     return {
       ...piece,
-      ...(parts && { parts: await this.attachAll(parts) }),
-      ...(acts && { acts: await this.#attachToActs(acts) }),
+      ...(parts && { parts: await this.attachToParts(parts) }),
+      ...(acts && { acts: await this.#attachToActions(acts) }),
     }
   }
 
   /** Attaches the files of parts, as `attach` does for a response. */
-  async attachAll(parts: readonly Part[]): Promise<Part[]> {
-    const attached: Part[] = []
+  async attachToParts(parts: readonly Part[]): Promise<Part[]> {
+    const attachedParts: Part[] = []
     // Files are fetched one after the other, because concurrent fetches would exceed the limit before it is noticed.
     for (const part of parts) {
-      const url = isFilePart(part) ? this.#findAddress(part) : undefined
-      attached.push(url && isFilePart(part) ? await this.#attachOrLink(part, url) : part)
+      const url = isFilePart(part) ? this.#findOwnUrl(part) : undefined
+      attachedParts.push(url && isFilePart(part) ? await this.#attachOrLink(part, url) : part)
     }
-    return attached
+    return attachedParts
   }
 
-  async #attachToActs(acts: NonNullable<PartialResponse['acts']>): Promise<typeof acts> {
-    const attached: typeof acts = []
-    for (const act of acts) attached.push('parts' in act ? { ...act, parts: await this.attachAll(act.parts) } : act)
-    return attached
+  async #attachToActions(acts: NonNullable<PartialResponse['acts']>): Promise<typeof acts> {
+    const attachedActions: typeof acts = []
+    for (const action of acts)
+      attachedActions.push('parts' in action ? { ...action, parts: await this.attachToParts(action.parts) } : action)
+    return attachedActions
   }
 
   /** Finds the agent's own address in a file. The address of anybody else stays as it is. */
-  #findAddress({ bytes_ref }: FilePart | ArtifactPart): URL | undefined {
+  #findOwnUrl({ bytes_ref }: FilePart | ArtifactPart): URL | undefined {
     if (bytes_ref.kind !== 'url' || bytes_ref.foreign) return undefined
     const url = URL.parse(bytes_ref.url)
-    return url?.origin === this.#origin && !this.#foreign.has(url.href) ? url : undefined
+    return url?.origin === this.#origin && !this.#foreignUrls.has(url.href) ? url : undefined
   }
 
   /** Attaches a file. If its bytes cannot be fetched, it stays a link if people can reach the address. */
-  async #attachOrLink<Some extends FilePart | ArtifactPart>(part: Some, url: URL): Promise<Some> {
-    const { signal, log } = this.#turn
+  async #attachOrLink<FileLike extends FilePart | ArtifactPart>(part: FileLike, url: URL): Promise<FileLike> {
+    const { signal, log } = this.#context
     try {
       return await this.#fetch(part, url)
     } catch (error) {
@@ -91,18 +92,18 @@ export class OwnFiles {
   async #fetch<Some extends FilePart | ArtifactPart>(part: Some, url: URL): Promise<Some> {
     const { name = nameOf(url), mime } = part
     this.#count += 1
-    if (this.#count > maxFiles) throw refuse(name, `the answer has more than ${maxFiles} files`)
+    if (this.#count > maxFiles) throw createAttachError(name, `the answer has more than ${maxFiles} files`)
     const { fetch, timeoutMs, now } = this.#deps
-    const request = { signal: this.#turn.signal, timeoutMs, maxBytes, redirects }
-    const answer = await fetch(url.href, request).catch(error => {
-      throw error instanceof Undeliverable ? refuse(name, error.message, error) : error
+    const request = { signal: this.#context.signal, timeoutMs, maxBytes, redirects: maxRedirects }
+    const response = await fetch(url.href, request).catch(error => {
+      throw error instanceof Undeliverable ? createAttachError(name, error.message, error) : error
     })
-    checkPassingStatus({ who: `server of the file "${name}"`, url: answer.url }, answer, now())
-    const { status, headers, body } = answer
-    if (status !== 200) throw refuse(name, `its server answered ${nameStatus(answer.url, answer)}`)
+    throwIfTemporary({ serverName: `server of the file "${name}"`, url: response.url }, response, now())
+    const { status, headers, body } = response
+    if (status !== 200) throw createAttachError(name, `its server answered ${nameStatus(response.url, response)}`)
     this.#bytes += body.byteLength
     if (this.#bytes > maxBytes)
-      throw refuse(name, `the files of the answer have ${this.#bytes} bytes, more than ${maxBytes}`)
+      throw createAttachError(name, `the files of the answer have ${this.#bytes} bytes, more than ${maxBytes}`)
     const { type = 'application/octet-stream' } = parseMediaType(headers.get('content-type')) ?? {}
     const bytes_ref = { kind: 'inline' as const, data_base64: Buffer.from(body).toString('base64') }
     return { ...part, name, mime: mime ?? type, size: body.byteLength, bytes_ref }
@@ -116,7 +117,7 @@ function listForeign(parts: readonly Part[]): readonly string[] {
   })
 }
 
-function refuse(name: string, problem: string, cause?: Error): Undeliverable {
+function createAttachError(name: string, problem: string, cause?: Error): Undeliverable {
   return new Undeliverable(`Cannot attach the file "${name}": ${problem}`, { cause })
 }
 

@@ -4,26 +4,26 @@ import { Rejection, Unavailable, Undeliverable } from '@postern/message'
 import type { AgentContext, ForgottenPerson, HistoryView } from '@postern/pipeline'
 
 /** The module that a thread runs. */
-export interface ThreadOptions {
+export interface AgentWorkerOptions {
   readonly url: string
 }
 
 /** The part of a turn's context that is data. */
-export interface TurnData {
+export interface TurnSnapshot {
   readonly message: NormalizedMessage
   readonly view: HistoryView
-  readonly facts: Pick<
+  readonly contextFields: Pick<
     AgentContext,
     'thread' | 'messageNumber' | 'correlationId' | 'traceparent' | 'responseId' | 'flags'
   >
   readonly person: Pick<NonNullable<AgentContext['person']>, 'id' | 'addresses'> | undefined
   readonly hasPersonState: boolean
   /** Wakes the thread when the answer to a call that it waits for has arrived. */
-  readonly wake: SharedArrayBuffer
+  readonly signal: SharedArrayBuffer
 }
 
 /** The methods of a context that run synchronously, while the agent waits. */
-export const directMethods = [
+export const syncMethods = [
   'post',
   'note',
   'stage',
@@ -35,7 +35,7 @@ export const directMethods = [
   'person.state.set',
 ] as const
 /** The methods of a context that return a promise. */
-export const promisedMethods = [
+export const asyncMethods = [
   'attachment',
   'isPublic',
   'reply',
@@ -46,13 +46,13 @@ export const promisedMethods = [
   'state.get',
   'person.state.get',
 ] as const
-export type ContextMethod = (typeof directMethods)[number] | (typeof promisedMethods)[number]
+export type ContextMethod = (typeof syncMethods)[number] | (typeof asyncMethods)[number]
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 
-export type ToThread =
-  | { readonly kind: 'turn'; readonly data: TurnData; readonly direct: MessagePort }
-  | { readonly kind: 'abort'; readonly reason: SentError }
+export type ToWorker =
+  | { readonly kind: 'turn'; readonly data: TurnSnapshot; readonly direct: MessagePort }
+  | { readonly kind: 'abort'; readonly reason: SerializedError }
   | { readonly kind: 'next' }
   | { readonly kind: 'result'; readonly call: number; readonly outcome: SentOutcome }
   | { readonly kind: 'forget'; readonly forgotten: ForgottenPerson; readonly id: string }
@@ -60,12 +60,12 @@ export type ToThread =
 
 type MessagePort = import('node:worker_threads').MessagePort
 
-export type FromThread =
+export type FromWorker =
   | { readonly kind: 'loaded'; readonly exports: readonly string[]; readonly modules: readonly string[] }
-  | { readonly kind: 'unloadable'; readonly error: SentError }
+  | { readonly kind: 'unloadable'; readonly error: SerializedError }
   | { readonly kind: 'chunk'; readonly value: unknown }
   | { readonly kind: 'end'; readonly isStream: boolean; readonly value?: unknown }
-  | { readonly kind: 'fault'; readonly error: SentError }
+  | { readonly kind: 'fault'; readonly error: SerializedError }
   | { readonly kind: 'call'; readonly call: number; readonly method: ContextMethod; readonly args: readonly unknown[] }
   | {
       readonly kind: 'log'
@@ -76,10 +76,10 @@ export type FromThread =
   | { readonly kind: 'forgot' }
   | { readonly kind: 'closed' }
 
-export type SentOutcome = { readonly value: unknown } | { readonly error: SentError }
+export type SentOutcome = { readonly value: unknown } | { readonly error: SerializedError }
 
 /** An error in the form that is sent between threads. */
-interface SentError {
+interface SerializedError {
   readonly name: string
   readonly message: string
   readonly stack?: string | undefined
@@ -88,11 +88,11 @@ interface SentError {
   readonly retryAfter?: number | undefined
 }
 
-export function toSentError(thrown: unknown): SentError {
+export function serializeError(error: unknown): SerializedError {
   try {
-    if (!(thrown instanceof Error)) return { name: typeof thrown, message: String(thrown) }
-    const { name, message, stack } = thrown
-    const { code, kind, retryAfter } = thrown as { code?: unknown; kind?: unknown; retryAfter?: unknown }
+    if (!(error instanceof Error)) return { name: typeof error, message: String(error) }
+    const { name, message, stack } = error
+    const { code, kind, retryAfter } = error as { code?: unknown; kind?: unknown; retryAfter?: unknown }
     return {
       name: String(name),
       message: String(message),
@@ -107,15 +107,15 @@ export function toSentError(thrown: unknown): SentError {
 }
 
 /** Converts a sent error to an error of this thread. The gateway's own error classes are restored. */
-export function toThrown({ name, message, stack, code, kind, retryAfter }: SentError): Error {
-  const make: Readonly<Record<string, () => Error>> = {
+export function deserializeError({ name, message, stack, code, kind, retryAfter }: SerializedError): Error {
+  const errorConstructors: Readonly<Record<string, () => Error>> = {
     Unavailable: () => new Unavailable(message, { retryAfter }),
     Undeliverable: () => new Undeliverable(message),
     Rejection: () => new Rejection((typeof code === 'string' ? code : 'malformed') as 'malformed', message),
     TimeoutError: () => new DOMException(message, name),
   }
-  const knownError = Object.hasOwn(make, name) ? make[name]?.() : undefined
-  if (knownError) return knownError
+  const standardError = Object.hasOwn(errorConstructors, name) ? errorConstructors[name]?.() : undefined
+  if (standardError) return standardError
   const error = Object.assign(new Error(message), { name, ...(kind !== undefined && { kind }) })
   if (stack !== undefined) error.stack = stack
   return error

@@ -4,27 +4,27 @@ import type { Store, TaskRecord } from '@postern/pipeline'
 import { isTurnLeft } from '@postern/pipeline'
 import { isSettled, listOpenMessages } from './task-waiter.ts'
 
-interface LeavingDeps {
+interface WorkerExitDeps {
   readonly tasks: Pick<Store, 'listen'>
   readonly system: Pick<System, 'sleep'>
 }
 
 /** The longest wait, ms, because perhaps no worker has started the turn. */
-const leavingMs = 500
+const maxWaitMs = 500
 
 /** Starts to listen before the task is canceled. `end` waits for the worker, or stops listening at once. */
-export function expectLeaving(task: TaskRecord, { tasks, system }: LeavingDeps) {
-  const left = new AbortController()
+export function expectWorkerExit(task: TaskRecord, { tasks, system }: WorkerExitDeps) {
+  const exit = new AbortController()
   const messages = isSettled(task) ? [] : listOpenMessages(task)
-  const listening = messages.map(message =>
+  const listeners = messages.map(message =>
     tasks.listen(`message:${message}`, notice => {
-      if (isTurnLeft(notice)) left.abort()
+      if (isTurnLeft(notice)) exit.abort()
     }),
   )
   return {
     async end(isCanceled: boolean): Promise<void> {
-      if (isCanceled && messages.length > 0) await system.sleep(leavingMs, left.signal)
-      for (const unlisten of listening) unlisten()
+      if (isCanceled && messages.length > 0) await system.sleep(maxWaitMs, exit.signal)
+      for (const stopListening of listeners) stopListening()
     },
   }
 }

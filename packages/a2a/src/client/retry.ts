@@ -19,7 +19,7 @@ const unsentCodes =
   /^(?:ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|ENETDOWN|ENOTFOUND|ENODATA|ESERVFAIL|EREFUSED|EAI_AGAIN)$/
 
 /** Returns true if the failure shows that the peer did not accept the request. */
-export function wasNotTaken({ status, cause }: Unavailable): boolean {
+export function wasNotAccepted({ status, cause }: Unavailable): boolean {
   const { code } = (cause ?? {}) as { readonly code?: unknown }
   return refusedStatuses.has(status) || unsentCodes.test(String(code))
 }
@@ -35,7 +35,7 @@ export async function tryAgain<Value>(
     } catch (error) {
       if (!(error instanceof Unavailable) || mayHaveActed(error)) throw error
       const waitMs = Math.max(pauseMs, (error.retryAfter ?? 0) * 1000)
-      if (waitMs > longestPauseMs || signal.aborted) throw error
+      if (waitMs > maxPauseMs || signal.aborted) throw error
       await system.sleep(waitMs, signal)
       if (signal.aborted) throw error
     }
@@ -44,4 +44,4 @@ export async function tryAgain<Value>(
 }
 
 /** The longest `Retry-After` of a peer that is waited for, ms. */
-const longestPauseMs = 30_000
+const maxPauseMs = 30_000
