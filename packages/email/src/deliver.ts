@@ -90,7 +90,7 @@ function markMail(mail: OutgoingMail, { agent }: Delivery, { agents, config }: D
   const tokenAddress = config.reply_tokens ? tokens.replyAddress(agent, plan) : undefined
   const [mailbox = ''] = mail.envelope.to
   const unsubscribeUrl =
-    mail.startsConversation && agents.origin.startsWith('https:')
+    mail.isLetter && agents.origin.startsWith('https:')
       ? `${agents.origin}/email/unsubscribe/${agent}/${tokens.formatUnsubscription({ agent, mailbox })}`
       : undefined
   return { replyTo: tokenAddress ?? mail.replyTo, hop: tokens.formatHop(agent, mail, id), unsubscribeUrl }
@@ -99,12 +99,12 @@ function markMail(mail: OutgoingMail, { agent }: Delivery, { agents, config }: D
 /** Refuses a suppressed address. Mail that bounces or gets complaints harms the reputation of all other mail. */
 async function refuseSuppressed(
   { agent }: Delivery,
-  { envelope, startsConversation }: OutgoingMail,
+  { envelope, isLetter }: OutgoingMail,
   { store }: Pick<ChannelContext, 'store'>,
 ): Promise<void> {
   const [peer = ''] = envelope.to
   const find = (to: string) => store.findRelation({ via: 'email', agent, relation: 'suppressed', peer: to })
-  const relation = (await find(peer)) ?? (startsConversation ? await find(unaskedPeer(peer)) : undefined)
+  const relation = (await find(peer)) ?? (isLetter ? await find(unaskedPeer(peer)) : undefined)
   if (!relation) return
   const reason = typeof relation.target === 'string' ? relation.target : 'suppressed'
   throw new Undeliverable(`Cannot send mail: this address is suppressed (${reason})`, { isSuppressed: true })

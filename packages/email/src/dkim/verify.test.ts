@@ -45,11 +45,11 @@ test('a signature covers fields of one name from the lowest up, and no field twi
 
 test('l= leaves the rest of the body open, and the report counts it', () => {
   const signed = sign({ l: '5' }, { bodyOctets: 5 })
-  expect(verify(signed)).toMatchObject([{ uncovered: 12 }])
-  expect(verify(`${signed}More.\r\n`)).toMatchObject([{ uncovered: 19 }])
+  expect(verify(signed)).toMatchObject([{ uncoveredOctets: 12 }])
+  expect(verify(`${signed}More.\r\n`)).toMatchObject([{ uncoveredOctets: 19 }])
   expect(faultOf(signed.replace('The f', 'THE f'))).toBe('body hash did not verify')
-  expect(verify(sign({ l: '0' }, { bodyOctets: 0 }))).toMatchObject([{ uncovered: 17 }])
-  expect(verify(sign({ l: '17' }))).toMatchObject([{ uncovered: 0 }])
+  expect(verify(sign({ l: '0' }, { bodyOctets: 0 }))).toMatchObject([{ uncoveredOctets: 17 }])
+  expect(verify(sign({ l: '17' }))).toMatchObject([{ uncoveredOctets: 0 }])
 })
 
 test.each<[string, Readonly<Record<string, string | undefined>>, string | undefined]>([

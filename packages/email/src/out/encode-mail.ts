@@ -49,23 +49,11 @@ export async function encodeMail(
 }
 
 function describeHeader(mail: OutgoingMail, { replyTo, hop, unsubscribeUrl }: MailMarks) {
-  const {
-    from,
-    to,
-    otherTo,
-    cc,
-    startsConversation,
-    subject,
-    messageId,
-    inReplyTo,
-    references,
-    threadTopic,
-    threadIndex,
-    date,
-  } = mail
+  const { from, to, alsoTo, cc, isLetter, subject, messageId, inReplyTo, references, threadTopic, threadIndex, date } =
+    mail
   return {
     from,
-    to: [to, ...otherTo],
+    to: [to, ...alsoTo],
     ...(cc.length > 0 && { cc: [...cc] }),
     ...(replyTo && { replyTo }),
     subject,
@@ -75,7 +63,7 @@ function describeHeader(mail: OutgoingMail, { replyTo, hop, unsubscribeUrl }: Ma
     ...(references.length > 0 && { references: references.map(id => `<${id}>`) }),
     headers: {
       // Automatic mail declares itself (RFC 3834 §5), and asks other machines not to answer it.
-      'Auto-Submitted': startsConversation ? 'auto-generated' : 'auto-replied',
+      'Auto-Submitted': isLetter ? 'auto-generated' : 'auto-replied',
       'X-Auto-Response-Suppress': 'All',
       [hopField]: hop,
       // These fields give the reader's mail program a one-click link (RFC 8058).

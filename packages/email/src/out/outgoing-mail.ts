@@ -17,13 +17,13 @@ export interface OutgoingMail {
   readonly from: { readonly name: string; readonly address: string }
   readonly to: { readonly name: string; readonly address: string }
   /** Further people in To, whom the response mentions. */
-  readonly otherTo: readonly string[]
+  readonly alsoTo: readonly string[]
   readonly cc: readonly string[]
   /** The address for replies. It has the tag of the incoming message, so that the next message brings the tag back. */
   readonly replyTo: string | undefined
   readonly subject: string
   /** True if the mail answers no message. */
-  readonly startsConversation: boolean
+  readonly isLetter: boolean
   readonly messageId: string
   readonly inReplyTo: string | undefined
   readonly references: readonly string[]

@@ -3,8 +3,8 @@ import type { Json } from '@postern/message'
 import { isJsonObject } from '@postern/message'
 
 export interface Consent {
-  readonly grantedAnswer: Json
-  readonly declinedAnswer: Json
+  readonly granted: Json
+  readonly declined: Json
   /** True if the server accepts only these two values, so that a cancelled question counts as a no. */
   readonly isStrict?: true | undefined
 }
@@ -15,8 +15,7 @@ const maxActions = 50
 /** Reads a yes-or-no question; undefined for any other. `isChecked`: LangGraph itself checks the answer against the schema. */
 export function readConsent(schema: unknown, value: unknown, isChecked: boolean): Consent | undefined {
   const strictMember = isChecked ? ({ isStrict: true } as const) : {}
-  if (hasApproved(schema))
-    return { grantedAnswer: { approved: true }, declinedAnswer: { approved: false }, ...strictMember }
+  if (hasApproved(schema)) return { granted: { approved: true }, declined: { approved: false }, ...strictMember }
   return isJsonObject(value) ? readReview(value, schema) : undefined
 }
 
@@ -35,12 +34,11 @@ function readReview(
   { type, action_requests: actions, review_configs: configs }: { readonly [name: string]: unknown },
   schema: unknown,
 ): Consent | undefined {
-  if (type === 'tool_approval' && offersBoth(schema))
-    return { grantedAnswer: approve, declinedAnswer: reject, isStrict: true }
+  if (type === 'tool_approval' && offersBoth(schema)) return { granted: approve, declined: reject, isStrict: true }
   if (!Array.isArray(actions) || !Array.isArray(configs) || !configs.every(allowsBoth)) return undefined
   if (actions.length === 0 || actions.length > maxActions) return undefined
   const decisions = (decision: Json) => ({ decisions: actions.map(() => decision) })
-  return { grantedAnswer: decisions(approve), declinedAnswer: decisions(reject), isStrict: true }
+  return { granted: decisions(approve), declined: decisions(reject), isStrict: true }
 }
 
 function allowsBoth(config: unknown): boolean {

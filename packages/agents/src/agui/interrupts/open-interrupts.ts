@@ -94,7 +94,7 @@ export function cancelInterrupts(openInterrupts: readonly OpenInterrupt[]): read
 
 /** Returns the answer for a question that is cancelled. Some servers accept only a yes or a no. */
 function cancelInterrupt({ consent }: OpenInterrupt): InterruptAnswer {
-  return consent?.isStrict ? { status: 'resolved', payload: consent.declinedAnswer } : { status: 'cancelled' }
+  return consent?.isStrict ? { status: 'resolved', payload: consent.declined } : { status: 'cancelled' }
 }
 
 function readAnswer(interrupt: OpenInterrupt, message: NormalizedMessage, text: string): InterruptAnswer {
@@ -104,7 +104,7 @@ function readAnswer(interrupt: OpenInterrupt, message: NormalizedMessage, text: 
   if (!consent) return { status: 'resolved', payload: readPayload(message, text, schema) }
   return {
     status: 'resolved',
-    payload: decision?.outcome === 'granted' ? consent.grantedAnswer : consent.declinedAnswer,
+    payload: decision?.outcome === 'granted' ? consent.granted : consent.declined,
   }
 }
 
