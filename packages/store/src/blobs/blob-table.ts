@@ -99,7 +99,7 @@ export function createBlobLookup({ db, files }: Pick<StoreContext, 'db' | 'files
 
 interface PartRow extends RawPart {
   readonly mime: string | null
-  readonly encodedBytes: Uint8Array
+  readonly encoded_bytes: Uint8Array
   /** The digest of raw bytes that are stored in a file. */
   readonly file: string | null
 }
@@ -111,14 +111,14 @@ function createPartLookup(db: Sql, files: Pick<BlobFiles, 'readRange'>): LookupS
     `substr(${bytes}, CAST(u.part_start + 1 AS INT), CAST(u.part_end - u.part_start AS INT))`
   const find = db.prepare<PartRow>(
     `SELECT u.part_encoding AS encoding, u.part_start AS start, u.part_end AS "end", u.part_mime AS mime,
-       coalesce(${cut('m.raw')}, ${cut('b.bytes')}) AS written, CASE WHEN b.is_file = 1 THEN b.digest END AS file
+       coalesce(${cut('m.raw')}, ${cut('b.bytes')}) AS encoded_bytes, CASE WHEN b.is_file = 1 THEN b.digest END AS file
      FROM blob_uses u JOIN messages m ON m.seq = u.message LEFT JOIN blobs b ON b.digest = m.raw_digest
      WHERE u.digest = ? AND u.part_encoding IS NOT NULL LIMIT 1`,
   )
   return async digest => {
     const row = find.get(digest)
     if (!row) return undefined
-    const { encoding, start, end, mime, encodedBytes, file } = row
+    const { encoding, start, end, mime, encoded_bytes: encodedBytes, file } = row
     const bytes = readPart(file === null ? encodedBytes : await files.readRange(file, start, end), encoding)
     return { digest, mime: mime ?? undefined, bytes }
   }

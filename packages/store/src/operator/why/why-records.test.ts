@@ -30,7 +30,7 @@ function openCounted() {
       }
     },
   }
-  const context = { db: counted as unknown as Database, now: () => 0, isAlone: true } as unknown as StoreContext
+  const context = { db: counted as unknown as Database, now: () => 0, isSoleWriter: true } as unknown as StoreContext
   return { ...createWhyRecords(context), countAsked: () => asked }
 }
 

@@ -29,7 +29,7 @@ type Add = (statement: PlainStatement, values: readonly (string | number)[]) => 
 /** Creates the locks of one attempt. `requestedNames` has the names that earlier attempts requested while they ran, and gets further ones. */
 export function createNamedLocks(keys: LockKeys, add: Add, requestedNames: Set<string>): NamedLocks {
   let lockedNames: ReadonlySet<string> = new Set()
-  let isAlone = true
+  let isExclusive = true
 
   function requestLocks(names: Iterable<string>): void {
     const lockKeys = keys.keysOf(names)
@@ -38,14 +38,14 @@ export function createNamedLocks(keys: LockKeys, add: Add, requestedNames: Set<s
 
   return {
     begin(names, failedAttempts) {
-      isAlone = failedAttempts >= maxSharedAttempts || names === undefined
-      add(isAlone ? lockStatements.lockEverything : lockStatements.shareEverything, [keys.everything])
-      lockedNames = isAlone ? new Set() : new Set([...(names ?? []), ...requestedNames])
+      isExclusive = failedAttempts >= maxSharedAttempts || names === undefined
+      add(isExclusive ? lockStatements.lockEverything : lockStatements.shareEverything, [keys.everything])
+      lockedNames = isExclusive ? new Set() : new Set([...(names ?? []), ...requestedNames])
       requestLocks(lockedNames)
     },
-    isExclusive: () => isAlone,
+    isExclusive: () => isExclusive,
     reserve(name) {
-      if (isAlone || lockedNames.has(name)) return undefined
+      if (isExclusive || lockedNames.has(name)) return undefined
       requestedNames.add(name)
       return add(lockStatements.tryLock, [keys.keyOf(name)])
     },

@@ -143,5 +143,5 @@ function positionOf(turn: Turn, { thread_id, task_id }: TurnRow, at: number) {
   const { message, agent, via, task, content, correlationId } = turn
   const position = { message, agent, channel: via, thread: thread_id, task: task_id ?? undefined }
   const readMessage = findStoredReader(content)
-  return { ...position, owner: task?.owner, now: at, answered: readMessage && { readMessage, correlationId } }
+  return { ...position, owner: task?.owner, now: at, answeredMessage: readMessage && { readMessage, correlationId } }
 }

@@ -6,12 +6,12 @@ export const clockQuery: Statement = {
   text: 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS at',
 }
 
-/** A reading of the server's clock, ms since the epoch. `sentAt` and `heardAt` enclose it on a monotonic clock, ms. */
+/** A reading of the server's clock, ms since the epoch. `sentAt` and `receivedAt` enclose it on a monotonic clock, ms. */
 export interface ClockReading {
   readonly at: number
   readonly sentAt: number
   readonly receivedAt: number
-  /** The wall clock of this machine at `heardAt`, ms since the epoch. */
+  /** The wall clock of this machine at `receivedAt`, ms since the epoch. */
   readonly wallAt: number
 }
 
